@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class BnplugWarning(UserWarning):
     """Base of every warning that bnplug gives."""
@@ -31,7 +33,7 @@ class ContractError(TypeError):
 
 
 class PluginError(RuntimeError):
-    """A plugin failed, and ``BNPLUG_STRICT`` asks for that to be an error."""
+    """A plugin failed where it was needed, or anywhere at all under ``BNPLUG_STRICT``."""
 
 
 class NotRepresentableError(ValueError):
@@ -40,3 +42,32 @@ class NotRepresentableError(ValueError):
 
 class ModelFileError(ValueError):
     """A model file or folder is damaged, cut off, or not one of ours."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error message: the known word nearest to a mistyped one, if any is near.
+
+    Parameters
+    ----------
+    word : str
+        What was asked for.
+    known : iterable of str
+        What could have been asked for.
+
+    Returns
+    -------
+    str
+        A sentence with a leading space, or the empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("TNA", ["nb", "tan", "kdb"])
+    " Did you mean 'tan'?"
+    >>> did_you_mean("forest", ["nb", "tan", "kdb"])
+    ''
+    """
+    import difflib
+
+    by_lower_case = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
+    return f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""

@@ -1,0 +1,98 @@
+"""Bayesian-network classifiers from pluggable structure learners, scores and parameter learners.
+
+Every public name is loaded when first used: ``import bnplug`` itself loads neither pgmpy nor numba.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from bnplug.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
+    from bnplug.contracts import Evaluator as Evaluator
+    from bnplug.contracts import ParameterLearner as ParameterLearner
+    from bnplug.contracts import ScoreFunction as ScoreFunction
+    from bnplug.contracts import StructureLearner as StructureLearner
+    from bnplug.discretize import MDLDiscretizer as MDLDiscretizer
+    from bnplug.discretize import QuantileDiscretizer as QuantileDiscretizer
+    from bnplug.discretize import UniformDiscretizer as UniformDiscretizer
+    from bnplug.errors import BnplugWarning as BnplugWarning
+    from bnplug.errors import ContractError as ContractError
+    from bnplug.errors import MissingColumnWarning as MissingColumnWarning
+    from bnplug.errors import ModelFileError as ModelFileError
+    from bnplug.errors import NotRepresentableError as NotRepresentableError
+    from bnplug.errors import PluginError as PluginError
+    from bnplug.errors import PluginWarning as PluginWarning
+    from bnplug.errors import UnknownMethodError as UnknownMethodError
+    from bnplug.errors import UnseenValueWarning as UnseenValueWarning
+    from bnplug.export import load as load
+    from bnplug.hookspecs import HOOK_API as HOOK_API
+    from bnplug.hookspecs import hookimpl as hookimpl
+    from bnplug.hookspecs import hookspec as hookspec
+    from bnplug.methods import ParameterLearnerMethod as ParameterLearnerMethod
+    from bnplug.methods import Recipe as Recipe
+    from bnplug.methods import Reproduction as Reproduction
+    from bnplug.methods import ScoreFunctionMethod as ScoreFunctionMethod
+    from bnplug.methods import StructureLearnerMethod as StructureLearnerMethod
+    from bnplug.parameters import LogTables as LogTables
+    from bnplug.registry import parameter_learner as parameter_learner
+    from bnplug.registry import plugins as plugins
+    from bnplug.registry import recipe as recipe
+    from bnplug.registry import score_function as score_function
+    from bnplug.registry import structure_learner as structure_learner
+    from bnplug.table import Table as Table
+
+# Where each public name lives; the block above says the same to type checkers.
+_HOMES = {
+    "classifier": ["BayesianNetworkClassifier"],
+    "contracts": ["Evaluator", "ParameterLearner", "ScoreFunction", "StructureLearner"],
+    "discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
+    "errors": [
+        "BnplugWarning",
+        "ContractError",
+        "MissingColumnWarning",
+        "ModelFileError",
+        "NotRepresentableError",
+        "PluginError",
+        "PluginWarning",
+        "UnknownMethodError",
+        "UnseenValueWarning",
+    ],
+    "export": ["load"],
+    "hookspecs": ["HOOK_API", "hookimpl", "hookspec"],
+    "methods": [
+        "ParameterLearnerMethod",
+        "Recipe",
+        "Reproduction",
+        "ScoreFunctionMethod",
+        "StructureLearnerMethod",
+    ],
+    "parameters": ["LogTables"],
+    "registry": [
+        "parameter_learner",
+        "plugins",
+        "recipe",
+        "score_function",
+        "structure_learner",
+    ],
+    "table": ["Table"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [*sorted(_HOME_OF), "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module when it is first used (PEP 562)."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'bnplug' has no attribute {name!r}")
+    value = getattr(import_module(f"bnplug.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,107 @@
+"""Columns to codes: which states a column has, in which order, and each cell's number among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+#: A state label: what the user's data holds, as a plain Python value.
+State = str | int | float | bool
+Codes = npt.NDArray[np.integer[Any]]
+
+#: The code of a missing cell, and of a value that is not among the states, before they enter a table.
+MISSING, UNSEEN = -1, -2
+
+# Whole numbers within a range this wide are looked up in an array rather than searched for.
+_LOOKUP_RANGE = 1 << 16
+
+
+def code_column(column: pd.Series[Any]) -> tuple[Codes, tuple[State, ...]]:
+    """Number the cells of `column`; a categorical keeps its order and its unused categories.
+
+    Returns
+    -------
+    codes : signed integer array
+        ``MISSING`` where the cell is missing.
+    states : tuple
+        The labels, sorted unless the column is categorical, as plain Python values.
+
+    Examples
+    --------
+    >>> code_column(pd.Series(["no", None, "yes"]))
+    (array([ 0, -1,  1]), ('no', 'yes'))
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        states = tuple(_label(value) for value in column.cat.categories)
+        return column.cat.codes.to_numpy(), states
+    codes, values = pd.factorize(column, sort=False)
+    labels = [_label(value) for value in values]
+    order = sorted(range(len(labels)), key=lambda i: _sort_key(labels[i]))
+    rank = np.empty(len(labels) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(labels))
+    rank[-1] = MISSING
+    return rank[codes], tuple(labels[i] for i in order)
+
+
+def match_column(column: pd.Series[Any], states: Sequence[State]) -> Codes:
+    """Number the cells of `column` by given `states`: ``MISSING`` or ``UNSEEN`` where there is none.
+
+    Values match across numeric types: a column of whole numbers that became floats because
+    of a missing cell still matches.
+
+    Examples
+    --------
+    >>> match_column(pd.Series([2.0, np.nan, 3.0, 1.0]), (1, 2))
+    array([ 1, -1, -2,  0])
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        labels = [_label(value) for value in column.cat.categories]
+        codes = column.cat.codes.to_numpy()
+        return codes if labels == list(states) else np.append(_match_values(labels, states), MISSING)[codes]
+    if column.dtype.kind in "iub" and not pd.api.types.is_extension_array_dtype(column.dtype):
+        return _match_whole_numbers(column.to_numpy(), states)
+    codes, values = pd.factorize(column, sort=False)
+    known = np.append(_match_values([_label(value) for value in values], states), MISSING)
+    return known[codes]
+
+
+def _match_values(values: list[State], states: Sequence[State]) -> Codes:
+    number = {state: code for code, state in enumerate(states)}
+    return np.array([number.get(value, UNSEEN) for value in values], dtype=np.int64)
+
+
+def _match_whole_numbers(values: npt.NDArray[Any], states: Sequence[State]) -> Codes:
+    """Match whole numbers through an array indexed by value: one gather a cell."""
+    if len(values) == 0:
+        return np.empty(0, dtype=np.int64)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= _LOOKUP_RANGE:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        return _match_values(distinct.tolist(), states)[inverse]
+    lookup = _match_values(list(range(low, high + 1)), states)
+    return lookup[values.astype(np.int64) - low]
+
+
+def _label(value: Any) -> State:
+    """Return `value` as a plain Python value; what is not text, number or truth value becomes its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _sort_key(label: State) -> tuple[int, Any]:
+    """Numbers before text, so that a column of mixed types still has one order."""
+    return (1, label) if isinstance(label, str) else (0, label)
+
+
+def infinite_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns that hold infinite numbers."""
+    return [
+        str(name)
+        for name, column in frame.items()
+        if column.dtype.kind == "f" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any()
+    ]

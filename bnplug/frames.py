@@ -1,0 +1,78 @@
+"""Frames at the door: pandas, polars and arrays become one pandas frame with distinct string names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
+    """Return `data` as a pandas frame whose column names are distinct strings.
+
+    Parameters
+    ----------
+    data : pandas or polars frame, mapping of columns, or 2-D array
+        An array's columns are named ``x0``, ``x1``, ...
+    what : str
+        What error messages call it.
+
+    Examples
+    --------
+    >>> to_frame(np.array([[1, 2], [3, 4]])).columns.tolist()
+    ['x0', 'x1']
+    """
+    if isinstance(data, pd.DataFrame):
+        frame = data
+    elif is_polars(data):
+        frame = pd.DataFrame({name: _polars_column(data[name]) for name in data.columns})
+    elif isinstance(data, Mapping):
+        frame = pd.DataFrame(data)
+    else:
+        array = np.asarray(data)
+        if array.ndim != 2:
+            raise ValueError(
+                f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)"
+            )
+        frame = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+    return _with_string_names(frame, what)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether `data` has named columns."""
+    return isinstance(data, pd.DataFrame | Mapping) or is_polars(data)
+
+
+def is_polars(data: Any) -> bool:
+    """Whether `data` is a polars frame; polars is not imported to find out."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(data, polars.DataFrame)
+
+
+def _with_string_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+    names = [str(name) for name in frame.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{what}: duplicate column names {repeated}; every column needs a name of its own")
+    if names == list(frame.columns):
+        return frame
+    return frame.set_axis(names, axis=1)
+
+
+def _polars_column(column: Any) -> Any:
+    """One polars series as what pandas makes of it, without needing pyarrow."""
+    import polars
+
+    if column.dtype == polars.Categorical:
+        states = column.drop_nulls().unique().cast(polars.String).sort()
+        column = column.cast(polars.String).cast(polars.Enum(states))
+    if isinstance(column.dtype, polars.Enum):
+        codes = column.to_physical().fill_null(len(column.dtype.categories)).cast(polars.Int64).to_numpy()
+        codes = np.where(codes == len(column.dtype.categories), -1, codes)
+        return pd.Categorical.from_codes(codes, categories=column.dtype.categories.to_list(), ordered=True)
+    if column.dtype == polars.Boolean and column.null_count():
+        return pd.array(column.to_list(), dtype="boolean")
+    return column.to_numpy()
