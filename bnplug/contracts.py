@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
+
+from bnplug.arrays import FloatArray
 
 if TYPE_CHECKING:
     from pgmpy.base import DAG
@@ -88,9 +89,7 @@ class Evaluator:
     def propose(self, changes: Changes) -> float:
         """Return the score if each v in `changes` had the parents ``changes[v]``; changes nothing."""
 
-    def propose_many(
-        self, candidates: Sequence[Changes], at_least: float | None = None
-    ) -> npt.NDArray[np.float64]:
+    def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate; one strictly below `at_least` may get ``-inf``."""
         return np.array([self.propose(changes) for changes in candidates], dtype=np.float64)
 

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.table import Table
-
-FloatArray = npt.NDArray[np.float64]
 
 #: Parent configurations above this number, and above the number of rows, are numbered as they occur.
 DENSE_LIMIT = 1 << 20
@@ -40,9 +39,9 @@ class Configurations:
         configurations are numbered, in C order.
     """
 
-    index: npt.NDArray[np.int64]
+    index: IntArray
     size: int
-    states: npt.NDArray[np.int64] | None
+    states: IntArray | None
 
 
 def configurations(table: Table, variables: Sequence[int], limit: int | None = None) -> Configurations:
@@ -123,7 +122,7 @@ def count_occurring(
 
 
 def tally(
-    index: npt.NDArray[np.int64],
+    index: IntArray,
     size: int,
     weights: FloatArray | None = None,
     folds: npt.NDArray[Any] | None = None,
@@ -136,7 +135,7 @@ def tally(
     return result[0] if folds is None else result
 
 
-def _strides(cards: Sequence[int]) -> npt.NDArray[np.int64]:
+def _strides(cards: Sequence[int]) -> IntArray:
     return np.array([prod(cards[i + 1 :]) for i in range(len(cards))], dtype=np.int64)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +55,7 @@ def is_polars(data: Any) -> bool:
 
 def _with_string_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     names = [str(name) for name in frame.columns]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise ValueError(f"{what}: duplicate column names {repeated}; every column needs a name of its own")
     if names == list(frame.columns):

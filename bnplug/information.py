@@ -6,12 +6,14 @@ at once. Where cells are missing, a pair uses the rows in which both features ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 
+from bnplug.arrays import BoolArray, CodeArray, FloatArray
 from bnplug.compiling import kernel
-from bnplug.counting import FloatArray, configurations, count, tally
+from bnplug.counting import configurations, count, tally
 from bnplug.table import Table
 
 #: Information values this close are tied; the lowest feature index comes first.
@@ -46,17 +48,11 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     codes, dense = _filled(table)
     features = np.array(table.features, dtype=np.int64)
     workers = int(effective_n_jobs(n_jobs))
+    target, weights = codes[table.target_index], table.weights
+    zero = np.zeros(0, np.int64 if weights is None else np.float64)
     Parallel(n_jobs=workers, prefer="threads")(
         delayed(_count_pairs)(
-            codes,
-            codes[table.target_index],
-            table.cards,
-            features,
-            dense,
-            table.weights,
-            part,
-            workers,
-            result,
+            codes, target, table.cards, features, dense, weights, zero, part, workers, result
         )
         for part in range(workers)
     )
@@ -66,8 +62,26 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     return np.maximum(result + result.T, 0.0)
 
 
-def _filled(table: Table) -> tuple[npt.NDArray[np.unsignedinteger], npt.NDArray[np.bool_]]:
-    """Codes in which missing is one state more (it spares the kernel a branch); which pairs the kernel takes."""
+def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:
+    """Return the candidate with the largest value; among tied ones, the lowest."""
+    largest = max(values[v] for v in candidates)
+    return min(v for v in candidates if values[v] >= largest - TIE)
+
+
+def by_falling(values: FloatArray, candidates: Sequence[int]) -> list[int]:
+    """Return the candidates by falling value; among tied ones the lowest comes first."""
+    left, ordered = list(candidates), []
+    while left:
+        ordered.append(first_largest(values, left))
+        left.remove(ordered[-1])
+    return ordered
+
+
+def _filled(table: Table) -> tuple[CodeArray, BoolArray]:
+    """Return codes in which missing is one state more, and which pairs the kernel takes.
+
+    The extra state spares the kernel a branch per cell.
+    """
     codes = table.codes
     if (codes == table.missing).any():
         codes = np.minimum(codes, table.cards.astype(codes.dtype)[:, None])
@@ -95,11 +109,12 @@ def _entropy(counts: FloatArray) -> float:
 
 
 @kernel
-def _count_pairs(codes, target, cards, features, dense, weights, part, parts, result):  # type: ignore[no-untyped-def]
+def _count_pairs(codes, target, cards, features, dense, weights, zero, part, parts, result):  # type: ignore[no-untyped-def]
     """Fill result[a, b] = I(a; b | class) for features a > b with a's position = part modulo parts.
 
     codes: (variables, rows) where missing is the state cards[v]; target: the class's codes;
-    dense: (variables, variables), which pairs to do; weights: (rows,) or None. A pair's table has axes
+    dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array
+    of the counts' dtype. A pair's table has axes
     (class, a, b), its last state of a and of b being missing; tables of one a lie behind one another.
     """
     n_rows = codes.shape[1]
@@ -113,10 +128,7 @@ def _count_pairs(codes, target, cards, features, dense, weights, part, parts, re
             b = features[other]
             cells = n_classes * width * (cards[b] + 1) if dense[a, b] else 0
             starts[other + 1] = starts[other] + cells
-        if weights is None:
-            counts = np.zeros(starts[position], np.int64)
-        else:
-            counts = np.zeros(starts[position], np.float64)
+        counts = np.zeros(starts[position], zero.dtype)
         for low in range(0, n_rows, _TILE):
             size = min(_TILE, n_rows - low)
             for m in range(size):

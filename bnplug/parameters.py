@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from bnplug.arrays import FloatArray
 from bnplug.coding import State
 from bnplug.errors import NotRepresentableError
 from bnplug.table import Table
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
-
-FloatArray = npt.NDArray[np.float64]
 
 #: How far from one a column of probabilities may sum and still count as normalised.
 NORMALIZED = 1e-9
@@ -98,9 +97,14 @@ class LogTables:
 
     def _check_acyclic(self) -> None:
         try:
-            TopologicalSorter({name: table.parents for name, table in self.tables.items()}).prepare()
+            TopologicalSorter(self.parents).prepare()
         except CycleError as error:
             raise ValueError(f"the parents make a cycle: {' -> '.join(reversed(error.args[1]))}") from None
+
+    @property
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """The parents of every node, by name."""
+        return {name: table.parents for name, table in self.tables.items()}
 
     @property
     def edges(self) -> list[tuple[str, str]]:

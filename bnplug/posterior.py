@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.parameters import LogTables
-from bnplug.table import CodeArray
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 #: Log joints this close to a row's largest are tied with it; the lowest class index wins.
 TIE = 1e-9

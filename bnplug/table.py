@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bnplug.arrays import CodeArray, FloatArray
 from bnplug.coding import MISSING, UNSEEN, Codes, State, code_column, infinite_columns, match_column
 from bnplug.errors import UnseenValueWarning
 from bnplug.frames import to_frame
@@ -20,9 +21,6 @@ from bnplug.frames import to_frame
 if TYPE_CHECKING:
     import pandas as pd
     from pgmpy.base import DAG
-
-CodeArray = npt.NDArray[np.unsignedinteger[Any]]
-Weights = npt.NDArray[np.float64]
 
 
 class Table:
@@ -84,7 +82,7 @@ class Table:
                 f"codes have dtype {codes.dtype}; {dtype} is the smallest that holds these states"
             )
         self.codes: CodeArray = np.ascontiguousarray(codes)
-        self.weights: Weights | None = None if weights is None else np.asarray(weights, dtype=np.float64)
+        self.weights: FloatArray | None = None if weights is None else np.asarray(weights, dtype=np.float64)
 
     @classmethod
     def from_frame(cls, frame: Any, target: str, weights: npt.ArrayLike | None = None) -> Table:
@@ -117,6 +115,12 @@ class Table:
         for v, (column, _) in enumerate(coded.values()):
             codes[v] = _narrow(column, dtype)
         return cls(codes, tuple(coded), states, target, kept)
+
+    @classmethod
+    def empty(cls, names: Sequence[str], states: Mapping[str, Sequence[State]], target: str) -> Table:
+        """Return a table without rows: the variables and their states, to encode new rows by."""
+        dtype = smallest_dtype([len(states[name]) for name in names])
+        return cls(np.empty((len(names), 0), dtype=dtype), names, states, target)
 
     @property
     def n_rows(self) -> int:
@@ -205,7 +209,7 @@ def _narrow(column: Codes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 def _with_positive_weights(
     frame: pd.DataFrame, weights: npt.ArrayLike | None
-) -> tuple[pd.DataFrame, Weights | None]:
+) -> tuple[pd.DataFrame, FloatArray | None]:
     """Leave out rows of weight 0: they are absent, and so are states that only they have."""
     if weights is None:
         return frame, None

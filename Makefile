@@ -1,0 +1,35 @@
+# One verb for every distribution of the repository. Each verb makes the environment it needs.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PLUGINS := $(sort $(wildcard plugins/bnplug-*/pyproject.toml))
+
+.PHONY: demo test lint bench docs clean
+
+# The stamp is newer than every pyproject.toml that the environment was made from.
+.venv/stamp: pyproject.toml $(PLUGINS)
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "bnplug needs Python 3.11 or later; make PYTHON=..."'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[all,test,lint]" $(foreach plugin,$(PLUGINS),--editable $(dir $(plugin)))
+	touch $@
+
+demo: .venv/stamp
+	$(BIN)/bnplug demo --output demo-output
+
+test: .venv/stamp
+	$(BIN)/python -m pytest --quiet
+
+lint: .venv/stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/stamp
+	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+docs: .venv/stamp
+	$(BIN)/python docs/build.py
+
+clean:
+	rm -rf .venv demo-output
