@@ -145,13 +145,22 @@ def _index_rows(codes, variables, strides, missing, index):  # type: ignore[no-u
     n_rows = index.shape[0]
     for start in range(0, n_rows, _BLOCK):
         stop = min(start + _BLOCK, n_rows)
-        index[start:stop] = 0
-        for i in range(variables.shape[0]):
-            column = codes[variables[i]]
-            stride = strides[i]
-            for m in range(start, stop):
-                known = column[m] != missing and index[m] >= 0
-                index[m] = index[m] + np.int64(column[m]) * stride if known else -1
+        find_cells(codes[:, start:stop], variables, strides, missing, index[start:stop])
+
+
+@kernel
+def find_cells(codes, variables, strides, missing, cells):  # type: ignore[no-untyped-def]
+    """cells[m] as above, for a block of rows that fits the cache: loops without branches, which vectorise."""
+    cells[:] = 0
+    for i in range(variables.shape[0]):
+        column = codes[variables[i]]
+        stride = strides[i]
+        for m in range(cells.shape[0]):
+            cells[m] += np.int64(column[m]) * stride
+    for i in range(variables.shape[0]):
+        column = codes[variables[i]]
+        for m in range(cells.shape[0]):
+            cells[m] = -1 if column[m] == missing else cells[m]
 
 
 @kernel

@@ -21,6 +21,10 @@ class MissingColumnWarning(BnplugWarning):
     """A column the model knows is absent from the data, and is marginalised."""
 
 
+class SearchWarning(BnplugWarning):
+    """A search ended before it was done, and returned the best graph it had found."""
+
+
 class UnknownMethodError(LookupError):
     """No method of that kind is registered under that name."""
 

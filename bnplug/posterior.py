@@ -13,6 +13,7 @@ import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel
+from bnplug.counting import find_cells
 from bnplug.parameters import LogTables
 
 #: Log joints this close to a row's largest are tied with it; the lowest class index wins.
@@ -119,22 +120,18 @@ def _add_terms(codes, variables, strides, bounds, starts, values, missing, joint
     Rows are taken in blocks, so that a block of `joint` stays in cache while all terms are added.
     """
     n_rows, n_classes = joint.shape
-    cell = np.empty(_BLOCK, np.int64)
+    cells = np.empty(_BLOCK, np.int64)
     for low in range(0, n_rows, _BLOCK):
-        size = min(_BLOCK, n_rows - low)
+        high = min(low + _BLOCK, n_rows)
+        block = codes[:, low:high]
         for t in range(starts.shape[0]):
-            cell[:size] = starts[t]
-            for i in range(bounds[t], bounds[t + 1]):
-                column = codes[variables[i], low : low + size]
-                stride = strides[i]
-                for m in range(size):
-                    known = column[m] != missing and cell[m] >= 0
-                    cell[m] = cell[m] + np.int64(column[m]) * stride if known else -1
-            for m in range(size):
-                if cell[m] >= 0:
-                    row = values[cell[m] : cell[m] + n_classes]
+            own = slice(bounds[t], bounds[t + 1])
+            find_cells(block, variables[own], strides[own], missing, cells[: high - low])
+            table = values[starts[t] :]
+            for m in range(high - low):
+                if cells[m] >= 0:
                     for c in range(n_classes):
-                        joint[low + m, c] += row[c]
+                        joint[low + m, c] += table[cells[m] + c]
 
 
 @kernel
