@@ -1,11 +1,11 @@
-"""Making a component ready to run: a name becomes an instance, an instance is cloned, never changed."""
+"""Components: what a learner or a classifier is composed of, by name or as an instance."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from bnplug import registry
 
@@ -13,8 +13,32 @@ from bnplug import registry
 INHERITED = ("random_state", "n_jobs", "verbose")
 
 
+class Composite(BaseEstimator):
+    """An estimator with components among its parameters, each of them an instance or a registered name.
+
+    ``set_params(score__cv=5)`` reaches into a component given by name too: the name becomes an instance.
+    """
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``component__parameter`` reaches into a component."""
+        for name in self.get_params(deep=False):
+            if name in params:
+                setattr(self, name, params.pop(name))
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and not hasattr(getattr(self, name), "set_params"):
+                setattr(self, name, self._make(name, getattr(self, name)))
+        super().set_params(**params)
+        return self
+
+    def _make(self, parameter: str, spec: Any) -> Any:
+        """Return what `spec`, a name or a pair, means as the value of `parameter`."""
+        if parameter not in registry.NESTED:
+            raise ValueError(f"parameter {parameter!r} of {type(self).__name__} has no parameters of its own")
+        return registry.build(registry.NESTED[parameter], spec)
+
+
 def component(kind: str, spec: Any, owner: Any) -> Any:
-    """Return an instance of `spec` of its own, ready to run inside `owner`.
+    """Return an instance of `spec`, ready to run inside `owner`; what the user gave stays as it is.
 
     Parameters
     ----------

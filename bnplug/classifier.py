@@ -1,0 +1,470 @@
+"""BayesianNetworkClassifier: a structure and parameters composed into a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_sample_weight, estimator_html_repr
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from bnplug.arrays import CodeArray, FloatArray
+from bnplug.checks import check_dag, check_tables
+from bnplug.components import Composite, component
+from bnplug.discretize import discretizer as make_discretizer
+from bnplug.errors import MissingColumnWarning
+from bnplug.explaining import contributions
+from bnplug.explaining import plot as plot_contributions
+from bnplug.explaining import to_frame as to_long_frame
+from bnplug.frames import is_frame, to_frame
+from bnplug.intake import Intake, check_missing
+from bnplug.junction import Marginalizer, query
+from bnplug.methods import is_component
+from bnplug.parameters import LogTables, check_size
+from bnplug.posterior import log_posterior, posterior
+from bnplug.sampling import sample
+from bnplug.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pgmpy.base import DAG
+    from pgmpy.models import DiscreteBayesianNetwork
+
+
+class BayesianNetworkClassifier(ClassifierMixin, Composite):
+    """A Bayesian network that predicts its class variable.
+
+    Parameters
+    ----------
+    structure : str, StructureLearner, DAG or list of edges
+        A registered name, an instance, or a structure as it is: a graph, or edges ``(parent, child)`` by
+        name. The class is named after `y` if that has a name, else ``"class"``.
+    parameters : str or ParameterLearner
+        A registered name or an instance.
+    discretizer : {"mdl", "quantile", "uniform", "none"} or transformer
+        What makes numeric columns discrete. ``"none"`` takes every distinct value as a state.
+    categorical_features : "auto", None, or names, indices or a mask
+        The columns that are discrete already. ``"auto"``: text, categoricals, booleans, and whole numbers
+        with at most 10 distinct values.
+    class_weight : dict, "balanced" or None
+        As in scikit-learn.
+    missing : {"ignore", "drop", "value", "error"}
+        Missing cells in training: each table counts the rows it can use, rows are dropped, missing
+        becomes a state of its own, or an error names the columns.
+    unseen : {"missing", "error"}
+        A value that training did not see: treated as missing with a warning, or an error.
+    max_parameters : int
+        A structure whose tables would hold more cells is an error before anything is allocated.
+    max_clique_size : int
+        The largest table, in cells, that marginalising missing features may need.
+    random_state, n_jobs, verbose
+        As in scikit-learn; handed to components that have none of their own.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels.
+    dag_ : pgmpy DAG
+        The structure.
+    tables_ : LogTables
+        The parameters.
+    network_ : pgmpy DiscreteBayesianNetwork
+        Both; made when asked for.
+    structure_, parameters_ : learners
+        The fitted components, with what they found out; None where the structure was given.
+    discretizer_ : transformer or None
+        The fitted discretiser; None where no column is numeric.
+    target_ : str
+        The name of the class variable.
+    schema_ : Table
+        The variables and their states, without rows.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = BayesianNetworkClassifier(structure="tan").fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.96
+    """
+
+    def __init__(
+        self,
+        structure: Any = "tan",
+        parameters: Any = "ml",
+        discretizer: Any = "mdl",
+        categorical_features: Any = "auto",
+        class_weight: Any = None,
+        missing: str = "ignore",
+        unseen: str = "missing",
+        max_parameters: int = 50_000_000,
+        max_clique_size: int = 10_000_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.parameters = parameters
+        self.discretizer = discretizer
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
+        self.missing = missing
+        self.unseen = unseen
+        self.max_parameters = max_parameters
+        self.max_clique_size = max_clique_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _make(self, parameter: str, spec: Any) -> Any:
+        return make_discretizer(spec) if parameter == "discretizer" else super()._make(parameter, spec)
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Learn structure and parameters.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or 2-D array
+            Features of any mix of types; missing cells are allowed.
+        y : array-like
+            The class of every row.
+        sample_weight : array-like, optional
+            A weight of 2 is the row twice; rows of weight 0 are absent.
+        """
+        check_missing(self.missing)
+        if self.unseen not in ("missing", "error"):
+            raise ValueError(f"unseen={self.unseen!r} is not 'missing' or 'error'")
+        frame, labels, weights = self._training_rows(X, y, sample_weight)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has only one class, {self.classes_[0]!r}; a classifier needs at least two")
+        self.intake_, discrete = Intake.learn(
+            frame, codes, weights, self.discretizer, self.categorical_features, self.missing
+        )
+        self.target_ = _target_name(y, frame)
+        target = pd.Categorical.from_codes(codes, categories=pd.Index(self.classes_.tolist(), dtype=object))
+        table = Table.from_frame(discrete.assign(**{self.target_: target}), self.target_, weights)
+        self.schema_ = table.take([])
+        return self._learn(table)
+
+    def _training_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Any, Any]:
+        """Check the data, leave out rows of weight 0 and, if asked, incomplete ones."""
+        frame = self._checked_frame(X, y)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(frame, labels)
+        if pd.isna(labels).any():
+            raise ValueError("Input y contains NaN: the class is missing in some rows; drop them")
+        check_classification_targets(labels)
+        weights = self._weights(frame, labels, sample_weight)
+        kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
+        incomplete = [str(name) for name, column in frame.items() if column.hasnans]
+        if incomplete and self.missing == "error":
+            raise ValueError(f'columns {incomplete} have missing cells, and missing="error"')
+        if incomplete and self.missing == "drop":
+            kept &= ~frame[incomplete].isna().any(axis=1).to_numpy()
+        if not kept.any():
+            raise ValueError("no row is left: all have weight 0 or, with missing='drop', a missing cell")
+        if kept.all():
+            return frame, labels, weights
+        return frame[kept], labels[kept], None if weights is None else weights[kept]
+
+    def _checked_frame(self, X: Any, y: Any) -> pd.DataFrame:
+        """Return `X` as a frame, having noted its names and width as scikit-learn does."""
+        if not is_frame(X):
+            array, _ = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
+            return to_frame(array, "X")
+        frame = to_frame(X, "X")
+        validate_data(self, frame, y, skip_check_array=True)
+        if frame.shape[1] == 0:
+            raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required")
+        if len(frame) == 0:
+            raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
+        return frame
+
+    def _weights(self, frame: pd.DataFrame, labels: Any, sample_weight: Any) -> FloatArray | None:
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights: FloatArray = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
+        if self.class_weight is not None:
+            weights = weights * compute_sample_weight(self.class_weight, labels)
+        return weights
+
+    def _learn(self, table: Table) -> Self:
+        """Learn on coded data: the structure, then the parameters, each checked at the door."""
+        if is_component(self.structure) or hasattr(self.structure, "learn"):
+            self.structure_ = component("structure learner", self.structure, self)
+            dag = self.structure_.learn(table)
+            parents = check_dag(dag, table, self.structure_)
+        else:
+            self.structure_ = None
+            dag = given_dag(self.structure, table)
+            parents = table.parents(dag)
+        check_size(table, parents, self.max_parameters)
+        self.parameters_ = component("parameter learner", self.parameters, self)
+        tables = check_tables(self.parameters_.fit(table, dag), table, parents, self.parameters_)
+        return self._set_model(tables, dag)
+
+    def _set_model(self, tables: LogTables, dag: DAG) -> Self:
+        self.dag_ = dag
+        self.tables_ = tables
+        self._marginalizer = Marginalizer(tables, self.target_, self.max_clique_size)
+        return self
+
+    @classmethod
+    def from_network(cls, network: DiscreteBayesianNetwork, target: str) -> BayesianNetworkClassifier:
+        """Return a fitted classifier that predicts `target` by a pgmpy network, on its discrete states."""
+        return cls.from_tables(LogTables.from_network(network, target))
+
+    @classmethod
+    def from_tables(cls, tables: LogTables, intake: Intake | None = None, **params: Any) -> BayesianNetworkClassifier:
+        """Return a fitted classifier with the given parameters.
+
+        Parameters
+        ----------
+        tables : LogTables
+            Its ``target`` is the class.
+        intake : Intake, optional
+            How frames become discrete; by default they are.
+        **params
+            Constructor parameters; by default the structure is that of the tables.
+        """
+        if tables.target is None:
+            raise ValueError("the tables do not say which variable is the class: LogTables(..., target=...)")
+        model = cls(**{"structure": tables.edges, "discretizer": "none", **params})
+        model.target_ = tables.target
+        model.classes_ = _as_array(tables.states[tables.target])
+        features = tuple(name for name in tables.names if name != tables.target)
+        model.intake_ = Intake(features, (), None, {}) if intake is None else intake
+        model.n_features_in_ = len(features)
+        model.feature_names_in_ = np.array(features, dtype=object)
+        model.schema_ = Table.empty(tables.names, tables.states, tables.target)
+        model.structure_ = model.parameters_ = None
+        return model._set_model(tables, given_dag(tables.edges, model.schema_))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row; the first of tied ones."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | known features) for every row, classes in the order of ``classes_``.
+
+        Missing features are marginalised exactly. Tied classes get equal probabilities.
+        """
+        return posterior(self._log_joint(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of :meth:`predict_proba`, also where that would be too small to hold."""
+        return log_posterior(self._log_joint(X))
+
+    def _log_joint(self, X: Any) -> FloatArray:
+        return self._marginalizer.log_joint(self._encode(X), self.n_jobs)
+
+    def _encode(self, X: Any) -> CodeArray:
+        """Return the codes of new rows, variables in the order of ``schema_``."""
+        check_is_fitted(self)
+        if is_frame(X):
+            frame = self._match_names(to_frame(X, "X"))
+        else:
+            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+            frame = to_frame(X, "X").set_axis(list(self.intake_.names), axis=1)
+        return self.schema_.encode(self.intake_.apply(frame), self.unseen)
+
+    def _match_names(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Match columns by name; a model that was trained on an array goes by position."""
+        names = list(self.intake_.names)
+        if not hasattr(self, "feature_names_in_"):
+            _check_n_features(self, frame, reset=False)
+            return frame.set_axis(names, axis=1)
+        unknown = [name for name in frame.columns if name not in names]
+        if unknown:
+            hint = f" ({self.target_!r} is the class)" if self.target_ in unknown else ""
+            raise ValueError(f"columns {unknown} were not there in training{hint}; there were {names}")
+        absent = [name for name in names if name not in frame.columns]
+        if absent:
+            warnings.warn(f"columns {absent} are absent; they are marginalised", MissingColumnWarning, stacklevel=5)
+        return frame
+
+    @property
+    def network_(self) -> DiscreteBayesianNetwork:
+        """The fitted pgmpy network; a ``NotRepresentableError`` where the parameters make none."""
+        check_is_fitted(self)
+        return self.tables_.to_network()
+
+    @property
+    def discretizer_(self) -> Any:
+        """The fitted discretiser, or None where no column is numeric."""
+        check_is_fitted(self)
+        return self.intake_.discretizer
+
+    def cpt(self, name: str) -> pd.DataFrame:
+        """Return a variable's probabilities: a row for each state, a column for each parent configuration."""
+        check_is_fitted(self)
+        self.schema_.index(name)
+        parents, values = self.tables_.tables[name]
+        rows = pd.Index(self.tables_.states[name], dtype=object, name=name)
+        if not parents:
+            return pd.DataFrame({"probability": np.exp(values)}, index=rows)
+        states = [self.tables_.states[parent] for parent in parents]
+        columns = pd.MultiIndex.from_product(states, names=parents)
+        return pd.DataFrame(np.exp(values).reshape(len(rows), -1), index=rows, columns=columns)
+
+    def markov_blanket(self) -> list[str]:
+        """Return the features that matter where all are known: parents, children, co-parents of the class."""
+        check_is_fitted(self)
+        blanket = set(self.tables_.parents[self.target_])
+        for name, parents in self.tables_.parents.items():
+            if self.target_ in parents:
+                blanket |= {name, *parents}
+        return [name for name in self.intake_.names if name in blanket]
+
+    def explain(self, X: Any) -> pd.DataFrame:
+        """Return what each known feature contributes to the log odds of each class, row by row.
+
+        The contributions of a row to a class, with the prior log odds (feature ``(prior)``), add up to
+        that class's posterior log odds. A feature's contribution is the change when it is revealed, the mean over
+        two orders of revealing: as the features come, and the reverse. A missing feature contributes 0.
+
+        Returns
+        -------
+        pandas frame
+            Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
+        """
+        values = contributions(self._marginalizer, self._encode(X), self.n_jobs)
+        features = [name for name in self.tables_.names if name != self.target_]
+        rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
+        return to_long_frame(values, rows, features, self.classes_)
+
+    def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
+
+        Parameters
+        ----------
+        X : frame or array of one row
+        label : class label, optional
+            The class whose log odds are explained; by default the predicted one.
+        """
+        probabilities = self.predict_proba(X)
+        if len(probabilities) != 1:
+            raise ValueError(f"X has {len(probabilities)} rows; an explanation is drawn for one")
+        label = self.classes_[probabilities[0].argmax()] if label is None else label
+        if label not in self.classes_:
+            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
+        share = probabilities[0][list(self.classes_).index(label)]
+        return plot_contributions(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
+
+    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return P(variables | evidence) for any variables, the class and features alike.
+
+        Parameters
+        ----------
+        variables : str or sequence of str
+            What is asked about, jointly.
+        evidence : mapping of str to value, optional
+            What is known, by name; a numeric feature's value is a number.
+
+        Returns
+        -------
+        pandas frame
+            One row for each joint state, and a column ``probability``.
+        """
+        check_is_fitted(self)
+        names = [variables] if isinstance(variables, str) else list(variables)
+        probabilities = query(self.tables_, names, self._states(evidence or {}), self.max_clique_size)
+        states = pd.MultiIndex.from_product([self.tables_.states[name] for name in names], names=names)
+        return pd.DataFrame({"probability": probabilities.ravel()}, index=states).reset_index()
+
+    def _states(self, evidence: Mapping[str, Any]) -> dict[str, int]:
+        """Return the code of each value in `evidence`; one that is no state is an error."""
+        frame = pd.DataFrame({name: pd.Series([value]) for name, value in evidence.items()})
+        for name in frame.columns:
+            self.schema_.index(name)
+        empty = [name for name in frame.columns if frame[name].isna().all()]
+        if empty:
+            raise ValueError(f"evidence {empty} is missing; leave it out")
+        codes = self.schema_.encode(self.intake_.apply(frame), unseen="error")
+        return {name: int(codes[self.schema_.index(name), 0]) for name in evidence}
+
+    def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
+        """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number."""
+        check_is_fitted(self)
+        return sample(self.tables_, n, self.random_state if random_state is None else random_state)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the structure with matplotlib; return the axes."""
+        from bnplug.drawing import plot
+
+        check_is_fitted(self)
+        return plot(self.tables_.names, self.tables_.edges, self.target_, ax=ax)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the fitted model to a folder that :func:`bnplug.load` reads; no code is stored."""
+        from bnplug.model_folder import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def _repr_html_(self) -> str:
+        from bnplug.drawing import to_svg
+
+        html: str = estimator_html_repr(self)
+        if hasattr(self, "tables_"):
+            html += to_svg(self.tables_.names, self.tables_.edges, self.target_)
+        return html
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def given_dag(structure: Any, table: Table) -> DAG:
+    """Return a given graph, or list of edges by name, as a DAG over the table's variables."""
+    if hasattr(structure, "edges"):
+        nodes, edges = list(structure.nodes), list(structure.edges)
+    else:
+        nodes, edges = [], [tuple(edge) for edge in structure]
+    if any(len(edge) != 2 for edge in edges):
+        raise ValueError(f"structure: edges are pairs (parent, child), not {edges}")
+    unknown = sorted({str(name) for name in (*nodes, *(n for edge in edges for n in edge))} - set(table.names))
+    if unknown:
+        raise ValueError(f"structure names {unknown}; the variables are {list(table.names)}")
+    parents: dict[str, list[str]] = {}
+    for parent, child in edges:
+        parents.setdefault(str(child), []).append(str(parent))
+    return table.dag([[table.index(p) for p in parents.get(name, [])] for name in table.names])
+
+
+def _target_name(y: Any, frame: pd.DataFrame) -> str:
+    """Return the name of `y`, or "class", made unlike every feature's."""
+    name = getattr(y, "name", None)
+    name = str(name) if name not in (None, "") else "class"
+    while name in frame.columns:
+        name += "_"
+    return name
+
+
+def _as_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return labels as an array that keeps their types: of mixed ones, an array of objects."""
+    same = len({type(label) for label in labels}) == 1
+    return np.array(labels, dtype=None if same else object)

@@ -1,0 +1,48 @@
+"""How a command of ``bnplug`` ends when something is wrong: in one line, without a traceback."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+import bnplug
+
+
+class Problem(click.ClickException):
+    """What went wrong, in one line."""
+
+    def show(self, file: Any = None) -> None:
+        """Print it to standard error."""
+        click.echo(f"bnplug: {self.format_message()}", file=file, err=True)
+
+
+def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn an exception into one line, and warnings into lines of their own."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                command(*args, **kwargs)
+            except (
+                ValueError,
+                TypeError,
+                LookupError,
+                OSError,
+                RuntimeError,
+                ImportError,
+                MemoryError,
+            ) as error:
+                raise Problem(" ".join(str(error).split()) or type(error).__name__) from error
+
+    return wrapped
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    kind = "" if issubclass(category, bnplug.BnplugWarning) else f"{category.__name__}: "
+    click.echo(f"bnplug: warning: {kind}{' '.join(str(message).split())}", err=True)

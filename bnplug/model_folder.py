@@ -1,0 +1,183 @@
+"""A fitted classifier as a folder: ``model.json`` says what it is, an ``.npz`` file holds its numbers.
+
+Nothing is pickled, so loading runs no code from the folder. The numbers' file is named after its content and
+``model.json``, which names it, is replaced last: a killed run leaves the old model or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from math import prod
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import bnplug
+from bnplug.arrays import FloatArray
+from bnplug.discretize import discretizer_from_json, discretizer_to_json
+from bnplug.errors import ModelFileError
+from bnplug.files import write_atomically
+from bnplug.intake import Intake
+from bnplug.parameters import LogTables
+
+if TYPE_CHECKING:
+    from bnplug.classifier import BayesianNetworkClassifier
+
+FORMAT = "bnplug-model"
+VERSION = 1
+
+_INDEX = "model.json"
+
+# Constructor parameters that predicting depends on.
+_KEPT = ("missing", "unseen", "max_parameters", "max_clique_size")
+
+
+def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
+    """Write a fitted classifier to a folder, in place of a model that is there already."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; a model is saved to a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _INDEX).exists():
+        raise ValueError(f"{folder} is a folder with other files in it; choose an empty or a new one")
+    index = _index(model)
+    numbers = _numbers(model.tables_)
+    name = f"tables-{hashlib.sha256(numbers).hexdigest()[:16]}.npz"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / name, numbers)
+    write_atomically(folder / _INDEX, json.dumps({**index, "tables": name}, indent=1, ensure_ascii=False) + "\n")
+    for stale in folder.glob("tables-*.npz"):
+        if stale.name != name:
+            stale.unlink()
+
+
+def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
+    """Return the fitted classifier that :meth:`BayesianNetworkClassifier.save` wrote.
+
+    Raises
+    ------
+    ModelFileError
+        If the folder is damaged, cut off, written by a later version, or no model at all.
+    """
+    from bnplug.classifier import BayesianNetworkClassifier
+
+    folder = Path(path)
+    try:
+        index = _read_index(folder)
+        variables = index["variables"]
+        states = {variable["name"]: variable["states"] for variable in variables}
+        parents = {variable["name"]: tuple(variable["parents"]) for variable in variables}
+        values = _read_numbers(folder / Path(index["tables"]).name, states, parents)
+        tables = LogTables(list(states), states, {n: (parents[n], values[n]) for n in states}, index["target"])
+        intake = _read_intake(index)
+        model = BayesianNetworkClassifier.from_tables(
+            tables, intake, **{name: index["settings"][name] for name in _KEPT}
+        )
+        model.classes_ = model.classes_.astype(np.dtype(index["class_dtype"]))
+        if not index["named"]:
+            del model.feature_names_in_
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, zipfile.BadZipFile) as error:
+        raise ModelFileError(f"{folder} is a damaged model folder: {error!r}") from error
+    return model
+
+
+def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
+    """What ``model.json`` says, apart from where the numbers are."""
+    intake = model.intake_
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "bnplug": bnplug.__version__,
+        "made": {name: _text(getattr(model, name)) for name in ("structure", "parameters", "discretizer")},
+        "target": model.target_,
+        "class_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
+        "named": hasattr(model, "feature_names_in_"),
+        "variables": [
+            {"name": name, "states": list(model.tables_.states[name]), "parents": list(parents)}
+            for name, parents in model.tables_.parents.items()
+        ],
+        "intake": {
+            "names": list(intake.names),
+            "numeric": list(intake.numeric),
+            "discretizer": discretizer_to_json(intake.discretizer),
+            "missing_states": intake.missing_states,
+        },
+        "settings": {name: getattr(model, name) for name in _KEPT},
+    }
+
+
+def _text(component: Any) -> str:
+    """A component as a reader would write it: its name, or its constructor call on one line."""
+    return component if isinstance(component, str) else " ".join(repr(component).split())
+
+
+def _numbers(tables: LogTables) -> bytes:
+    buffer = io.BytesIO()
+    arrays = {str(i): table.values for i, table in enumerate(tables.tables.values())}
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    try:
+        index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelFileError(f"{folder} is no model folder: there is no {_INDEX} in it") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"{folder / _INDEX} cannot be read: {error}") from error
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
+        raise ModelFileError(f"{folder / _INDEX} is not a model of bnplug")
+    if index.get("version") != VERSION:
+        raise ModelFileError(
+            f"{folder}: format version {index.get('version')!r}; bnplug {bnplug.__version__} reads {VERSION}. "
+            f"It was written by bnplug {index.get('bnplug')}"
+        )
+    return index
+
+
+def _read_intake(index: Mapping[str, Any]) -> Intake:
+    intake = index["intake"]
+    features = {variable["name"] for variable in index["variables"]} - {index["target"]}
+    if set(intake["names"]) != features or not set(intake["numeric"]) <= features:
+        raise ValueError("the features of the intake are not those of the network")
+    if not all(isinstance(label, str) for label in intake["missing_states"].values()):
+        raise ValueError("labels of missing states are text")
+    return Intake(
+        tuple(intake["names"]),
+        tuple(intake["numeric"]),
+        discretizer_from_json(intake["discretizer"], intake["numeric"]),
+        dict(intake["missing_states"]),
+    )
+
+
+def _read_numbers(
+    path: Path, states: Mapping[str, list[Any]], parents: Mapping[str, tuple[str, ...]]
+) -> dict[str, FloatArray]:
+    """Read the tables, each checked to have the shape that the index implies before it is read."""
+    values = {}
+    with zipfile.ZipFile(path) as archive:
+        for i, name in enumerate(states):
+            shape = tuple(len(states[variable]) for variable in (name, *parents[name]))
+            with archive.open(f"{i}.npy") as file:
+                values[name] = _read_array(file, shape)
+    return values
+
+
+def _read_array(file: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Read one array of float64 of the given shape; another dtype (objects among them) is refused."""
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array in another format than .npy 1.0")
+    stored, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if stored != shape or dtype != np.float64:
+        raise ValueError(f"an array of shape {stored} and dtype {dtype}; {shape} and float64 are expected")
+    data = file.read(8 * prod(shape))
+    if len(data) != 8 * prod(shape):
+        raise ValueError("an array is cut off")
+    return np.frombuffer(data, dtype=np.float64).reshape(shape, order="F" if fortran else "C").copy()
