@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
 
     Parameters
     ----------
-    data : pandas or polars frame, mapping of columns, or 2-D array
+    data : pandas or polars frame, dict of columns, or 2-D array
         An array's columns are named ``x0``, ``x1``, ...
     what : str
         What error messages call it.
@@ -30,7 +29,7 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
         frame = data
     elif is_polars(data):
         frame = pd.DataFrame({name: _polars_column(data[name]) for name in data.columns})
-    elif isinstance(data, Mapping):
+    elif type(data) is dict:
         frame = pd.DataFrame(data)
     else:
         array = np.asarray(data)
@@ -43,8 +42,8 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
 
 
 def is_frame(data: Any) -> bool:
-    """Whether `data` has named columns."""
-    return isinstance(data, pd.DataFrame | Mapping) or is_polars(data)
+    """Whether `data` has named columns. (A sparse matrix in dok format is a dict too, of a type of its own.)"""
+    return isinstance(data, pd.DataFrame) or type(data) is dict or is_polars(data)
 
 
 def is_polars(data: Any) -> bool:

@@ -18,6 +18,7 @@ from bnplug.arrays import FloatArray
 from bnplug.coding import infinite_columns
 from bnplug.discretize import discretizer as make_discretizer
 from bnplug.kinds import discrete_columns
+from bnplug.methods import is_component
 
 # A discrete column with more states than this and than half the rows names rows, it does not describe them.
 _IDENTIFIER_STATES = 10
@@ -72,8 +73,8 @@ class Intake:
         """
         _check_columns(frame)
         names = tuple(map(str, frame.columns))
-        discrete = discrete_columns(frame, categorical_features)
-        transformer = make_discretizer(discretizer)
+        discrete = discrete_columns(frame, categorical_features, weights)
+        transformer = _bins_all(discretizer) if is_component(discretizer) else make_discretizer(discretizer)
         if transformer is None:
             discrete = np.ones(len(names), dtype=bool)
         numeric = tuple(name for name, is_discrete in zip(names, discrete, strict=True) if not is_discrete)
@@ -105,6 +106,12 @@ def check_missing(missing: str) -> None:
     """Raise a ``ValueError`` unless `missing` is one of the ways to train with missing cells."""
     if missing not in _MISSING:
         raise ValueError(f"missing={missing!r} is not one of {list(_MISSING)}")
+
+
+def _bins_all(spec: Any) -> Any:
+    """Return a discretiser given by name; which columns it gets is decided here, so that it bins all of them."""
+    transformer = make_discretizer(spec)
+    return transformer if transformer is None else transformer.set_params(categorical_features=None)
 
 
 def _check_columns(frame: pd.DataFrame) -> None:

@@ -53,7 +53,9 @@ def test_class_information_equals_the_definition(table):
 
 def test_large_tables_are_counted_by_what_occurs(monkeypatch):
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame(rng.integers(0, 5, (200, 4)), columns=["a", "b", "d", "c"]).mask(rng.random((200, 4)) < 0.1)
+    frame = pd.DataFrame(rng.integers(0, 5, (200, 4)), columns=["a", "b", "d", "c"]).mask(
+        rng.random((200, 4)) < 0.1
+    )
     table = Table.from_frame(frame.assign(c=rng.integers(0, 3, 200)), "c")
     dense = pairwise_information(table)
     monkeypatch.setattr(information, "_DENSE_CELLS", 40)

@@ -184,7 +184,8 @@ def test_bad_frames_are_named(case):
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"), [([1], "shape"), ([1, -1], "negative"), ([1, np.nan], "finite"), ([0, 0], "no rows")]
+    ("weights", "message"),
+    [([1], "shape"), ([1, -1], "negative"), ([1, np.nan], "finite"), ([0, 0], "no rows")],
 )
 def test_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):

@@ -1,0 +1,291 @@
+"""The cuts of Fayyad and Irani (IJCAI 1993) for one feature: the recursion, and its compiled passes.
+
+Rows are sorted once and gathered into *blocks*: the rows of one value, or of neighbouring values that
+belong to one and the same class. The best cut is never inside a block (Fayyad and Irani 1992, theorem 1).
+Finding the best cut of an interval is one pass over its blocks, at a cost per row that does not grow
+with the number of classes, and *stretches* of blocks in which no cut can be the best are passed at once.
+
+Weights are counted in whole units, and entropies, sums of ``x log x``, in whole quanta: whole numbers
+add up to the same sum in any order, so the running sums of a pass are as exact as fresh ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.compiling import kernel
+
+#: Entropies (in nats) that differ by less are tied: the cut at the lower value is taken, and a gain that
+#: only equals the price of its cut is refused.
+TIE = 1e-11
+
+# A table of x log x pays while it is not much longer than the rows that are looked up in it.
+_TABLE_PER_ROW = 8
+
+# Blocks per stretch and class: the test of a stretch takes a logarithm per class.
+_STRETCH = 32
+
+
+@dataclass(frozen=True)
+class ClassColumn:
+    """The class of each row, coded and weighted, and what all features of one data set share.
+
+    Attributes
+    ----------
+    codes : int32 array of shape (rows,)
+    n_classes : int
+    weights : int64 array of shape (rows,)
+        Row weights in units.
+    unit : float
+        1 when all weights are whole; else a power of two so small that rounding to it loses no more
+        than adding the weights up in floating point would.
+    quantum : float
+        A power of two: the unit of whole-number entropies, in nats.
+    table : int64 array
+        ``x log x`` in quanta for x = 0, 1, ... units; empty where it would be long.
+    """
+
+    codes: npt.NDArray[np.int32]
+    n_classes: int
+    weights: IntArray
+    unit: float
+    quantum: float
+    table: IntArray
+
+    @classmethod
+    def of(cls, y: npt.NDArray[Any], weights: FloatArray | None = None) -> ClassColumn:
+        """Code the class labels `y`; all weights must be positive."""
+        codes, labels = pd.factorize(y)
+        if weights is None:
+            weights = np.ones(len(y))
+        total = float(weights.sum())
+        whole = bool((weights == np.rint(weights)).all())
+        unit = 1.0 if whole else 2.0 ** (math.frexp(total)[1] - 52)
+        largest = total * math.log(max(total, 1.0)) + len(labels) + 1
+        quantum = 2.0 ** (math.frexp(largest)[1] - 61)
+        size = int(total) + 1 if whole and total <= _TABLE_PER_ROW * len(y) else 0
+        units = np.rint(weights / unit).astype(np.int64)
+        return cls(codes.astype(np.int32), len(labels), units, unit, quantum, _xlogx_table(size, quantum))
+
+
+def mdl_cuts(values: FloatArray, classes: ClassColumn) -> FloatArray:
+    """Return the ascending cuts of one feature; a value is left of a cut when it is at most the cut.
+
+    Parameters
+    ----------
+    values : float64 array of shape (rows,)
+        NaN marks a missing value, which takes no part.
+    classes : ClassColumn
+        The class of the same rows.
+
+    Examples
+    --------
+    >>> mdl_cuts(np.array([1.0, 2.0, 2.0, 5.0, np.nan, 6.0, 7.0]), ClassColumn.of(np.array(list("aaabbbb"))))
+    array([3.5])
+    """
+    # NaN sorts to the end.
+    order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
+    values, codes, weights = values[order], classes.codes[order], classes.weights[order]
+    entry_class, entry_weight, start, end_row = _blocks(values, codes, weights, classes.n_classes)
+    stretches = _stretches(entry_class, entry_weight, start, classes.n_classes)
+    cuts: list[int] = []
+    waiting = [(0, len(end_row), _class_weights(entry_class, entry_weight, 0, start[-1], classes.n_classes))]
+    while waiting:
+        first, end, total = waiting.pop()
+        cut = _best_cut(
+            entry_class, entry_weight, start, stretches, first, end, total,
+            classes.table, classes.unit, classes.quantum,
+        )  # fmt: skip
+        if cut > first:
+            left = _class_weights(entry_class, entry_weight, start[first], start[cut], classes.n_classes)
+            if _pays(total * classes.unit, left * classes.unit):
+                cuts.append(cut)
+                waiting += [(first, cut, left), (cut, end, total - left)]
+    rows = end_row[np.sort(np.array(cuts, dtype=np.int64)) - 1]
+    return _midpoints(values[rows - 1], values[rows])
+
+
+def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return cuts halfway between neighbours low < high, with low <= cut < high in floating point too."""
+    with np.errstate(over="ignore"):
+        middle = 0.5 * (low + high)
+    middle = np.where(np.isfinite(middle), middle, 0.5 * low + 0.5 * high)
+    return np.where((low <= middle) & (middle < high), middle, low)
+
+
+def _pays(total: FloatArray, left: FloatArray) -> bool:
+    """Whether the gain of a cut exceeds its price: Fayyad and Irani (1993), section 3, in nats.
+
+    `total` and `left` are the class weights of the interval and of its left part. n - 1 is taken as at
+    least 1, which only fractional weights notice.
+    """
+    (n, entropy, k), *parts = _entropy(total), _entropy(left), _entropy(total - left)
+    gain = entropy - sum(n_part * entropy_part for n_part, entropy_part, _ in parts) / n
+    # log(3^k - 2) in a form that does not overflow
+    price = math.log(max(n - 1.0, 1.0)) + k * math.log(3.0) + math.log1p(-2.0 * 3.0**-k)
+    price -= k * entropy - sum(k_part * entropy_part for _, entropy_part, k_part in parts)
+    return gain > price / n + TIE
+
+
+def _entropy(class_weights: FloatArray) -> tuple[float, float, int]:
+    """Return total weight, class entropy in nats, and the number of classes that occur."""
+    present = class_weights[class_weights > 0]
+    n = float(present.sum())
+    return n, math.log(n) - float(present @ np.log(present)) / n, len(present)
+
+
+def _xlogx_table(size: int, quantum: float) -> IntArray:
+    x = np.arange(size, dtype=np.float64)
+    return np.rint(x * np.log(np.maximum(x, 1.0)) / quantum).astype(np.int64)
+
+
+@kernel
+def _xlogx(count, table, unit, quantum):  # type: ignore[no-untyped-def]
+    """``x log x`` of `count` units, in whole quanta."""
+    if len(table) > 0:
+        return table[np.uint64(count)]
+    if count == 0:
+        return np.int64(0)
+    x = count * unit
+    return np.int64(np.rint(x * np.log(x) / quantum))
+
+
+@kernel
+def _blocks(values, codes, weights, n_classes):  # type: ignore[no-untyped-def]
+    """Gather rows, sorted by value, into blocks.
+
+    Returns
+    -------
+    entry_class : int32 (entries,)
+    entry_weight : int64 (entries,)
+    start : int64 (blocks + 1,)
+        Block b has the entries ``start[b]`` to ``start[b + 1] - 1``, one for each class that occurs in it.
+    end_row : int64 (blocks,)
+        The row after the last one of each block.
+    """
+    n_rows = len(values)
+    entry_class, entry_weight = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int64)
+    start, end_row = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    # place[c]: the latest entry of class c
+    place = np.full(n_classes, -1, dtype=np.int64)
+    n_blocks, n_entries, row, pure = 0, 0, 0, -1
+    while row < n_rows:
+        value, c, first = values[row], codes[row], n_entries
+        entry_class[first], entry_weight[first] = c, weights[row]
+        place[c] = first
+        n_entries += 1
+        row += 1
+        while row < n_rows and values[row] == value:
+            c = codes[row]
+            if place[c] < first:
+                place[c] = n_entries
+                entry_class[n_entries], entry_weight[n_entries] = c, 0
+                n_entries += 1
+            entry_weight[place[c]] += weights[row]
+            row += 1
+        alone = n_entries == first + 1
+        if alone and pure == c:
+            entry_weight[first - 1] += entry_weight[first]
+            n_entries = first
+            # or the next value would take this entry for its own
+            place[c] = -1
+        else:
+            start[n_blocks] = first
+            n_blocks += 1
+            pure = c if alone else -1
+        end_row[n_blocks - 1] = row
+    start[n_blocks] = n_entries
+    return entry_class, entry_weight, start[: n_blocks + 1], end_row[:n_blocks]
+
+
+@kernel
+def _class_weights(entry_class, entry_weight, first, end, n_classes):  # type: ignore[no-untyped-def]
+    """Return the weight (classes,) of each class in the entries first, ..., end - 1."""
+    weights = np.zeros(n_classes, dtype=np.int64)
+    for entry in range(first, end):
+        weights[entry_class[entry]] += entry_weight[entry]
+    return weights
+
+
+@kernel
+def _stretches(entry_class, entry_weight, start, n_classes):  # type: ignore[no-untyped-def]
+    """Return the class weights (stretches, classes) of successive runs of ``_STRETCH * n_classes`` blocks."""
+    length = _STRETCH * n_classes
+    weights = np.zeros(((len(start) - 1) // length, n_classes), dtype=np.int64)
+    for s in range(len(weights)):
+        for entry in range(start[s * length], start[(s + 1) * length]):
+            weights[s, entry_class[entry]] += entry_weight[entry]
+    return weights
+
+
+@kernel
+def _least_change(total, left, step, n, n_left):  # type: ignore[no-untyped-def]
+    """Bound from below how weighted entropy changes, in units, while `left` (classes,) grows by up to `step`.
+
+    Its slope in left[c] is log(n_left / left[c]) - log(n_right / right[c]); the least slope that can
+    occur has the least n_left and right[c], and the greatest left[c] and n_right.
+    """
+    change = 0.0
+    for c in range(len(total)):
+        if step[c] > 0:
+            after = left[c] + step[c]
+            slope = np.log(n_left / after * ((total[c] - after) / (n - n_left)))
+            change += step[c] * min(slope, 0.0)
+    return change
+
+
+@kernel
+def _best_cut(entry_class, entry_weight, start, stretches, first, end, total, table, unit, quantum):  # type: ignore[no-untyped-def]
+    """Return the block right of the cut that leaves the least class entropy, between first + 1 and end - 1.
+
+    `first` is returned where no cut lowers the entropy. `total` (classes,) holds the class weights of the
+    blocks first, ..., end - 1; `table`, `unit` and `quantum` are as in ``ClassColumn``.
+    """
+    n_classes, length = len(total), _STRETCH * len(total)
+    # term[c]: x log x of class c, left and right of the cut together
+    left, term = np.zeros(n_classes, dtype=np.int64), np.empty(n_classes, dtype=np.int64)
+    n, n_left, terms = 0, 0, 0
+    for c in range(n_classes):
+        term[c] = _xlogx(total[c], table, unit, quantum)
+        terms += term[c]
+        n += total[c]
+    entropy = _xlogx(n, table, unit, quantum) - terms
+    tie = np.int64(TIE * n * unit / quantum)
+    cut, least, position = first, entropy, first
+    while position < end - 1:
+        stretch, offset = divmod(position, length)
+        stop = position + length - offset
+        if offset == 0 and stop < end:
+            change = _least_change(total, left, stretches[stretch], n, n_left) * unit / quantum
+            if entropy + change > least:
+                terms = 0
+                for c in range(n_classes):
+                    left[c] += stretches[stretch, c]
+                    n_left += stretches[stretch, c]
+                    term[c] = _xlogx(left[c], table, unit, quantum)
+                    term[c] += _xlogx(total[c] - left[c], table, unit, quantum)
+                    terms += term[c]
+                entropy = _xlogx(n_left, table, unit, quantum) + _xlogx(n - n_left, table, unit, quantum) - terms
+                position = stop
+                continue
+        stop = min(stop, end - 1)
+        for block in range(position, stop):
+            for entry in range(start[block], start[block + 1]):
+                c, weight = entry_class[entry], entry_weight[entry]
+                left[c] += weight
+                n_left += weight
+                new = _xlogx(left[c], table, unit, quantum) + _xlogx(total[c] - left[c], table, unit, quantum)
+                terms += new - term[c]
+                term[c] = new
+            entropy = _xlogx(n_left, table, unit, quantum) + _xlogx(n - n_left, table, unit, quantum) - terms
+            if entropy < least - tie:
+                cut, least = block + 1, entropy
+        position = stop
+    return cut

@@ -1,0 +1,339 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import CategoricalNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+from sklearn.utils.estimator_checks import check_estimator
+
+import bnplug
+from bnplug import BayesianNetworkClassifier, MissingColumnWarning, UnseenValueWarning
+from bnplug.datasets import tic_tac_toe
+
+
+@pytest.fixture(scope="module")
+def boards():
+    return tic_tac_toe()
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    y = pd.Series(rng.choice(["low", "high"], 200), name="risk")
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, 200) + 20 * (y == "high"),
+            "city": rng.choice(["rome", "oslo", "lima"], 200),
+            "grade": pd.Categorical(rng.choice(["a", "b"], 200), categories=["b", "a", "z"]),
+            "member": rng.random(200) < 0.3,
+            "children": rng.integers(0, 4, 200),
+        }
+    )
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        BayesianNetworkClassifier(),
+        BayesianNetworkClassifier(structure="kdb"),
+        BayesianNetworkClassifier(structure="nb", discretizer="uniform"),
+    ],
+    ids=["default", "kdb", "nb-uniform"],
+)
+def test_scikit_learns_own_checks(classifier):
+    results = check_estimator(classifier, on_fail=None)
+    assert [r["check_name"] for r in results if r["status"] not in ("passed", "skipped")] == []
+    assert sum(r["status"] == "passed" for r in results) >= 40
+
+
+def test_grid_search_reaches_into_a_component_given_by_name(boards):
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(BayesianNetworkClassifier(structure="kdb"), {"structure__k": [1, 2]}, cv=folds)
+    search.fit(*boards)
+    assert search.best_params_ == {"structure__k": 2}
+    assert search.best_estimator_.structure_.k == 2
+
+
+def test_set_params_reaches_every_component():
+    model = BayesianNetworkClassifier()
+    model.set_params(structure="kdb", structure__k=3, parameters__alpha=0.5, discretizer__categorical_features=None)
+    assert (model.structure.k, model.parameters.alpha) == (3, 0.5)
+    with pytest.raises(ValueError, match="Invalid parameter 'kk'"):
+        model.set_params(structure__kk=3)
+
+
+def test_components_are_cloned_never_changed(boards):
+    learner = bnplug.structure_learner("kdb", k=1)
+    model = BayesianNetworkClassifier(structure=learner, n_jobs=2).fit(*boards)
+    assert learner.n_jobs is None
+    assert not hasattr(learner, "order_")
+    assert model.structure_.n_jobs == 2
+    assert model.structure_.order_
+    assert clone(model).get_params()["structure"].k == 1
+
+
+def test_naive_bayes_agrees_with_scikit_learn_where_the_smoothing_coincides():
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 4, (300, 6)), rng.integers(0, 3, 300)
+    # alpha / (states * classes) virtual rows a cell here; alpha rows a cell there, and none for the prior.
+    ours = BayesianNetworkClassifier("nb", bnplug.parameter_learner("ml", alpha=0)).fit(X, y)
+    theirs = CategoricalNB(alpha=1e-12, force_alpha=True).fit(X, y)
+    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-9)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_every_kind_of_frame_gives_the_same_model(mixed):
+    X, y = mixed
+    reference = BayesianNetworkClassifier().fit(X, y)
+    polars = pl.DataFrame(
+        {
+            "age": X["age"].to_numpy(),
+            "city": X["city"].tolist(),
+            "grade": pl.Series(X["grade"].tolist(), dtype=pl.Enum(["b", "a", "z"])),
+            "member": X["member"].to_numpy(),
+            "children": X["children"].to_numpy(),
+        }
+    )
+    other = BayesianNetworkClassifier().fit(polars, y)
+    assert (other.predict_proba(polars) == reference.predict_proba(X)).all()
+    assert list(other.feature_names_in_) == list(X.columns)
+
+
+def test_auto_takes_text_categories_booleans_and_few_whole_numbers_as_discrete(mixed):
+    X, y = mixed
+    model = BayesianNetworkClassifier().fit(X, y)
+    assert model.intake_.numeric == ("age",)
+    assert model.tables_.states["grade"] == ("b", "a", "z")
+    assert model.tables_.states["children"] == (0, 1, 2, 3)
+    assert model.tables_.states["member"] == (False, True)
+    assert model.target_ == "risk"
+
+
+@pytest.mark.parametrize("features", [["city", "grade", "member"], [1, 2, 3], [False, True, True, True, False]])
+def test_categorical_features_by_name_index_or_mask(mixed, features):
+    X, y = mixed
+    model = BayesianNetworkClassifier(categorical_features=features).fit(X, y)
+    assert model.intake_.numeric == ("age", "children")
+
+
+def test_integer_weights_equal_repeated_rows(mixed):
+    X, y = mixed
+    weights = np.random.default_rng(1).integers(0, 4, len(X))
+    rows = np.repeat(np.arange(len(X)), weights)
+    for structure in ("nb", "tan", "kdb"):
+        weighted = BayesianNetworkClassifier(structure).fit(X, y, sample_weight=weights)
+        repeated = BayesianNetworkClassifier(structure).fit(X.iloc[rows], y.iloc[rows])
+        assert weighted.tables_.edges == repeated.tables_.edges
+        assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-12)
+
+
+def test_class_weight_is_sample_weight(mixed):
+    X, y = mixed
+    by_class = BayesianNetworkClassifier(class_weight={"low": 3, "high": 1}).fit(X, y)
+    by_row = BayesianNetworkClassifier().fit(X, y, sample_weight=np.where(y == "low", 3, 1))
+    assert (by_class.predict_proba(X) == by_row.predict_proba(X)).all()
+
+
+def test_a_given_structure_is_kept(mixed):
+    X, y = mixed
+    edges = [("risk", "age"), ("risk", "city"), ("member", "city"), ("children", "risk")]
+    model = BayesianNetworkClassifier(structure=edges).fit(X, y)
+    assert set(model.dag_.edges) == set(edges)
+    assert set(model.dag_.nodes) == {*X.columns, "risk"}
+    again = BayesianNetworkClassifier(structure=model.dag_).fit(X, y)
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    assert model.markov_blanket() == ["age", "city", "member", "children"]
+    for bad, message in [
+        ([("risk", "nobody")], r"names \['nobody'\]"),
+        ([("risk", "age"), ("age", "risk")], "cycle"),
+        ([("risk", "age", "city")], "pairs"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            BayesianNetworkClassifier(structure=bad).fit(X, y)
+
+
+def test_columns_are_matched_by_name(mixed):
+    X, y = mixed
+    model = BayesianNetworkClassifier().fit(X, y)
+    expected = model.predict_proba(X)
+    assert (model.predict_proba(X[X.columns[::-1]]) == expected).all()
+    with pytest.warns(MissingColumnWarning, match=r"\['city'\] are absent"):
+        absent = model.predict_proba(X.drop(columns="city"))
+    assert absent == pytest.approx(model.predict_proba(X.assign(city=None)))
+    with pytest.raises(ValueError, match=r"\['shoe'\] were not there in training"):
+        model.predict(X.assign(shoe=42))
+    with pytest.raises(ValueError, match="'risk' is the class"):
+        model.predict(X.assign(risk=y))
+
+
+def test_an_array_must_have_the_width_of_training():
+    X, y = load_iris(return_X_y=True)
+    model = BayesianNetworkClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="X has 3 features, but BayesianNetworkClassifier is expecting 4"):
+        model.predict(X[:, :3])
+    with pytest.raises(ValueError, match="expecting 4"):
+        model.predict(pd.DataFrame(X[:, :3]))
+    assert (model.predict(pd.DataFrame(X)) == model.predict(X)).all()
+
+
+def test_an_unseen_value_is_missing_or_an_error(mixed):
+    X, y = mixed
+    strange = X.head(1).assign(city="atlantis")
+    model = BayesianNetworkClassifier().fit(X, y)
+    with pytest.warns(UnseenValueWarning, match="'city': 'atlantis'"):
+        assert model.predict_proba(strange) == pytest.approx(model.predict_proba(strange.assign(city=None)))
+    with pytest.raises(ValueError, match="'city': 'atlantis'"):
+        BayesianNetworkClassifier(unseen="error").fit(X, y).predict(strange)
+
+
+def test_tied_classes_are_equal_and_the_first_is_predicted():
+    X, y = pd.DataFrame({"x": ["a", "b"] * 10}), ["p", "q", "q", "p"] * 5
+    model = BayesianNetworkClassifier("nb").fit(X, y)
+    assert (model.predict_proba(X) == 0.5).all()
+    assert set(model.predict(X)) == {"p"}
+
+
+def test_missing_cells_in_training(mixed):
+    X, y = mixed
+    rng = np.random.default_rng(5)
+    holes = X.astype(object).mask(rng.random(X.shape) < 0.2).astype({"age": float})
+    complete = holes.notna().all(axis=1)
+    dropped = BayesianNetworkClassifier(missing="drop").fit(holes, y)
+    alone = BayesianNetworkClassifier().fit(holes[complete].astype({"children": int}), y[complete])
+    assert dropped.predict_proba(X) == pytest.approx(alone.predict_proba(X))
+    as_value = BayesianNetworkClassifier(missing="value").fit(holes, y)
+    assert as_value.tables_.states["city"] == ("lima", "oslo", "rome", "missing")
+    assert as_value.tables_.states["age"][-1] == "missing"
+    assert as_value.predict_proba(holes).shape == (200, 2)
+    assert BayesianNetworkClassifier(missing="ignore").fit(holes, y).score(holes, y) > 0.7
+    with pytest.raises(ValueError, match=r"\['age', 'city', .*missing cells"):
+        BayesianNetworkClassifier(missing="error").fit(holes, y)
+    with pytest.raises(ValueError, match="missing='guess'"):
+        BayesianNetworkClassifier(missing="guess").fit(holes, y)
+
+
+BAD = {
+    "no rows": (pd.DataFrame({"x": []}), [], "no rows"),
+    "no feature": (pd.DataFrame(index=range(4)), [0, 1, 0, 1], "no columns"),
+    "one class": (pd.DataFrame({"x": [0, 1, 1, 0]}), [1, 1, 1, 1], "only one class"),
+    "duplicate names": (
+        pd.DataFrame([[0, 1]] * 4, columns=["x", "x"]),
+        [0, 1, 0, 1],
+        r"duplicate column names \['x'\]",
+    ),
+    "infinite": (pd.DataFrame({"x": [0.0, np.inf, 1, 2]}), [0, 1, 0, 1], r"infinite numbers in columns \['x'\]"),
+    "infinite array": (np.array([[0.0], [np.inf]]), [0, 1], "infinity"),
+    "all missing": (pd.DataFrame({"x": [None] * 4, "z": [0, 1, 0, 1]}), [0, 1, 0, 1], r"\['x'\] have no value"),
+    "identifier": (pd.DataFrame({"id": [f"n{i}" for i in range(50)]}), [0, 1] * 25, r"\['id'\].*identifier"),
+    "datetime": (pd.DataFrame({"day": pd.date_range("2026-01-01", periods=4)}), [0, 1, 0, 1], "day"),
+    "missing class": (pd.DataFrame({"x": [0, 1, 0, 1]}), ["a", "b", None, "a"], "class is missing"),
+    "lengths": (pd.DataFrame({"x": [0, 1, 0, 1]}), [0, 1], "inconsistent numbers of samples"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_is_named(case):
+    X, y, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        BayesianNetworkClassifier().fit(X, y)
+
+
+def test_size_is_forecast_before_tables_are_made():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 9, (100, 12)), columns=[f"x{i}" for i in range(12)]).astype(str)
+    with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; the largest is that of 'x\d+' with parents"):
+        BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=10)).fit(X, rng.integers(0, 2, 100))
+
+
+def test_a_discretizer_of_ones_own(mixed):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    bins = KBinsDiscretizer(4, encode="ordinal", strategy="uniform", quantile_method="averaged_inverted_cdf")
+    assert cross_val_score(BayesianNetworkClassifier(discretizer=bins), X, y, cv=3).mean() > 0.85
+
+
+def test_it_works_at_the_end_of_a_pipeline(mixed):
+    pipeline = make_pipeline(FunctionTransformer(), BayesianNetworkClassifier("nb"))
+    assert cross_val_score(pipeline, *mixed, cv=3).mean() > 0.7
+
+
+def test_same_data_same_model_whatever_n_jobs(mixed):
+    one, two = (BayesianNetworkClassifier(n_jobs=n).fit(*mixed) for n in (1, 2))
+    assert all((one.tables_.tables[n].values == two.tables_.tables[n].values).all() for n in one.tables_.names)
+
+
+def test_a_network_becomes_a_classifier(mixed):
+    X, y = mixed
+    model = BayesianNetworkClassifier(discretizer="quantile").fit(X, y)
+    binned = model.intake_.apply(X)
+    network = BayesianNetworkClassifier.from_network(model.network_, "risk")
+    assert network.predict_proba(binned) == pytest.approx(model.predict_proba(X), abs=1e-12)
+    assert list(network.classes_) == ["high", "low"]
+    with pytest.raises(ValueError, match="'nobody' is not among"):
+        BayesianNetworkClassifier.from_network(model.network_, "nobody")
+
+
+def test_probabilities_of_a_node_as_a_frame(mixed):
+    model = BayesianNetworkClassifier("nb").fit(*mixed)
+    cpt = model.cpt("city")
+    assert list(cpt.index) == ["lima", "oslo", "rome"]
+    assert cpt.sum().tolist() == pytest.approx([1, 1])
+    assert model.cpt("risk")["probability"].sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match="no variable 'town'"):
+        model.cpt("town")
+
+
+def test_html_shows_the_graph_once_fitted(mixed):
+    model = BayesianNetworkClassifier()
+    assert "<svg" not in model._repr_html_().split("</style>")[-1] or "city" not in model._repr_html_()
+    html = model.fit(*mixed)._repr_mimebundle_()["text/html"]
+    assert "<svg" in html
+    assert "children" in html
+
+
+class Rubbish(bnplug.StructureLearner):
+    def __init__(self, answer="text"):
+        self.answer = answer
+
+    def learn(self, table):
+        import networkx as nx
+
+        if self.answer == "text":
+            return "a dag"
+        dag = table.dag([[] for _ in table.names])
+        if self.answer == "nodes":
+            dag.add_node("stranger")
+        else:
+            nx.DiGraph.add_edges_from(dag, [(table.names[0], table.names[1]), (table.names[1], table.names[0])])
+        return dag
+
+
+@pytest.mark.parametrize(("answer", "message"), [("text", "a str"), ("nodes", "stranger"), ("cycle", "cycle")])
+def test_what_a_structure_learner_returns_is_checked(mixed, answer, message):
+    with pytest.raises(bnplug.ContractError, match=rf"Rubbish.*{message}"):
+        BayesianNetworkClassifier(Rubbish(answer)).fit(*mixed)
+
+
+class Unnormalized(bnplug.ParameterLearner):
+    """Log tables that sum to anything, as discriminative learners make them."""
+
+    def fit(self, table, dag):
+        fitted = bnplug.parameter_learner("ml").fit(table, dag)
+        doubled = {name: (parents, 2 * values) for name, (parents, values) in fitted.tables.items()}
+        return bnplug.LogTables(table.names, table.states, doubled)
+
+
+def test_parameters_leave_as_a_network_where_the_structure_allows_it(mixed):
+    X, y = mixed
+    model = BayesianNetworkClassifier("tan", Unnormalized()).fit(X, y)
+    assert model.tables_.normalized
+    squared = BayesianNetworkClassifier("tan").fit(X, y).predict_proba(X) ** 2
+    assert model.predict_proba(X) == pytest.approx(squared / squared.sum(axis=1, keepdims=True), abs=1e-9)
+    edges = [("risk", "age"), ("city", "age"), ("member", "age")]
+    other = BayesianNetworkClassifier(edges, Unnormalized()).fit(X, y)
+    with pytest.raises(bnplug.NotRepresentableError, match=r"'age'|'risk'"):
+        other.network_  # noqa: B018

@@ -1,0 +1,67 @@
+"""What importing costs, and who may import what."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import bnplug
+
+ROOT = Path(bnplug.__file__).parent
+
+
+def loaded_after(code):
+    probe = f"import sys; {code}; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = {"pgmpy", "numba", "sklearn", "pandas", "numpy", "scipy", "matplotlib"}
+    assert not heavy & loaded_after("import bnplug")
+
+
+def test_listing_plugins_loads_neither_numba_nor_pgmpy():
+    assert not {"pgmpy", "numba"} & loaded_after("import bnplug; bnplug.plugins()")
+
+
+def test_creating_a_built_in_learner_loads_no_pgmpy():
+    assert "pgmpy" not in loaded_after("import bnplug; bnplug.structure_learner('nb')")
+
+
+def test_every_public_name_is_there_and_declared_to_type_checkers():
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    declared = {alias.name: node.module for node in guarded.body for alias in node.names}
+    public = {name for name in bnplug.__all__ if name != "__version__"}
+    assert set(declared) == public
+    for name, module in declared.items():
+        assert module.startswith("bnplug.")
+        assert getattr(bnplug, name) is not None
+    assert public <= set(dir(bnplug))
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def guarded_by_type_checking(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.ImportFrom) and inner.module:
+                    yield inner.module
+
+
+def test_only_one_module_imports_pgmpy_and_none_imports_a_plugin():
+    for path in ROOT.rglob("*.py"):
+        running = list(imports(path))
+        for module in guarded_by_type_checking(path):
+            running.remove(module)
+        if path.name != "_pgmpy.py":
+            assert not [module for module in running if module.split(".")[0] == "pgmpy"], path
+        assert not [module for module in running if module.startswith("bnplug_")], path
