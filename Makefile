@@ -28,8 +28,12 @@ lint: .venv/stamp
 bench: .venv/stamp
 	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
-docs: .venv/stamp
-	$(BIN)/python docs/build.py
+docs: .venv/docs-stamp
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
+
+.venv/docs-stamp: .venv/stamp
+	$(BIN)/python -m pip install --quiet ".[docs]"
+	touch $@
 
 clean:
 	rm -rf .venv demo-output

@@ -259,7 +259,8 @@ class BayesianNetworkClassifier(ClassifierMixin, Composite):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row; the first of tied ones."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        winners = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | known features) for every row, classes in the order of ``classes_``.
@@ -273,7 +274,8 @@ class BayesianNetworkClassifier(ClassifierMixin, Composite):
         return log_posterior(self._log_joint(X))
 
     def _log_joint(self, X: Any) -> FloatArray:
-        return self._marginalizer.log_joint(self._encode(X), self.n_jobs)
+        codes = self._encode(X)
+        return self._marginalizer.log_joint(codes, self.n_jobs)
 
     def _encode(self, X: Any) -> CodeArray:
         """Return the codes of new rows, variables in the order of ``schema_``."""
@@ -345,7 +347,8 @@ class BayesianNetworkClassifier(ClassifierMixin, Composite):
         pandas frame
             Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
         """
-        values = contributions(self._marginalizer, self._encode(X), self.n_jobs)
+        codes = self._encode(X)
+        values = contributions(self._marginalizer, codes, self.n_jobs)
         features = [name for name in self.tables_.names if name != self.target_]
         rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
         return to_long_frame(values, rows, features, self.classes_)

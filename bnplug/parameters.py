@@ -24,7 +24,7 @@ NORMALIZED = 1e-9
 
 
 class LogTable(NamedTuple):
-    """One node's log parameters: its parents, and an array with axes (node, *parents)."""
+    """One node's log parameters: its parents, and an array with axes ``(node, *parents)``."""
 
     parents: tuple[str, ...]
     values: FloatArray
@@ -44,7 +44,7 @@ class LogTables:
         The state labels of each variable.
     tables : mapping of str to (parents, array)
         For each variable the names of its parents, ascending by position in `names`, and its log
-        parameters, with axes (node, *parents). ``-inf`` is allowed, ``nan`` and ``inf`` are not.
+        parameters, with axes ``(node, *parents)``. ``-inf`` is allowed, ``nan`` and ``inf`` are not.
     target : str, optional
         The class, which :meth:`normalize` needs.
 
@@ -200,7 +200,7 @@ class LogTables:
 
 
 def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> FloatArray:
-    """Return log probabilities from counts with axes (node, *parents).
+    """Return log probabilities from counts with axes ``(node, *parents)``.
 
     ``theta = (n[j|h] + alpha / (r q)) / (n[h] + alpha / q)`` for r states and q parent configurations
     (Peharz et al. 2013, eq. 4): virtual counts that are consistent between tables.
