@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
     from bnplug.export import load as load
+    from bnplug.export import read_bif as read_bif
+    from bnplug.export import read_xmlbif as read_xmlbif
     from bnplug.hookspecs import HOOK_API as HOOK_API
     from bnplug.hookspecs import hookimpl as hookimpl
     from bnplug.hookspecs import hookspec as hookspec
@@ -61,7 +63,7 @@ _HOMES = {
         "UnknownMethodError",
         "UnseenValueWarning",
     ],
-    "export": ["load"],
+    "export": ["load", "read_bif", "read_xmlbif"],
     "hookspecs": ["HOOK_API", "hookimpl", "hookspec"],
     "methods": [
         "ParameterLearnerMethod",

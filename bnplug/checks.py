@@ -8,6 +8,7 @@ import networkx as nx
 
 from bnplug.errors import ContractError
 from bnplug.parameters import LogTables
+from bnplug.registry import origin
 from bnplug.table import Table
 from bnplug.wettig import is_c1
 
@@ -17,14 +18,12 @@ def check_dag(dag: Any, table: Table, learner: object) -> list[list[int]]:
     from bnplug._pgmpy import is_dag
 
     if not is_dag(dag):
-        raise ContractError(f"{_name(learner)}: learn returned a {type(dag).__name__}, not a pgmpy DAG")
+        raise ContractError(f"{origin(learner)}: learn returned a {type(dag).__name__}, not a pgmpy DAG")
     if set(dag.nodes) != set(table.names):
         odd = sorted(set(dag.nodes) ^ set(table.names), key=str)
-        raise ContractError(
-            f"{_name(learner)}: the DAG's nodes are not the table's variables; they differ in {odd}"
-        )
+        raise ContractError(f"{origin(learner)}: the DAG's nodes are not the table's variables; they differ in {odd}")
     if not nx.is_directed_acyclic_graph(dag):
-        raise ContractError(f"{_name(learner)}: the graph has a cycle: {nx.find_cycle(dag)}")
+        raise ContractError(f"{origin(learner)}: the graph has a cycle: {nx.find_cycle(dag)}")
     return table.parents(dag)
 
 
@@ -35,21 +34,16 @@ def check_tables(tables: Any, table: Table, parents: list[list[int]], learner: o
     the same posterior, and it is returned in their place.
     """
     if not isinstance(tables, LogTables):
-        raise ContractError(f"{_name(learner)}: fit returned a {type(tables).__name__}, not LogTables")
+        raise ContractError(f"{origin(learner)}: fit returned a {type(tables).__name__}, not LogTables")
     if tables.names != table.names or tables.states != table.states:
-        raise ContractError(f"{_name(learner)}: the parameters' variables or states are not the table's")
+        raise ContractError(f"{origin(learner)}: the parameters' variables or states are not the table's")
     for v, name in enumerate(table.names):
         expected = tuple(table.names[p] for p in parents[v])
         if tables.tables[name].parents != expected:
             raise ContractError(
-                f"{_name(learner)}: {name!r} has parents {tables.tables[name].parents}, in the DAG {expected}"
+                f"{origin(learner)}: {name!r} has parents {tables.tables[name].parents}, in the DAG {expected}"
             )
-    if tables.target != table.target:
-        tables = LogTables(tables.names, tables.states, tables.tables, table.target)
-    if not tables.normalized and is_c1(tables.parents, table.target):
-        return tables.normalize()
-    return tables
-
-
-def _name(learner: object) -> str:
-    return f"{type(learner).__module__}.{type(learner).__qualname__}"
+    checked = LogTables(tables.names, tables.states, tables.tables, table.target)
+    if not checked.normalized and is_c1(checked.parents, table.target):
+        return checked.normalize()
+    return checked

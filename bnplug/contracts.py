@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from bnplug.arrays import FloatArray
+from bnplug.components import Composite
 
 if TYPE_CHECKING:
     from pgmpy.base import DAG
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Changes = Mapping[int, Sequence[int]]
 
 
-class StructureLearner(BaseEstimator):
+class StructureLearner(Composite):
     """Learns a DAG. If it searches with a score, that is its constructor parameter ``score``.
 
     Examples
@@ -40,7 +40,7 @@ class StructureLearner(BaseEstimator):
         """Return a DAG whose nodes are ``table.names``; ``table.dag(parents)`` makes one from numbers."""
 
 
-class ParameterLearner(BaseEstimator):
+class ParameterLearner(Composite):
     """Learns the parameters of a given DAG."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class ParameterLearner(BaseEstimator):
         """Return log parameters for every node of `dag`, whose structure stays as it is."""
 
 
-class ScoreFunction(BaseEstimator):
+class ScoreFunction(Composite):
     """Says how good a DAG is for a table; higher is better.
 
     :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`.

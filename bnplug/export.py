@@ -2,6 +2,50 @@
 
 from __future__ import annotations
 
-from bnplug.model_folder import load, save
+from os import PathLike
+from typing import TYPE_CHECKING
 
-__all__ = ["load", "save"]
+from bnplug.bif import read_bif as _read_bif
+from bnplug.errors import did_you_mean
+from bnplug.model_folder import load, save
+from bnplug.parameters import LogTables
+from bnplug.xmlbif import read_xmlbif as _read_xmlbif
+
+if TYPE_CHECKING:
+    from bnplug.classifier import BayesianNetworkClassifier
+
+__all__ = ["load", "read_bif", "read_xmlbif", "save"]
+
+
+def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
+    """Return a fitted classifier, on discrete states, that predicts by the network in a BIF file.
+
+    Parameters
+    ----------
+    path : path
+        A BIF file of ours, of pgmpy, pyAgrum or bnlearn.
+    target : str, optional
+        The class; by default the one that the file itself names, as ours do.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged or no BIF; the message says where.
+    """
+    return _classifier(_read_bif(path), path, target)
+
+
+def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
+    """Return a fitted classifier that predicts by the network in an XMLBIF file; as :func:`read_bif`."""
+    return _classifier(_read_xmlbif(path), path, target)
+
+
+def _classifier(tables: LogTables, path: str | PathLike[str], target: str | None) -> BayesianNetworkClassifier:
+    from bnplug.classifier import BayesianNetworkClassifier
+
+    chosen = tables.target if target is None else target
+    if chosen is None:
+        raise ValueError(f"{path} does not say which variable is the class; give target=")
+    if chosen not in tables.names:
+        raise ValueError(f"{path}: no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
+    return BayesianNetworkClassifier.from_tables(LogTables(tables.names, tables.states, tables.tables, chosen))

@@ -44,7 +44,7 @@ class Table:
     Attributes
     ----------
     codes, names, states, target, weights
-        As given; ``codes`` in C order, in the smallest unsigned dtype.
+        As given; ``codes`` in C order, in the smallest unsigned dtype. Arrays are read-only.
     cards : int64 array
         The number of states of each variable.
     target_index : int
@@ -81,8 +81,8 @@ class Table:
             raise ValueError(
                 f"codes have dtype {codes.dtype}; {dtype} is the smallest that holds these states"
             )
-        self.codes: CodeArray = np.ascontiguousarray(codes)
-        self.weights: FloatArray | None = None if weights is None else np.asarray(weights, dtype=np.float64)
+        self.codes: CodeArray = _read_only(np.ascontiguousarray(codes))
+        self.weights = None if weights is None else _read_only(np.asarray(weights, dtype=np.float64))
 
     @classmethod
     def from_frame(cls, frame: Any, target: str, weights: npt.ArrayLike | None = None) -> Table:
@@ -176,7 +176,7 @@ class Table:
                 column = match_column(frame[name], self.states[name])
                 _report_unseen(frame[name], column, unseen)
                 codes[v] = _narrow(column, self.codes.dtype)
-        return codes
+        return _read_only(codes)
 
     def dag(self, parents: Sequence[Iterable[int]]) -> DAG:
         """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``, as numbers."""
@@ -200,6 +200,13 @@ def smallest_dtype(cards: npt.ArrayLike) -> np.dtype[Any]:
         if largest <= np.iinfo(dtype).max:
             return np.dtype(dtype)
     return np.dtype(np.uint32)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that cannot be written to: no learner changes data, and kernels see one type of array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _narrow(column: Codes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

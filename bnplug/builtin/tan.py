@@ -8,7 +8,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 from bnplug.contracts import StructureLearner
-from bnplug.information import class_information, first_largest, pairwise_information
+from bnplug.information import TIE, class_information, first_largest, pairwise_information
 
 if TYPE_CHECKING:
     from pgmpy.base import DAG
@@ -60,6 +60,7 @@ def spanning_tree(weight: FloatArray, features: list[int], root: int) -> dict[in
         v = first_largest(best, left)
         parent[v] = int(origin[v])
         left.remove(v)
-        better = (weight[v] > best) | ((weight[v] == best) & (v < origin))
+        tied = np.abs(weight[v] - best) <= TIE
+        better = np.where(tied, v < origin, weight[v] > best)
         best[better], origin[better] = weight[v][better], v
     return parent
