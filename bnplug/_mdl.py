@@ -44,8 +44,8 @@ class ClassColumn:
     weights : int64 array of shape (rows,)
         Row weights in units.
     unit : float
-        1 when all weights are whole; else a power of two so small that rounding to it loses no more
-        than adding the weights up in floating point would.
+        1 when all weights are whole and add up exactly; else a power of two so small that rounding to it
+        loses no more than adding the weights up in floating point would.
     quantum : float
         A power of two: the unit of whole-number entropies, in nats.
     table : int64 array
@@ -66,7 +66,7 @@ class ClassColumn:
         if weights is None:
             weights = np.ones(len(y))
         total = float(weights.sum())
-        whole = bool((weights == np.rint(weights)).all())
+        whole = total < 2.0**52 and bool((weights == np.rint(weights)).all())
         unit = 1.0 if whole else 2.0 ** (math.frexp(total)[1] - 52)
         largest = total * math.log(max(total, 1.0)) + len(labels) + 1
         quantum = 2.0 ** (math.frexp(largest)[1] - 61)

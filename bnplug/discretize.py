@@ -32,22 +32,7 @@ _DIGITS = 10
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
-    """What the discretisers share: a subclass says where the cuts are.
-
-    Parameters
-    ----------
-    categorical_features : "auto", None, or sequence of names, positions or booleans
-        The discrete columns, which are left alone; see :func:`bnplug.kinds.discrete_columns`.
-
-    Attributes
-    ----------
-    cut_points_ : list of (float64 array or None)
-        The ascending cuts of each column; None for a column that is left alone.
-    bin_labels_ : list of (list of str or None)
-        The labels of each column's bins, from the lowest.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    """
+    """What the discretisers share: a subclass says, in ``_cutter``, where the cuts are."""
 
     def __init__(self, categorical_features: Any = "auto") -> None:
         self.categorical_features = categorical_features
@@ -469,8 +454,10 @@ def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight has the shape {weights.shape}; there are {n_rows} rows")
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError("sample_weight holds negative, infinite or missing numbers")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total) or (weights < 0).any():
+        raise ValueError("sample_weight holds negative, missing or infinite numbers, or its sum is infinite")
     if not weights.any():
         raise ValueError("all sample weights are zero; at least one row must have a positive weight")
     return weights
@@ -487,7 +474,7 @@ def _to_array(frame: pd.DataFrame, codes: Mapping[int, IntArray]) -> npt.NDArray
     """Return bin numbers and the columns that were left alone, as floats where all of them are numbers."""
     alone = [frame.iloc[:, j] for j in range(frame.shape[1]) if j not in codes]
     numeric = all(is_numeric(column) or pd.api.types.is_bool_dtype(column.dtype) for column in alone)
-    array = np.empty(frame.shape, dtype=np.float64 if numeric else object)
+    array = np.empty(frame.shape, dtype=np.float64 if numeric else object, order="F")
     for j in range(frame.shape[1]):
         if j in codes:
             array[:, j] = np.where(codes[j] == MISSING, np.nan, codes[j])

@@ -166,7 +166,7 @@ class FittedNetwork:
         from bnplug.model_folder import save
 
         check_is_fitted(self)
-        save(self, path)
+        save(cast("BayesianNetworkClassifier", self), path)
 
     def to_bif(self, path: str | PathLike[str]) -> None:
         """Write the network as a BIF file, which pgmpy and pyAgrum read; see :func:`bnplug.read_bif`."""

@@ -75,15 +75,16 @@ class LogTables:
             name: LogTable(tuple(tables[name][0]), np.ascontiguousarray(tables[name][1], dtype=np.float64))
             for name in self.names
         }
+        position = {name: i for i, name in enumerate(self.names)}
         for name, table in self.tables.items():
-            self._check_table(name, table)
+            self._check_table(name, table, position)
         self._check_acyclic()
 
-    def _check_table(self, name: str, table: LogTable) -> None:
-        unknown = [parent for parent in table.parents if parent not in self.states]
+    def _check_table(self, name: str, table: LogTable, position: Mapping[str, int]) -> None:
+        unknown = [parent for parent in table.parents if parent not in position]
         if unknown:
             raise ValueError(f"node {name!r} has parents {unknown}, which are not among the variables")
-        order = [self.names.index(parent) for parent in table.parents]
+        order = [position[parent] for parent in table.parents]
         if order != sorted(set(order)):
             raise ValueError(f"node {name!r}: parents {table.parents} are not ascending by position in names")
         shape = tuple(len(self.states[variable]) for variable in (name, *table.parents))

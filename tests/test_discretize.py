@@ -237,6 +237,11 @@ def test_weights_count_evidence():
     assert mdl(x, y, np.full(100, 0.01)) == []
 
 
+@pytest.mark.parametrize(("weight", "cuts"), [(1e-9, []), (1.0, [9.5]), (1e17, [9.5]), (1e300, [9.5])])
+def test_weights_of_any_size(weight, cuts):
+    assert mdl(range(20), [0] * 10 + [1] * 10, np.full(20, weight)) == cuts
+
+
 def test_a_thousand_classes():
     y = np.repeat(np.arange(1000), 2)
     assert mdl(np.arange(2000.0), y) == mdl(np.arange(2000.0), y[::-1])
@@ -381,7 +386,7 @@ def test_what_fit_and_transform_refuse(mixed):
         MDLDiscretizer().fit(X, [None, *y[1:]])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         MDLDiscretizer().fit(X, y[1:])
-    with pytest.raises(ValueError, match="negative, infinite or missing"):
+    with pytest.raises(ValueError, match="negative, missing or infinite"):
         MDLDiscretizer().fit(X, y, sample_weight=np.full(len(X), -1))
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         MDLDiscretizer().fit(X.iloc[:0], y[:0])

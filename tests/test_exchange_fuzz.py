@@ -12,7 +12,6 @@ from awkward import WEKA, random_tables
 
 from bnplug import ModelFileError
 from bnplug.bif import format_bif, parse_bif, read_bif
-from bnplug.files import write_atomically
 from bnplug.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif
 
 N_MUTATIONS = 5_000
@@ -187,27 +186,3 @@ def test_hostile_file_is_refused_soon_and_with_little_memory(parse, text):
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:
         tracemalloc.stop()
-
-
-def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "a.txt"
-    write_atomically(path, "old")
-
-    def fail(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, "new")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_written_file_has_the_usual_permissions_and_follows_links(tmp_path):
-    plain, target, link = tmp_path / "plain", tmp_path / "target", tmp_path / "link"
-    plain.write_text("")
-    link.symlink_to(target)
-    write_atomically(link, b"content\r\n")
-    assert link.is_symlink()
-    assert target.read_bytes() == b"content\r\n"
-    assert target.stat().st_mode == plain.stat().st_mode
