@@ -26,6 +26,7 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:
         with warnings.catch_warnings():
+            warnings.simplefilter("always", bnplug.BnplugWarning)
             warnings.showwarning = _show_warning
             try:
                 command(*args, **kwargs)

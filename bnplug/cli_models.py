@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -80,13 +81,137 @@ def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path
         write_atomically(output, result.to_csv(index=False))
 
 
-def _read_features(model: Any, data: Path, na: Sequence[str]) -> Any:
-    """Read the rows to predict: text stays text where the model knows text; the class, if there, is left out."""
+@click.command("export")
+@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@one_line_errors
+def export_command(model_dir: Path, file: Path) -> None:
+    """Write the network of the model in DIR to FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
+    _, write = _exchange_format(file)
+    tables = bnplug.load(model_dir).tables_
+    normalized = tables.normalized
+    write(tables if normalized else tables.normalize(), file)
+    click.echo(
+        f"{file}: {len(tables.names)} nodes, {len(tables.edges)} edges, {tables.n_parameters} parameters"
+        + ("" if normalized else ", normalised to a network with the same posterior")
+    )
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model's folder.")
+@one_line_errors
+def import_command(file: Path, target: str | None, output: Path) -> None:
+    """Make a model folder of the network in FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
+    from bnplug.errors import did_you_mean
+    from bnplug.parameters import LogTables
+    from bnplug.summary import headline
+
+    read, _ = _exchange_format(file)
+    if not file.is_file():
+        raise ValueError(f"{file}: there is no such file")
+    tables = read(file)
+    target = tables.target if target is None else target
+    if target is None:
+        raise ValueError(f"{file} does not say which variable is the class: --target NAME, of {list(tables.names)}")
+    if target not in tables.names:
+        raise ValueError(f"{file}: there is no variable {target!r}.{did_you_mean(target, tables.names)}")
+    tables = LogTables(tables.names, tables.states, tables.tables, target)
+    model = bnplug.BayesianNetworkClassifier.from_tables(tables)
+    model.save(output)
+    click.echo(f"{output}: {target!r}, {headline(model)}")
+
+
+@click.command("show")
+@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg or .png.")
+@click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
+@one_line_errors
+def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> None:
+    """Show the model in DIR: its graph, the Markov blanket of the class, its tables."""
+    from bnplug.drawing import save_picture
+    from bnplug.summary import to_text
+
+    model = bnplug.load(model_dir)
+    click.echo(to_text(model, nodes))
+    if plot is not None:
+        blanket = model.markov_blanket()
+        marked = blanket if len(blanket) < model.n_features_in_ else ()
+        save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, marked)
+        click.echo(f"\ndrawn in {plot}")
+
+
+@click.command("evaluate")
+@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_line_errors
+def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], as_json: bool) -> None:
+    """Compare what the model in DIR predicts for DATA with the class that DATA holds."""
+    from bnplug.evaluation import evaluate
+
+    model = bnplug.load(model_dir)
+    found = evaluate(model, *_read_labelled(model, data, na))
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    click.echo(f"{'rows':<18} {found.n_rows}")
+    for name, value in found.figures.items():
+        click.echo(f"{name:<18} {'undefined' if value is None else f'{value:.4f}'}")
+    click.echo(f"\nrows: the true class; columns: the predicted one\n{found.confusion.to_string()}")
+
+
+@click.command("report")
+@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path), required=False)
+@click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
+@one_line_errors
+def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output: Path) -> None:
+    """Write one self-contained HTML page on the model in DIR, and on how it does on DATA."""
+    from bnplug import report
+
+    model = bnplug.load(model_dir)
+    rows = () if data is None else _read_labelled(model, data, na)
+    report.write(model, output, *rows)
+    click.echo(f"{output}: {output.stat().st_size:,} bytes")
+
+
+def _exchange_format(file: Path) -> tuple[Any, Any]:
+    """Return the reader and the writer of the format that the name of `file` ends with."""
+    from bnplug.bif import read_bif, write_bif
+    from bnplug.xmlbif import read_xmlbif, write_xmlbif
+
+    formats = {".bif": (read_bif, write_bif)}
+    formats |= dict.fromkeys((".xml", ".xmlbif", ".bifxml"), (read_xmlbif, write_xmlbif))
+    if file.suffix.lower() not in formats:
+        raise ValueError(f"{file}: the name of a network file ends in one of {', '.join(formats)}")
+    return formats[file.suffix.lower()]
+
+
+def _read_rows(model: Any, data: Path, na: Sequence[str]) -> Any:
+    """Read rows for a model: text stays text where the model knows text."""
     from bnplug.data_files import read_data
 
     text = [name for name, states in model.schema_.states.items() if all(isinstance(s, str) for s in states)]
-    frame = read_data(data, text=[name for name in text if name not in model.intake_.numeric], missing=na)
-    return frame.drop(columns=model.target_, errors="ignore")
+    return read_data(data, text=[name for name in text if name not in model.intake_.numeric], missing=na)
+
+
+def _read_features(model: Any, data: Path, na: Sequence[str]) -> Any:
+    """Read the rows to predict; the class, if there, is left out."""
+    return _read_rows(model, data, na).drop(columns=model.target_, errors="ignore")
+
+
+def _read_labelled(model: Any, data: Path, na: Sequence[str]) -> tuple[Any, Any]:
+    """Read rows and their class."""
+    frame = _read_rows(model, data, na)
+    if model.target_ not in frame.columns:
+        raise ValueError(
+            f"{data}: there is no column {model.target_!r}, the class of the model; there are {list(frame.columns)}"
+        )
+    return frame.drop(columns=model.target_), frame[model.target_]
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -100,4 +225,12 @@ def _setting(text: str) -> tuple[str, Any]:
         return name.replace(".", "__"), value
 
 
-COMMANDS = [fit_command, predict_command]
+COMMANDS = [
+    fit_command,
+    predict_command,
+    evaluate_command,
+    show_command,
+    report_command,
+    export_command,
+    import_command,
+]

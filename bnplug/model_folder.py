@@ -25,6 +25,7 @@ from bnplug.errors import ModelFileError
 from bnplug.files import write_atomically
 from bnplug.intake import Intake
 from bnplug.parameters import LogTables
+from bnplug.summary import how_made
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
@@ -78,6 +79,7 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
         model = BayesianNetworkClassifier.from_tables(
             tables, intake, **{name: index["settings"][name] for name in _KEPT}
         )
+        model.made_ = {str(part): str(text) for part, text in index["made"].items()}
         model.classes_ = model.classes_.astype(np.dtype(index["class_dtype"]))
         if not index["named"]:
             del model.feature_names_in_
@@ -95,7 +97,7 @@ def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "bnplug": bnplug.__version__,
-        "made": {name: _text(getattr(model, name)) for name in ("structure", "parameters", "discretizer")},
+        "made": how_made(model),
         "target": model.target_,
         "class_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
         "named": hasattr(model, "feature_names_in_"),
@@ -111,11 +113,6 @@ def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
         },
         "settings": {name: getattr(model, name) for name in _KEPT},
     }
-
-
-def _text(component: Any) -> str:
-    """A component as a reader would write it: its name, or its constructor call on one line."""
-    return component if isinstance(component, str) else " ".join(repr(component).split())
 
 
 def _numbers(tables: LogTables) -> bytes:
