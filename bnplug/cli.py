@@ -16,8 +16,8 @@ from typing import Any
 import click
 
 import bnplug
+from bnplug import cli_datasets, cli_models
 from bnplug.cli_errors import one_line_errors
-from bnplug.cli_models import COMMANDS
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -26,7 +26,7 @@ def cli() -> None:
     """Learn, compare and use Bayesian-network classifiers."""
 
 
-for command in COMMANDS:
+for command in (*cli_datasets.COMMANDS, *cli_models.COMMANDS):
     cli.add_command(command)
 
 

@@ -2,12 +2,12 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from bnplug.cli import cli
 from bnplug.datasets import iris
 
 ROOT = Path(__file__).parents[1]
@@ -29,16 +29,15 @@ def test_snippets_run(snippet, tmp_path, monkeypatch):
     assert snippet
 
 
-def test_bnplug_commands_run_in_order(tmp_path):
+def test_bnplug_commands_run_in_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     X, y = iris()
     X.assign(species=y).to_csv(tmp_path / "iris.csv", index=False)
     ours = [shlex.split(command)[1:] for command in commands() if command.startswith("bnplug ")]
     assert len(ours) >= 5
     for arguments in ours:
-        done = subprocess.run(
-            [sys.executable, "-m", "bnplug", *arguments], cwd=tmp_path, check=False, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
+        done = CliRunner().invoke(cli, arguments)
+        assert done.exit_code == 0, done.output
     assert (tmp_path / "predictions.csv").read_text().startswith("species,")
 
 

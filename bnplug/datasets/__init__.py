@@ -1,6 +1,32 @@
-"""Data sets that ship with scikit-learn or follow from a rule; nothing is downloaded."""
+"""Data sets: what scikit-learn ships, what a rule generates, a folder of files, and OpenML by name.
 
-from bnplug.datasets.generated import tic_tac_toe
+The functions return features and class, ``(X, y)``; `load` finds any data set by name and returns a
+`Dataset`, which also says which columns are categorical. No network is touched unless OpenML is asked for.
+"""
+
+from bnplug.datasets.dataset import Dataset
+from bnplug.datasets.drawn import led, p08_synthetic, waveform, z17_synthetic
+from bnplug.datasets.generated import balance_scale, corral, mofn_3_7_10, monks, tic_tac_toe
+from bnplug.datasets.registry import Entry, entries, load, names
 from bnplug.datasets.shipped import breast_cancer, digits, iris, wine
 
-__all__ = ["breast_cancer", "digits", "iris", "tic_tac_toe", "wine"]
+__all__ = [
+    "Dataset",
+    "Entry",
+    "balance_scale",
+    "breast_cancer",
+    "corral",
+    "digits",
+    "entries",
+    "iris",
+    "led",
+    "load",
+    "mofn_3_7_10",
+    "monks",
+    "names",
+    "p08_synthetic",
+    "tic_tac_toe",
+    "waveform",
+    "wine",
+    "z17_synthetic",
+]

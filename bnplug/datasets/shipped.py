@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from sklearn import datasets
 
-Data = tuple[pd.DataFrame, "pd.Series[Any]"]
+from bnplug.datasets.dataset import Data
 
 
 def iris() -> Data:

@@ -1,0 +1,55 @@
+"""The figures that papers published, to be set beside our own; ``published/README.md`` names the sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from bnplug.errors import did_you_mean
+
+_FOLDER = Path(__file__).parent / "published"
+_CORRECTIONS = "corrections"
+
+
+def published_names() -> list[str]:
+    """Return the names that `published` takes.
+
+    Examples
+    --------
+    >>> [name for name in published_names() if name.startswith("pernkopf2008")]
+    ['pernkopf2008-table1-accuracy', 'pernkopf2008-table4-relative-time']
+    """
+    return sorted(path.stem for path in _FOLDER.glob("*.csv") if path.stem != _CORRECTIONS)
+
+
+def published(name: str) -> pd.DataFrame:
+    """Return a published table, one figure a row, with its known misprints corrected.
+
+    Parameters
+    ----------
+    name : str
+        One of `published_names`: paper, year, number and subject of the table.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Mostly with columns ``dataset``, ``method``, ``mean`` and ``std``. What was corrected, from which
+        printed figure and why, is in ``attrs["corrections"]``, a list of one dict each.
+
+    Examples
+    --------
+    >>> accuracy = published("kelner2012-table6-accuracy").pivot(index="dataset", columns="method", values="mean")
+    >>> accuracy.loc["Average", ["RMCV (NBC)", "TAN", "NBC"]].to_dict()
+    {'RMCV (NBC)': 84.78, 'TAN': 82.51, 'NBC': 81.35}
+    """
+    if name not in published_names():
+        hint = did_you_mean(name, published_names())
+        raise ValueError(f"there is no published table {name!r}.{hint} There are {', '.join(published_names())}")
+    table = pd.read_csv(_FOLDER / f"{name}.csv")
+    corrections = pd.read_csv(_FOLDER / f"{_CORRECTIONS}.csv").query("name == @name").to_dict("records")
+    for fix in corrections:
+        place = (table["dataset"] == fix["dataset"]) & (table["method"] == fix["method"])
+        table.loc[place, fix["column"]] = fix["corrected"]
+    table.attrs["corrections"] = corrections
+    return table
