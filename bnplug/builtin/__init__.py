@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bnplug.hookspecs import hookimpl
-from bnplug.methods import ParameterLearnerMethod, StructureLearnerMethod
+from bnplug.methods import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod
 
 
 @hookimpl
@@ -30,6 +30,74 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug.builtin.kdb:KDependence",
         summary="Naive Bayes plus up to k earlier features as parents of each feature.",
         reference="Sahami: Learning limited dependence Bayesian classifiers (1996)",
+        api=1,
+    )
+    yield StructureLearnerMethod(
+        name="hill-climb",
+        factory="bnplug.builtin.hill_climb:HillClimb",
+        summary="The best single change of an edge, again and again, by any score.",
+        reference="Heckerman, Geiger, Chickering: Learning Bayesian networks (1995)",
+        api=1,
+        needs_score=True,
+    )
+
+
+@hookimpl
+def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
+    """Scores that are a sum over families, and scores of predictions."""
+    yield ScoreFunctionMethod(
+        name="ll",
+        factory="bnplug.scoring:LogLikelihood",
+        summary="The log-likelihood.",
+        reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
+        api=1,
+        decomposable=True,
+    )
+    yield ScoreFunctionMethod(
+        name="mdl",
+        factory="bnplug.scoring:MDL",
+        summary="The log-likelihood less the minimum description length of the parameters.",
+        reference="Lam, Bacchus: Learning Bayesian belief networks: an approach based on the MDL principle (1994)",
+        api=1,
+        decomposable=True,
+    )
+    yield ScoreFunctionMethod(
+        name="k2",
+        factory="bnplug.scoring:K2",
+        summary="The marginal likelihood under uniform priors.",
+        reference="Cooper, Herskovits: A Bayesian method for the induction of probabilistic networks (1992)",
+        api=1,
+        decomposable=True,
+    )
+    yield ScoreFunctionMethod(
+        name="bdeu",
+        factory="bnplug.scoring:BDeu",
+        summary="The marginal likelihood under likelihood-equivalent uniform priors.",
+        reference="Heckerman, Geiger, Chickering: Learning Bayesian networks (1995)",
+        api=1,
+        decomposable=True,
+    )
+    yield ScoreFunctionMethod(
+        name="cr",
+        factory="bnplug.scoring:ClassificationRate",
+        summary="The share of rows whose class is predicted, on the training rows or by cross-validation.",
+        reference="Pernkopf, Bilmes: Order-based discriminative structure learning (2008)",
+        api=1,
+        stochastic=True,
+    )
+    yield ScoreFunctionMethod(
+        name="cll",
+        factory="bnplug.scoring:ConditionalLogLikelihood",
+        summary="The log-likelihood of the class given the features.",
+        reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
+        api=1,
+        stochastic=True,
+    )
+    yield ScoreFunctionMethod(
+        name="cmdl",
+        factory="bnplug.scoring:ConditionalMDL",
+        summary="The conditional log-likelihood less the description length of the parameters.",
+        reference="Grossman, Domingos: Learning classifiers by maximizing conditional likelihood (2004)",
         api=1,
     )
 

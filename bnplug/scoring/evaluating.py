@@ -1,0 +1,267 @@
+"""The evaluator of predictive scores: the log joint of every row is kept, and a candidate changes it.
+
+A candidate costs one table, counted in one pass over the rows (:mod:`bnplug.scoring.tables`), and one pass
+over the log joint (:mod:`bnplug.scoring.passes`). A change to a node that is neither the class nor, before or
+after, a child of the class has no effect on any loss, and is never evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.utils import check_random_state
+
+from bnplug.arrays import FloatArray
+from bnplug.contracts import Changes, Evaluator
+from bnplug.errors import ContractError
+from bnplug.scoring.losses import Bounds, compile_loss
+from bnplug.scoring.passes import (
+    Criterion,
+    Joint,
+    apply_change,
+    make_scratch,
+    score_candidates,
+    score_change,
+    update_gaps,
+)
+from bnplug.scoring.rows import Rows, arrange
+from bnplug.scoring.tables import (
+    Change,
+    Families,
+    dense_change,
+    dense_size,
+    features_of,
+    flatten,
+    no_change,
+    wide_change,
+    with_replaced,
+)
+from bnplug.table import Table
+
+if TYPE_CHECKING:
+    from bnplug.scoring.predictive import PredictiveScore
+
+# Sums that terms were added to and taken out of are made anew after this many commits.
+_REFRESH = 100
+
+# With fewer cells of log joints than this in all candidates together, threads cost more than they save.
+_WORTH_THREADS = 1 << 21
+
+# How many cells [fold, configuration, class] a candidate's table may have before only the configurations
+# that occur are numbered: two for each cell of the log joint, within these limits.
+_FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 22
+
+
+class PredictiveEvaluator(Evaluator):
+    """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`."""
+
+    def __init__(self, score: PredictiveScore, table: Table, n_jobs: int | None = 1) -> None:
+        self.score = score
+        self.table = table
+        self.n_jobs = n_jobs
+        self._proposal: tuple[Families, Change] | None = None
+        self._random = None if score.random_state is None else check_random_state(score.random_state)
+        self._draw()
+
+    def start(self, parents: Sequence[Iterable[int]]) -> float:
+        """Make the log joint of a graph, term by term."""
+        self._set_parents([tuple(sorted(own)) for own in parents])
+        self._penalty = sum(self._family_penalty(v, own) for v, own in enumerate(self.parents))
+        self._n_commits = 0
+        self._rebuild()
+        return self.value
+
+    def step(self) -> float:
+        """Begin a step; a score that draws its folds anew does so, and the graph is scored on them."""
+        if self.score.redraws:
+            self._draw()
+            self._rebuild()
+        return self.value
+
+    def propose(self, changes: Changes) -> float:
+        """Return the score if `changes` were made; its table is kept for :meth:`commit`."""
+        families = self._families([changes])
+        penalty = self._penalty + self._penalty_change(changes)
+        if not len(families.nodes):
+            return self._quality - penalty
+        self.n_evaluations += 1
+        change = self._change(families, 0)
+        self._proposal = (families, change)
+        return self._checked(self._score(change, penalty))
+
+    def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
+        """Return the score of every candidate, ``-inf`` for one that is found to be below `at_least`.
+
+        Each candidate is summed by itself, so the result does not depend on the number of threads.
+        """
+        families = self._families(candidates)
+        penalties = np.full(len(candidates), self._penalty)
+        if self.score.penalized:
+            penalties += [self._penalty_change(changes) for changes in candidates]
+        result = self._quality - penalties
+        self.n_evaluations += int(np.count_nonzero(np.diff(families.starts)))
+        bound = -np.inf if at_least is None else float(at_least)
+        worth = self._joint.values.size * len(candidates) >= _WORTH_THREADS
+        workers = int(effective_n_jobs(self.n_jobs)) if worth else 1
+        if workers == 1:
+            self._score_range(families, 0, len(candidates), penalties, bound, result)
+        else:
+            parts = np.linspace(0, len(candidates), 4 * workers + 1).astype(int).tolist()
+            Parallel(n_jobs=workers, require="sharedmem")(
+                delayed(self._score_range)(families, first, last, penalties, bound, result)
+                for first, last in pairwise(parts)
+            )
+        self._checked(float(result.sum()))
+        return result
+
+    def commit(self, changes: Changes) -> float:
+        """Make `changes`, with the table of the last proposal if it was this one."""
+        families = self._families([changes])
+        self._penalty += self._penalty_change(changes)
+        if len(families.nodes):
+            apply_change(self._rows, self._joint, self._change(families, 0))
+        parents = list(self.parents)
+        for v, own in changes.items():
+            parents[v] = tuple(sorted(own))
+        self._set_parents(parents)
+        self._n_commits += 1
+        if self._n_commits % _REFRESH:
+            self._rate()
+        else:
+            self._rebuild()
+        return self.value
+
+    def _draw(self) -> None:
+        """Draw the folds, and arrange the rows by them."""
+        folds = self.score.folds(self.table, self._random)
+        self._rows = arrange(self.table, folds, self.score.alpha, self.score.floor)
+        self._criterion = _criterion(self.score, self.table, self._rows)
+        self._still = no_change(self._rows)
+        self._scratch = make_scratch(self._rows)
+        cells = min(max(_FEWEST_CELLS, 2 * self._rows.n_tested * self._rows.n_classes), _MOST_CELLS)
+        self._limit = cells / ((self._rows.n_folds + 1) * self._rows.n_classes)
+
+    def _rebuild(self) -> None:
+        """Make the log joint of the current graph anew."""
+        self._proposal = None
+        shape = (self._rows.n_tested, self._rows.n_classes)
+        finite = self._rows.alpha > 0 or self._rows.floor > 0
+        gapped = not (np.isnan(self._criterion.high_gap) and np.isnan(self._criterion.low_gap))
+        self._joint = Joint(
+            values=np.zeros(shape),
+            zeros=np.zeros((0, 0) if finite else shape, dtype=np.int16),
+            gap=np.empty(shape[0] if gapped else 0),
+        )
+        target = self.table.target_index
+        families = flatten([[(v, own)] for v, own in enumerate(self.parents) if v == target or target in own])
+        for i in range(len(families.nodes)):
+            apply_change(self._rows, self._joint, self._change(families, i))
+        self._rate()
+
+    def _rate(self) -> None:
+        """Score the log joint as it is."""
+        self._proposal = None
+        update_gaps(self._rows, self._joint)
+        self._quality: float = self._checked(self._score(self._still, 0.0))
+        self.value = self._quality - self._penalty
+
+    def _set_parents(self, parents: list[tuple[int, ...]]) -> None:
+        self.parents = parents
+        self._graph = flatten([[(v, own)] for v, own in enumerate(parents)])
+
+    def _families(self, candidates: Sequence[Changes]) -> Families:
+        new = flatten([changes.items() for changes in candidates])
+        families: Families = with_replaced(new, self._graph, self.table.target_index)
+        return families
+
+    def _change(self, families: Families, candidate: int) -> Change:
+        """The table of a candidate; that of the last proposal, if it is the same."""
+        if self._proposal is not None and _equal(self._proposal[0], families):
+            return self._proposal[1]
+        features = features_of(self._rows, families, candidate)
+        if dense_size(self._rows, features) > self._limit:
+            return wide_change(self._rows, families, candidate)
+        configuration = np.empty(self._rows.codes.shape[1], dtype=np.uint32)
+        change: Change = dense_change(self._rows, families, candidate, features, configuration)
+        return change
+
+    def _score(self, change: Change, penalty: float, at_least: float = -np.inf, scratch: Any = None) -> float:
+        return float(
+            score_change(
+                self._rows,
+                self._joint,
+                change,
+                self._criterion,
+                penalty,
+                at_least,
+                self._scratch if scratch is None else scratch,
+            )
+        )
+
+    def _score_range(
+        self,
+        families: Families,
+        first: int,
+        last: int,
+        penalties: FloatArray,
+        at_least: float,
+        result: FloatArray,
+    ) -> None:
+        """Score the candidates from first to last; those with too many configurations one by one."""
+        score_candidates(
+            self._rows,
+            self._joint,
+            families,
+            first,
+            last,
+            self._criterion,
+            penalties,
+            at_least,
+            self._limit,
+            result,
+        )
+        wide = (first + np.flatnonzero(result[first:last] == np.inf)).tolist()
+        scratch = make_scratch(self._rows) if wide else None
+        for i in wide:
+            result[i] = self._score(wide_change(self._rows, families, i), penalties[i], at_least, scratch)
+
+    def _family_penalty(self, node: int, parents: Iterable[int]) -> float:
+        return float(self.score.penalty(self.table, node, tuple(sorted(parents))))
+
+    def _penalty_change(self, changes: Changes) -> float:
+        if not self.score.penalized:
+            return 0.0
+        return sum(
+            self._family_penalty(v, own) - self._family_penalty(v, self.parents[v]) for v, own in changes.items()
+        )
+
+    def _checked(self, score: float) -> float:
+        if np.isnan(score):
+            name = getattr(type(self.score).loss, "__qualname__", "?")
+            raise ContractError(
+                f"the loss {name!r} of {type(self.score).__name__} gave nan, or left a row of `out` unfilled"
+            )
+        return score
+
+
+def _criterion(score: PredictiveScore, table: Table, rows: Rows) -> Criterion:
+    bounds = score.loss_bounds()
+    known = bounds or Bounds(maximum=0.0)
+    return Criterion(
+        loss=compile_loss(type(score).loss),
+        params=np.array(score.loss_params(table), dtype=np.float64).ravel(),
+        maximum=float(known.maximum),
+        high_gap=float(known.high_gap),
+        low_gap=float(known.low_gap),
+        low_value=float(known.low_value),
+        droppable=bounds is not None,
+        divisor=rows.tested_weight if score.aggregate == "mean" else 1.0 / rows.unit,
+    )
+
+
+def _equal(a: Families, b: Families) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,331 @@
+"""One pass over the rows for a candidate: what its change makes of the loss.
+
+Most rows are decided without their log joint. A row's *gap* is the log joint of its class minus that of the best
+rival; what a change can do to it at least and at most follows from the row's configuration. Where the loss has a
+plateau there, its value is known. Only the other rows are looked at, and only those whose new gap is on no plateau
+are given to the loss itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.compiling import kernel
+from bnplug.scoring.tables import dense_change, dense_size, features_of
+
+# A block of log joints on their way to the loss fits a first-level cache.
+_BLOCK_CELLS = 4096
+
+_LARGEST = np.finfo(np.float64).max
+
+
+class Joint(NamedTuple):
+    """The log joint of every tested row under the current graph.
+
+    Attributes
+    ----------
+    values : float64 array of shape (tested rows, classes)
+        The sum of the finite terms.
+    zeros : int16 array of the same shape, or (0, 0) where no probability can be zero
+        How many terms are ``-inf``, which could not be taken out of a sum again.
+    gap : float64 array of shape (tested rows,), or (0,) where the loss has no plateau
+        The log joint of the row's class minus the largest of another one; nan where all are ``-inf``.
+    """
+
+    values: FloatArray
+    zeros: npt.NDArray[np.int16]
+    gap: FloatArray
+
+
+class Criterion(NamedTuple):
+    """A loss, its bounds, and how its values become a score.
+
+    Attributes
+    ----------
+    loss : compiled function
+    params : float64 array
+    maximum : float
+        What no row's value exceeds, if `droppable`; else 0.
+    high_gap, low_gap, low_value : float
+        The value is `maximum` where the gap is at least `high_gap`, `low_value` where it is at most `low_gap`; nan
+        is a gap that is never reached.
+    droppable : bool
+        Whether `maximum` bounds the score, so that a candidate can be dropped in the middle of its pass.
+    divisor : float
+        What the weighted sum of values, in units, is divided by.
+    """
+
+    loss: Any
+    params: FloatArray
+    maximum: float
+    high_gap: float
+    low_gap: float
+    low_value: float
+    droppable: bool
+    divisor: float
+
+
+class Scratch(NamedTuple):
+    """What the scoring of one candidate after another writes to.
+
+    Attributes
+    ----------
+    configuration : uint32 array of shape (rows,)
+    pending : uint32 array of shape (tested rows,)
+        The rows that no bound decided.
+    ends : int64 array of shape (tested segments + 1,)
+        Those of segment s are ``pending[ends[s]:ends[s + 1]]``.
+    joint : float64 array of shape (block, classes)
+        New log joints on their way to the loss.
+    labels, weights, values : int64, float64 and float64 arrays of shape (block,)
+        What goes with them, and what the loss makes of them.
+    """
+
+    configuration: npt.NDArray[np.uint32]
+    pending: npt.NDArray[np.uint32]
+    ends: IntArray
+    joint: FloatArray
+    labels: IntArray
+    weights: FloatArray
+    values: FloatArray
+
+
+@kernel
+def make_scratch(rows):  # type: ignore[no-untyped-def]
+    """A Scratch for these rows. Without bounds all rows are pending, so `ends` begins as the segments."""
+    n_classes = rows.cards[rows.target]
+    n_segments = rows.n_folds * n_classes
+    block = max(1, _BLOCK_CELLS // n_classes)
+    return Scratch(
+        np.empty(rows.codes.shape[1], np.uint32),
+        np.empty(rows.bounds[n_segments], np.uint32),
+        rows.bounds[: n_segments + 1].copy(),
+        np.empty((block, n_classes)),
+        np.empty(block, np.int64),
+        np.empty(block),
+        np.empty(block),
+    )
+
+
+@kernel
+def score_candidates(  # type: ignore[no-untyped-def]
+    rows, joint, families, first, last, criterion, penalties, at_least, limit, result
+):
+    """result[i] = the score of candidate i, for first <= i < last; one without families is passed over.
+
+    -inf: it is below `at_least`; inf: it has more than `limit` configurations, and is not scored here.
+    """
+    scratch = make_scratch(rows)
+    for i in range(first, last):
+        if families.starts[i] == families.starts[i + 1]:
+            continue
+        features = features_of(rows, families, i)
+        if dense_size(rows, features) > limit:
+            result[i] = np.inf
+        else:
+            change = dense_change(rows, families, i, features, scratch.configuration)
+            result[i] = score_change(rows, joint, change, criterion, penalties[i], at_least, scratch)
+
+
+@kernel
+def score_change(rows, joint, change, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
+    """The score that a change leads to, or -inf as soon as it is known to be below `at_least`.
+
+    The total starts where every row has the largest value, and only falls: so it bounds the score all the way.
+    """
+    total = criterion.maximum * rows.tested_weight
+    if joint.gap.shape[0] > 0:
+        high_from, low_upto = _thresholds(change, criterion.high_gap, criterion.low_gap)
+        low = _decide(rows, joint.gap, change.configuration, high_from, low_upto, scratch.pending, scratch.ends)
+        total -= low * (criterion.maximum - criterion.low_value)
+    if scratch.ends[-1] == 0:
+        return total / criterion.divisor - penalty
+    return _score_pending(rows, joint, change, criterion, penalty, at_least, scratch, total)
+
+
+@kernel
+def _score_pending(rows, joint, change, criterion, penalty, at_least, scratch, total):  # type: ignore[no-untyped-def]
+    """The score, block by block of pending rows, from a total in which each has the largest value."""
+    n_classes, block = rows.cards[rows.target], scratch.joint.shape[0]
+    for s in range(rows.n_folds * n_classes):
+        for start in range(scratch.ends[s], scratch.ends[s + 1], block):
+            if criterion.droppable and total / criterion.divisor - penalty < at_least:
+                return -np.inf
+            stop = min(start + block, scratch.ends[s + 1])
+            if joint.gap.shape[0] > 0:
+                low, n = _settle(rows, joint, change, criterion, s, start, stop, scratch)
+                total -= low * (criterion.maximum - criterion.low_value)
+            else:
+                n = _fill(rows, joint, change, s, start, stop, scratch)
+            if n > 0:
+                scratch.labels[:n] = s % n_classes
+                scratch.values[:n] = np.nan
+                criterion.loss(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
+                for i in range(n):
+                    total -= scratch.weights[i] * (criterion.maximum - scratch.values[i])
+    return total / criterion.divisor - penalty
+
+
+@kernel
+def _thresholds(change, high_gap, low_gap):  # type: ignore[no-untyped-def]
+    """For (fold, class, configuration): from which gap on the new one is high, and up to which it is low.
+
+    A zero that is put in makes a class -inf, one that is taken out may or may not revive it. The infinite limits that
+    follow are made finite or nan, so that a gap that is infinite itself decides nothing wrongly.
+    """
+    counts, delta, zeros = change.counts, change.delta, change.zeros
+    n_folds, size, n_classes = delta.shape
+    high_from = np.full((n_folds, n_classes, size), np.nan)
+    low_upto = np.full((n_folds, n_classes, size), np.nan)
+    for f in range(n_folds):
+        for k in range(size):
+            tested = False
+            top = second = -np.inf
+            bottom = last_but_one = np.inf
+            for c in range(n_classes):
+                tested |= counts[f, k, c] > 0
+                least = most = delta[f, k, c]
+                if zeros.shape[0] > 0 and zeros[f, k, c] != 0:
+                    least = -np.inf
+                    most = -np.inf if zeros[f, k, c] > 0 else np.inf
+                second = max(second, min(top, most))
+                top = max(top, most)
+                last_but_one = min(last_but_one, max(bottom, least))
+                bottom = min(bottom, least)
+            for c in range(n_classes if tested else 0):
+                least = most = delta[f, k, c]
+                if zeros.shape[0] > 0 and zeros[f, k, c] != 0:
+                    least = -np.inf
+                    most = -np.inf if zeros[f, k, c] > 0 else np.inf
+                rise = least - (second if most == top else top)
+                fall = most - (last_but_one if least == bottom else bottom)
+                if rise > -np.inf:
+                    high_from[f, c, k] = max(high_gap - rise, -_LARGEST)
+                if fall < np.inf:
+                    low_upto[f, c, k] = min(low_gap - fall, _LARGEST)
+    return high_from, low_upto
+
+
+@kernel
+def _decide(rows, gap, configuration, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
+    """The weight of the rows that are low for sure; the rows that are neither low nor high go to `pending`."""
+    bounds, weights = rows.bounds, rows.weights
+    n_classes = high_from.shape[1]
+    weight = 0
+    n = 0
+    for s in range(ends.shape[0] - 1):
+        start, stop = bounds[s], bounds[s + 1]
+        own, number = gap[start:stop], configuration[start:stop]
+        high, low = high_from[s // n_classes, s % n_classes], low_upto[s // n_classes, s % n_classes]
+        n_high = 0
+        n_low = 0
+        for m in range(own.shape[0]):
+            n_high += own[m] >= high[number[m]]
+            n_low += own[m] <= low[number[m]]
+        if weights.shape[0] == 0:
+            weight += n_low
+        else:
+            for m in range(own.shape[0]):
+                weight += weights[start + m] * (own[m] <= low[number[m]])
+        if n_high + n_low < own.shape[0]:
+            for m in range(own.shape[0]):
+                if not ((own[m] >= high[number[m]]) | (own[m] <= low[number[m]])):
+                    pending[n] = start + m
+                    n += 1
+        ends[s + 1] = n
+    return weight
+
+
+@kernel
+def _settle(rows, joint, change, criterion, segment, start, stop, scratch):  # type: ignore[no-untyped-def]
+    """The weight of the pending rows whose new gap is low; those on no plateau go to the loss, and their number back.
+
+    The new log joint is written out at each place: a function for it would be called once per cell.
+    """
+    n_classes = scratch.joint.shape[1]
+    fold, y = segment // n_classes, segment % n_classes
+    values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
+    pending, configuration, weights = scratch.pending[start:stop], change.configuration, rows.weights
+    block, high_gap, low_gap = scratch.joint, criterion.high_gap, criterion.low_gap
+    low_weight = 0
+    n = 0
+    for i in range(pending.shape[0]):
+        m = pending[i]
+        k = configuration[m]
+        rival = -np.inf
+        for c in range(n_classes):
+            new = values[m, c] + delta[fold, k, c]
+            if zeros.shape[0] > 0 and zeros[m, c] + gained[fold, k, c] > 0:
+                new = -np.inf
+            rival = new if c != y and new > rival else rival
+        gap = values[m, y] + delta[fold, k, y] - rival
+        if zeros.shape[0] > 0 and zeros[m, y] + gained[fold, k, y] > 0:
+            gap = -np.inf - rival
+        weight = 1 if weights.shape[0] == 0 else weights[m]
+        low = gap <= low_gap
+        low_weight += low * weight
+        if not (low | (gap >= high_gap)):
+            for c in range(n_classes):
+                block[n, c] = values[m, c] + delta[fold, k, c]
+                if zeros.shape[0] > 0 and zeros[m, c] + gained[fold, k, c] > 0:
+                    block[n, c] = -np.inf
+            scratch.weights[n] = weight
+            n += 1
+    return low_weight, n
+
+
+@kernel
+def _fill(rows, joint, change, segment, start, stop, scratch):  # type: ignore[no-untyped-def]
+    """Give the new log joints of rows start to stop to the loss; return their number."""
+    n_classes = scratch.joint.shape[1]
+    fold = segment // n_classes
+    values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
+    block, configuration, weights = scratch.joint, change.configuration[start:stop], rows.weights
+    for i in range(stop - start):
+        k = configuration[i]
+        scratch.weights[i] = 1 if weights.shape[0] == 0 else weights[start + i]
+        for c in range(n_classes):
+            block[i, c] = values[start + i, c] + delta[fold, k, c]
+            if zeros.shape[0] > 0 and zeros[start + i, c] + gained[fold, k, c] > 0:
+                block[i, c] = -np.inf
+    return stop - start
+
+
+@kernel
+def apply_change(rows, joint, change):  # type: ignore[no-untyped-def]
+    """Make a change to the log joint."""
+    values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
+    configuration = change.configuration
+    n_classes = values.shape[1]
+    for s in range(rows.n_folds * n_classes):
+        fold = s // n_classes
+        for m in range(rows.bounds[s], rows.bounds[s + 1]):
+            k = configuration[m]
+            for c in range(n_classes):
+                values[m, c] += delta[fold, k, c]
+                if zeros.shape[0] > 0:
+                    zeros[m, c] += gained[fold, k, c]
+
+
+@kernel
+def update_gaps(rows, joint):  # type: ignore[no-untyped-def]
+    """Fill ``joint.gap`` from the log joint, where the loss makes use of it."""
+    values, zeros, gap = joint.values, joint.zeros, joint.gap
+    n_classes = values.shape[1]
+    for s in range(rows.n_folds * n_classes if gap.shape[0] > 0 else 0):
+        y = s % n_classes
+        for m in range(rows.bounds[s], rows.bounds[s + 1]):
+            own = rival = -np.inf
+            for c in range(n_classes):
+                value = values[m, c]
+                if zeros.shape[0] > 0 and zeros[m, c] > 0:
+                    value = -np.inf
+                if c == y:
+                    own = value
+                elif value > rival:
+                    rival = value
+            gap[m] = own - rival

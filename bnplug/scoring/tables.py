@@ -1,0 +1,390 @@
+"""What a candidate changes in the log joint: one table, counted in one pass over the rows.
+
+A candidate takes some families out of the graph and puts others in. The features of all these families
+together have one *configuration* in each row; what the candidate adds to the row's log joint depends on the
+row's fold, on that configuration and on the class alone.
+
+Missing cells: a family counts the training rows in which all its variables are known, and adds nothing
+to the log joint of a row in which one of them is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.compiling import kernel
+from bnplug.scoring.rows import Rows
+
+_BLOCK = 4096
+
+
+class Families(NamedTuple):
+    """Families of candidates, flat: those that each takes out (sign -1) and puts in (sign +1).
+
+    Attributes
+    ----------
+    starts : int64 array of shape (candidates + 1,)
+        Candidate i has the families ``starts[i]:starts[i + 1]``.
+    nodes, signs : int64 arrays of shape (families,)
+    bounds : int64 array of shape (families + 1,)
+        Family j has the parents ``parents[bounds[j]:bounds[j + 1]]``.
+    parents : int64 array
+    """
+
+    starts: IntArray
+    nodes: IntArray
+    signs: IntArray
+    bounds: IntArray
+    parents: IntArray
+
+
+class Change(NamedTuple):
+    """What a candidate adds to the log joint.
+
+    Attributes
+    ----------
+    configuration : uint32 array of shape (rows,)
+        That of each row.
+    counts : int64 array of shape (n_folds + 1, configurations, classes)
+        The weight of the rows of each fold.
+    delta : float64 array of shape (n_folds, configurations, classes)
+        The sum of the finite log parameters put in, minus those taken out. It has no meaning for a
+        configuration that no tested row of the fold has.
+    zeros : int16 array of the same shape, or (0, 0, 0) where no probability can be zero
+        How many zero probabilities are put in, minus those taken out.
+    """
+
+    configuration: npt.NDArray[np.uint32]
+    counts: IntArray
+    delta: FloatArray
+    zeros: npt.NDArray[np.int16]
+
+
+def flatten(candidates: Iterable[Iterable[tuple[int, Iterable[int]]]]) -> Families:
+    """The families that candidates put in: pairs (node, parents)."""
+    starts, bounds = [0], [0]
+    nodes: list[int] = []
+    parents: list[int] = []
+    for candidate in candidates:
+        for node, own in candidate:
+            nodes.append(node)
+            parents.extend(own)
+            bounds.append(len(parents))
+        starts.append(len(nodes))
+    arrays = [np.array(numbers, dtype=np.int64) for numbers in (starts, nodes, bounds, parents)]
+    return Families(arrays[0], arrays[1], np.ones(len(nodes), dtype=np.int64), arrays[2], arrays[3])
+
+
+@kernel
+def with_replaced(new, graph, target):  # type: ignore[no-untyped-def]
+    """The families that candidates put in, together with those that they replace in a graph.
+
+    new: what candidates put in; graph: the families of the current graph, family v being that of node v.
+    A family that neither is the class's nor has it as a parent drops out: its terms are the same for all classes.
+    So does one that is in the graph already.
+    """
+    n = new.nodes.shape[0]
+    starts = np.zeros(new.starts.shape[0], np.int64)
+    nodes, signs, bounds = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.zeros(2 * n + 1, np.int64)
+    n_parents = new.parents.shape[0]
+    for v in new.nodes:
+        n_parents += graph.bounds[v + 1] - graph.bounds[v]
+    parents = np.empty(n_parents, np.int64)
+    size = 0
+    for i in range(starts.shape[0] - 1):
+        for j in range(new.starts[i], new.starts[i + 1]):
+            v = new.nodes[j]
+            if _same(new, j, graph, v):
+                continue
+            for sign, source, family in ((-1, graph, v), (1, new, j)):
+                matters = v == target
+                end = bounds[size]
+                for k in range(source.bounds[family], source.bounds[family + 1]):
+                    matters |= source.parents[k] == target
+                    parents[end] = source.parents[k]
+                    end += 1
+                if matters:
+                    nodes[size], signs[size], bounds[size + 1] = v, sign, end
+                    size += 1
+        starts[i + 1] = size
+    return Families(starts, nodes[:size], signs[:size], bounds[: size + 1], parents[: bounds[size]])
+
+
+@kernel
+def _same(a, i, b, j):  # type: ignore[no-untyped-def]
+    """Whether family i of a and family j of b have the same parents."""
+    if a.bounds[i + 1] - a.bounds[i] != b.bounds[j + 1] - b.bounds[j]:
+        return False
+    for k in range(a.bounds[i], a.bounds[i + 1]):
+        found = False
+        for other in range(b.bounds[j], b.bounds[j + 1]):
+            found |= a.parents[k] == b.parents[other]
+        if not found:
+            return False
+    return True
+
+
+@kernel
+def features_of(rows, families, candidate):  # type: ignore[no-untyped-def]
+    """All features of a candidate's families, each once, in the order in which they are met."""
+    first, last = families.starts[candidate], families.starts[candidate + 1]
+    features = np.empty(families.bounds[last] - families.bounds[first] + last - first, np.int64)
+    n = 0
+    for j in range(first, last):
+        for i in range(families.bounds[j] - 1, families.bounds[j + 1]):
+            v = families.nodes[j] if i < families.bounds[j] else families.parents[i]
+            new = v != rows.target
+            for seen in range(n):
+                new = new and features[seen] != v
+            if new:
+                features[n] = v
+                n += 1
+    return features[:n]
+
+
+@kernel
+def dense_size(rows, features):  # type: ignore[no-untyped-def]
+    """The number of configurations of some features, missing cells included; a float, which does not overflow."""
+    size = 1.0
+    for v in features:
+        size *= rows.sizes[v]
+    return size
+
+
+@kernel
+def dense_change(rows, families, candidate, features, configuration):  # type: ignore[no-untyped-def]
+    """The Change of a candidate, all configurations of its `features` being numbered in C order.
+
+    configuration: uint32 (rows,), to be filled.
+    """
+    _number_rows(rows.codes, rows.sizes, features, configuration)
+    change = empty_change(rows, configuration, int(dense_size(rows, features)))
+    for j in range(families.starts[candidate], families.starts[candidate + 1]):
+        parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
+        place, columns = _place_family(rows, features, families.nodes[j], parents, change.counts.shape[1])
+        add_family(rows, change, families.nodes[j], parents, families.signs[j], place, columns)
+    return change
+
+
+@kernel
+def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
+    """A Change of `size` configurations with its counts, that adds nothing yet."""
+    n_classes = rows.cards[rows.target]
+    counts = np.zeros((rows.n_folds + 1, size, n_classes), np.int64)
+    _count_rows(rows.bounds, rows.weights, configuration, counts)
+    delta = np.zeros((rows.n_folds, size, n_classes))
+    finite = rows.alpha > 0 or rows.floor > 0
+    zeros = np.zeros((0, 0, 0) if finite else (rows.n_folds, size, n_classes), np.int16)
+    return Change(configuration, counts, delta, zeros)
+
+
+@kernel
+def add_family(rows, change, node, parents, sign, place, columns):  # type: ignore[no-untyped-def]
+    """Add `sign` times the log parameters of a family to a change.
+
+    place: int64 (configurations,), the family's own configuration in each, -1 where a cell is missing:
+    ``state of the node * columns + parent configuration``, the class left out of both.
+    columns: how many parent configurations are numbered.
+    """
+    n_classes, states = rows.cards[rows.target], rows.cards[node]
+    cells = float(states)
+    for p in parents:
+        cells *= rows.cards[p]
+    width = columns if node == rows.target else states * columns
+    counts = np.zeros((rows.n_folds + 1, width * n_classes), np.int64)
+    _gather(change.counts, place, counts)
+    logs = np.empty((rows.n_folds, width * n_classes))
+    _train(counts, rows.resubstitution, rows.unit, rows.alpha / cells, logs)
+    sums = np.empty(columns * n_classes)
+    _take_logs(logs, sums, n_classes, states, rows.floor, node == rows.target)
+    _add_logs(logs, place, sign, change.delta, change.zeros)
+
+
+@kernel
+def _number_rows(codes, sizes, features, configuration):  # type: ignore[no-untyped-def]
+    for low in range(0, configuration.shape[0], _BLOCK):
+        block = configuration[low : low + _BLOCK]
+        block[:] = 0
+        stride = np.uint32(1)
+        for i in range(features.shape[0] - 1, -1, -1):
+            column = codes[features[i], low : low + _BLOCK]
+            for m in range(block.shape[0]):
+                block[m] += np.uint32(column[m]) * stride
+            stride *= np.uint32(sizes[features[i]])
+
+
+@kernel
+def _count_rows(bounds, weights, configuration, counts):  # type: ignore[no-untyped-def]
+    n_classes = counts.shape[2]
+    for s in range(bounds.shape[0] - 1):
+        fold, c = s // n_classes, s % n_classes
+        segment = configuration[bounds[s] : bounds[s + 1]]
+        if weights.shape[0] == 0:
+            for m in range(segment.shape[0]):
+                counts[fold, segment[m], c] += 1
+        else:
+            weight = weights[bounds[s] : bounds[s + 1]]
+            for m in range(segment.shape[0]):
+                counts[fold, segment[m], c] += weight[m]
+
+
+@kernel
+def _place_family(rows, features, node, parents, size):  # type: ignore[no-untyped-def]
+    """`place` and `columns` of add_family, for configurations of `features` numbered in C order."""
+    strides = np.zeros(features.shape[0], np.int64)
+    columns = 1
+    for p in parents:
+        for i in range(features.shape[0]):
+            if features[i] == p:
+                strides[i] = columns
+                columns *= rows.cards[p]
+    for i in range(features.shape[0]):
+        if features[i] == node:
+            strides[i] = columns
+    place = np.zeros(size, np.int64)
+    n = 1
+    # Feature by feature, the numbers so far are spread over the feature's codes, from the last backwards.
+    for i in range(features.shape[0]):
+        codes, known = rows.sizes[features[i]], rows.cards[features[i]]
+        for k in range(n - 1, -1, -1):
+            base = place[k]
+            for code in range(codes - 1, -1, -1):
+                lost = base < 0 or (strides[i] > 0 and code >= known)
+                place[k * codes + code] = -1 if lost else base + code * strides[i]
+        n *= codes
+    return place, columns
+
+
+@kernel
+def _gather(counts, place, result):  # type: ignore[no-untyped-def]
+    """result[f, place[k] * classes + c] += counts[f, k, c]."""
+    n_folds, _, n_classes = counts.shape
+    for f in range(n_folds):
+        for k in range(place.shape[0]):
+            w = place[k] * n_classes
+            if w >= 0:
+                for c in range(n_classes):
+                    result[f, w + c] += counts[f, k, c]
+
+
+@kernel
+def _train(counts, resubstitution, unit, virtual, result):  # type: ignore[no-untyped-def]
+    """result[f, i] = the count outside fold f, or everywhere in resubstitution, and the virtual one."""
+    n_folds, size = result.shape
+    total = np.zeros(size, np.int64)
+    for f in range(n_folds + 1):
+        for i in range(size):
+            total[i] += counts[f, i]
+    for f in range(n_folds):
+        for i in range(size):
+            result[f, i] = (total[i] - (0 if resubstitution else counts[f, i])) * unit + virtual
+
+
+@kernel
+def _take_logs(theta, sums, n_classes, states, floor, over_classes):  # type: ignore[no-untyped-def]
+    """Turn training counts into log parameters.
+
+    theta: (folds, width * classes); sums: (columns * classes,), scratch. One distribution is over the classes of a
+    column if `over_classes` (the node is the class), else over every columns-th row of one class.
+    """
+    n_folds, size = theta.shape
+    stride = sums.shape[0]
+    for f in range(n_folds):
+        _add_states(theta, f, n_classes, over_classes, sums)
+        for j in range(stride):
+            if sums[j] <= 0:  # a parent configuration never seen: uniform
+                sums[j] = states
+                for i in range(j, size, stride):
+                    theta[f, i] = 1.0
+        if floor > 0:
+            for first in range(0, size, stride):
+                for j in range(stride):
+                    theta[f, first + j] = max(theta[f, first + j] / sums[j], floor)
+            _add_states(theta, f, n_classes, over_classes, sums)
+        for j in range(stride):
+            sums[j] = np.log(sums[j])
+        for i in range(size):
+            theta[f, i] = np.log(theta[f, i])
+        for first in range(0, size, stride):
+            for j in range(stride):
+                theta[f, first + j] -= sums[j]
+
+
+@kernel
+def _add_states(theta, fold, n_classes, over_classes, sums):  # type: ignore[no-untyped-def]
+    """sums[j] = the total of the distribution that column and class j belong to."""
+    stride = sums.shape[0]
+    sums[:] = 0.0
+    for first in range(0, theta.shape[1], stride):
+        for j in range(stride):
+            sums[j] += theta[fold, first + j]
+    if over_classes:
+        for column in range(0, stride, n_classes):
+            total = 0.0
+            for j in range(column, column + n_classes):
+                total += sums[j]
+            for j in range(column, column + n_classes):
+                sums[j] = total
+
+
+@kernel
+def _add_logs(logs, place, sign, delta, zeros):  # type: ignore[no-untyped-def]
+    """delta[f, k, c] += sign * logs[f, place[k] * classes + c]; -inf is counted in zeros instead."""
+    n_folds, _, n_classes = delta.shape
+    for f in range(n_folds):
+        for k in range(place.shape[0]):
+            w = place[k] * n_classes
+            if w >= 0:
+                for c in range(n_classes):
+                    if zeros.shape[0] > 0 and logs[f, w + c] == -np.inf:
+                        zeros[f, k, c] += sign
+                    else:
+                        delta[f, k, c] += sign * logs[f, w + c]
+
+
+def wide_change(rows: Rows, families: Families, candidate: int) -> Change:
+    """The Change of a candidate, only the configurations that occur being numbered."""
+    features = features_of(rows, families, candidate)
+    label, size = _number_occurring(rows.codes[features], rows.sizes[features])
+    first = np.unique(label, return_index=True)[1]
+    codes = rows.codes[features][:, first].astype(np.int64)
+    change: Change = empty_change(rows, label.astype(np.uint32), size)
+    for j in range(families.starts[candidate], families.starts[candidate + 1]):
+        parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
+        node = int(families.nodes[j])
+        place, columns = _place_occurring(rows, features, codes, node, parents)
+        add_family(rows, change, node, parents, families.signs[j], place, columns)
+    return change
+
+
+def _number_occurring(codes: npt.NDArray[Any], sizes: IntArray) -> tuple[IntArray, int]:
+    """Number the columns of `codes` by their joint values; also return how many there are."""
+    label = np.zeros(codes.shape[1], dtype=np.int64)
+    for row, size in zip(codes, sizes, strict=True):
+        # Relabelling after each variable keeps the numbers below columns x size.
+        label = np.unique(label * size + row, return_inverse=True)[1]
+    return label, int(label.max(initial=0)) + 1
+
+
+def _place_occurring(
+    rows: Rows, features: IntArray, codes: IntArray, node: int, parents: IntArray
+) -> tuple[IntArray, int]:
+    """`place` and `columns` of add_family, for configurations with the given codes (features, size)."""
+    own = np.isin(features, parents)
+    known = (codes < rows.cards[features][:, None])[own | (features == node)].all(axis=0)
+    label, columns = _number_occurring(codes[own][:, known], rows.cards[features][own])
+    place = np.full(codes.shape[1], -1, dtype=np.int64)
+    state = 0 if node == rows.target else codes[features == node][0, known]
+    place[known] = state * columns + label
+    return place, columns
+
+
+def no_change(rows: Rows) -> Change:
+    """The Change that leaves the log joint as it is."""
+    change: Change = empty_change(rows, np.zeros(rows.codes.shape[1], dtype=np.uint32), 1)
+    return change

@@ -1,0 +1,9 @@
+"""Greedy search for a structure: one loop in which only the step varies."""
+
+from __future__ import annotations
+
+from bnplug.search.greedy import GreedySearch
+from bnplug.search.hill_climb import climb
+from bnplug.search.moves import Graph, Move, Neighbourhood
+
+__all__ = ["Graph", "GreedySearch", "Move", "Neighbourhood", "climb"]

@@ -1,0 +1,215 @@
+"""What every greedy search has in common: the current graph, its trace, limits, progress, and the best move.
+
+A step begins, chooses among candidates, and commits; a search is a loop over steps, or several of them
+from the same start. A search that is interrupted, or runs out of time, keeps the best graph it has.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
+
+import numpy as np
+
+from bnplug.arrays import FloatArray
+from bnplug.contracts import Changes, Evaluator
+from bnplug.errors import ContractError, SearchWarning
+from bnplug.search.progress import Progress
+
+# Relative to the score. Gains below it come from the order of summation: a reversal between equivalent
+# graphs gains exactly nothing, and without a margin could be made to and fro for ever.
+_NOISE = 1e-12
+
+# Candidates scored at once: enough to keep threads busy, few enough to look at the clock in between.
+_BATCH = 256
+
+
+class GreedySearch:
+    """The state of a greedy search.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Scores the candidates.
+    parents : sequence of iterables of int
+        The graph to start from.
+    label : str
+        What runs, for messages.
+    max_time : float, optional
+        Seconds after which the search ends, with a warning, before its next batch of candidates.
+    verbose : int, optional
+        See :class:`~bnplug.search.progress.Progress`.
+
+    Attributes
+    ----------
+    parents : list of list of int
+        The current graph; when the search is over, the best one it ended at.
+    trace : list of float
+        The score of the start, and after each move that led to `parents`.
+    moves : list of str
+        These moves, in words.
+    last_of_ties : bool
+        Whether the last of tied candidates is taken, and not the first.
+
+    Examples
+    --------
+    A search that takes the first feature as a parent of the others if that improves the score::
+
+        search = GreedySearch(evaluator, naive_bayes, "star")
+        with search.running():
+            for v in features[1:]:
+                value = search.begin()
+                changes = {v: [c, features[0]]}
+                if search.best([changes], value) is not None:
+                    search.commit(changes, f"star {v}")
+    """
+
+    parents: list[list[int]]
+    trace: list[float]
+    moves: list[str]
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        parents: Sequence[Iterable[int]],
+        label: str,
+        max_time: float | None = None,
+        verbose: int | None = None,
+    ) -> None:
+        if max_time is not None and not max_time > 0:
+            raise ValueError(f"max_time={max_time}: give a positive number of seconds, or None for no limit")
+        self.evaluator = evaluator
+        self.label = label
+        self.max_time = max_time
+        self.last_of_ties = False
+        self._start = [sorted(own) for own in parents]
+        self._ends: list[_End] = []
+        self._deadline = None if max_time is None else time.monotonic() + max_time
+        self._progress = Progress(label, verbose)
+        self._begin_at_start()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the steps inside; an interrupt, or the end of the time, ends them with a warning."""
+        try:
+            yield
+        except (KeyboardInterrupt, _TimeUpError) as end:
+            why = f"reached max_time={self.max_time}" if isinstance(end, _TimeUpError) else "was interrupted"
+            warnings.warn(
+                f"{self.label} {why} after {len(self.moves)} moves; the graph found so far is returned",
+                SearchWarning,
+                stacklevel=4,
+            )
+        self._ends.append((self.trace, self.moves, self.parents))
+        best = first_best(np.array([trace[-1] for trace, _, _ in self._ends]))
+        self.trace, self.moves, self.parents = self._ends[best or 0]
+        self._progress.tell(*self._state())
+
+    def restart(self) -> None:
+        """Begin again at the start, with the last of tied candidates; what was found is kept to compare."""
+        self._ends.append((self.trace, self.moves, self.parents))
+        self.last_of_ties = True
+        self._begin_at_start()
+
+    def _begin_at_start(self) -> None:
+        self.trace = [float(self.evaluator.start(self._start))]
+        self.moves, self.parents = [], list(self._start)
+
+    def begin(self) -> float:
+        """Begin a step; return the current graph's score for it."""
+        return float(self.evaluator.step())
+
+    def best(self, candidates: Sequence[Changes], value: float, improve: bool = True) -> int | None:
+        """Return which candidate has the highest score; None if there is none.
+
+        Parameters
+        ----------
+        candidates : sequence of changes
+        value : float
+            The score of the current graph.
+        improve : bool
+            Whether a candidate must be strictly better than the current graph.
+        """
+        least = value if improve else -np.inf
+        scores = np.full(len(candidates), -np.inf)
+        for low in range(0, len(candidates), _BATCH):
+            batch = slice(low, low + _BATCH)
+            scores[batch] = self._propose(candidates[batch], least if isfinite(least) else None)
+            # What lies below the best so far may be dropped; what ties with it may not.
+            highest = float(scores[batch].max())
+            least = max(least, highest - noise(highest))
+        return self.choose(scores, value if improve else None)
+
+    def choose(self, scores: FloatArray, value: float | None) -> int | None:
+        """Return the position of the highest score, if it is above `value`, where there is one."""
+        if not self.last_of_ties:
+            return first_best(scores, value)
+        from_end = first_best(scores[::-1], value)
+        return None if from_end is None else len(scores) - 1 - from_end
+
+    def propose(self, candidates: Sequence[Changes]) -> FloatArray:
+        """Return the score of every candidate."""
+        batches = [candidates[low : low + _BATCH] for low in range(0, len(candidates), _BATCH)]
+        return np.concatenate([np.empty(0), *(self._propose(batch) for batch in batches)])
+
+    def _propose(self, batch: Sequence[Changes], at_least: float | None = None) -> FloatArray:
+        """Return the scores of one batch, unless the time is up."""
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            raise _TimeUpError
+        scores = np.asarray(self.evaluator.propose_many(batch, at_least=at_least))
+        for i in np.flatnonzero(np.isnan(scores)).tolist():
+            raise ContractError(f"{self.label}: the score of the parents {dict(batch[i])} is nan")
+        self._progress.tick(*self._state())
+        return scores
+
+    def commit(self, changes: Changes, move: str) -> None:
+        """Make a move, given as new parents and in words."""
+        value = float(self.evaluator.commit(changes))
+        for v, own in changes.items():
+            self.parents[v] = sorted(own)
+        self.trace.append(value)
+        self.moves.append(move)
+        self._progress.moved(*self._state(), move)
+
+    def _state(self) -> tuple[int, float, int]:
+        return len(self.moves), self.trace[-1], self.evaluator.n_evaluations
+
+
+#: Where a search ended: its trace, its moves, its graph.
+_End = tuple[list[float], list[str], list[list[int]]]
+
+
+class _TimeUpError(Exception):
+    """The search has used up its time."""
+
+
+def noise(value: float) -> float:
+    """Return how far two scores near `value` may differ and still be tied."""
+    return _NOISE * max(1.0, abs(value)) if isfinite(value) else 0.0
+
+
+def first_best(scores: FloatArray, value: float | None = None) -> int | None:
+    """Return the position of the highest score, the first of tied ones.
+
+    Parameters
+    ----------
+    scores : array
+    value : float, optional
+        The score to be strictly better than; without one, the highest is the best whatever it is.
+
+    Examples
+    --------
+    >>> first_best(np.array([0.1, 0.3, 0.2, 0.3]), 0.2)
+    1
+    >>> first_best(np.array([0.1, 0.2]), 0.2) is None
+    True
+    """
+    if not len(scores):
+        return None
+    highest = float(scores.max())
+    if value is not None and not highest > value + noise(value):
+        return None
+    return int(np.argmax(scores >= highest - noise(highest)))

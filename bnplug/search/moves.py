@@ -1,0 +1,171 @@
+"""The moves of a search over graphs: one edge is deleted, reversed or added, and no cycle is ever made.
+
+A graph keeps who reaches whom, so that all legal moves come from a few operations on matrices. Everywhere
+here ``matrix[u, v]`` is about the edge from u to v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bnplug.arrays import BoolArray, IntArray
+
+#: The kinds of moves, in the order in which tied moves are preferred: the smaller graph comes first.
+KINDS = ("delete", "reverse", "add")
+
+
+class Move(NamedTuple):
+    """One move: what is done to the edge from `parent` to `child`."""
+
+    kind: str
+    parent: int
+    child: int
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Return the move in words; the edge is the one before the move.
+
+        Examples
+        --------
+        >>> Move("reverse", 0, 1).describe(["rain", "wet"])
+        'reverse rain -> wet'
+        """
+        return f"{self.kind} {names[self.parent]} -> {names[self.child]}"
+
+
+class Graph:
+    """The parents of every variable, and which variables reach which.
+
+    Parameters
+    ----------
+    parents : sequence of iterables of int
+        The parents of each variable. A cycle is a ``ValueError``.
+
+    Attributes
+    ----------
+    parents : list of list of int
+        The parents of each variable, ascending.
+    edges : bool array of shape (variables, variables)
+        Whether there is an edge.
+    reaches : bool array of shape (variables, variables)
+        Whether there is a directed path; every variable reaches itself.
+
+    Examples
+    --------
+    >>> graph = Graph([[], [0], [1]])
+    >>> bool(graph.reaches[0, 2]), bool(graph.reaches[2, 0])
+    (True, False)
+    """
+
+    def __init__(self, parents: Sequence[Iterable[int]]) -> None:
+        size = len(parents)
+        self.parents: list[list[int]] = [[] for _ in range(size)]
+        self.edges: BoolArray = np.zeros((size, size), dtype=bool)
+        self.reaches: BoolArray = np.eye(size, dtype=bool)
+        for v, own in enumerate(parents):
+            self.set_parents(v, own)
+
+    def set_parents(self, v: int, parents: Iterable[int]) -> None:
+        """Give `v` other parents."""
+        own = sorted(parents)
+        if self.reaches[v, own].any():
+            raise ValueError(f"parents {own} of variable {v} make a cycle")
+        lost = not set(self.parents[v]) <= set(own)
+        self.parents[v] = own
+        self.edges[:, v] = False
+        self.edges[own, v] = True
+        if not lost:
+            self.reaches |= np.outer(self.reaches[:, own].any(axis=1), self.reaches[v])
+            return
+        # Only what v reaches loses ancestors. Who has fewer of them comes first: a topological order.
+        reached = np.flatnonzero(self.reaches[v])
+        for w in reached[np.argsort(self.reaches[:, reached].sum(axis=0), kind="stable")]:
+            self.reaches[:, w] = self.reaches[:, self.parents[w]].any(axis=1)
+            self.reaches[w, w] = True
+
+    def apply(self, changes: Mapping[int, Sequence[int]]) -> None:
+        """Give several variables other parents at once."""
+        if len(changes) > 1:
+            # What goes, goes first: a reversed edge would be a cycle for a moment.
+            for v, own in changes.items():
+                self.set_parents(v, set(self.parents[v]) & set(own))
+        for v, own in changes.items():
+            self.set_parents(v, own)
+
+    def changes(self, move: Move) -> dict[int, list[int]]:
+        """Return the new parents of the variables that `move` touches."""
+        kind, u, v = move
+        if kind == "add":
+            return {v: sorted([*self.parents[v], u])}
+        without = [p for p in self.parents[v] if p != u]
+        if kind == "delete":
+            return {v: without}
+        return {v: without, u: sorted([*self.parents[u], v])}
+
+
+class Neighbourhood:
+    """Which moves are legal from the current state of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph that moves.
+    kinds : collection of str
+        Which of ``KINDS`` are made.
+    allowed : bool matrix, optional
+        The edges that may be added, also by a reversal; by default all.
+    fixed : bool matrix, optional
+        The edges that may not be deleted or reversed; by default none.
+    capacity : int array of shape (variables,), optional
+        The largest number of parents of each variable; by default there is no limit.
+
+    Examples
+    --------
+    >>> Neighbourhood(Graph([[], [0]])).moves()
+    [Move(kind='delete', parent=0, child=1), Move(kind='reverse', parent=0, child=1)]
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        kinds: Iterable[str] = KINDS,
+        allowed: BoolArray | None = None,
+        fixed: BoolArray | None = None,
+        capacity: IntArray | None = None,
+    ) -> None:
+        size = len(graph.parents)
+        self.graph = graph
+        self.kinds = frozenset(kinds)
+        self.allowed = np.ones((size, size), dtype=bool) if allowed is None else allowed
+        self.fixed = np.zeros((size, size), dtype=bool) if fixed is None else fixed
+        self.capacity = np.full(size, size) if capacity is None else capacity
+
+    def legal(self) -> dict[str, BoolArray]:
+        """Return for each kind of move the edges to which it may be done."""
+        edges, reaches = self.graph.edges, self.graph.reaches
+        loose = edges & ~self.fixed
+        room = edges.sum(axis=0) < self.capacity
+        legal = {
+            "delete": loose,
+            "reverse": loose & self.allowed.T & room[:, None] & self._only_path(),
+            "add": self.allowed & ~reaches.T & ~edges & room[None, :],
+        }
+        return {kind: legal[kind] if kind in self.kinds else np.zeros_like(edges) for kind in KINDS}
+
+    def moves(self) -> list[Move]:
+        """Return the legal moves in order: deletions, reversals, additions, each by parent, then by child."""
+        return [
+            Move(kind, parent, child)
+            for kind, mask in self.legal().items()
+            for parent, child in np.argwhere(mask).tolist()
+        ]
+
+    def _only_path(self) -> BoolArray:
+        """Say for which edges there is no second path from parent to child: then reversal makes no cycle."""
+        edges, reaches = self.graph.edges, self.graph.reaches
+        # Children of the parent that reach the child; the child itself is one of them.
+        through = edges.astype(np.float32) @ reaches.astype(np.float32)
+        only: BoolArray = edges & (through == 1)
+        return only

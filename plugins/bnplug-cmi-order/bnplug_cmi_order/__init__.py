@@ -1,0 +1,1 @@
+"""Order-based greedy learning of discriminative structures (Pernkopf and Bilmes 2008)."""

@@ -1,0 +1,187 @@
+"""Order-based greedy structure learning: an order of the features, then parents among the earlier ones (P08)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.utils import check_random_state
+
+from bnplug.components import component
+from bnplug.contracts import StructureLearner
+from bnplug.information import by_falling, pairwise_information
+from bnplug.search import GreedySearch
+from bnplug_cmi_order.orders import order_by_all, order_by_single
+
+if TYPE_CHECKING:
+    from pgmpy.base import DAG
+
+    from bnplug.table import Table
+
+
+class OrderBasedLearner(StructureLearner):
+    """Walks an order of the features and gives each the earlier ones that improve the score most.
+
+    The class is a parent of every feature. Parents are kept only if the score improves strictly. Of tied
+    sets of parents the smaller is taken, then the one whose features come first in the order.
+
+    Parameters
+    ----------
+    score : str or ScoreFunction
+        What to maximise.
+    k : int
+        The largest number of feature parents.
+    clique : bool
+        Take several parents only if they are adjacent to each other: the features then form a partial
+        k-tree.
+    candidates : int, optional
+        Try for each feature Xi only this many earlier features Xj, those with the largest I(Xi; Xj | C).
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+    random_state : int or RandomState, optional
+        Handed to a score that has none of its own.
+    verbose : int, optional
+        1 tells once a second about moves, score and evaluations; 2 tells about every move.
+
+    Attributes
+    ----------
+    order_ : list of str
+        The features in their order.
+    trace_ : list of float
+        The score of naive Bayes, and after each feature that was given parents.
+    n_evaluations_ : int
+        How many candidates were scored.
+    """
+
+    #: What messages call it.
+    label: ClassVar[str]
+
+    def __init__(
+        self,
+        score: Any = "cr",
+        k: int = 1,
+        clique: bool = False,
+        candidates: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.score = score
+        self.k = k
+        self.clique = clique
+        self.candidates = candidates
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def order(self, table: Table) -> list[int]:
+        """Return the features in the order in which they get their parents."""
+
+    def learn(self, table: Table) -> DAG:
+        """Return the structure: naive Bayes, with up to k feature parents for each feature."""
+        for name in ("k", "candidates"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value} must be at least 1")
+        order = self.order(table)
+        self.order_ = [table.names[v] for v in order]
+        evaluator = component("score function", self.score, self).evaluator(table, self.n_jobs)
+        c = table.target_index
+        naive_bayes = [[] if v == c else [c] for v in range(len(table.names))]
+        search = GreedySearch(evaluator, naive_bayes, self.label, verbose=self.verbose)
+        with search.running():
+            for v, earlier in self._steps(table, order):
+                self._choose_parents(search, v, earlier, table)
+        self.trace_ = search.trace
+        self.n_evaluations_ = evaluator.n_evaluations
+        return table.dag(search.parents)
+
+    def _steps(self, table: Table, order: list[int]) -> Iterator[tuple[int, list[int]]]:
+        """Yield each feature but the first, with the earlier features that may become its parents, in order."""
+        if self.candidates is None:
+            for position in range(1, len(order)):
+                yield order[position], order[:position]
+            return
+        between = pairwise_information(table, self.n_jobs)
+        for position in range(1, len(order)):
+            v, earlier = order[position], order[:position]
+            near = set(by_falling(between[v], earlier)[: self.candidates])
+            yield v, [u for u in earlier if u in near]
+
+    def _choose_parents(self, search: GreedySearch, v: int, earlier: list[int], table: Table) -> None:
+        value = search.begin()
+        sets = list(self._parent_sets(search.parents, earlier))
+        candidates = [{v: sorted([table.target_index, *parents])} for parents in sets]
+        best = search.best(candidates, value)
+        if best is not None:
+            names = ", ".join(table.names[p] for p in sets[best])
+            search.commit(candidates[best], f"add {names} -> {table.names[v]}")
+
+    def _parent_sets(self, parents: Sequence[Sequence[int]], earlier: list[int]) -> Iterator[tuple[int, ...]]:
+        """Yield every set of up to k earlier features; with `clique`, those that are pairwise adjacent."""
+        for several in chain.from_iterable(combinations(earlier, size) for size in range(1, self.k + 1)):
+            if not self.clique or all(a in parents[b] for a, b in combinations(several, 2)):
+                yield several
+
+
+class ConditionalInformationOrder(OrderBasedLearner):
+    """OMI: each next feature tells most about the class, given all features before it (P08, eq. 5).
+
+    Parameters
+    ----------
+    score, k, clique, candidates, n_jobs, random_state, verbose
+        See :class:`OrderBasedLearner`.
+    max_condition : int, optional
+        Condition on this many of the features chosen last; by default on all.
+    """
+
+    label = "omi"
+
+    def __init__(
+        self,
+        score: Any = "cr",
+        k: int = 1,
+        clique: bool = False,
+        candidates: int | None = None,
+        max_condition: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        super().__init__(score, k, clique, candidates, n_jobs, random_state, verbose)
+        self.max_condition = max_condition
+
+    def order(self, table: Table) -> list[int]:
+        """Return the features by conditional mutual information."""
+        if self.max_condition is not None and self.max_condition < 0:
+            raise ValueError(f"max_condition={self.max_condition} must not be negative")
+        return order_by_all(table, self.max_condition, self.n_jobs)
+
+
+class SingleParentInformationOrder(OrderBasedLearner):
+    """OMISP: each next feature tells most about the class, given the best single one before it (P08, eq. 6).
+
+    Its parameters are those of :class:`OrderBasedLearner`.
+    """
+
+    label = "omisp"
+
+    def order(self, table: Table) -> list[int]:
+        """Return the features by conditional mutual information given a single one."""
+        return order_by_single(table, self.n_jobs)
+
+
+class RandomOrder(OrderBasedLearner):
+    """RO: the features in random order.
+
+    Its parameters are those of :class:`OrderBasedLearner`; `random_state` also draws the order.
+    """
+
+    label = "ro"
+
+    def order(self, table: Table) -> list[int]:
+        """Return the features in an order drawn by `random_state`."""
+        return [int(v) for v in check_random_state(self.random_state).permutation(table.features)]

@@ -1,0 +1,58 @@
+"""The orders of the features (P08, section 4.1): the first is the one that tells most about the class.
+
+Values within 1e-9 nats are tied, and the feature that comes first in the table goes first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bnplug.information import first_largest
+from bnplug.table import Table
+from bnplug_cmi_order.patterns import Patterns
+
+
+def order_by_all(table: Table, max_condition: int | None = None, n_jobs: int | None = None) -> list[int]:
+    """Return the features, each the argmax of I(C; X | those before it) (P08, eq. 5).
+
+    Parameters
+    ----------
+    table : Table
+    max_condition : int, optional
+        Condition on this many of the features chosen last; by default on all.
+    n_jobs : int, optional
+        Threads.
+    """
+    left, order = list(table.features), []
+    patterns = Patterns(table)
+    while left:
+        if patterns.determine_class:
+            order.append(left[0])
+        else:
+            order.append(_most_informative(patterns, left, n_jobs))
+        left.remove(order[-1])
+        if max_condition is None:
+            patterns.split(order[-1])
+        else:
+            patterns = Patterns(table, order[max(0, len(order) - max_condition) :])
+    return order
+
+
+def order_by_single(table: Table, n_jobs: int | None = None) -> list[int]:
+    """Return the features, each the argmax of I(C; X | X') over X and one X' before it (P08, eq. 6)."""
+    features = list(table.features)
+    largest = np.full(len(table.names), -np.inf)
+    order = [_most_informative(Patterns(table), features, n_jobs)]
+    left = [v for v in features if v != order[0]]
+    while left:
+        given_last = Patterns(table, order[-1:]).information(left, n_jobs)
+        largest[left] = np.maximum(largest[left], given_last)
+        order.append(first_largest(largest, left))
+        left.remove(order[-1])
+    return order
+
+
+def _most_informative(patterns: Patterns, left: list[int], n_jobs: int | None) -> int:
+    information = np.zeros(len(patterns.table.names))
+    information[left] = patterns.information(left, n_jobs)
+    return first_largest(information, left)

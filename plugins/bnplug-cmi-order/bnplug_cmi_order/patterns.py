@@ -1,0 +1,211 @@
+"""Conditional mutual information from the patterns that occur in the data.
+
+Rows are grouped by their pattern: the joint state of the variables conditioned on. Adding a variable splits
+the groups. A group in which all rows have one class tells nothing more about the class and is left out, so
+the work shrinks as the patterns grow, and none is left once they determine the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from bnplug.arrays import CodeArray, FloatArray, IntArray
+from bnplug.compiling import kernel
+from bnplug.table import Table
+
+
+class Patterns:
+    """The rows of a table, grouped by the states of the variables conditioned on.
+
+    Parameters
+    ----------
+    table : Table
+    variables : sequence of int
+        The variables to condition on; more come by :meth:`split`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "c": [0, 1, 1, 0]})
+    >>> table = Table.from_frame(frame, "c")
+    >>> Patterns(table).information([0, 1]).round(3).tolist()
+    [0.0, 0.0]
+    >>> Patterns(table, [0]).information([1]).round(3).tolist()
+    [0.693]
+    """
+
+    def __init__(self, table: Table, variables: Sequence[int] = ()) -> None:
+        self.table = table
+        self._target = table.codes[table.target_index]
+        self._known = np.ones(table.n_rows, dtype=bool)
+        self._rows: IntArray = np.arange(table.n_rows)
+        self._starts: IntArray = np.array([0])
+        for v in variables:
+            self.split(v)
+
+    @property
+    def determine_class(self) -> bool:
+        """Whether every pattern occurs with one class only: no further variable has any information."""
+        return not len(self._rows)
+
+    def split(self, v: int) -> None:
+        """Condition on one variable more; rows in which it is missing are left out."""
+        column = self.table.codes[v]
+        self._known &= column != self.table.missing
+        sizes = np.diff(self._starts, append=len(self._rows))
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        known = self._known[self._rows]
+        rows = self._rows[known]
+        label = group[known] * int(self.table.cards[v]) + column[rows]
+        order = np.argsort(label, kind="stable")
+        rows, label = rows[order], label[order]
+        starts = np.flatnonzero(np.diff(label, prepend=-1))
+        self._rows, self._starts = _without_pure(rows, starts, self._target)
+
+    def information(self, variables: Sequence[int], n_jobs: int | None = None) -> FloatArray:
+        """Return I(C; X | pattern) in nats for each X in `variables`, over the rows in which all are known.
+
+        Parameters
+        ----------
+        variables : sequence of int
+        n_jobs : int, optional
+            Threads. The result does not depend on it.
+        """
+        result = np.zeros(len(variables))
+        if self.determine_class:
+            return result
+        table, chosen = self.table, np.array(variables, dtype=np.int64)
+        ends = np.append(self._starts[1:], len(self._rows))
+        workers = int(effective_n_jobs(n_jobs))
+        Parallel(n_jobs=workers, prefer="threads")(
+            delayed(_sum_information)(
+                table.codes,
+                self._target[self._rows],
+                table.cards,
+                int(table.cards[table.target_index]),
+                table.missing,
+                table.weights,
+                self._rows,
+                self._starts,
+                ends,
+                chosen,
+                part,
+                workers,
+                result,
+            )
+            for part in range(workers)
+        )
+        total = self._weight_of_known(chosen)
+        return np.maximum(np.divide(result, total, out=np.zeros_like(result), where=total > 0), 0.0)
+
+    def _weight_of_known(self, variables: IntArray) -> FloatArray:
+        """Return the weight of the rows in which the pattern and each variable are known."""
+        weights = np.ones(self.table.n_rows) if self.table.weights is None else self.table.weights
+        known = np.where(self._known, weights, 0.0)
+        total = np.full(len(variables), known.sum())
+        for i, v in enumerate(variables):
+            missing = self.table.codes[v] == self.table.missing
+            if missing.any():
+                total[i] = known[~missing].sum()
+        return total
+
+
+def _without_pure(rows: IntArray, starts: IntArray, target: CodeArray) -> tuple[IntArray, IntArray]:
+    """Leave out the groups of rows that have one class."""
+    if not len(rows):
+        return rows, starts
+    classes = target[rows]
+    mixed = np.minimum.reduceat(classes, starts) != np.maximum.reduceat(classes, starts)
+    sizes = np.diff(starts, append=len(rows))
+    kept = sizes[mixed]
+    return rows[np.repeat(mixed, sizes)], np.cumsum(kept) - kept
+
+
+@kernel
+def _sum_information(  # type: ignore[no-untyped-def]
+    codes, classes, cards, n_classes, missing, weights, rows, starts, ends, variables, part, parts, result
+):
+    """Fill result[i] = M I(C; X | B) for X = variables[i], i = part modulo parts, M the weight of rows counted.
+
+    codes: (variables, rows); weights: (rows,) or None; rows[starts[g]:ends[g]]: the rows of group g, and
+    classes[starts[g]:ends[g]] their classes. A group's share is the sum over (x, c) of n log n, less the
+    same of x alone and of the class alone, plus that of the whole group.
+    """
+    largest = 0
+    for i in range(part, variables.shape[0], parts):
+        largest = max(largest, cards[variables[i]])
+    joint = np.zeros(largest * n_classes, np.float64)
+    of_x = np.zeros(largest, np.float64)
+    of_class = np.zeros(n_classes, np.float64)
+    for i in range(part, variables.shape[0], parts):
+        column = codes[variables[i]]
+        cells = cards[variables[i]] * n_classes
+        total = 0.0
+        for g in range(starts.shape[0]):
+            low, high = starts[g], ends[g]
+            for m in range(low, high):
+                x = column[rows[m]]
+                if x != missing:
+                    cell = np.int64(x) * n_classes + np.int64(classes[m])
+                    joint[cell] += 1.0 if weights is None else weights[rows[m]]
+            if high - low >= cells:
+                total += _take_cells(joint, of_class, cards[variables[i]], n_classes)
+            else:
+                total += _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high)
+        result[i] = total
+
+
+@kernel
+def _take_cells(joint, of_class, n_x, n_classes):  # type: ignore[no-untyped-def]
+    """Return the sum of one group from its counts joint[x * n_classes + c], and clear them."""
+    total = 0.0
+    of_group = 0.0
+    of_class[:] = 0.0
+    for x in range(n_x):
+        of_x = 0.0
+        for c in range(n_classes):
+            n = joint[x * n_classes + c]
+            joint[x * n_classes + c] = 0.0
+            total += _n_log_n(n)
+            of_x += n
+            of_class[c] += n
+        total -= _n_log_n(of_x)
+        of_group += of_x
+    for c in range(n_classes):
+        total -= _n_log_n(of_class[c])
+        of_class[c] = 0.0
+    return total + _n_log_n(of_group)
+
+
+@kernel
+def _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high):  # type: ignore[no-untyped-def]
+    """Do the same through the rows of a group that has fewer of them than cells."""
+    n_classes = of_class.shape[0]
+    total = 0.0
+    of_group = 0.0
+    for m in range(low, high):
+        x = column[rows[m]]
+        if x != missing:
+            c = np.int64(classes[m])
+            n = joint[np.int64(x) * n_classes + c]
+            joint[np.int64(x) * n_classes + c] = 0.0
+            total += _n_log_n(n)
+            of_x[x] += n
+            of_class[c] += n
+            of_group += n
+    for m in range(low, high):
+        x = column[rows[m]]
+        if x != missing:
+            total -= _n_log_n(of_x[x]) + _n_log_n(of_class[classes[m]])
+            of_x[x] = 0.0
+            of_class[classes[m]] = 0.0
+    return total + _n_log_n(of_group)
+
+
+@kernel
+def _n_log_n(n):  # type: ignore[no-untyped-def]
+    """Return n log n; most counts in small groups are 1, which needs no logarithm."""
+    return 0.0 if n <= 0.0 or n == 1.0 else n * np.log(n)
