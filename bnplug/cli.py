@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import bnplug
-from bnplug import cli_datasets, cli_models
+from bnplug import cli_datasets, cli_experiments, cli_models
 from bnplug.cli_errors import one_line_errors
 
 
@@ -26,7 +26,7 @@ def cli() -> None:
     """Learn, compare and use Bayesian-network classifiers."""
 
 
-for command in (*cli_datasets.COMMANDS, *cli_models.COMMANDS):
+for command in (*cli_datasets.COMMANDS, *cli_experiments.COMMANDS, *cli_models.COMMANDS):
     cli.add_command(command)
 
 

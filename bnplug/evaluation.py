@@ -130,7 +130,7 @@ def evaluate_probabilities(
         balanced_accuracy=float(
             recall_score(truth, predicted, labels=np.unique(truth), average="macro", sample_weight=weights)
         ),
-        auc=_auc(truth, probabilities, weights),
+        auc=area_under_curve(truth, probabilities, weights),
         log_loss=float(log_loss(truth, probabilities, labels=classes, sample_weight=weights)),
         brier=float(np.average(((probabilities - np.eye(len(classes))[truth]) ** 2).sum(axis=1), weights=weights)),
         confusion=pd.DataFrame(
@@ -155,7 +155,7 @@ def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
     return codes
 
 
-def _auc(truth: Codes, probabilities: FloatArray, weights: FloatArray | None) -> float | None:
+def area_under_curve(truth: Codes, probabilities: FloatArray, weights: FloatArray | None) -> float | None:
     present = np.unique(truth)
     if len(present) == 1:
         return None

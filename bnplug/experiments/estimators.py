@@ -1,0 +1,192 @@
+"""The methods of a comparison: what users name them by, and how each is made ready for a fold.
+
+A Bayesian-network classifier takes a frame as it is. Any other estimator gets its columns prepared inside
+the fold: missing cells imputed, discrete columns one-hot, numeric ones scaled.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+from bnplug import registry
+from bnplug.classifier import BayesianNetworkClassifier
+from bnplug.errors import UnknownMethodError, did_you_mean
+from bnplug.kinds import discrete_columns
+from bnplug.methods import is_component
+
+#: Classifiers of scikit-learn that go by a name, for the command line.
+BASELINES: dict[str, tuple[str, dict[str, Any]]] = {
+    "logistic-regression": ("sklearn.linear_model:LogisticRegression", {"max_iter": 1000}),
+    "svm": ("sklearn.svm:SVC", {}),
+    "decision-tree": ("sklearn.tree:DecisionTreeClassifier", {}),
+    "random-forest": ("sklearn.ensemble:RandomForestClassifier", {}),
+    "gradient-boosting": ("sklearn.ensemble:HistGradientBoostingClassifier", {}),
+}
+
+
+def resolve_methods(methods: Iterable[Any]) -> dict[str, Any]:
+    """Return the estimators of a comparison by name, in their order.
+
+    Parameters
+    ----------
+    methods : iterable
+        Each a recipe, a structure learner (with maximum-likelihood parameters) or one of `BASELINES`, by name;
+        a structure learner with parameters, ``("kdb", {"k": 1})``; an estimator, named after its class; or
+        ``(name, estimator)``.
+
+    Raises
+    ------
+    UnknownMethodError
+        If nothing has such a name.
+    ValueError
+        If two methods have the same name, or there is none.
+
+    Examples
+    --------
+    >>> list(resolve_methods(["tan", ("kdb", {"k": 1}), "svm"]))
+    ['tan', 'kdb(k=1)', 'svm']
+    """
+    if isinstance(methods, str):
+        raise TypeError(f"methods is a list of methods, not the text {methods!r}")
+    named: dict[str, Any] = {}
+    for method in methods:
+        name, estimator = _resolve(method)
+        if name in named:
+            raise ValueError(f"two methods are called {name!r}: give (name, estimator) pairs with names of their own")
+        named[name] = estimator
+    if not named:
+        raise ValueError("there is no method to compare")
+    return named
+
+
+def prepare(
+    estimator: Any, X: pd.DataFrame, categorical_features: Any, missing: str, seed: int, sequential: bool
+) -> Any:
+    """Return an unfitted copy of `estimator`, ready for the training rows `X`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Stays as it is. A ``Pipeline``, and whatever holds a Bayesian-network classifier, gets frames; any
+        other is put behind the preparation of columns.
+    X : frame
+        The training rows of the fold.
+    categorical_features
+        As for `BayesianNetworkClassifier`: which columns of numbers are discrete.
+    missing : {"drop", "value", "ignore"}
+        What missing cells are: ``"value"``, a state of their own. Else a Bayesian network leaves them out or
+        marginalises them, and others have the mean or the most frequent value.
+    seed : int
+        For every ``random_state`` that is None.
+    sequential : bool
+        Set every ``n_jobs`` to 1, since folds run in parallel.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> frame = pd.DataFrame({"sky": ["sun", "rain"] * 3, "heat": [0.5, 1.5, 2.5] * 2})
+    >>> [name for name, _ in prepare(SVC(), frame, "auto", "ignore", 0, False).steps]
+    ['columns', 'estimator']
+    """
+    made = clone(estimator)
+    networks = _networks(made)
+    for prefix, network in networks.items():
+        settings: dict[str, Any] = {"missing": missing}
+        if isinstance(network.categorical_features, str):
+            settings["categorical_features"] = categorical_features
+        made.set_params(**{prefix + name: value for name, value in settings.items()})
+    if not networks and not isinstance(made, Pipeline):
+        made = Pipeline([("columns", _columns(X, categorical_features, missing)), ("estimator", made)])
+    for name, value in made.get_params().items():
+        last = name.rpartition("__")[2]
+        if last == "random_state" and value is None:
+            made.set_params(**{name: seed})
+        elif last == "n_jobs" and sequential:
+            made.set_params(**{name: 1})
+    return made
+
+
+def fitted_network(model: Any) -> BayesianNetworkClassifier | None:
+    """Return the Bayesian-network classifier that a fitted model is, or has chosen or ends with."""
+    model = getattr(model, "best_estimator_", model)
+    model = model[-1] if isinstance(model, Pipeline) else model
+    return model if isinstance(model, BayesianNetworkClassifier) else None
+
+
+def _resolve(method: Any) -> tuple[str, Any]:
+    if isinstance(method, str):
+        return method, _by_name(method)
+    if isinstance(method, tuple) and is_component(method):
+        name, params = method
+        shown = ", ".join(f"{key}={value!r}" for key, value in params.items())
+        return f"{name}({shown})", BayesianNetworkClassifier(structure=registry.structure_learner(name, **params))
+    if isinstance(method, tuple | list) and len(method) == 2 and isinstance(method[0], str):
+        return method[0], _checked(method[1])
+    return type(method).__name__, _checked(method)
+
+
+def _checked(estimator: Any) -> Any:
+    if isinstance(estimator, str):
+        return _by_name(estimator)
+    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in ("fit", "predict", "get_params")):
+        raise TypeError(
+            f"a method is a name, an estimator, (name, estimator) or (structure learner, parameters), not {estimator!r}"
+        )
+    return estimator
+
+
+def _by_name(name: str) -> Any:
+    recipes = [method.name for method in registry.methods("recipe")]
+    learners = [method.name for method in registry.methods("structure learner")]
+    if name in recipes:
+        return registry.recipe(name)
+    if name in learners:
+        return BayesianNetworkClassifier(structure=name)
+    if name in BASELINES:
+        path, params = BASELINES[name]
+        return pkgutil.resolve_name(path)(**params)
+    known = [*recipes, *learners, *BASELINES]
+    raise UnknownMethodError(f"there is no method {name!r} to compare.{did_you_mean(name, known)} {_listing(known)}")
+
+
+def _listing(known: Iterable[str]) -> str:
+    return f"There are: {', '.join(known)}."
+
+
+def _networks(estimator: Any) -> Mapping[str, BayesianNetworkClassifier]:
+    """Return the Bayesian-network classifiers in an estimator, by the prefix of their parameters."""
+    if isinstance(estimator, BayesianNetworkClassifier):
+        return {"": estimator}
+    params = estimator.get_params()
+    return {f"{name}__": value for name, value in params.items() if isinstance(value, BayesianNetworkClassifier)}
+
+
+def _columns(X: pd.DataFrame, categorical_features: Any, missing: str) -> ColumnTransformer:
+    """Make the preparation of columns for an estimator that takes nothing but complete numbers."""
+    discrete = discrete_columns(X, categorical_features)
+    own_state = missing == "value"
+    one_hot = make_pipeline(
+        FunctionTransformer(_as_text, feature_names_out="one-to-one"),
+        SimpleImputer(
+            strategy="constant" if own_state else "most_frequent",
+            fill_value="(missing)" if own_state else None,
+            keep_empty_features=True,
+        ),
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+    )
+    scaled = make_pipeline(SimpleImputer(add_indicator=own_state, keep_empty_features=True), StandardScaler())
+    return ColumnTransformer([("discrete", one_hot, X.columns[discrete]), ("numeric", scaled, X.columns[~discrete])])
+
+
+def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return every cell as text, missing ones as None, so that a column of any kind can be encoded."""
+    return frame.astype(object).map(lambda value: None if pd.isna(value) else str(value))

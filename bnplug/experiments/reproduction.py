@@ -1,0 +1,157 @@
+"""The page of a paper's reproduction: our figures beside the published ones, claims, and what data were missing.
+
+A plugin's reproduction builds a `Page` and writes it to the folder it was given. The same parts give the same
+page, byte for byte: there is no date in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bnplug.experiments.tables import frame_table
+from bnplug.files import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_VERDICTS = {True: "yes", False: "no", None: "not testable here"}
+
+
+class Page:
+    """A Markdown page with tables, pictures and claims, built part by part.
+
+    Parameters
+    ----------
+    name : str
+        The name of the reproduction; the page is ``NAME.md``, its pictures are ``NAME-....png``.
+    title : str
+        The heading.
+    reference : str
+        The paper.
+
+    Examples
+    --------
+    >>> page = Page("me2026", "Trees again", "Me (2026)")
+    >>> page.section("Table 1")
+    >>> ours = pd.DataFrame({"dataset": ["iris"], "method": ["tan"], "accuracy": [94.5]})
+    >>> published = pd.DataFrame({"dataset": ["iris", "vote"], "method": ["tan", "tan"], "accuracy": [94.0, 90.0]})
+    >>> page.table(beside(ours, published, "accuracy"))
+    >>> page.claim("Trees are better than nothing.", True, "94.5% on iris")
+    >>> page.missing_data(["vote"])
+    >>> print(page.to_markdown())
+    # Trees again
+    <BLANKLINE>
+    Me (2026)
+    <BLANKLINE>
+    ## Table 1
+    <BLANKLINE>
+    | dataset | method | ours | published | difference |
+    | --- | ---: | ---: | ---: | ---: |
+    | iris | tan | 94.50 | 94.00 | 0.50 |
+    | vote | tan | – | 90.00 | – |
+    <BLANKLINE>
+    ## Claims
+    <BLANKLINE>
+    - **yes**: Trees are better than nothing. (94.5% on iris)
+    <BLANKLINE>
+    ## Data that were missing
+    <BLANKLINE>
+    vote
+    <BLANKLINE>
+    """
+
+    def __init__(self, name: str, title: str, reference: str) -> None:
+        self.name = name
+        self._parts = [f"# {title}", reference]
+        self._claims: list[str] = []
+        self._missing: list[str] = []
+        self._pictures: dict[str, Axes] = {}
+
+    def section(self, title: str) -> None:
+        """Begin a section."""
+        self._parts.append(f"## {title}")
+
+    def text(self, text: str) -> None:
+        """Add a paragraph of Markdown."""
+        self._parts.append(text.strip())
+
+    def table(self, frame: pd.DataFrame, caption: str = "", digits: int = 2) -> None:
+        """Add a frame as a table, without its index; numbers with fractions get `digits` decimals."""
+        if caption:
+            self.text(caption)
+        self._parts.append(frame_table(frame.set_index(frame.columns[0]), digits).to_markdown())
+
+    def picture(self, ax: Axes, name: str, caption: str) -> None:
+        """Add a picture; it becomes a file of its own when the page is written."""
+        file = f"{self.name}-{name}.png"
+        if file in self._pictures:
+            raise ValueError(f"there is a picture {name!r} on this page already")
+        self._pictures[file] = ax
+        self._parts.append(f"![{caption}]({file})")
+
+    def claim(self, claim: str, holds: bool | None, evidence: str) -> None:
+        """Add a claim of the paper: whether it holds by our figures (None: not testable here), and which these are."""
+        self._claims.append(f"- **{_VERDICTS[holds]}**: {claim} ({evidence})")
+
+    def missing_data(self, names: Iterable[str], note: str = "") -> None:
+        """Name data sets of the paper that were not there."""
+        listed = ", ".join(names)
+        if listed:
+            self._missing.append(f"{listed}{f': {note}' if note else ''}")
+
+    def to_markdown(self) -> str:
+        """Return the page; claims and missing data come last."""
+        parts = list(self._parts)
+        if self._claims:
+            parts += ["## Claims", "\n".join(self._claims)]
+        if self._missing:
+            parts += ["## Data that were missing", "\n\n".join(self._missing)]
+        return "\n\n".join(parts) + "\n"
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the page and its pictures to a folder, made if it is not there; return the page's path."""
+        from bnplug.experiments.pictures import save_figure
+
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, ax in self._pictures.items():
+            save_figure(ax, folder / file)
+        path = folder / f"{self.name}.md"
+        write_atomically(path, self.to_markdown())
+        return path
+
+
+def beside(
+    ours: pd.DataFrame, published: pd.DataFrame, value: str, by: Iterable[str] = ("dataset", "method")
+) -> pd.DataFrame:
+    """Put our figures beside the published ones, in the order of the published.
+
+    Parameters
+    ----------
+    ours, published : frame
+        Each with the columns `by` and `value`.
+    value : str
+        The figure.
+    by : iterable of str
+        What identifies a figure. One that only one side has stays, with NaN for the other.
+
+    Returns
+    -------
+    frame
+        `by`, ``ours``, ``published`` and ``difference``, ours minus published.
+    """
+    keys = list(by)
+    for name, frame in (("ours", ours), ("published", published)):
+        if frame.duplicated(keys).any():
+            raise ValueError(f"{name}: more than one figure for the same {' and '.join(keys)}")
+    columns: dict[str, pd.Series[Any]] = {
+        "ours": ours.set_index(keys)[value], "published": published.set_index(keys)[value]
+    }  # fmt: skip
+    order = columns["published"].index.append(columns["ours"].index.difference(columns["published"].index, sort=False))
+    result = pd.DataFrame({name: column.reindex(order) for name, column in columns.items()})
+    return result.assign(difference=result["ours"] - result["published"]).reset_index()

@@ -1,0 +1,193 @@
+"""Running the folds: each fits and measures one method once; they run in parallel and come as they are done."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from bnplug.arrays import IntArray
+from bnplug.errors import UnseenValueWarning
+from bnplug.experiments.data import SplitData
+from bnplug.experiments.estimators import fitted_network, prepare
+from bnplug.experiments.metrics import FOLD_METRICS, answers, measure
+from bnplug.experiments.storage import Record
+
+# Seconds between two lines of progress.
+_PAUSE = 1.0
+
+# Rows of each class and columns that a method first runs on, so that compilation is in no measured time.
+_WARM_ROWS, _WARM_COLUMNS = 50, 5
+
+# What was run before in this process.
+_warmed: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One fold of one method on one data set."""
+
+    data: SplitData
+    method: str
+    estimator: Any
+    fold: int
+    missing: str
+    seed: int
+    keep_predictions: bool
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return self.data.name
+
+
+def run_jobs(jobs: Sequence[Job], n_jobs: int | None) -> Generator[Record]:
+    """Run jobs in parallel processes, or whatever joblib is configured to; yield records as they come."""
+    sequential = joblib.effective_n_jobs(n_jobs) > 1
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    yield from parallel(joblib.delayed(run_job)(job, sequential) for job in jobs)
+
+
+def run_job(job: Job, sequential: bool) -> Record:
+    """Fit a method on the training rows of a fold and measure it on the test rows.
+
+    What is raised becomes the ``error`` of the record. Warnings become its ``warnings``, save those for developers
+    and the one about unseen values, which in a fold are to be expected.
+    """
+    train, test = job.data.splits[job.fold]
+    record: Record = {"dataset": job.dataset, "method": job.method, "fold": job.fold}
+    record |= {"n_train": len(train), "n_test": len(test), "error": None}
+    figures: dict[str, float] = {}
+    started = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in (UnseenValueWarning, DeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
+        try:
+            # The number of threads of BLAS and OpenMP changes last bits, and times.
+            with threadpool_limits(1):
+                figures, predicted = _run(job, sequential)
+            if job.keep_predictions:
+                record["predicted"] = predicted.tolist()
+        except Exception as error:
+            record["error"] = _one_line(error)
+    values = {name: figures.get(name, np.nan) for name in FOLD_METRICS}
+    record["values"] = {name: None if np.isnan(value) else value for name, value in values.items()}
+    record["warnings"] = sorted({_one_line(warning.message) for warning in caught})
+    record["seconds"] = time.perf_counter() - started
+    return record
+
+
+def _run(job: Job, sequential: bool) -> tuple[dict[str, float], IntArray]:
+    data = job.data
+    train, test = data.splits[job.fold]
+    X_train, y_train, X_test = data.X.iloc[train], data.y.iloc[train], data.X.iloc[test]
+    model = prepare(job.estimator, X_train, data.categorical_features, job.missing, job.seed, sequential)
+    _warm(job, X_train, y_train, sequential)
+    started = time.perf_counter()
+    model.fit(X_train, y_train)
+    fitted = time.perf_counter()
+    labels = model.predict(X_test)
+    seconds = {"fit_seconds": fitted - started, "predict_seconds": time.perf_counter() - fitted}
+    predicted = np.asarray(pd.Index(data.classes).get_indexer(list(labels)), dtype=np.int64)
+    figures = measure(data.truth[test], predicted, *answers(model, X_test, data.classes))
+    network = fitted_network(model)
+    if network is not None:
+        figures["n_parameters"] = float(network.tables_.n_parameters)
+        figures["markov_blanket"] = float(len(network.markov_blanket()))
+    return figures | seconds, predicted
+
+
+def _warm(job: Job, X: pd.DataFrame, y: pd.Series[Any], sequential: bool) -> None:
+    """Run a method once on a few rows and columns, if this process has not yet."""
+    if (job.dataset, job.method) in _warmed:
+        return
+    _warmed.add((job.dataset, job.method))
+    first = np.flatnonzero(y.groupby(y.to_numpy()).cumcount() < _WARM_ROWS)
+    few, labels = X.iloc[first, :_WARM_COLUMNS], y.iloc[first]
+    # The fold itself will tell of errors and warnings; a given structure, for one, wants all columns.
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        model = prepare(job.estimator, few, "auto", job.missing, job.seed, sequential)
+        model.fit(few, labels).predict(few)
+
+
+def _one_line(problem: Any) -> str:
+    return f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+
+
+class Progress:
+    """Tells how many folds are done and how long the others will take, on the standard error stream.
+
+    Parameters
+    ----------
+    left : sequence of (dataset, method)
+        One for each fold that is to be run.
+    done : int
+        How many were run before.
+    verbose : int
+        1: about a line a second, and one at the end; 2 and more: a line for every fold.
+    """
+
+    def __init__(self, left: Sequence[tuple[str, str]], done: int, verbose: int) -> None:
+        self.verbose = verbose
+        self.left: dict[tuple[str, str], int] = defaultdict(int)
+        for pair in left:
+            self.left[pair] += 1
+        self.done, self.total = done, done + len(left)
+        self.failed = 0
+        self.seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self.started = time.monotonic()
+        self._last = self.started
+
+    def tell(self, record: Record) -> None:
+        """Count a fold, and write a line if it is time."""
+        pair = (record["dataset"], record["method"])
+        self.left[pair] -= 1
+        self.done += 1
+        self.failed += record["error"] is not None
+        self.seconds[pair].append(record["seconds"])
+        now = time.monotonic()
+        due = now - self._last >= _PAUSE or self.done == self.total
+        if self.verbose > 1 or (self.verbose and due):
+            self._last = now
+            print(self.line(record, now - self.started), file=sys.stderr, flush=True)
+
+    def line(self, record: Record, elapsed: float) -> str:
+        """Return what is told after a fold."""
+        failed = f", {self.failed} failed" if self.failed else ""
+        times = f"{_clock(elapsed)} so far, about {_clock(self.seconds_left(elapsed))} left"
+        fold = f"{record['dataset']}, {record['method']}, fold {record['fold']}"
+        outcome = f": {record['error']}" if record["error"] and self.verbose > 1 else ""
+        return f"compare: {self.done} of {self.total} folds{failed}, {times} ({fold}{outcome})"
+
+    def seconds_left(self, elapsed: float) -> float:
+        """Estimate the time of the folds that are left, each like the same method's on the same data so far."""
+        measured = [value for values in self.seconds.values() for value in values]
+        work = sum(
+            count * float(np.mean(self.seconds.get(pair, measured))) for pair, count in self.left.items() if count
+        )
+        return work * elapsed / max(sum(measured), 1e-9)
+
+
+def _clock(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds.
+
+    Examples
+    --------
+    >>> _clock(75), _clock(3700)
+    ('1:15', '1:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,125 @@
+"""The results file: a line of settings, then a line for each fold as it comes.
+
+A run that was killed leaves at most its last line unfinished; the next run drops that line and goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: One fold of one method on one data set, as JSON holds it.
+Record = dict[str, Any]
+
+_HEADER_KEY = "bnplug_comparison"
+_VERSION = 1
+
+
+class ResultsFile:
+    r"""Keeps the records of one comparison.
+
+    Parameters
+    ----------
+    path : path-like
+        A file of JSON lines; made if it is not there.
+    settings : mapping
+        What decides the results. A file with other settings is another experiment's, and is refused.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a results file, is another experiment's, or is damaged before its last line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = ResultsFile(Path(folder, "r.jsonl"), {"cv": "5"})
+    ...     file.append({"fold": 0})
+    ...     with open(file.path, "a") as stream:
+    ...         _ = stream.write('{"fold": 1, "accu')
+    ...     ResultsFile(file.path, {"cv": "5"}).records
+    [{'fold': 0}]
+    """
+
+    def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        self.records: list[Record] = []
+        wanted: dict[str, Any] = json.loads(json.dumps(settings))
+        content = self.path.read_bytes() if self.path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
+        if not whole:
+            self._start(content, wanted)
+            return
+        lines = whole.decode(errors="replace").splitlines()
+        _check_settings(self.path, _header(self.path, lines[0]), wanted)
+        self.records = [_parse(self.path, number, line) for number, line in enumerate(lines[1:], start=2)]
+        if len(whole) < len(content):
+            os.truncate(self.path, len(whole))
+
+    def append(self, record: Record) -> None:
+        """Write a record at the end of the file, at once."""
+        with open(self.path, "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record, allow_nan=False) + "\n")
+
+    def _start(self, content: bytes, settings: dict[str, Any]) -> None:
+        """Write the first line; `content` may be the beginning of one."""
+        beginning = b'{"%s"' % _HEADER_KEY.encode()
+        if not beginning.startswith(content[: len(beginning)]):
+            raise ValueError(f"{self.path} is not a results file; give the results another name")
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(
+                f"there is no folder {str(self.path.parent)!r} for {self.path.name!r}: make it first"
+            )
+        header = json.dumps({_HEADER_KEY: _VERSION, "settings": settings})
+        self.path.write_text(header + "\n", encoding="utf-8")
+
+
+def _header(path: Path, line: str) -> dict[str, Any]:
+    try:
+        header = json.loads(line)
+        version, settings = header[_HEADER_KEY], header["settings"]
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(f"{path} is not a results file; give the results another name") from None
+    if version != _VERSION or not isinstance(settings, dict):
+        raise ValueError(f"{path} is a results file of version {version!r}; this bnplug reads version {_VERSION}")
+    return settings
+
+
+def _check_settings(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Raise unless the settings are the same; the message says which ones differ, and how."""
+    differences = [
+        f"{name}: {_difference(there.get(name), here.get(name))}"
+        for name in sorted(there.keys() | here.keys())
+        if there.get(name) != here.get(name)
+    ]
+    if differences:
+        raise ValueError(
+            f"{path} holds the results of another experiment ({'; '.join(differences)}): "
+            "give the results another name, or delete the file"
+        )
+
+
+def _difference(there: Any, here: Any) -> str:
+    """Say how a setting differs; of named things, which ones."""
+    if not isinstance(there, dict) or not isinstance(here, dict):
+        return f"there {there!r}, here {here!r}"
+    parts = {
+        "only there": [name for name in there if name not in here],
+        "only here": [name for name in here if name not in there],
+        "not the same": [name for name in here if name in there and there[name] != here[name]],
+    }
+    return ", ".join(f"{', '.join(names)} {what}" for what, names in parts.items() if names)
+
+
+def _parse(path: Path, number: int, line: str) -> Record:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise ValueError(f"{path}: line {number} is damaged; delete that line, and its fold is run again")
+    return record

@@ -1,0 +1,292 @@
+"""A comparison: the same folds for all, whatever a method is, and nothing lost when one fails."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+
+from bnplug import BayesianNetworkClassifier
+from bnplug.datasets import Dataset, iris
+from bnplug.experiments import compare
+from bnplug.experiments.estimators import prepare, resolve_methods
+
+TIMES = ["fit_seconds", "predict_seconds"]
+
+
+class Witness(ClassifierMixin, BaseEstimator):
+    """Predicts the first class, and remembers what it was given; a Pipeline hands it frames as they are."""
+
+    seen: list = []  # noqa: RUF012
+
+    def __init__(self, name="", random_state=None, n_jobs=None):
+        self.name = name
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.seen.append((self.name, tuple(X.index), self.random_state))
+        return self
+
+    def predict(self, X):
+        self.seen.append((self.name, tuple(X.index), None))
+        return np.full(len(X), self.classes_[0])
+
+
+class Fails(ClassifierMixin, BaseEstimator):
+    """Fails where row 0 is not among the training rows; warns otherwise."""
+
+    def fit(self, X, y):
+        if 0 not in X.index:
+            raise RuntimeError("row 0 is\nmissing")
+        warnings.warn("not quite", UserWarning, stacklevel=1)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def as_is(estimator):
+    return make_pipeline(FunctionTransformer(), estimator)
+
+
+@pytest.fixture
+def toy():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": list("xyz") * 10, "b": rng.normal(size=30)})
+    return Dataset("toy", X, pd.Series(["p", "q"] * 15, name="c"), "auto", "made up")
+
+
+def test_every_method_gets_the_same_folds_and_every_row_is_tested_once_a_repetition(toy):
+    Witness.seen.clear()
+    found = compare([("one", as_is(Witness("one"))), ("two", as_is(Witness("two")))], [toy], cv="2x3")
+    rows = {name: [given[1] for given in Witness.seen if given[0] == name] for name in ("one", "two")}
+    # Before it is timed, a method runs on few columns of the first fold: two calls.
+    one, two = rows["one"][2:], rows["two"][2:]
+    assert one == two
+    train, test = one[::2], one[1::2]
+    assert len(train) == 6
+    assert all(set(a) | set(b) == set(range(30)) and not set(a) & set(b) for a, b in zip(train, test, strict=True))
+    assert sorted(sum(test[:3], ())) == sorted(sum(test[3:], ())) == list(range(30))
+    assert test[:3] != test[3:]
+    assert (found.results["n_train"] == 20).all()
+    assert (found.results["accuracy"] == 0.5).all()
+
+
+def test_seeds_differ_between_folds_and_are_the_same_for_all_methods(toy):
+    Witness.seen.clear()
+    methods = [as_is(Witness("free")), ("own", as_is(Witness("own", random_state=7))), ("b", as_is(Witness("b")))]
+    compare(methods, [toy], cv=3)
+    seeds = {
+        name: [seed for seen, rows, seed in Witness.seen if seen == name and seed is not None and len(rows) == 20]
+        for name in ("free", "own", "b")
+    }
+    assert len(set(seeds["free"])) == 3
+    assert seeds["free"] == seeds["b"]
+    assert set(seeds["own"]) == {7}
+
+
+def test_a_fold_is_what_fitting_on_its_training_rows_gives():
+    X, y = iris()
+    rows = np.random.default_rng(1).permutation(150)
+    train, test = rows[:100], rows[100:]
+    found = compare(["tan"], [(X, y)], cv=[(train, test)]).results.iloc[0]
+    model = BayesianNetworkClassifier("tan").fit(X.iloc[train], y.iloc[train])
+    assert found["dataset"] == "data1"
+    assert found["accuracy"] == model.score(X.iloc[test], y.iloc[test])
+    probabilities = model.predict_log_proba(X.iloc[test])
+    picked = probabilities[np.arange(50), pd.Index(model.classes_).get_indexer(y.iloc[test])]
+    assert found["cll"] == pytest.approx(picked.mean())
+    assert found["n_parameters"] == model.tables_.n_parameters
+    assert found["markov_blanket"] == len(model.markov_blanket())
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(toy):
+    methods = ["nb", "decision-tree", ("fails", as_is(Fails()))]
+    alone, together = (compare(methods, [toy], cv=2, n_jobs=n_jobs).results for n_jobs in (1, 2))
+    assert_frame_equal(alone.drop(columns=TIMES), together.drop(columns=TIMES), check_exact=True)
+
+
+def test_a_fold_that_fails_is_recorded_and_the_others_go_on(toy):
+    found = compare([("fails", as_is(Fails())), "nb"], [toy, (toy.X, toy.y)], cv=3)
+    assert len(found.results) == 12
+    assert found.failures["error"].tolist() == ["RuntimeError: row 0 is missing"] * 2
+    assert found.failures["method"].unique().tolist() == ["fails"]
+    assert found.failed().to_numpy().tolist() == [[1, 0], [1, 0]]
+    assert found.table()["fails"].isna().all()
+    assert found.table()["nb"].notna().all()
+    assert "1 failed" in found.to_text()
+    worked = found.results[(found.results["method"] == "fails") & (found.results["error"] == "")]
+    assert worked["warnings"].tolist() == ["UserWarning: not quite"] * 4
+    assert found.complete().columns.tolist() == ["nb"]
+
+
+def test_methods_by_name_by_parameters_and_as_estimators():
+    made = resolve_methods(["tan", ("kdb", {"k": 1}), SVC(), ("mine", LogisticRegression()), "gradient-boosting"])
+    assert list(made) == ["tan", "kdb(k=1)", "SVC", "mine", "gradient-boosting"]
+    assert made["kdb(k=1)"].structure.k == 1
+    assert isinstance(made["mine"], LogisticRegression)
+
+
+@pytest.mark.parametrize(
+    ("methods", "error", "message"),
+    [
+        (["tann"], LookupError, "no method 'tann' to compare. Did you mean 'tan'?"),
+        (["nb", "nb"], ValueError, "two methods are called 'nb'"),
+        ([], ValueError, "no method"),
+        ("nb", TypeError, "not the text 'nb'"),
+        ([SVC], TypeError, "a method is a name"),
+        ([("kdb", {"kk": 1})], TypeError, "no parameter 'kk'"),
+    ],
+)
+def test_what_is_no_method_is_told_before_anything_runs(methods, error, message):
+    with pytest.raises(error) as raised:
+        compare(methods, ["iris"])
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("datasets", "options", "message"),
+    [
+        (["iriss"], {}, "Did you mean 'iris'"),
+        ([], {}, "no data set"),
+        (["iris", "iris"], {}, "two data sets are called 'iris'"),
+        (["iris"], {"cv": "5"}, "data set 'iris': cv='5'"),
+        (["iris"], {"cv": "0x5"}, "at least one repetition"),
+        (["iris"], {"cv": 1}, "at least two folds"),
+        (["iris"], {"cv": "split"}, "without training and test rows of its own"),
+        (["iris"], {"cv": {"wine": 3}}, "cv has nothing for it"),
+        (["iris"], {"cv": [([0, 1], [1, 2])]}, "fold 0 has 1 of 150 rows both in training and in test"),
+        (["iris"], {"cv": [([0, 1], [150])]}, "rows are numbered 0 to 149"),
+        (["iris"], {"cv": [([0, 1], [])]}, "fold 0 has no test rows"),
+        (["iris"], {"cv": []}, "no fold"),
+        (["iris"], {"missing": "impute"}, "missing='impute'"),
+        (["iris"], {"random_state": None}, "random_state=None"),
+        ([([[1], [2]], [1, 2, 3])], {}, "X has 2 rows and y has 3"),
+    ],
+)
+def test_bad_data_and_folds_are_told_before_anything_runs(datasets, options, message):
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        compare(["nb"], datasets, **options)
+    assert message in str(raised.value)
+
+
+def test_folds_by_splitter_by_data_set_and_as_the_data_set_comes(toy):
+    split = (np.arange(20), np.arange(20, 30))
+    own = Dataset("own", toy.X, toy.y, "auto", "made up", split=split)
+    cv = {"toy": KFold(5), "own": "split"}
+    sizes = compare(["nb"], [toy, own], cv=cv).results.groupby("dataset")["n_test"].apply(list).to_dict()
+    assert sizes == {"toy": [6] * 5, "own": [10]}
+    random = ShuffleSplit(3, test_size=0.3)
+    first, second = (compare(["nb"], [toy], cv=random).results["cll"].tolist() for _ in range(2))
+    assert first == second
+    assert random.random_state is None
+
+
+def test_missing_cells_are_dropped_or_a_value_or_ignored_by_all_methods(toy):
+    X = toy.X.copy()
+    X.loc[[1, 5, 9], "b"] = np.nan
+    X.loc[[2, 5], "a"] = None
+    data = Dataset("holes", X, toy.y, "auto", "made up")
+    methods = ["nb", "logistic-regression", "gradient-boosting"]
+    found = {missing: compare(methods, [data], cv=2, missing=missing) for missing in ("drop", "value", "ignore")}
+    assert all(len(one.failures) == 0 for one in found.values())
+    rows = {missing: one.results.groupby("method")["n_test"].sum().unique().tolist() for missing, one in found.items()}
+    assert rows == {"drop": [26], "value": [30], "ignore": [30]}
+    more_states = found["value"].table("n_parameters") > found["ignore"].table("n_parameters")
+    assert more_states.loc["holes", "nb"]
+    given = compare(["nb"], [data], cv=[(range(3, 30), range(3))], missing="drop").results.iloc[0]
+    assert (given["n_train"], given["n_test"]) == (25, 1)
+
+
+def test_no_complete_row_is_told():
+    data = (pd.DataFrame({"a": [None] * 4, "b": [1, 2, 3, 4]}), list("ppqq"))
+    with pytest.raises(ValueError, match="data set 'data1': no row is left"):
+        compare(["nb"], [data], missing="drop")
+
+
+def test_columns_are_prepared_by_kind_for_estimators_that_want_numbers(toy):
+    X = toy.X.assign(n=[1, 2, None] * 10)
+    model = prepare(LogisticRegression(), X, "auto", "value", 0, False).fit(X, toy.y)
+    # a: x, y, z; n: 1, 2, missing; b: one number.
+    assert model[-1].n_features_in_ == 7
+    model = prepare(LogisticRegression(), X, ["a"], "value", 0, False).fit(X, toy.y)
+    # a: x, y, z; b: one number; n: one number and an indicator.
+    assert model[-1].n_features_in_ == 6
+    unseen = X.assign(a="never seen")
+    assert len(model.predict(unseen)) == 30
+
+
+def test_a_search_over_a_network_gets_the_frame_and_its_settings(toy):
+    search = GridSearchCV(BayesianNetworkClassifier(), {"structure": ["nb", "tan"]}, cv=2, n_jobs=2)
+    made = prepare(search, toy.X, ("a",), "value", 3, True)
+    assert isinstance(made, GridSearchCV)
+    assert made.n_jobs == 1
+    inner = made.estimator
+    assert (inner.missing, inner.categorical_features, inner.random_state, inner.n_jobs) == ("value", ("a",), 3, 1)
+    assert search.estimator.missing == "ignore"
+    found = compare(
+        [("search", GridSearchCV(BayesianNetworkClassifier("nb"), {"missing": ["ignore"]}, cv=2))], [toy], cv=2
+    )
+    assert found.table("n_parameters").notna().all(axis=None)
+
+
+def test_a_classifiers_own_categorical_features_stay(toy):
+    own = BayesianNetworkClassifier(categorical_features=["a"])
+    assert prepare(own, toy.X, ("a", "b"), "ignore", 0, False).categorical_features == ["a"]
+
+
+def test_a_class_that_training_did_not_see_counts_as_wrong():
+    X = pd.DataFrame({"a": list("xyxyxz")})
+    y = list("pqpqpr")
+    found = compare(["nb", "svm"], [(X, y)], cv=[(range(4), [4, 5])])
+    assert found.results["accuracy"].tolist() == [0.5, 0.5]
+    assert found.results["cll"].iloc[0] < np.log(np.finfo(float).eps) / 2
+    assert np.isfinite(found.results["auc"]).all()
+
+
+def test_bias_and_variance_add_up_to_the_loss():
+    found = compare(["nb", "decision-tree"], ["corral"], cv="3x2", bias_variance=True)
+    total = found.table("bias") + found.table("variance")
+    np.testing.assert_allclose(total, found.table("zero_one_loss"))
+    assert (found.table("variance") > 0).all(axis=None)
+    plain = compare(["nb"], ["corral"], cv=2)
+    with pytest.raises(ValueError, match="bias_variance=True"):
+        plain.table("bias")
+    with pytest.raises(ValueError, match="not of a fold"):
+        found.fold_values("bias")
+
+
+def test_statistics_of_a_comparison():
+    found = compare(["nb", "tan", "kdb"], ["corral", "iris", "monks-1"], cv="2x3")
+    table = found.table()
+    assert found.friedman().n_datasets == 3
+    assert set(found.nemenyi().average_ranks.index) == {"nb", "tan", "kdb"}
+    assert found.bonferroni_dunn("nb").control == "nb"
+    pair = found.pairs().set_index(["first", "second"]).loc[("nb", "tan")]
+    assert pair["win"] == (table["nb"] > table["tan"]).sum()
+    p_values = found.corrected_t_tests("nb")
+    assert p_values.shape == (3, 2)
+    from bnplug.experiments.statistics import corrected_t_test
+
+    folds = found.fold_values().loc["corral"]
+    expected = corrected_t_test(folds["nb"], folds["tan"], 0.5)
+    assert p_values.loc["corral", "tan"] == pytest.approx(expected.p_value)
+    with pytest.raises(ValueError, match="none of the methods"):
+        found.corrected_t_tests("svm")
+
+
+def test_progress_tells_the_folds_and_the_time_left(toy, capfd):
+    compare(["nb"], [toy], cv=2, verbose=2)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0].startswith("compare: 1 of 2 folds, 0:")
+    assert "about 0:00 left (toy, nb, fold 1)" in lines[1]
