@@ -29,7 +29,7 @@ from bnplug.errors import MissingColumnWarning
 from bnplug.fitted import FittedNetwork
 from bnplug.frames import is_frame, to_frame
 from bnplug.intake import Intake, check_missing
-from bnplug.junction import Marginalizer
+from bnplug.junction import MAX_CLIQUE_SIZE, Marginalizer
 from bnplug.methods import is_component
 from bnplug.parameters import LogTables, check_size
 from bnplug.posterior import log_posterior, posterior
@@ -109,7 +109,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         missing: str = "ignore",
         unseen: str = "missing",
         max_parameters: int = 50_000_000,
-        max_clique_size: int = 10_000_000,
+        max_clique_size: int = MAX_CLIQUE_SIZE,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,

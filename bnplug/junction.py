@@ -20,7 +20,8 @@ import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy.special import logsumexp
 
-from bnplug._clique_pass import AXIS, NODE, Network, add_missing
+from bnplug._clique_pass import add_missing
+from bnplug._missing_part import AXIS, NODE, Network
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.errors import did_you_mean
 from bnplug.parameters import NORMALIZED, LogTables

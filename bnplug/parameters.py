@@ -19,7 +19,7 @@ from bnplug.table import Table
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
-#: How far from one a column of probabilities may sum and still count as normalised.
+#: How far the log of a column's sum may be from 0 for the column to count as normalised.
 NORMALIZED = 1e-9
 
 
@@ -125,9 +125,25 @@ class LogTables:
     def unnormalized_node(self) -> str | None:
         """Return the first node with a column that does not sum to one, if there is one."""
         for name, table in self.tables.items():
-            if np.abs(np.exp(logsumexp(table.values, axis=0)) - 1.0).max(initial=0.0) > NORMALIZED:
+            if np.abs(logsumexp(table.values, axis=0)).max(initial=0.0) > NORMALIZED:
                 return name
         return None
+
+    def probabilities(self) -> dict[str, FloatArray]:
+        """Return the probabilities of every node, with axes ``(node, *parents)``.
+
+        Raises
+        ------
+        NotRepresentableError
+            If a table is not normalised; :meth:`normalize` may help.
+        """
+        name = self.unnormalized_node()
+        if name is not None:
+            raise NotRepresentableError(
+                f"node {name!r} has columns that do not sum to one, so this is no Bayesian network; "
+                "normalize() gives one with the same posterior where the structure allows it"
+            )
+        return {name: np.exp(table.values) for name, table in self.tables.items()}
 
     def normalize(self, target: str | None = None) -> LogTables:
         """Return normalised tables with the same posterior of the class (Wettig's algorithm).
@@ -154,15 +170,8 @@ class LogTables:
         """
         from bnplug._pgmpy import make_network
 
-        name = self.unnormalized_node()
-        if name is not None:
-            raise NotRepresentableError(
-                f"node {name!r} has columns that do not sum to one, so this is no Bayesian network; "
-                "normalize() gives one with the same posterior where the structure allows it"
-            )
-        return make_network(
-            self.names, self.states, {n: (t.parents, np.exp(t.values)) for n, t in self.tables.items()}
-        )
+        values = self.probabilities()
+        return make_network(self.names, self.states, {n: (self.tables[n].parents, values[n]) for n in self.names})
 
     @classmethod
     def from_network(cls, network: DiscreteBayesianNetwork, target: str | None = None) -> LogTables:
