@@ -337,3 +337,35 @@ def test_parameters_leave_as_a_network_where_the_structure_allows_it(mixed):
     other = BayesianNetworkClassifier(edges, Unnormalized()).fit(X, y)
     with pytest.raises(bnplug.NotRepresentableError, match=r"'age'|'risk'"):
         other.network_  # noqa: B018
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA], ids=str)
+def test_every_way_to_say_missing_is_the_same(mixed, nothing):
+    X, y = mixed
+    model = BayesianNetworkClassifier().fit(X, y)
+    rows = X.head(5)
+    expected = model.predict_proba(rows.drop(columns=["city", "children"]).assign(city=None, children=np.nan))
+    holes = rows.astype({"city": object, "children": object})
+    holes[["city", "children"]] = nothing
+    assert model.predict_proba(holes) == pytest.approx(expected, abs=1e-12)
+    nullable = rows.assign(
+        children=pd.array([nothing] * 5, dtype="Int64"), city=pd.array([nothing] * 5, dtype="string")
+    )
+    assert model.predict_proba(nullable) == pytest.approx(expected, abs=1e-12)
+
+
+def test_all_features_missing_gives_the_class_prior(mixed):
+    X, y = mixed
+    for structure in ("nb", "tan", "kdb"):
+        model = BayesianNetworkClassifier(structure).fit(X, y)
+        nothing = X.head(1).astype(object).mask(np.ones((1, X.shape[1]), dtype=bool))
+        assert model.predict_proba(nothing)[0] == pytest.approx(model.cpt("risk")["probability"].to_numpy())
+
+
+def test_a_clique_too_large_is_an_error_that_names_it(boards):
+    X, y = boards
+    model = BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=3), max_clique_size=10).fit(X, y)
+    last = model.structure_.order_[-1]
+    with pytest.raises(ValueError, match="max_clique_size") as caught:
+        model.predict(X.mask(np.ones(X.shape, dtype=bool) & (X.columns != last)))
+    assert sum(name in str(caught.value) for name in X.columns) >= 2
