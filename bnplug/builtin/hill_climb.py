@@ -77,7 +77,7 @@ class HillClimb(StructureLearner):
     >>> learner = HillClimb(score="mdl", start="empty")
     >>> dag = learner.learn(Table.from_frame(frame, target="c"))
     >>> learner.moves_
-    ['add c -> a']
+    ['add a -> c']
     """
 
     def __init__(

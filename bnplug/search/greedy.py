@@ -94,19 +94,20 @@ class GreedySearch:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the steps inside; an interrupt, or the end of the time, ends them with a warning."""
+        why = None
         try:
             yield
-        except (KeyboardInterrupt, _TimeUpError) as end:
-            why = f"reached max_time={self.max_time}" if isinstance(end, _TimeUpError) else "was interrupted"
-            warnings.warn(
-                f"{self.label} {why} after {len(self.moves)} moves; the graph found so far is returned",
-                SearchWarning,
-                stacklevel=4,
-            )
+        except KeyboardInterrupt:
+            why = "was interrupted"
+        except _TimeUpError:
+            why = f"reached max_time={self.max_time}"
         self._ends.append((self.trace, self.moves, self.parents))
         best = first_best(np.array([trace[-1] for trace, _, _ in self._ends]))
         self.trace, self.moves, self.parents = self._ends[best or 0]
         self._progress.tell(*self._state())
+        if why:
+            message = f"{self.label} {why}; the best graph so far is returned, {len(self.moves)} moves from the start"
+            warnings.warn(message, SearchWarning, stacklevel=4)
 
     def restart(self) -> None:
         """Begin again at the start, with the last of tied candidates; what was found is kept to compare."""

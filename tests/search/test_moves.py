@@ -82,9 +82,9 @@ def test_a_random_walk_stays_acyclic_and_knows_who_reaches_whom(size, seed):
         assert (graph.edges == nx.to_numpy_array(reference, nodelist=range(size)).astype(bool)).all()
 
 
-def test_the_order_of_moves_is_by_kind_then_child_then_parent():
+def test_the_order_of_moves_is_by_kind_then_parent_then_child():
     moves = Neighbourhood(Graph([[], [0], [], [1]])).moves()
-    order = [(KINDS.index(move.kind), move.child, move.parent) for move in moves]
+    order = [(KINDS.index(move.kind), move.parent, move.child) for move in moves]
     assert order == sorted(order)
     assert moves[:2] == [Move("delete", 0, 1), Move("delete", 1, 3)]
 
