@@ -72,10 +72,14 @@ class Evaluator:
         The score of the current graph.
     n_evaluations : int
         How many candidates were scored.
+    decomposable : bool
+        Whether the score is a sum of terms, one per family: a change then gains the same whatever
+        the other families are, and a search need not ask again.
     """
 
     value: float
     n_evaluations: int = 0
+    decomposable: bool = False
 
     @abstractmethod
     def start(self, parents: Sequence[Iterable[int]]) -> float:

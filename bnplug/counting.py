@@ -69,9 +69,7 @@ def configurations(table: Table, variables: Sequence[int], limit: int | None = N
     return Configurations(index, len(occurring), rows[:, first].T.astype(np.int64))
 
 
-def count(
-    table: Table, child: int, parents: Sequence[int] = (), folds: npt.NDArray[Any] | None = None
-) -> FloatArray:
+def count(table: Table, child: int, parents: Sequence[int] = (), folds: npt.NDArray[Any] | None = None) -> FloatArray:
     """Count every state of `child` in every configuration of `parents`.
 
     Parameters
@@ -119,6 +117,25 @@ def count_occurring(
     card = int(table.cards[child])
     counts = tally(index, card * parent.size, table.weights, folds)
     return counts.reshape(*counts.shape[:-1], card, parent.size), parent
+
+
+def count_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> list[FloatArray]:
+    """Count `child` with `parents` and one more parent, for each of `others`, all in one pass.
+
+    Returns
+    -------
+    list of float64 arrays of shape (child, size)
+        One for each of `others`; the order of the configurations is left open.
+    """
+    variables = (child, *parents)
+    family = configurations(table, variables, limit=prod(int(table.cards[v]) for v in variables))
+    starts = np.concatenate([[0], np.cumsum(family.size * table.cards[list(others)])])
+    counts = np.zeros(starts[-1], dtype=np.int64 if table.weights is None else np.float64)
+    _tally_with_each(
+        table.codes, np.array(others), table.cards, table.missing, table.weights, family.index, starts, counts
+    )
+    pieces = np.split(counts.astype(np.float64), starts[1:-1])
+    return [piece.reshape(int(table.cards[child]), -1) for piece in pieces]
 
 
 def tally(
@@ -178,3 +195,22 @@ def _tally(index, weights, folds, counts):  # type: ignore[no-untyped-def]
             counts[fold, index[m]] += 1
         else:
             counts[fold, index[m]] += weights[m]
+
+
+@kernel
+def _tally_with_each(codes, others, cards, missing, weights, index, starts, counts):  # type: ignore[no-untyped-def]
+    """counts[starts[i] + index[m] * cards[others[i]] + codes[others[i], m]] += weight of row m, for every i.
+
+    Rows go by in blocks, so that a block's index stays near while all others pass over it.
+    """
+    for low in range(0, index.shape[0], _BLOCK):
+        high = min(low + _BLOCK, index.shape[0])
+        for i in range(others.shape[0]):
+            column, card, start = codes[others[i]], cards[others[i]], starts[i]
+            for m in range(low, high):
+                if index[m] >= 0 and column[m] != missing:
+                    cell = start + index[m] * card + np.int64(column[m])
+                    if weights is None:
+                        counts[cell] += 1
+                    else:
+                        counts[cell] += weights[m]

@@ -118,7 +118,7 @@ class HillClimb(StructureLearner):
         search = GreedySearch(evaluator, start.graph.parents, "hill-climb", self.max_time, self.verbose)
         with search.running():
             climb(search, start, table.names, self.max_iter, improve=not self.complete)
-            if getattr(evaluator, "decomposable", False):
+            if evaluator.decomposable:
                 search.restart()
                 climb(search, self._neighbourhood(table), table.names, self.max_iter, improve=not self.complete)
         self.trace_, self.moves_ = search.trace, search.moves

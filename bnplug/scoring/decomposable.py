@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln
 
 from bnplug.arrays import FloatArray
+from bnplug.compiling import kernel
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
-from bnplug.counting import count_occurring
+from bnplug.counting import count_occurring, count_with_each
 from bnplug.table import Table
 
 if TYPE_CHECKING:
@@ -27,11 +28,14 @@ Family = tuple[int, tuple[int, ...]]
 # With fewer cells to count than this in all new families together, threads cost more than they save.
 _WORTH_THREADS = 1 << 21
 
+# A family with more cells is counted on its own, by the configurations that occur.
+_COUNTED_TOGETHER = 1 << 16
+
 
 class DecomposableScore(ScoreFunction):
     """A score that is the sum of :meth:`local` over all variables.
 
-    A subclass writes :meth:`local`; each term is then taken once only.
+    A subclass writes :meth:`local`, from counts; each term is then taken once only.
 
     Examples
     --------
@@ -39,8 +43,8 @@ class DecomposableScore(ScoreFunction):
 
     >>> import pandas as pd
     >>> class Akaike(DecomposableScore):
-    ...     def local(self, table, child, parents):
-    ...         return LogLikelihood().local(table, child, parents) - dimension(table, child, parents)
+    ...     def local(self, table, child, parents, counts):
+    ...         return log_likelihood(counts) - dimension(table, child, parents)
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
     >>> evaluator = Akaike().evaluator(table)
     >>> evaluator.start([[], []]), evaluator.propose({0: [1]})
@@ -48,8 +52,12 @@ class DecomposableScore(ScoreFunction):
     """
 
     @abstractmethod
-    def local(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
-        """Return the term of `child` with `parents`, which are in ascending order."""
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
+        """Return the term of `child` with `parents`.
+
+        ``counts[k, j]`` is how often state k occurs in configuration j of the parents; the configurations
+        are in no particular order, and such as never occur may be left out.
+        """
 
     def score(self, table: Table, dag: DAG) -> float:
         """Return the sum of the local terms of `dag`."""
@@ -100,13 +108,43 @@ class DecomposableEvaluator(Evaluator):
         return self.start([changes.get(v, own) for v, own in enumerate(self.parents)])
 
     def _take(self, families: Iterable[Family]) -> None:
-        new = [family for family in dict.fromkeys(families) if family not in self._terms]
-        worth = len(new) * self.table.n_rows >= _WORTH_THREADS
-        workers = int(effective_n_jobs(self.n_jobs)) if worth else 1
-        terms = Parallel(n_jobs=workers, require="sharedmem")(
-            delayed(self.score.local)(self.table, child, parents) for child, parents in new
-        )
-        self._terms.update(zip(new, map(float, terms), strict=True))
+        """Take the terms not known yet. Families with one parent more than now are counted together."""
+        grown: dict[int, list[int]] = {}
+        others: list[Family] = []
+        for child, parents in dict.fromkeys(families):
+            if (child, parents) in self._terms:
+                continue
+            now = self.parents[child]
+            added = set(parents) - set(now)
+            small = n_configurations(self.table, (child, *now)) <= _COUNTED_TOGETHER
+            if small and len(added) == 1 and len(parents) == len(now) + 1:
+                grown.setdefault(child, []).extend(added)
+            else:
+                others.append((child, parents))
+        jobs = [delayed(self._terms_of_grown)(child, added) for child, added in grown.items()]
+        jobs += [delayed(self._term)(family) for family in others]
+        rows = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
+        workers = int(effective_n_jobs(self.n_jobs)) if rows >= _WORTH_THREADS else 1
+        if workers == 1:
+            done = [function(*args) for function, args, _ in jobs]
+        else:
+            done = Parallel(n_jobs=workers, require="sharedmem")(jobs)
+        for terms in done:
+            self._terms.update(terms)
+
+    def _terms_of_grown(self, child: int, added: list[int]) -> dict[Family, float]:
+        """Return the terms of `child` with its parents of now and each one of `added`."""
+        parents = self.parents[child]
+        families = [tuple(sorted((*parents, u))) for u in added]
+        tables = count_with_each(self.table, child, parents, added)
+        return {
+            (child, family): float(self.score.local(self.table, child, family, counts))
+            for family, counts in zip(families, tables, strict=True)
+        }
+
+    def _term(self, family: Family) -> dict[Family, float]:
+        counts = count_occurring(self.table, *family)[0]
+        return {family: float(self.score.local(self.table, *family, counts))}
 
 
 class LogLikelihood(DecomposableScore):
@@ -120,10 +158,9 @@ class LogLikelihood(DecomposableScore):
     -2.772...
     """
 
-    def local(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return the sum of N_ijk log (N_ijk / N_ij)."""
-        counts = count_occurring(table, child, parents)[0]
-        return float(xlogy(counts, counts).sum() - xlogy(counts.sum(axis=0), counts.sum(axis=0)).sum())
+        return log_likelihood(counts)
 
 
 class MDL(LogLikelihood):
@@ -137,10 +174,10 @@ class MDL(LogLikelihood):
     -4.852...
     """
 
-    def local(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return the log-likelihood of the family minus 1/2 log M for each of its free parameters."""
         penalty = 0.5 * log(table.total_weight) * dimension(table, child, parents)
-        return super().local(table, child, parents) - penalty
+        return log_likelihood(counts) - penalty
 
 
 class K2(DecomposableScore):
@@ -158,9 +195,8 @@ class K2(DecomposableScore):
     -3.583...
     """
 
-    def local(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return sum_j [lgamma(r) - lgamma(N_ij + r) + sum_k lgamma(N_ijk + 1)]."""
-        counts = count_occurring(table, child, parents)[0]
         return _log_marginal(counts, 1.0, counts.shape[0])
 
 
@@ -189,13 +225,17 @@ class BDeu(DecomposableScore):
     def __init__(self, equivalent_sample_size: float = 10.0) -> None:
         self.equivalent_sample_size = equivalent_sample_size
 
-    def local(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return the marginal likelihood with a prior count of ess / (r q) for each cell."""
         if not self.equivalent_sample_size > 0:
             raise ValueError(f"equivalent_sample_size={self.equivalent_sample_size!r} is not positive")
-        counts = count_occurring(table, child, parents)[0]
         column = self.equivalent_sample_size / n_configurations(table, parents)
         return _log_marginal(counts, column / counts.shape[0], column)
+
+
+def log_likelihood(counts: FloatArray) -> float:
+    """Return the sum of N_ijk log (N_ijk / N_ij) over counts (states, configurations)."""
+    return float(_log_likelihood(counts))
 
 
 def dimension(table: Table, child: int, parents: Sequence[int]) -> int:
@@ -215,3 +255,17 @@ def _log_marginal(counts: FloatArray, cell: float, column: float) -> float:
     """
     columns = counts.sum(axis=0)
     return float((gammaln(column) - gammaln(columns + column)).sum() + (gammaln(counts + cell) - gammaln(cell)).sum())
+
+
+@kernel
+def _log_likelihood(counts):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for j in range(counts.shape[1]):
+        of_column = 0.0
+        for k in range(counts.shape[0]):
+            if counts[k, j] > 0:
+                total += counts[k, j] * np.log(counts[k, j])
+                of_column += counts[k, j]
+        if of_column > 0:
+            total -= of_column * np.log(of_column)
+    return total

@@ -35,7 +35,7 @@ def climb(
     """
     graph = neighbourhood.graph
     # Where the score decomposes, a gain stays true until one of its families changes.
-    decomposable = getattr(search.evaluator, "decomposable", False)
+    decomposable = search.evaluator.decomposable
     step: _Step = _RememberingStep(search, neighbourhood) if decomposable else _Step(search, neighbourhood)
     while max_iter is None or len(search.moves) < max_iter:
         move = step.best(search.begin(), improve)
