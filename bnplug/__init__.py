@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bnplug.errors import NotRepresentableError as NotRepresentableError
     from bnplug.errors import PluginError as PluginError
     from bnplug.errors import PluginWarning as PluginWarning
+    from bnplug.errors import SearchWarning as SearchWarning
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
     from bnplug.export import load as load
@@ -60,6 +61,7 @@ _HOMES = {
         "NotRepresentableError",
         "PluginError",
         "PluginWarning",
+        "SearchWarning",
         "UnknownMethodError",
         "UnseenValueWarning",
     ],

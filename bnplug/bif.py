@@ -20,9 +20,9 @@ from bnplug.arrays import FloatArray
 from bnplug.coding import State
 from bnplug.errors import ModelFileError
 from bnplug.files import write_atomically
-from bnplug.network_file import Family, assemble, file_error, probabilities_of, table_shape
+from bnplug.network_file import Family, assemble, file_error, table_shape
 from bnplug.parameters import LogTables
-from bnplug.safe_names import STATES, TARGET, SafeText, SafeVariable, encode, encode_labels, safe_variables
+from bnplug.safe_names import KEYWORDS, STATES, TARGET, SafeText, SafeVariable, encode, encode_labels, safe_variables
 
 # Cells that `default` lines may stand for: a short file must not ask for much memory.
 _MAX_DEFAULT_CELLS = 1_000_000
@@ -32,7 +32,6 @@ _MAX_DEFAULT_CELLS = 1_000_000
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}+")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,200}+")
 _PIECE = 10_000
-_KEYWORDS = {"default", "discrete", "network", "probability", "property", "table", "type", "variable"}
 # Inside a name, pgmpy takes "property" for a property, and "table" or "default" before what could begin a number
 # for a line of a table.
 _MISREAD = re.compile(r"property|(?:table|default)[0-9eE.+-]")
@@ -109,7 +108,7 @@ def format_bif(tables: LogTables) -> str:
         ( y ) 0.5, 0.5;
     }
     """
-    probabilities = probabilities_of(tables)
+    probabilities = tables.probabilities()
     variables = safe_variables(tables.names, tables.states, _SAFE)
     single = {name for name in tables.names if len(tables.states[name]) == 1}
     for name in single:
@@ -160,7 +159,7 @@ def parse_bif(text: str) -> LogTables:
 
 
 def _takes_name(text: str) -> bool:
-    return bool(_IDENTIFIER.fullmatch(text)) and text not in _KEYWORDS and not _MISREAD.search(text)
+    return bool(_IDENTIFIER.fullmatch(text)) and text not in KEYWORDS and not _MISREAD.search(text)
 
 
 def _takes_label(text: str) -> bool:

@@ -82,6 +82,9 @@ def _describe(method: Any) -> None:
     click.echo(f"  {method.summary}")
     click.echo(f"  reference: {method.reference}")
     if hasattr(method, "factory"):
+        capabilities = [name for name, has in method.capabilities().items() if has]
+        if capabilities:
+            click.echo(f"  capabilities: {', '.join(capabilities)}")
         _print_columns((f"  {parameter}", repr(default)) for parameter, default in registry.signature(method))
     if method.kind == "recipe":
         _print_columns(

@@ -13,6 +13,9 @@ import click
 import bnplug
 from bnplug.cli_errors import one_line_errors
 
+_model_argument = click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+_na_option = click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+
 
 @click.command("fit")
 @click.argument("data", type=click.Path(path_type=Path))
@@ -24,7 +27,7 @@ from bnplug.cli_errors import one_line_errors
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
 )
-@click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+@_na_option
 @click.option("--random-state", type=int, help="A seed, for methods that draw at random.")
 @click.option("--n-jobs", type=int, help="Threads or processes.")
 @click.option("-v", "--verbose", count=True, help="Show progress.")
@@ -42,6 +45,7 @@ def fit_command(
     """Learn a classifier from DATA (CSV or Parquet) and save it to a folder."""
     from bnplug.data_files import read_data
     from bnplug.frames import to_frame
+    from bnplug.summary import headline
 
     params = {name: value for name, value in options.items() if value is not None}
     model = bnplug.recipe(recipe, **params) if recipe else bnplug.BayesianNetworkClassifier(**params)
@@ -51,17 +55,13 @@ def fit_command(
         raise ValueError(f"{data}: target {target!r} is not a column; there are {list(frame.columns)}")
     model.fit(frame.drop(columns=target), frame[target])
     model.save(output)
-    edges = len(model.tables_.edges)
-    click.echo(
-        f"{output}: {type(model).__name__} for {target!r}, {len(frame)} rows, "
-        f"{model.n_features_in_} features, {edges} edges, {model.tables_.n_parameters} parameters"
-    )
+    click.echo(f"{output}: {target!r}, {len(frame):,} rows, {headline(model)}")
 
 
 @click.command("predict")
-@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@_model_argument
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+@_na_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
 @one_line_errors
 def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path | None) -> None:
@@ -82,7 +82,7 @@ def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path
 
 
 @click.command("export")
-@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@_model_argument
 @click.argument("file", type=click.Path(path_type=Path))
 @one_line_errors
 def export_command(model_dir: Path, file: Path) -> None:
@@ -104,48 +104,37 @@ def export_command(model_dir: Path, file: Path) -> None:
 @one_line_errors
 def import_command(file: Path, target: str | None, output: Path) -> None:
     """Make a model folder of the network in FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
-    from bnplug.errors import did_you_mean
-    from bnplug.parameters import LogTables
     from bnplug.summary import headline
 
     read, _ = _exchange_format(file)
     if not file.is_file():
         raise ValueError(f"{file}: there is no such file")
-    tables = read(file)
-    target = tables.target if target is None else target
-    if target is None:
-        raise ValueError(f"{file} does not say which variable is the class: --target NAME, of {list(tables.names)}")
-    if target not in tables.names:
-        raise ValueError(f"{file}: there is no variable {target!r}.{did_you_mean(target, tables.names)}")
-    tables = LogTables(tables.names, tables.states, tables.tables, target)
-    model = bnplug.BayesianNetworkClassifier.from_tables(tables)
+    model = read(file, target)
     model.save(output)
-    click.echo(f"{output}: {target!r}, {headline(model)}")
+    click.echo(f"{output}: {model.target_!r}, {headline(model)}")
 
 
 @click.command("show")
-@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@_model_argument
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg or .png.")
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
 @one_line_errors
 def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> None:
     """Show the model in DIR: its graph, the Markov blanket of the class, its tables."""
     from bnplug.drawing import save_picture
-    from bnplug.summary import to_text
+    from bnplug.summary import blanket_to_mark, to_text
 
     model = bnplug.load(model_dir)
     click.echo(to_text(model, nodes))
     if plot is not None:
-        blanket = model.markov_blanket()
-        marked = blanket if len(blanket) < model.n_features_in_ else ()
-        save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, marked)
+        save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
         click.echo(f"\ndrawn in {plot}")
 
 
 @click.command("evaluate")
-@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@_model_argument
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+@_na_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
 def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], as_json: bool) -> None:
@@ -164,9 +153,9 @@ def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], as_json: bo
 
 
 @click.command("report")
-@click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+@_model_argument
 @click.argument("data", type=click.Path(path_type=Path), required=False)
-@click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+@_na_option
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
 @one_line_errors
 def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output: Path) -> None:
@@ -181,11 +170,11 @@ def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output
 
 def _exchange_format(file: Path) -> tuple[Any, Any]:
     """Return the reader and the writer of the format that the name of `file` ends with."""
-    from bnplug.bif import read_bif, write_bif
-    from bnplug.xmlbif import read_xmlbif, write_xmlbif
+    from bnplug.bif import write_bif
+    from bnplug.xmlbif import write_xmlbif
 
-    formats = {".bif": (read_bif, write_bif)}
-    formats |= dict.fromkeys((".xml", ".xmlbif", ".bifxml"), (read_xmlbif, write_xmlbif))
+    formats = {".bif": (bnplug.read_bif, write_bif)}
+    formats |= dict.fromkeys((".xml", ".xmlbif", ".bifxml"), (bnplug.read_xmlbif, write_xmlbif))
     if file.suffix.lower() not in formats:
         raise ValueError(f"{file}: the name of a network file ends in one of {', '.join(formats)}")
     return formats[file.suffix.lower()]

@@ -98,10 +98,12 @@ def _sort_key(label: State) -> tuple[int, Any]:
     return (1, label) if isinstance(label, str) else (0, label)
 
 
-def infinite_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the names of the columns that hold infinite numbers."""
-    return [
+def refuse_infinite(frame: pd.DataFrame) -> None:
+    """Raise a ``ValueError`` that names the columns with infinite numbers, if there are any."""
+    infinite = [
         str(name)
         for name, column in frame.items()
         if column.dtype.kind == "f" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any()
     ]
+    if infinite:
+        raise ValueError(f"infinite numbers in columns {infinite}; replace them, or make them missing")

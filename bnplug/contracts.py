@@ -6,7 +6,7 @@ learner finds out on the way it leaves in attributes that end with an underscore
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Changes = Mapping[int, Sequence[int]]
 
 
-class StructureLearner(Composite):
+class StructureLearner(Composite, ABC):
     """Learns a DAG. If it searches with a score, that is its constructor parameter ``score``.
 
     Examples
@@ -40,7 +40,7 @@ class StructureLearner(Composite):
         """Return a DAG whose nodes are ``table.names``; ``table.dag(parents)`` makes one from numbers."""
 
 
-class ParameterLearner(Composite):
+class ParameterLearner(Composite, ABC):
     """Learns the parameters of a given DAG."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class ParameterLearner(Composite):
         """Return log parameters for every node of `dag`, whose structure stays as it is."""
 
 
-class ScoreFunction(Composite):
+class ScoreFunction(Composite, ABC):
     """Says how good a DAG is for a table; higher is better.
 
     :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`.
@@ -63,7 +63,7 @@ class ScoreFunction(Composite):
         return ScoringEvaluator(self, table)
 
 
-class Evaluator:
+class Evaluator(ABC):
     """Scores the neighbours of a current graph. Variables are numbers: positions in ``table.names``.
 
     Attributes

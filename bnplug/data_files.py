@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-#: What a CSV field may hold, apart from nothing at all, for a missing number.
+# What stands for a missing value in any CSV file.
 _MISSING_TEXT = ("", "NaN", "nan")
 
 

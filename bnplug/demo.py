@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import bnplug
 from bnplug import datasets, drawing, registry
+from bnplug.explaining import PRIOR
 
 Say = Callable[[str], Any]
 
@@ -109,7 +110,8 @@ def _keep(best: Result, X: Any, y: Any, path: Path, say: Say) -> None:
 def _explain(model: Any, row: Any, say: Say) -> None:
     """Say what the first row is taken for, and the features that speak most for it."""
     label = model.predict(row)[0]
-    reasons = model.explain(row).query("`class` == @label and feature != '(prior)'")
+    explained = model.explain(row)
+    reasons = explained[(explained["class"] == label) & (explained["feature"] != PRIOR)]
     top = reasons.reindex(reasons["contribution"].abs().sort_values(ascending=False).index).head(3)
     listed = ", ".join(f"{r.feature} {r.contribution:+.2f}" for r in top.itertuples())
     say(f"  row {row.index[0]} is {label}, P = {model.predict_proba(row).max():.3f}")

@@ -17,7 +17,7 @@ from bnplug.coding import MISSING, UNSEEN, Codes, match_column
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-__all__ = ["Evaluation", "evaluate", "evaluate_probabilities"]
+__all__ = ["Evaluation", "area_under_curve", "evaluate", "evaluate_probabilities"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ def evaluate_probabilities(
 
 def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
     """Return each label's position among the model's classes."""
-    labels = pd.Series(y) if isinstance(y, pd.Series) else pd.Series(column_or_1d(y))
+    labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(y))
     codes = match_column(labels, model.tables_.states[model.target_])
     n_missing = int((codes == MISSING).sum())
     if n_missing:
@@ -156,6 +156,7 @@ def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
 
 
 def area_under_curve(truth: Codes, probabilities: FloatArray, weights: FloatArray | None) -> float | None:
+    """Return the area under the ROC curve, as :class:`Evaluation` has it; `truth` holds positions of classes."""
     present = np.unique(truth)
     if len(present) == 1:
         return None

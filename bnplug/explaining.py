@@ -8,9 +8,10 @@ and all contributions add up to the posterior log odds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
 
@@ -57,7 +58,7 @@ def contributions(marginalizer: Marginalizer, codes: CodeArray, n_jobs: int | No
     return result
 
 
-def to_frame(values: FloatArray, rows: pd.Index, features: list[str], classes: FloatArray) -> pd.DataFrame:
+def to_long_frame(values: FloatArray, rows: pd.Index, features: list[str], classes: npt.NDArray[Any]) -> pd.DataFrame:
     """Return contributions as a long frame with columns row, feature, class and contribution."""
     names = [PRIOR, *features]
     index = pd.MultiIndex.from_product([rows, names, classes], names=["row", "feature", "class"])

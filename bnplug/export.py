@@ -45,7 +45,9 @@ def _classifier(tables: LogTables, path: str | PathLike[str], target: str | None
 
     chosen = tables.target if target is None else target
     if chosen is None:
-        raise ValueError(f"{path} does not say which variable is the class; give target=")
+        raise ValueError(
+            f"{path} does not say which variable is the class; name the target, one of {list(tables.names)}"
+        )
     if chosen not in tables.names:
-        raise ValueError(f"{path}: no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
+        raise ValueError(f"{path}: there is no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
     return BayesianNetworkClassifier.from_tables(LogTables(tables.names, tables.states, tables.tables, chosen))

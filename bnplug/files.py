@@ -30,7 +30,10 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     """
     data = content.encode() if isinstance(content, str) else content
     target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.tmp")
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{os.fspath(path)} cannot be written: there is no folder {folder}")
+    temporary = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
     try:
         # "xb" rather than tempfile: the file gets the permissions that the user's umask gives any other.
         with open(temporary, "xb") as file:

@@ -13,9 +13,8 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.explaining import contributions
+from bnplug.explaining import contributions, to_long_frame
 from bnplug.explaining import plot as plot_contributions
-from bnplug.explaining import to_frame as to_long_frame
 from bnplug.intake import Intake
 from bnplug.junction import Marginalizer, query
 from bnplug.parameters import LogTables

@@ -75,4 +75,6 @@ def _polars_column(column: Any) -> Any:
         return pd.Categorical.from_codes(codes, categories=column.dtype.categories.to_list(), ordered=True)
     if column.dtype == polars.Boolean and column.null_count():
         return pd.array(column.to_list(), dtype="boolean")
+    if column.dtype.is_integer() and column.null_count():
+        return pd.array(column.to_list(), dtype="UInt64" if column.dtype == polars.UInt64 else "Int64")
     return column.to_numpy()

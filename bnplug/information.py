@@ -51,14 +51,12 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     target, weights = codes[table.target_index], table.weights
     zero = np.zeros(0, np.int64 if weights is None else np.float64)
     Parallel(n_jobs=workers, prefer="threads")(
-        delayed(_count_pairs)(
-            codes, target, table.cards, features, dense, weights, zero, part, workers, result
-        )
+        delayed(_count_pairs)(codes, target, table.cards, features, dense, weights, zero, part, workers, result)
         for part in range(workers)
     )
-    for a, b in zip(*np.nonzero(~dense), strict=True):
-        if a > b and a in table.features and b in table.features:
-            result[a, b] = _sparse_information(table, int(a), int(b))
+    for pair in np.argwhere(np.tril(~dense[np.ix_(features, features)], -1)):
+        a, b = features[pair].tolist()
+        result[a, b] = _sparse_information(table, a, b)
     return np.maximum(result + result.T, 0.0)
 
 
@@ -113,9 +111,9 @@ def _count_pairs(codes, target, cards, features, dense, weights, zero, part, par
     """Fill result[a, b] = I(a; b | class) for features a > b with a's position = part modulo parts.
 
     codes: (variables, rows) where missing is the state cards[v]; target: the class's codes;
-    dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array
-    of the counts' dtype. A pair's table has axes
-    (class, a, b), its last state of a and of b being missing; tables of one a lie behind one another.
+    dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array of the
+    counts' dtype. A pair's table has axes (class, a, b), its last state of a and of b being missing;
+    tables of one a lie behind one another.
     """
     n_rows = codes.shape[1]
     n_classes = np.max(target) + 1 if n_rows else 0

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from bnplug.arrays import FloatArray
-from bnplug.coding import infinite_columns
+from bnplug.coding import refuse_infinite
 from bnplug.discretize import discretizer as make_discretizer
-from bnplug.kinds import discrete_columns
+from bnplug.kinds import discrete_columns, numbers
 from bnplug.methods import is_component
 
 # A discrete column with more states than this and than half the rows names rows, it does not describe them.
@@ -89,9 +88,7 @@ class Intake:
 
         A numeric column that is absent stays so.
         """
-        infinite = infinite_columns(frame)
-        if infinite:
-            raise ValueError(f"infinite numbers in columns {infinite}; replace them, or make them missing")
+        refuse_infinite(frame)
         present = [name for name in self.numeric if name in frame.columns]
         if present:
             whole = frame.reindex(columns=list(self.numeric)) if len(present) < len(self.numeric) else frame
@@ -115,12 +112,8 @@ def _bins_all(spec: Any) -> Any:
 
 
 def _check_columns(frame: pd.DataFrame) -> None:
-    infinite = infinite_columns(frame)
-    if infinite:
-        raise ValueError(f"infinite numbers in columns {infinite}; replace them, or make them missing")
-    empty = [
-        str(name) for name, column in frame.items() if column.head(1).isna().all() and column.isna().all()
-    ]
+    refuse_infinite(frame)
+    empty = [str(name) for name, column in frame.items() if column.head(1).isna().all() and column.isna().all()]
     if empty:
         raise ValueError(f"columns {empty} have no value at all; drop them")
 
@@ -142,20 +135,20 @@ def _n_states(column: pd.Series[Any]) -> int:
 
 
 def _fit(transformer: Any, frame: pd.DataFrame, y: npt.NDArray[Any], weights: Any) -> Any:
-    """Fit a clone of `transformer` that returns pandas frames, with weights where it takes them."""
-    transformer = clone(transformer).set_output(transform="pandas")
+    """Fit `transformer`, which then returns pandas frames; with weights where there are any."""
+    transformer.set_output(transform="pandas")
     if weights is None:
         return transformer.fit(_as_float(frame), y)
     if not has_fit_parameter(transformer, "sample_weight"):
-        raise ValueError(f"{type(transformer).__name__} takes no sample_weight, and rows are weighted")
+        raise ValueError(
+            f"{type(transformer).__name__} takes no sample_weight, and rows are weighted; use another "
+            "discretizer, or neither sample_weight nor class_weight"
+        )
     return transformer.fit(_as_float(frame), y, sample_weight=weights)
 
 
 def _as_float(frame: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {name: column.to_numpy(np.float64, na_value=np.nan) for name, column in frame.items()},
-        index=frame.index,
-    )
+    return pd.DataFrame({name: numbers(column) for name, column in frame.items()}, index=frame.index)
 
 
 def _missing_states(frame: pd.DataFrame) -> dict[str, str]:

@@ -62,7 +62,7 @@ def discrete_columns(
     >>> discrete_columns(frame, ["area"])
     array([ True, False,  True])
     """
-    _refuse_times(frame)
+    _refuse_unsupported(frame)
     columns = [column for _, column in frame.items()]
     discrete = np.array([not is_numeric(column) for column in columns], dtype=bool)
     if categorical_features is None:
@@ -114,7 +114,7 @@ def numbers(column: pd.Series[Any]) -> FloatArray:
     return values
 
 
-def _refuse_times(frame: pd.DataFrame) -> None:
+def _refuse_unsupported(frame: pd.DataFrame) -> None:
     kinds = {str(name): _unsupported(column) for name, column in frame.items()}
     for kind in ("points in time or durations", "complex numbers"):
         names = [name for name, found in kinds.items() if found == kind]

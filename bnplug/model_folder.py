@@ -71,14 +71,12 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
     try:
         index = _read_index(folder)
         variables = index["variables"]
-        states = {variable["name"]: variable["states"] for variable in variables}
+        states = {variable["name"]: _read_labels(variable) for variable in variables}
         parents = {variable["name"]: tuple(variable["parents"]) for variable in variables}
         values = _read_numbers(folder / Path(index["tables"]).name, states, parents)
         tables = LogTables(list(states), states, {n: (parents[n], values[n]) for n in states}, index["target"])
         intake = _read_intake(index)
-        model = BayesianNetworkClassifier.from_tables(
-            tables, intake, **{name: index["settings"][name] for name in _KEPT}
-        )
+        model = BayesianNetworkClassifier.from_tables(tables, intake, **_read_settings(index))
         model.made_ = {str(part): str(text) for part, text in index["made"].items()}
         model.classes_ = model.classes_.astype(np.dtype(index["class_dtype"]))
         if not index["named"]:
@@ -137,6 +135,24 @@ def _read_index(folder: Path) -> dict[str, Any]:
             f"It was written by bnplug {index.get('bnplug')}"
         )
     return index
+
+
+def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
+    labels = variable["states"]
+    if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
+        raise ValueError(f"the states of {variable['name']!r} must be a list of texts, numbers and truth values")
+    return labels
+
+
+def _read_settings(index: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {name: index["settings"][name] for name in _KEPT}
+    check_missing(settings["missing"])
+    if settings["unseen"] not in ("missing", "error"):
+        raise ValueError(f"unseen={settings['unseen']!r}")
+    for name in ("max_parameters", "max_clique_size"):
+        if type(settings[name]) is not int:
+            raise ValueError(f"{name}={settings[name]!r} is no whole number")
+    return settings
 
 
 def _read_intake(index: Mapping[str, Any]) -> Intake:

@@ -1,4 +1,4 @@
-"""What the BIF and the XMLBIF room share: from LogTables to probabilities, and from a file's parts back."""
+"""What the readers of BIF and of XMLBIF share: from the parts of a file to LogTables, checked on the way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from bnplug.arrays import FloatArray
 from bnplug.coding import State
-from bnplug.errors import ModelFileError, NotRepresentableError
+from bnplug.errors import ModelFileError
 from bnplug.parameters import NORMALIZED, LogTables
 from bnplug.safe_names import NAME, STATES, TARGET, SafeVariable, decode, decode_labels
 
@@ -38,23 +38,6 @@ class Family(NamedTuple):
 def file_error(path: str | os.PathLike[str], message: object) -> ModelFileError:
     """Return the error that names the file, with a message of a length that a person reads."""
     return ModelFileError(f"{os.fspath(path)}: {str(message)[:_MESSAGE_LENGTH]}")
-
-
-def probabilities_of(tables: LogTables) -> dict[str, FloatArray]:
-    """Return the probabilities of every node, with axes (node, *parents).
-
-    Raises
-    ------
-    NotRepresentableError
-        If a table is not normalised.
-    """
-    name = tables.unnormalized_node()
-    if name is not None:
-        raise NotRepresentableError(
-            f"node {name!r} has columns that do not sum to one, so this is no Bayesian network that a file "
-            "could hold; normalize() gives one with the same posterior where the structure allows it"
-        )
-    return {name: np.exp(table.values) for name, table in tables.tables.items()}
 
 
 def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], line: int) -> tuple[int, ...]:
@@ -92,7 +75,7 @@ def assemble(
     position = {file_name: i for i, file_name in enumerate(variables)}
     tables = {}
     for file_name, family in families.items():
-        own = _without_padding(family, variables, names, states)
+        own = _without_padding(family, names, states)
         _check_columns(own, variables)
         order = sorted(range(len(family.parents)), key=lambda axis: position[own.parents[axis]])
         values = np.ascontiguousarray(own.probabilities.transpose([len(order), *order]))
@@ -138,12 +121,7 @@ def _true_labels(variable: SafeVariable) -> tuple[State, ...]:
     return tuple(labels)
 
 
-def _without_padding(
-    family: Family,
-    variables: Mapping[str, SafeVariable],
-    names: Mapping[str, str],
-    states: Mapping[str, Sequence[State]],
-) -> Family:
+def _without_padding(family: Family, names: Mapping[str, str], states: Mapping[str, Sequence[State]]) -> Family:
     """Return the table without the impossible second state of variables that have but one."""
     kept = tuple(slice(len(states[names[variable]])) for variable in (*family.parents, family.node))
     return family._replace(probabilities=family.probabilities[kept])
@@ -171,7 +149,7 @@ def _log_normalized(probabilities: FloatArray) -> FloatArray:
     sums = probabilities.sum(axis=0)
     # LogTables' own test decides what is normalised; it is slow, and needed only where this one is close.
     if np.abs(sums - 1.0).max() > NORMALIZED / 2:
-        rounded = np.abs(np.exp(logsumexp(logs, axis=0)) - 1.0) > NORMALIZED
+        rounded = np.abs(logsumexp(logs, axis=0)) > NORMALIZED
         logs = _log(probabilities / np.where(rounded, sums, 1.0))
     return logs
 

@@ -77,6 +77,7 @@ class LogTables:
         }
         position = {name: i for i, name in enumerate(self.names)}
         for name, table in self.tables.items():
+            _check_labels(name, self.states[name])
             self._check_table(name, table, position)
         self._check_acyclic()
 
@@ -250,6 +251,12 @@ def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: i
         f"{max_parameters:,}; the largest is that of {table.names[node]!r} with parents {names}: "
         f"{sizes[node]:,}. Use fewer parents, fewer states, or a larger max_parameters"
     )
+
+
+def _check_labels(name: str, labels: tuple[State, ...]) -> None:
+    # By type and text, since 1 and True, and 0.0 and -0.0, are equal and yet two labels.
+    if not labels or len({(type(label), repr(label)) for label in labels}) < len(labels):
+        raise ValueError(f"node {name!r}: its states must be one or more distinct labels, not {list(labels)}")
 
 
 def _check_same(names: tuple[str, ...], mapping: Mapping[str, Any], what: str) -> None:

@@ -17,7 +17,10 @@ from bnplug.coding import State
 
 NAME, STATES, TARGET = "bnplug_name", "bnplug_states", "bnplug_target"
 
-_KEYWORD = re.compile("default|discrete|network|probability|property|table|type|variable")
+#: The words that mean something in a BIF file.
+KEYWORDS = ("default", "discrete", "network", "probability", "property", "table", "type", "variable")
+
+_KEYWORD = re.compile("|".join(KEYWORDS))
 _STEM_LENGTH = 40
 
 

@@ -10,12 +10,16 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import IntArray
-from bnplug.errors import NotRepresentableError
 from bnplug.parameters import LogTables
 
 
 def sample(tables: LogTables, n: int, random_state: Any = None) -> pd.DataFrame:
     """Return `n` rows drawn from the network, as a frame of its state labels.
+
+    Raises
+    ------
+    NotRepresentableError
+        If a table is not normalised.
 
     Examples
     --------
@@ -25,20 +29,16 @@ def sample(tables: LogTables, n: int, random_state: Any = None) -> pd.DataFrame:
     """
     if n < 0:
         raise ValueError(f"n={n}: the number of rows cannot be negative")
-    name = tables.unnormalized_node()
-    if name is not None:
-        raise NotRepresentableError(
-            f"node {name!r} has columns that do not sum to one: there is no network to draw from"
-        )
+    probabilities = tables.probabilities()
     rng = check_random_state(random_state)
     codes: dict[str, IntArray] = {}
     for node in TopologicalSorter(tables.parents).static_order():
-        parents, values = tables.tables[node]
-        cumulative = np.exp(values).cumsum(axis=0)
+        parents = tables.tables[node].parents
+        cumulative = probabilities[node].cumsum(axis=0)
         # Dividing by the last sum mends a rounding error: it may fall short of one.
         cumulative = (cumulative / cumulative[-1])[:, *(codes[parent] for parent in parents)]
         uniform = rng.random_sample(n)
-        codes[node] = (cumulative.reshape(len(values), -1) <= uniform).sum(axis=0)
+        codes[node] = (cumulative.reshape(len(cumulative), -1) <= uniform).sum(axis=0)
     return pd.DataFrame(
         {
             node: pd.Categorical.from_codes(codes[node], categories=pd.Index(tables.states[node], dtype=object))

@@ -12,12 +12,20 @@ from scipy.special import rel_entr
 from bnplug.arrays import FloatArray
 from bnplug.errors import did_you_mean
 from bnplug.junction import Marginalizer, query
-from bnplug.parameters import LogTables
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-__all__ = ["class_joints", "counted", "cut_points", "headline", "how_made", "mutual_information", "to_text"]
+__all__ = [
+    "blanket_to_mark",
+    "class_joints",
+    "counted",
+    "cut_points",
+    "headline",
+    "how_made",
+    "mutual_information",
+    "to_text",
+]
 
 # A table with more cells than this is printed only when it is asked for.
 _SMALL_TABLE = 64
@@ -55,6 +63,12 @@ def how_made(model: BayesianNetworkClassifier) -> dict[str, str]:
     return {part: stored.get(part, text) for part, text in learned.items()}
 
 
+def blanket_to_mark(model: BayesianNetworkClassifier) -> list[str]:
+    """Return the Markov blanket of the class, for a picture; none where it is all features, which would say nothing."""
+    blanket = model.markov_blanket()
+    return blanket if len(blanket) < model.n_features_in_ else []
+
+
 def cut_points(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
     """Return the cut points of every numeric feature, where the discretiser tells them."""
     cuts = getattr(model.intake_.discretizer, "cut_points_", ())
@@ -70,7 +84,7 @@ def class_joints(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
         If it takes a table of more than ``max_clique_size`` cells.
     """
     tables, target = model.tables_, model.target_
-    known = _joint_up_to_separation(tables, target, model.schema_.missing, model.max_clique_size)
+    known = _joints_up_to_separation(model)
     prior = query(tables, [target], max_clique_size=model.max_clique_size)
     joints = {}
     for name, joint in known.items():
@@ -83,21 +97,18 @@ def class_joints(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
     return joints
 
 
-def _joint_up_to_separation(
-    tables: LogTables, target: str, missing: int, max_clique_size: int
-) -> dict[str, FloatArray]:
+def _joints_up_to_separation(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
     """All features at once: a row for each state of each feature, everything else missing."""
-    features = [name for name in tables.names if name != target]
-    cards = [len(tables.states[name]) for name in features]
-    rows = np.concatenate([[0], np.cumsum(cards)])
-    dtype = np.min_scalar_type(missing)
-    codes = np.full((len(tables.names), rows[-1] + 1), missing, dtype=dtype)
-    for name, card, row in zip(features, cards, rows[:-1], strict=True):
-        codes[tables.names.index(name), row : row + card] = np.arange(card)
-    measure = np.exp(Marginalizer(tables, target, max_clique_size).log_joint(codes))
+    schema = model.schema_
+    cards = schema.cards[schema.features]
+    codes = np.full((len(schema.names), cards.sum() + 1), schema.missing, dtype=schema.codes.dtype)
+    rows = [slice(end - card, end) for card, end in zip(cards, np.cumsum(cards), strict=True)]
+    for v, own in zip(schema.features, rows, strict=True):
+        codes[v, own] = np.arange(schema.cards[v])
+    measure = np.exp(Marginalizer(model.tables_, model.target_, model.max_clique_size).log_joint(codes))
     # The last row knows nothing: it measures the class alone.
     measure /= measure[-1].sum()
-    return {name: measure[row : row + card].T for name, card, row in zip(features, cards, rows[:-1], strict=True)}
+    return {schema.names[v]: measure[own].T for v, own in zip(schema.features, rows, strict=True)}
 
 
 def mutual_information(joint: FloatArray) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.coding import MISSING, UNSEEN, Codes, State, code_column, infinite_columns, match_column
+from bnplug.coding import MISSING, UNSEEN, Codes, State, code_column, match_column, refuse_infinite
 from bnplug.errors import UnseenValueWarning
 from bnplug.frames import to_frame
 
@@ -78,11 +78,10 @@ class Table:
         dtype = smallest_dtype(self.cards)
         self.missing = int(np.iinfo(dtype).max)
         if codes.dtype != dtype:
-            raise ValueError(
-                f"codes have dtype {codes.dtype}; {dtype} is the smallest that holds these states"
-            )
+            raise ValueError(f"codes have dtype {codes.dtype}; {dtype} is the smallest that holds these states")
         self.codes: CodeArray = _read_only(np.ascontiguousarray(codes))
         self.weights = None if weights is None else _read_only(np.asarray(weights, dtype=np.float64))
+        self._check_codes()
 
     @classmethod
     def from_frame(cls, frame: Any, target: str, weights: npt.ArrayLike | None = None) -> Table:
@@ -115,6 +114,16 @@ class Table:
         for v, (column, _) in enumerate(coded.values()):
             codes[v] = _narrow(column, dtype)
         return cls(codes, tuple(coded), states, target, kept)
+
+    def _check_codes(self) -> None:
+        """Refuse what compiled kernels, which check no bounds, would write outside their arrays for."""
+        if self.codes.ndim != 2 or len(self.codes) != len(self.names):
+            raise ValueError(f"codes have shape {self.codes.shape}; {len(self.names)} variables need one row each")
+        if self.weights is not None and self.weights.shape != (self.n_rows,):
+            raise ValueError(f"weights have shape {self.weights.shape}; there are {self.n_rows} rows")
+        for name, card, column in zip(self.names, self.cards, self.codes, strict=True):
+            if column.max(initial=0) >= card and ((column >= card) & (column != self.missing)).any():
+                raise ValueError(f"codes of {name!r} must be below {card}, its number of states, or {self.missing}")
 
     @classmethod
     def empty(cls, names: Sequence[str], states: Mapping[str, Sequence[State]], target: str) -> Table:
@@ -169,6 +178,8 @@ class Table:
         -------
         unsigned array of shape (variables, rows)
         """
+        if unseen not in ("missing", "error"):
+            raise ValueError(f"unseen={unseen!r} is not 'missing' or 'error'")
         frame = to_frame(frame)
         codes = np.full((len(self.names), len(frame)), self.missing, dtype=self.codes.dtype)
         for v, name in enumerate(self.names):
@@ -182,6 +193,12 @@ class Table:
         """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``, as numbers."""
         from bnplug._pgmpy import make_dag
 
+        numbers = range(len(self.names))
+        if len(parents) != len(numbers) or any(p not in numbers for own in parents for p in own):
+            raise ValueError(
+                f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}, "
+                f"not {[list(own) for own in parents]}"
+            )
         edges = [(self.names[p], self.names[v]) for v, own in enumerate(parents) for p in sorted(own)]
         return make_dag(self.names, edges)
 
@@ -238,9 +255,7 @@ def _check_frame(frame: pd.DataFrame, target: str) -> None:
         raise ValueError("the data have no rows (or none with a positive weight)")
     if frame.shape[1] < 2:
         raise ValueError(f"there is no feature: {target!r}, the target, is the only column")
-    infinite = infinite_columns(frame)
-    if infinite:
-        raise ValueError(f"infinite numbers in columns {infinite}; replace them, or make them missing")
+    refuse_infinite(frame)
 
 
 def _check_states(states: Mapping[str, Sequence[State]], target_codes: Codes, target: str) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.errors import ModelFileError
 from bnplug.files import write_atomically
-from bnplug.network_file import Family, assemble, file_error, probabilities_of, table_shape
+from bnplug.network_file import Family, assemble, file_error, table_shape
 from bnplug.parameters import LogTables
 from bnplug.safe_names import TARGET, SafeText, SafeVariable, encode, safe_variables
 
@@ -98,7 +98,7 @@ def format_xmlbif(tables: LogTables) -> str:
     </NETWORK>
     </BIF>
     """
-    probabilities = probabilities_of(tables)
+    probabilities = tables.probabilities()
     variables = safe_variables(tables.names, tables.states, _SAFE)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',

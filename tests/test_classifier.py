@@ -151,10 +151,12 @@ def test_a_given_structure_is_kept(mixed):
     for bad, message in [
         ([("risk", "nobody")], r"names \['nobody'\]"),
         ([("risk", "age"), ("age", "risk")], "cycle"),
-        ([("risk", "age", "city")], "pairs"),
+        ([("risk", "age", "city")], "an edge is a pair"),
     ]:
         with pytest.raises(ValueError, match=message):
             BayesianNetworkClassifier(structure=bad).fit(X, y)
+    with pytest.raises(TypeError, match="a list of edges"):
+        BayesianNetworkClassifier(structure=None).fit(X, y)
 
 
 def test_columns_are_matched_by_name(mixed):
@@ -241,6 +243,13 @@ def test_bad_data_is_named(case):
     X, y, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         BayesianNetworkClassifier().fit(X, y)
+
+
+def test_text_in_a_numeric_column_is_named():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = BayesianNetworkClassifier("nb").fit(X, y)
+    with pytest.raises(ValueError, match=r"column 'petal width \(cm\)' is numeric"):
+        model.predict(X.head(1).assign(**{"petal width (cm)": "wide"}))
 
 
 def test_size_is_forecast_before_tables_are_made():

@@ -150,7 +150,7 @@ ERRORS = {
     "not a network": (["import", "bad.bif", "--target", "c", "-o", "m"], "bad.bif"),
     "not XML": (["import", "bad.xml", "--target", "c", "-o", "m"], "bad.xml"),
     "unknown target": (["import", "good.bif", "--target", "specie", "-o", "m"], "Did you mean 'species'"),
-    "no target": (["import", "other.bif", "-o", "m"], "does not say which variable is the class: --target NAME"),
+    "no target": (["import", "other.bif", "-o", "m"], "does not say which variable is the class; name the target"),
 }
 
 

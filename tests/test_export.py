@@ -38,7 +38,7 @@ def test_a_file_that_names_no_class_needs_a_target(tmp_path):
     from bnplug.bif import write_bif
 
     write_bif(tables, tmp_path / "t.bif")
-    with pytest.raises(ValueError, match="give target="):
+    with pytest.raises(ValueError, match="name the target, one of"):
         bnplug.read_bif(tmp_path / "t.bif")
     assert bnplug.read_bif(tmp_path / "t.bif", "class").target_ == "class"
 

@@ -30,8 +30,8 @@ class KDependence(StructureLearner):
 
     def learn(self, table: Table) -> DAG:
         """Return the k-dependence structure; ``order_`` holds the features' names in their order."""
-        if self.k < 0:
-            raise ValueError(f"k={self.k}: the number of feature parents cannot be negative")
+        if not isinstance(self.k, int | np.integer) or self.k < 0:
+            raise ValueError(f"k={self.k!r}: the number of feature parents is a whole number, and cannot be negative")
         to_class, between = class_information(table), pairwise_information(table, self.n_jobs)
         order = by_falling(to_class, table.features)
         parents: list[list[int]] = [[] for _ in table.names]

@@ -16,7 +16,7 @@ from bnplug.summary import counted, cut_points, mutual_information
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-# What the page holds at most, so that it stays one that a browser likes.
+# What the page holds at most, so that a browser opens it at once.
 _MOST_CELLS, _MOST_CELLS_EACH = 100_000, 1200
 _MOST_STATES = 40
 _MOST_LISTED = 12

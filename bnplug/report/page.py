@@ -24,7 +24,7 @@ from bnplug.files import write_atomically
 from bnplug.report import parts as html
 from bnplug.report.nodes import features_table, link, listing, tables
 from bnplug.report.rows import examples, performance
-from bnplug.summary import class_joints, how_made
+from bnplug.summary import blanket_to_mark, class_joints, how_made
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
@@ -72,7 +72,7 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None) -> s
     joints, trouble = _joints(model)
     sections = [
         _network(model),
-        "" if found is None else performance(model, found),
+        "" if found is None else performance(found),
         _prior(model, joints) if joints else "",
         html.section("features", "Features", features_table(model, joints), trouble),
         "" if probabilities is None else examples(model, X, y, probabilities),
@@ -148,8 +148,7 @@ def _header(model: BayesianNetworkClassifier, found: Evaluation | None) -> str:
 
 def _network(model: BayesianNetworkClassifier) -> str:
     target, blanket = model.target_, model.markov_blanket()
-    # Where every feature matters, to mark them all would say nothing.
-    marked = blanket if len(blanket) < model.n_features_in_ else []
+    marked = blanket_to_mark(model)
     svg = to_svg(model.tables_.names, model.tables_.edges, target, marked, clickable=True)
     legend = ['<li class="class">class</li>']
     legend += ['<li class="marked">Markov blanket</li>', '<li class="other">other features</li>'] if marked else []

@@ -24,7 +24,7 @@ _EXAMPLES_TITLE = "The most uncertain rows, explained"
 _WIDE_CLASSES = 8
 
 
-def performance(model: BayesianNetworkClassifier, found: Evaluation) -> str:
+def performance(found: Evaluation) -> str:
     """Return the section of figures and the confusion matrix."""
     tiles = [(label, "-" if value is None else f"{value:.3f}") for label, value in found.figures.items()]
     return html.section(
@@ -36,11 +36,11 @@ def performance(model: BayesianNetworkClassifier, found: Evaluation) -> str:
             "against the rest; the Brier score sums over classes."
         ),
         "<h3>Confusion matrix</h3>",
-        _confusion(model, found.confusion),
+        _confusion(found.confusion),
     )
 
 
-def _confusion(model: BayesianNetworkClassifier, confusion: pd.DataFrame) -> str:
+def _confusion(confusion: pd.DataFrame) -> str:
     labels, counts = confusion.index.tolist(), confusion.to_numpy(dtype=np.float64)
     totals = counts.sum(axis=1)
     dense = " dense" if len(labels) > _WIDE_CLASSES else ""

@@ -1,0 +1,1 @@
+"""Weighted class-conditional Bayesian networks (Zaidi et al. 2017)."""

@@ -1,0 +1,361 @@
+"""Parameters of maximum conditional likelihood in three parameterisations (Zaidi et al. 2017)."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from bnplug import parameter_learner
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.contracts import ParameterLearner
+from bnplug.errors import BnplugWarning
+from bnplug.gradient import Columns, Objective, conditional_nll, minimize, with_values
+from bnplug.parameters import LogTables
+from bnplug.posterior import Terms, terms
+from bnplug.wettig import is_c1
+from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Softmax, backing_off, weighted
+
+if TYPE_CHECKING:
+    from pgmpy.base import DAG
+
+    from bnplug.table import Table
+
+#: What ``l2="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
+L2_GRID = tuple(10.0**exponent for exponent in range(4, -4, -1))
+
+# Below it, probabilities are at the end of what double precision and other programs' files can hold.
+_LOWEST = -700.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Conditional likelihood on some training rows: minimise over the free numbers of a parameterisation."""
+
+    generative: LogTables
+    terms: Terms
+    objective: Objective
+    parameterization: Parameterization
+
+    def nll(self, free: FloatArray) -> tuple[float, FloatArray]:
+        """Return the sum of -log P(class | features) over the rows, and its gradient."""
+        values = self.parameterization.values(free)
+        nll, gradient = self.objective(values, conditional_nll)
+        return nll, self.parameterization.chain(gradient, values)
+
+    def penalized(self, free: FloatArray, l2: float) -> tuple[float, FloatArray]:
+        """Return the NLL plus l2 / 2 times the squared distance from the centre, and the gradient."""
+        nll, gradient = self.nll(free)
+        return nll + self.penalty(free, l2), gradient + l2 * (free - self.parameterization.center)
+
+    def penalty(self, free: FloatArray, l2: float) -> float:
+        """Return l2 / 2 times the squared distance from the centre."""
+        away = free - self.parameterization.center
+        return 0.5 * l2 * float(away @ away)
+
+
+class ConditionalLikelihood(ParameterLearner):
+    """What the three parameterisations share.
+
+    The terms of the class and its children are learned; every other node keeps its generative estimates, which
+    no posterior of the class depends on. On a C1 structure (naive Bayes, TAN, KDB-1 and others) the result is
+    normalised into a network with the same posterior (Wettig); on others ``ccbn-e`` gives a network,
+    while ``ccbn-d`` and ``ccbn-w`` predict rightly but cannot be exported. In a row with missing cells, terms
+    of a missing variable are left out in training.
+
+    Parameters
+    ----------
+    init : {"generative", "zeros"}
+        Where to start: at the generative estimates or at zeros.
+    l2 : float or "cv"
+        The strength of the penalty l2 / 2 times the squared free numbers (log parameters; in ``ccbn-e``, beta);
+        "cv" chooses it by cross-validation.
+    max_iter : int
+        The largest number of steps.
+    tol : float
+        Stop where the relative improvement of a step is at most this.
+    alpha, floor : float
+        The smoothing of the generative estimates, as in ``ml``.
+    cv : int
+        The number of folds for ``l2="cv"``.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+    random_state : int, optional
+        Shuffles the folds of ``l2="cv"``; None takes them in order.
+    verbose : int, optional
+        1 tells about the result, 2 about every step.
+
+    Attributes
+    ----------
+    nll_path_ : list of float
+        The sum of -log P(class | features) over the training rows at the start and after each step.
+    n_iter_ : int
+        The number of steps.
+    is_c1_ : bool
+        Whether the structure is C1, so that the result is a Bayesian network.
+    l2_ : float
+        The strength that was used.
+    cv_nll_ : float array
+        With ``l2="cv"``, the held-out NLL for each strength in ``L2_GRID``.
+    """
+
+    #: What messages call it.
+    label: ClassVar[str]
+
+    def __init__(
+        self,
+        init: str = "generative",
+        l2: Any = 0.0,
+        max_iter: int = 500,
+        tol: float = 1e-8,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        cv: int = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.init = init
+        self.l2 = l2
+        self.max_iter = max_iter
+        self.tol = tol
+        self.alpha = alpha
+        self.floor = floor
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+        """Return how the log parameters are written as free numbers."""
+
+    def fit(self, table: Table, dag: DAG) -> LogTables:
+        """Return the parameters of maximum conditional likelihood on the rows of `table`."""
+        self._check()
+        self.is_c1_ = is_c1(dict(enumerate(table.parents(dag))), table.target_index)
+        self.l2_ = self._choose_l2(table, dag) if self.l2 == "cv" else float(self.l2)
+        problem = self.problem(table, dag)
+        free = self._descend(problem)
+        values = problem.parameterization.values(free)
+        tables = with_values(problem.generative, table.target, problem.terms, values)
+        if self.is_c1_:
+            tables = tables.normalize()
+        self._warn_of_underflow(tables, problem.terms)
+        self._keep(problem, free)
+        return tables
+
+    def problem(self, table: Table, dag: DAG, n_jobs: int | None = None) -> Problem:
+        """Return what there is to minimise on the rows of `table`."""
+        generative = parameter_learner("ml", alpha=self.alpha, floor=self.floor).fit(table, dag)
+        own = terms(generative, table.target)
+        objective = Objective(own, table, self.n_jobs if n_jobs is None else n_jobs)
+        return Problem(generative, own, objective, self.parameterization(table, generative, own))
+
+    def start(self, problem: Problem) -> FloatArray:
+        """Return the free numbers that ``init`` asks for."""
+        generative = problem.parameterization.generative
+        return generative.copy() if self.init == "generative" else np.zeros_like(generative)
+
+    def _descend(self, problem: Problem) -> FloatArray:
+        free = self.start(problem)
+        self.nll_path_ = [problem.nll(free)[0]]
+
+        def note(point: FloatArray, value: float) -> None:
+            self.nll_path_.append(value - problem.penalty(point, self.l2_))
+            if (self.verbose or 0) > 1:
+                self._say(f"step {len(self.nll_path_) - 1}, NLL {self.nll_path_[-1]:.6f}")
+
+        free, self.n_iter_ = minimize(partial(problem.penalized, l2=self.l2_), free, self.tol, self.max_iter, note)
+        if self.verbose:
+            self._say(f"{self.n_iter_} steps, NLL {self.nll_path_[0]:.6f} -> {self.nll_path_[-1]:.6f}")
+        return free
+
+    def _say(self, what: str) -> None:
+        print(f"{self.label}: {what}", file=sys.stderr, flush=True)
+
+    def _choose_l2(self, table: Table, dag: DAG) -> float:
+        """Return the strength from ``L2_GRID`` with the smallest NLL on held-out folds; the larger of tied ones."""
+        splitter = StratifiedKFold(self.cv, shuffle=self.random_state is not None, random_state=self.random_state)
+        with warnings.catch_warnings():
+            # A class with fewer rows than folds is absent from some of them, which the NLL can bear.
+            warnings.simplefilter("ignore", UserWarning)
+            folds = list(splitter.split(np.zeros(table.n_rows), table.codes[table.target_index]))
+        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
+        with threadpool_limits(1):
+            self.cv_nll_ = np.sum(run(delayed(self._held_out)(table, dag, *fold) for fold in folds), axis=0)
+        return L2_GRID[int(self.cv_nll_.argmin())]
+
+    def _held_out(self, table: Table, dag: DAG, train: IntArray, test: IntArray) -> FloatArray:
+        """Return the NLL on the test rows for each strength, learned on the training rows."""
+        problem = self.problem(table.take(train), dag, n_jobs=1)
+        held_out = Objective(problem.terms, table.take(test), n_jobs=1)
+        free, result = self.start(problem), []
+        for l2 in L2_GRID:
+            free, _ = minimize(partial(problem.penalized, l2=l2), free, self.tol, self.max_iter)
+            result.append(held_out(problem.parameterization.values(free), conditional_nll)[0])
+        return np.array(result)
+
+    def _keep(self, problem: Problem, free: FloatArray) -> None:
+        """Leave what else was learned in attributes."""
+
+    def _check(self) -> None:
+        if self.init not in ("generative", "zeros"):
+            raise ValueError(f'init={self.init!r} must be "generative" or "zeros"')
+        if self.l2 != "cv" and not (isinstance(self.l2, Real) and 0 <= float(self.l2) < np.inf):
+            raise ValueError(f'l2={self.l2!r} must be a number that is not negative, or "cv"')
+        if not (self.alpha > 0 or (self.alpha == 0 and self.floor > 0)):
+            raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
+        if not self.max_iter >= 0:
+            raise ValueError(f"max_iter={self.max_iter} must not be negative")
+        if not self.tol >= 0:
+            raise ValueError(f"tol={self.tol} must not be negative")
+
+    def _warn_of_underflow(self, tables: LogTables, own: Terms) -> None:
+        lowest = min((tables.tables[tables.names[node]].values.min(), tables.names[node]) for node in own.nodes)
+        if lowest[0] < _LOWEST:
+            warnings.warn(
+                f"{self.label}: log parameters of {lowest[1]!r} go down to {lowest[0]:.0f}, and probabilities below "
+                f"exp({_LOWEST:.0f}) are lost in files and other programs; a small l2, such as l2=0.01, prevents it",
+                BnplugWarning,
+                stacklevel=3,
+            )
+
+
+class Discriminative(ConditionalLikelihood):
+    """``ccbn-d``: free log parameters (Zaidi et al. 2017, section 3). On naive Bayes this is logistic regression.
+
+    Its parameters and attributes are those of :class:`ConditionalLikelihood`.
+    """
+
+    label = "ccbn-d"
+
+    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+        """Return the log parameters as they are."""
+        return Free(own.values)
+
+
+class Extended(ConditionalLikelihood):
+    """``ccbn-e``: theta = softmax(beta) in each column, so always a network (section 4; ELR).
+
+    On a structure that is not C1 its minimum can be above that of ``ccbn-d``, and it may find a local one.
+    Its parameters and attributes are those of :class:`ConditionalLikelihood`; ``l2`` draws beta to zero.
+    """
+
+    label = "ccbn-e"
+
+    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+        """Return the softmax of each column."""
+        return Softmax(own.values, Columns.of(own, generative, table.target))
+
+
+class Weighted(ConditionalLikelihood):
+    """``ccbn-w``: generative log parameters, fixed, each times a free weight (section 5).
+
+    Parameters
+    ----------
+    init : {"generative", "zeros"}
+        Where to start: with weights of 1, which is the generative classifier, or of 0.
+    level : int
+        4: a weight for each value, class and parent value; 3: for each value and class; 2: for each value; 1: for each
+        attribute. The higher, the more the generative classifier can be corrected.
+    l2 : float or "cv"
+        The strength of the penalty l2 / 2 times the squared distance of the weights from `l2_center`;
+        "cv" chooses it by cross-validation.
+    l2_center : {0, 1}
+        What weights are drawn to: 1 is the generative classifier.
+    backoff : bool
+        Where a value and parent value never occur together in training, use P(value | class) with a weight
+        for the value and class, learned from all rows with that value.
+    max_iter, tol, alpha, floor, cv, n_jobs, random_state, verbose
+        See :class:`ConditionalLikelihood`.
+
+    Attributes
+    ----------
+    weights_ : dict of str to float array
+        For the class and each of its children: axes (node, *parents) at level 4, (node, class) at level 3, (node,)
+        at level 2 and () at level 1; those of the class are (class,) at level 3, and () below.
+    backoff_weights_ : dict of str to float array
+        With `backoff` at level 4: the weights of P(value | class), with axes (node, class).
+    nll_path_, n_iter_, is_c1_, l2_, cv_nll_
+        See :class:`ConditionalLikelihood`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug.table import Table
+    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1], "c": [0, 0, 1, 1, 0]}), "c")
+    >>> learner = Weighted(level=1)
+    >>> learner.fit(table, table.dag([[1], []])).normalized
+    True
+    >>> sorted(learner.weights_), learner.nll_path_[-1] < learner.nll_path_[0]
+    (['c', 'x'], True)
+    """
+
+    label = "ccbn-w"
+
+    def __init__(
+        self,
+        init: str = "generative",
+        level: int = 4,
+        l2: Any = 0.0,
+        l2_center: float = 1.0,
+        backoff: bool = False,
+        max_iter: int = 500,
+        tol: float = 1e-8,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        cv: int = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        super().__init__(init, l2, max_iter, tol, alpha, floor, cv, n_jobs, random_state, verbose)
+        self.level = level
+        self.l2_center = l2_center
+        self.backoff = backoff
+
+    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+        """Return the weights of the generative estimates."""
+        if self.backoff:
+            return backing_off(own, generative, table, self.level, self.l2_center, self.alpha, self.floor)
+        return weighted(own, table, self.level, self.l2_center)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.level not in (1, 2, 3, 4):
+            raise ValueError(f"level={self.level!r} must be 1, 2, 3 or 4")
+        if self.l2_center not in (0, 1):
+            raise ValueError(f"l2_center={self.l2_center!r} must be 0 or 1")
+
+    def _keep(self, problem: Problem, free: FloatArray) -> None:
+        assert isinstance(problem.parameterization, Rescaled)
+        (own, weights), *lower = problem.parameterization.split(free)
+        self.weights_ = _by_node(problem, weights[own.number], self.level)
+        if lower:
+            own, weights = lower[0]
+            self.backoff_weights_ = _by_node(problem, weights[own.number], level=3)
+
+
+def _by_node(problem: Problem, entries: FloatArray, level: int) -> dict[str, FloatArray]:
+    """Return the weights of each node, given for every entry of the terms' values, with the axes that `level` has."""
+    target = problem.generative.target
+    assert target is not None
+    expanded = with_values(problem.generative, target, problem.terms, entries)
+    result = {}
+    for node in problem.terms.nodes:
+        name = expanded.names[node]
+        parents, values = expanded.tables[name]
+        kept = [level == 4 or (level >= 3 if v == target else level >= 2 and v == name) for v in (name, *parents)]
+        result[name] = values[tuple(slice(None) if keep else 0 for keep in kept)]
+    return result
