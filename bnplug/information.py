@@ -48,10 +48,12 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     codes, dense = _filled(table)
     features = np.array(table.features, dtype=np.int64)
     workers = int(effective_n_jobs(n_jobs))
-    target, weights = codes[table.target_index], table.weights
+    weights = table.weights
     zero = np.zeros(0, np.int64 if weights is None else np.float64)
     Parallel(n_jobs=workers, prefer="threads")(
-        delayed(_count_pairs)(codes, target, table.cards, features, dense, weights, zero, part, workers, result)
+        delayed(_count_pairs)(
+            codes, table.target_index, table.cards, features, dense, weights, zero, part, workers, result
+        )
         for part in range(workers)
     )
     for pair in np.argwhere(np.tril(~dense[np.ix_(features, features)], -1)):
@@ -83,6 +85,7 @@ def _filled(table: Table) -> tuple[CodeArray, BoolArray]:
     codes = table.codes
     if (codes == table.missing).any():
         codes = np.minimum(codes, table.cards.astype(codes.dtype)[:, None])
+        codes.flags.writeable = False
     cells = np.outer(table.cards + 1, table.cards + 1) * table.cards[table.target_index]
     return codes, cells <= _DENSE_CELLS
 
@@ -107,16 +110,17 @@ def _entropy(counts: FloatArray) -> float:
 
 
 @kernel
-def _count_pairs(codes, target, cards, features, dense, weights, zero, part, parts, result):  # type: ignore[no-untyped-def]
+def _count_pairs(codes, c, cards, features, dense, weights, zero, part, parts, result):  # type: ignore[no-untyped-def]
     """Fill result[a, b] = I(a; b | class) for features a > b with a's position = part modulo parts.
 
-    codes: (variables, rows) where missing is the state cards[v]; target: the class's codes;
+    codes: (variables, rows) where missing is the state cards[v]; c: the class;
     dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array of the
     counts' dtype. A pair's table has axes (class, a, b), its last state of a and of b being missing;
     tables of one a lie behind one another.
     """
     n_rows = codes.shape[1]
-    n_classes = np.max(target) + 1 if n_rows else 0
+    n_classes = cards[c]
+    target = codes[c]
     base = np.empty(_TILE, np.int64)
     for position in range(part, features.shape[0], parts):
         a = features[position]

@@ -90,9 +90,7 @@ def log_joint(terms: Terms, codes: CodeArray) -> FloatArray:
     """
     result = np.zeros((codes.shape[1], terms.n_classes))
     missing = np.iinfo(codes.dtype).max
-    _add_terms(
-        codes, terms.variables, terms.strides, terms.bounds, terms.starts, terms.values, missing, result
-    )
+    _add_terms(codes, terms.variables, terms.strides, terms.bounds, terms.starts, terms.values, missing, result)
     return result
 
 
@@ -135,11 +133,20 @@ def _add_terms(codes, variables, strides, bounds, starts, values, missing, joint
 
 
 @kernel
+def _largest(row):  # type: ignore[no-untyped-def]
+    """The largest value; numpy's max takes a second to compile."""
+    largest = row[0]
+    for value in row[1:]:
+        largest = max(largest, value)
+    return largest
+
+
+@kernel
 def _normalize_rows(joint, tie, result):  # type: ignore[no-untyped-def]
     """result[m, :] = softmax of joint[m, :], classes within `tie` of the largest being equal to it."""
     n_rows, n_classes = joint.shape
     for m in range(n_rows):
-        largest = np.max(joint[m])
+        largest = _largest(joint[m])
         total = 0.0
         for c in range(n_classes):
             below = joint[m, c] - largest
@@ -154,7 +161,7 @@ def _log_normalize_rows(joint, tie, result):  # type: ignore[no-untyped-def]
     """The logarithm of what _normalize_rows gives."""
     n_rows, n_classes = joint.shape
     for m in range(n_rows):
-        largest = np.max(joint[m])
+        largest = _largest(joint[m])
         total = 0.0
         for c in range(n_classes):
             below = joint[m, c] - largest
