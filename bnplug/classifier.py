@@ -147,7 +147,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         if self.unseen not in ("missing", "error"):
             raise ValueError(f"unseen={self.unseen!r} is not 'missing' or 'error'")
         frame, labels, weights = self._training_rows(X, y, sample_weight)
-        self.classes_, codes = _classes(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")
         self.intake_, discrete = Intake.learn(
@@ -166,7 +166,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         check_consistent_length(frame, labels)
         if pd.isna(labels).any():
             raise ValueError("Input y contains NaN: the class is missing in some rows; drop them")
-        check_classification_targets(labels)
+        _check_labels(labels)
         weights = self._weights(frame, labels, sample_weight)
         kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
         incomplete = [str(name) for name, column in frame.items() if column.hasnans]
@@ -310,6 +310,8 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
 
 def given_dag(structure: Any, table: Table) -> DAG:
     """Return a given graph, or list of edges by name, as a DAG over the table's variables."""
+    if hasattr(structure, "is_directed") and not structure.is_directed():
+        raise ValueError("structure is an undirected graph; a DAG says which end of an edge is the parent")
     nodes, edges = getattr(structure, "nodes", ()), getattr(structure, "edges", structure)
     if not isinstance(edges, Iterable):
         raise TypeError(f"structure is a name, a learner, a DAG or a list of edges (parent, child), not {structure!r}")
@@ -326,14 +328,12 @@ def given_dag(structure: Any, table: Table) -> DAG:
     return table.dag(parents)
 
 
-def _classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the sorted classes and each row's number among them."""
+def _check_labels(labels: npt.NDArray[Any]) -> None:
     try:
-        classes, codes = np.unique(labels, return_inverse=True)
+        check_classification_targets(labels)
     except TypeError:
         types = sorted({type(label).__name__ for label in labels})
         raise ValueError(f"y mixes labels of types {types}, which have no common order; make them all text") from None
-    return classes, codes
 
 
 def _target_name(y: Any, frame: pd.DataFrame) -> str:

@@ -11,6 +11,9 @@ import click
 
 import bnplug
 
+# Errors whose message stands on its own; of any other, the type says more than the text.
+_EXPECTED = (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError, MemoryError)
+
 
 class Problem(click.ClickException):
     """What went wrong, in one line."""
@@ -30,16 +33,12 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             warnings.showwarning = _show_warning
             try:
                 command(*args, **kwargs)
-            except (
-                ValueError,
-                TypeError,
-                LookupError,
-                OSError,
-                RuntimeError,
-                ImportError,
-                MemoryError,
-            ) as error:
+            except click.ClickException:
+                raise
+            except _EXPECTED as error:
                 raise Problem(" ".join(str(error).split()) or type(error).__name__) from error
+            except Exception as error:  # a plugin's learner may raise anything
+                raise Problem(" ".join(f"{type(error).__name__}: {error}".split())) from error
 
     return wrapped
 

@@ -34,9 +34,7 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
     else:
         array = np.asarray(data)
         if array.ndim != 2:
-            raise ValueError(
-                f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)"
-            )
+            raise ValueError(f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)")
         frame = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
     return _with_string_names(frame, what)
 

@@ -5,7 +5,7 @@ The discretisers and the classifier ask here, so that both decide alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def discrete_columns(
     Raises
     ------
     ValueError
-        For columns of points in time or of complex numbers, and for `categorical_features` that do
+        For columns of points in time, of complex numbers or of containers, and for `categorical_features` that do
         not fit the frame.
 
     Examples
@@ -116,7 +116,7 @@ def numbers(column: pd.Series[Any]) -> FloatArray:
 
 def _refuse_unsupported(frame: pd.DataFrame) -> None:
     kinds = {str(name): _unsupported(column) for name, column in frame.items()}
-    for kind in ("points in time or durations", "complex numbers"):
+    for kind in ("points in time or durations", "complex numbers", "lists or other containers"):
         names = [name for name, found in kinds.items() if found == kind]
         if names:
             raise ValueError(f"columns {names} hold {kind}; turn them into numbers or text, or drop them")
@@ -126,6 +126,8 @@ def _unsupported(column: pd.Series[Any]) -> str | None:
     inferred = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
     if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inferred in _TIMES:
         return "points in time or durations"
+    if inferred == "mixed" and not all(isinstance(value, Hashable) for value in column):
+        return "lists or other containers"
     return "complex numbers" if column.dtype.kind == "c" or inferred == "complex" else None
 
 

@@ -23,7 +23,7 @@ from bnplug.arrays import FloatArray
 from bnplug.discretize import discretizer_from_json, discretizer_to_json
 from bnplug.errors import ModelFileError
 from bnplug.files import write_atomically
-from bnplug.intake import Intake
+from bnplug.intake import Intake, check_missing
 from bnplug.parameters import LogTables
 from bnplug.summary import how_made
 
@@ -150,8 +150,8 @@ def _read_settings(index: Mapping[str, Any]) -> dict[str, Any]:
     if settings["unseen"] not in ("missing", "error"):
         raise ValueError(f"unseen={settings['unseen']!r}")
     for name in ("max_parameters", "max_clique_size"):
-        if type(settings[name]) is not int:
-            raise ValueError(f"{name}={settings[name]!r} is no whole number")
+        if type(settings[name]) is not int or settings[name] < 1:
+            raise ValueError(f"{name}={settings[name]!r} is no positive whole number")
     return settings
 
 
@@ -160,8 +160,10 @@ def _read_intake(index: Mapping[str, Any]) -> Intake:
     features = {variable["name"] for variable in index["variables"]} - {index["target"]}
     if set(intake["names"]) != features or not set(intake["numeric"]) <= features:
         raise ValueError("the features of the intake are not those of the network")
-    if not all(isinstance(label, str) for label in intake["missing_states"].values()):
-        raise ValueError("labels of missing states are text")
+    states = {variable["name"]: variable["states"] for variable in index["variables"]}
+    for name, label in intake["missing_states"].items():
+        if name not in features or not isinstance(label, str) or label not in states[name]:
+            raise ValueError(f"{label!r} stands for missing in {name!r}, and is not among its states")
     return Intake(
         tuple(intake["names"]),
         tuple(intake["numeric"]),

@@ -193,13 +193,14 @@ class Table:
         """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``, as numbers."""
         from bnplug._pgmpy import make_dag
 
+        listed = [sorted(own) for own in parents]
         numbers = range(len(self.names))
-        if len(parents) != len(numbers) or any(p not in numbers for own in parents for p in own):
+        if len(listed) != len(numbers) or any(p not in numbers for own in listed for p in own):
             raise ValueError(
-                f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}, "
-                f"not {[list(own) for own in parents]}"
+                f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}; "
+                f"they are {listed}"
             )
-        edges = [(self.names[p], self.names[v]) for v, own in enumerate(parents) for p in sorted(own)]
+        edges = [(self.names[p], self.names[v]) for v, own in enumerate(listed) for p in own]
         return make_dag(self.names, edges)
 
     def parents(self, dag: DAG) -> list[list[int]]:

@@ -94,9 +94,7 @@ def covering_parents(parents: Parents[Node], target: Node) -> dict[Node, Node]:
             "could not keep the posterior of the class; join the two by an edge, or take one of them from "
             f"{node!r}"
         )
-    return {
-        node: cover for node, own in parents.items() if target in own for cover in _covering(parents, node)
-    }
+    return {node: cover for node, own in parents.items() if target in own for cover in _covering(parents, node)}
 
 
 def normalize(tables: LogTables, target: str) -> LogTables:

@@ -1,3 +1,4 @@
+import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -233,8 +234,15 @@ BAD = {
     "all missing": (pd.DataFrame({"x": [None] * 4, "z": [0, 1, 0, 1]}), [0, 1, 0, 1], r"\['x'\] have no value"),
     "identifier": (pd.DataFrame({"id": [f"n{i}" for i in range(50)]}), [0, 1] * 25, r"\['id'\].*identifier"),
     "datetime": (pd.DataFrame({"day": pd.date_range("2026-01-01", periods=4)}), [0, 1, 0, 1], "day"),
+    "lists": (pd.DataFrame({"x": [[1], [2], [1], [2]]}), [0, 1, 0, 1], r"\['x'\] hold lists"),
     "missing class": (pd.DataFrame({"x": [0, 1, 0, 1]}), ["a", "b", None, "a"], "class is missing"),
     "lengths": (pd.DataFrame({"x": [0, 1, 0, 1]}), [0, 1], "inconsistent numbers of samples"),
+    "one class of text": (pd.DataFrame({"x": [0, 1]}), np.array(["a", "a"]), "only one class, 'a';"),
+    "mixed labels": (
+        pd.DataFrame({"x": [0, 1, 0, 1]}),
+        np.array(["a", 1, "a", 1], dtype=object),
+        r"types \['int', 'str'\]",
+    ),
 }
 
 
@@ -243,6 +251,14 @@ def test_bad_data_is_named(case):
     X, y, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         BayesianNetworkClassifier().fit(X, y)
+
+
+def test_no_rows_to_predict_and_an_undirected_structure(mixed):
+    X, y = mixed
+    with pytest.raises(ValueError, match="X has no rows"):
+        BayesianNetworkClassifier("nb").fit(X, y).predict(X.head(0))
+    with pytest.raises(ValueError, match="undirected"):
+        BayesianNetworkClassifier(nx.Graph([("risk", "age")])).fit(X, y)
 
 
 def test_text_in_a_numeric_column_is_named():

@@ -158,3 +158,12 @@ def test_the_module_runs_as_a_command():
     done = subprocess.run([*command, "methods", "zzz"], check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("bnplug: there is no method 'zzz'")
+
+
+def test_whatever_a_learner_raises_is_one_line(files, tmp_path, monkeypatch):
+    def fit(*_):
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr(bnplug.BayesianNetworkClassifier, "fit", fit)
+    result = run("fit", files / "iris.csv", "--target", "species", "-o", tmp_path / "m", code=1)
+    assert result.stderr == "bnplug: ZeroDivisionError: division by zero\n"

@@ -53,6 +53,12 @@ def test_every_command_is_of_a_kind_that_a_test_runs():
     assert {command.split()[0] for command in commands()} <= {"bnplug", "make", "pip"}
 
 
+def test_the_install_command_of_a_checkout_takes_the_plugins_from_it():
+    checkout, released = [command for command in re.findall(r"pip install [^`\n]+", README) if "[all]" in command]
+    assert checkout == 'pip install ".[all]" ./plugins/bnplug-*/'
+    assert released == 'pip install "bnplug[all]"'
+
+
 def test_extras_named_in_install_commands_exist():
     import tomllib
 

@@ -29,3 +29,8 @@ def test_written_file_has_the_usual_permissions_and_follows_links(tmp_path):
     assert link.is_symlink()
     assert target.read_bytes() == b"content\r\n"
     assert target.stat().st_mode == plain.stat().st_mode
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"out\.csv cannot be written: there is no folder .*nowhere"):
+        write_atomically(tmp_path / "nowhere" / "out.csv", "text")

@@ -28,9 +28,7 @@ def slow_information(table, a, b, given_class=True):
         return sums
 
     of_xz, of_yz, of_z = marginal(0, 2), marginal(1, 2), marginal(2)
-    return sum(
-        n / total * np.log(n * of_z[z,] / (of_xz[x, z] * of_yz[y, z])) for (x, y, z), n in joint.items()
-    )
+    return sum(n / total * np.log(n * of_z[z,] / (of_xz[x, z] * of_yz[y, z])) for (x, y, z), n in joint.items())
 
 
 @given(tables(missing=True, weighted=True))
@@ -53,9 +51,7 @@ def test_class_information_equals_the_definition(table):
 
 def test_large_tables_are_counted_by_what_occurs(monkeypatch):
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame(rng.integers(0, 5, (200, 4)), columns=["a", "b", "d", "c"]).mask(
-        rng.random((200, 4)) < 0.1
-    )
+    frame = pd.DataFrame(rng.integers(0, 5, (200, 4)), columns=["a", "b", "d", "c"]).mask(rng.random((200, 4)) < 0.1)
     table = Table.from_frame(frame.assign(c=rng.integers(0, 3, 200)), "c")
     dense = pairwise_information(table)
     monkeypatch.setattr(information, "_DENSE_CELLS", 40)

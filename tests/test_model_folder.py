@@ -34,9 +34,7 @@ def test_loading_gives_the_same_model(fitted, folder):
     assert loaded.missing == "value"
 
 
-@pytest.mark.parametrize(
-    "labels", [[0, 1], [False, True], ["no", "yes"], np.array([3, 4], dtype=np.int8)], ids=str
-)
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], ["no", "yes"], np.array([3, 4], dtype=np.int8)], ids=str)
 def test_class_labels_keep_their_type(tmp_path, labels):
     X, y = pd.DataFrame({"x": [0, 1, 1, 0]}), np.asarray(labels)[[0, 1, 1, 0]]
     model = BayesianNetworkClassifier("nb").fit(X, y)
@@ -122,7 +120,29 @@ def test_anything_else_in_the_index_is_a_clear_error_or_a_valid_model(folder):
             model = bnplug.load(folder)
         except ModelFileError:
             continue
-        assert model.tables_.names
+        row = pd.DataFrame(index=[0], columns=list(model.intake_.names), dtype=float)
+        assert model.predict_proba(row).sum() == pytest.approx(1), place
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("variables", 0, "states", 0), [], "texts, numbers and truth values"),
+        (("variables", 0, "states", 0), None, "texts, numbers and truth values"),
+        (("settings", "unseen"), "guess", "unseen='guess'"),
+        (("settings", "missing"), "guess", "missing='guess'"),
+        (("settings", "max_clique_size"), "x", "no positive whole number"),
+    ],
+)
+def test_labels_and_settings_are_checked(folder, place, value, message):
+    index = json.loads((folder / "model.json").read_text())
+    inner = index
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    (folder / "model.json").write_text(json.dumps(index))
+    with pytest.raises(ModelFileError, match=message):
+        bnplug.load(folder)
 
 
 def test_flipped_bytes_are_a_clear_error_or_a_valid_model(folder):

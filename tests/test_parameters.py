@@ -12,9 +12,7 @@ from bnplug.table import Table
 
 @pytest.fixture
 def weather():
-    frame = pd.DataFrame(
-        {"sky": ["sun", "sun", "rain", "rain", "sun"], "play": ["yes", "yes", "no", "yes", "no"]}
-    )
+    frame = pd.DataFrame({"sky": ["sun", "sun", "rain", "rain", "sun"], "play": ["yes", "yes", "no", "yes", "no"]})
     return Table.from_frame(frame, "play")
 
 
@@ -170,3 +168,13 @@ def test_bad_smoothing_is_an_error(weather):
     for params in ({"alpha": -1}, {"floor": 1.0}, {"alpha": np.nan}):
         with pytest.raises(ValueError, match="must"):
             parameter_learner("ml", **params).fit(weather, weather.dag([[1], []]))
+
+
+@pytest.mark.parametrize("labels", [[], ["a", "a"], [1, 1]])
+def test_states_are_one_or_more_distinct_labels(labels):
+    with pytest.raises(ValueError, match="'c': its states must be one or more distinct labels"):
+        LogTables(["c"], {"c": labels}, {"c": ((), np.zeros(len(labels)))})
+
+
+def test_labels_that_are_equal_and_of_two_types_are_two():
+    assert LogTables(["c"], {"c": [1, True, "1"]}, {"c": ((), np.zeros(3))}).states["c"] == (1, True, "1")

@@ -190,3 +190,36 @@ def test_bad_frames_are_named(case):
 def test_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):
         Table.from_frame(pd.DataFrame({"x": [0, 1], "c": [0, 1]}), "c", weights)
+
+
+@pytest.mark.parametrize(
+    ("codes", "weights", "message"),
+    [
+        ([[9, 0], [0, 1]], None, "codes of 'a' must be below 2"),
+        ([[0, 1]], None, "2 variables need one row each"),
+        ([[0, 255], [0, 1]], [1.0], "weights have shape"),
+    ],
+)
+def test_codes_that_kernels_would_stumble_over_are_refused(codes, weights, message):
+    with pytest.raises(ValueError, match=message):
+        Table(np.array(codes, dtype=np.uint8), ["a", "y"], {"a": [0, 1], "y": [0, 1]}, "y", weights)
+
+
+@pytest.mark.parametrize("parents", [[[1]], [[1], [2]], [[-1], []]])
+def test_parents_must_be_numbers_of_variables_for_each_variable(parents):
+    table = Table.empty(["a", "y"], {"a": [0, 1], "y": [0, 1]}, "y")
+    with pytest.raises(ValueError, match="for each of the 2 variables, numbers from 0 to 1"):
+        table.dag(parents)
+
+
+def test_encode_knows_two_ways_with_unseen_values(mixed):
+    with pytest.raises(ValueError, match="unseen='eror'"):
+        Table.from_frame(mixed, "class").encode(mixed, unseen="eror")
+
+
+def test_whole_numbers_of_polars_stay_whole_beside_missing_ones():
+    frame = pl.DataFrame({"n": [1, None, 3], "big": pl.Series([2**63, None, 1], dtype=pl.UInt64), "y": ["a", "b", "a"]})
+    states = Table.from_frame(frame, "y").states
+    assert states["n"] == (1, 3)
+    assert states["big"] == (1, 2**63)
+    assert type(states["n"][0]) is int

@@ -264,9 +264,7 @@ def test_a_network_is_its_own_normalisation(tables):
     network = normalize(tables, "c")
     again = normalize(network, "c")
     for name in tables.names:
-        np.testing.assert_allclose(
-            again.tables[name].values, network.tables[name].values, rtol=1e-14, atol=1e-14
-        )
+        np.testing.assert_allclose(again.tables[name].values, network.tables[name].values, rtol=1e-14, atol=1e-14)
 
 
 @given(c1_tables(impossible=[0.1, 0.3, 0.6]))
@@ -293,9 +291,7 @@ def test_tan_by_hand():
         {name: (own, np.log(values)) for name, (own, values) in weights.items()},
     )
     network = {name: np.exp(table.values) for name, table in normalize(tables, "c").tables.items()}
-    np.testing.assert_allclose(
-        network["y"], [[[1 / 2, 1 / 4], [1 / 3, 1 / 2]], [[1 / 2, 3 / 4], [2 / 3, 1 / 2]]]
-    )
+    np.testing.assert_allclose(network["y"], [[[1 / 2, 1 / 4], [1 / 3, 1 / 2]], [[1 / 2, 3 / 4], [2 / 3, 1 / 2]]])
     np.testing.assert_allclose(network["x"], [[0.2, 0.75], [0.8, 0.25]])
     np.testing.assert_allclose(network["c"], [10 / 30, 20 / 30])
 
@@ -315,9 +311,7 @@ def test_class_parents_by_hand():
     np.testing.assert_allclose(network["a"], [0.75, 0.25])
     # the sums of x are 3, 2 (a = 0) and 4, 10 (a = 1), so that c weighs 3, 6 and 8, 10
     np.testing.assert_allclose(network["c"], [[3 / 9, 8 / 18], [6 / 9, 10 / 18]])
-    np.testing.assert_allclose(
-        network["x"], [[[1 / 3, 1 / 2], [1 / 4, 1 / 2]], [[2 / 3, 1 / 2], [3 / 4, 1 / 2]]]
-    )
+    np.testing.assert_allclose(network["x"], [[[1 / 3, 1 / 2], [1 / 4, 1 / 2]], [[2 / 3, 1 / 2], [3 / 4, 1 / 2]]])
 
 
 def test_an_impossible_column_becomes_uniform_and_its_class_impossible():
@@ -348,9 +342,7 @@ def test_a_class_named_for_once_is_not_kept():
 
 def test_not_c1_is_an_error_that_names_the_node():
     tables = make(UNMARRIED, dict.fromkeys(UNMARRIED, 2), np.zeros)
-    with pytest.raises(
-        NotRepresentableError, match=r"class child 'z' .* parents 'x' and 'y' are not adjacent"
-    ):
+    with pytest.raises(NotRepresentableError, match=r"class child 'z' .* parents 'x' and 'y' are not adjacent"):
         tables.normalize()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bnplug.contracts import StructureLearner
 from bnplug.information import by_falling, class_information, pairwise_information
 

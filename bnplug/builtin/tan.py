@@ -36,9 +36,7 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         root = self._root(table)
         parent = spanning_tree(pairwise_information(table, self.n_jobs), table.features, root)
         c = table.target_index
-        return table.dag(
-            [[] if v == c else [c] if v == root else [c, parent[v]] for v in range(len(table.names))]
-        )
+        return table.dag([[] if v == c else [c] if v == root else [c, parent[v]] for v in range(len(table.names))])
 
     def _root(self, table: Table) -> int:
         if self.root is None:

@@ -73,8 +73,9 @@ def test_kdb_takes_the_k_best_earlier_features(table):
 def test_kdb_of_zero_is_naive_bayes_and_less_is_an_error():
     table = Table.from_frame(pd.DataFrame({"x": [0, 1, 1], "y": [0, 1, 0], "c": [0, 1, 0]}), "c")
     assert edges(table, structure_learner("kdb", k=0).learn(table)) == {(2, 0), (2, 1)}
-    with pytest.raises(ValueError, match="k=-1"):
-        structure_learner("kdb", k=-1).learn(table)
+    for k in (-1, 1.5, "two"):
+        with pytest.raises(ValueError, match=f"k={k!r}: the number"):
+            structure_learner("kdb", k=k).learn(table)
 
 
 def test_ties_go_to_the_lowest_feature():
