@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from math import fsum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -63,14 +64,14 @@ class PredictiveEvaluator(Evaluator):
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
-        self._proposal: tuple[Families, Change] | None = None
         self._random = None if score.random_state is None else check_random_state(score.random_state)
+        self._loss = compile_loss(type(score).loss)
+        self._known_penalties: dict[tuple[int, tuple[int, ...]], float] = {}
         self._draw()
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Make the log joint of a graph, term by term."""
         self._set_parents([tuple(sorted(own)) for own in parents])
-        self._penalty = sum(self._family_penalty(v, own) for v, own in enumerate(self.parents))
         self._n_commits = 0
         self._rebuild()
         return self.value
@@ -83,15 +84,8 @@ class PredictiveEvaluator(Evaluator):
         return self.value
 
     def propose(self, changes: Changes) -> float:
-        """Return the score if `changes` were made; its table is kept for :meth:`commit`."""
-        families = self._families([changes])
-        penalty = self._penalty + self._penalty_change(changes)
-        if not len(families.nodes):
-            return self._quality - penalty
-        self.n_evaluations += 1
-        change = self._change(families, 0)
-        self._proposal = (families, change)
-        return self._checked(self._score(change, penalty))
+        """Return the score if `changes` were made."""
+        return float(self.propose_many([changes])[0])
 
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate, ``-inf`` for one that is found to be below `at_least`.
@@ -103,7 +97,7 @@ class PredictiveEvaluator(Evaluator):
         if self.score.penalized:
             penalties += [self._penalty_change(changes) for changes in candidates]
         result = self._quality - penalties
-        self.n_evaluations += int(np.count_nonzero(np.diff(families.starts)))
+        self.n_evaluations += int((families.starts[1:] > families.starts[:-1]).sum())
         bound = -np.inf if at_least is None else float(at_least)
         worth = self._joint.values.size * len(candidates) >= _WORTH_THREADS
         workers = int(effective_n_jobs(self.n_jobs)) if worth else 1
@@ -119,9 +113,8 @@ class PredictiveEvaluator(Evaluator):
         return result
 
     def commit(self, changes: Changes) -> float:
-        """Make `changes`, with the table of the last proposal if it was this one."""
+        """Make `changes` to the log joint, and score it."""
         families = self._families([changes])
-        self._penalty += self._penalty_change(changes)
         if len(families.nodes):
             apply_change(self._rows, self._joint, self._change(families, 0))
         parents = list(self.parents)
@@ -141,20 +134,21 @@ class PredictiveEvaluator(Evaluator):
         self._rows = arrange(self.table, folds, self.score.alpha, self.score.floor)
         self._criterion = _criterion(self.score, self.table, self._rows)
         self._still = no_change(self._rows)
-        self._scratch = make_scratch(self._rows)
         cells = min(max(_FEWEST_CELLS, 2 * self._rows.n_tested * self._rows.n_classes), _MOST_CELLS)
         self._limit = cells / ((self._rows.n_folds + 1) * self._rows.n_classes)
 
     def _rebuild(self) -> None:
         """Make the log joint of the current graph anew."""
-        self._proposal = None
         shape = (self._rows.n_tested, self._rows.n_classes)
         finite = self._rows.alpha > 0 or self._rows.floor > 0
         gapped = not (np.isnan(self._criterion.high_gap) and np.isnan(self._criterion.low_gap))
+        n_gaps = shape[0] if gapped else 0
         self._joint = Joint(
             values=np.zeros(shape),
             zeros=np.zeros((0, 0) if finite else shape, dtype=np.int16),
-            gap=np.empty(shape[0] if gapped else 0),
+            gap=np.empty(n_gaps),
+            rival=np.empty(n_gaps, dtype=np.uint32),
+            second_gap=np.empty(n_gaps),
         )
         target = self.table.target_index
         families = flatten([[(v, own)] for v, own in enumerate(self.parents) if v == target or target in own])
@@ -164,14 +158,14 @@ class PredictiveEvaluator(Evaluator):
 
     def _rate(self) -> None:
         """Score the log joint as it is."""
-        self._proposal = None
         update_gaps(self._rows, self._joint)
-        self._quality: float = self._checked(self._score(self._still, 0.0))
+        self._quality: float = self._checked(self._score(self._still))
         self.value = self._quality - self._penalty
 
     def _set_parents(self, parents: list[tuple[int, ...]]) -> None:
         self.parents = parents
         self._graph = flatten([[(v, own)] for v, own in enumerate(parents)])
+        self._penalty = fsum(self._family_penalty(v, own) for v, own in enumerate(parents))
 
     def _families(self, candidates: Sequence[Changes]) -> Families:
         new = flatten([changes.items() for changes in candidates])
@@ -179,9 +173,6 @@ class PredictiveEvaluator(Evaluator):
         return families
 
     def _change(self, families: Families, candidate: int) -> Change:
-        """The table of a candidate; that of the last proposal, if it is the same."""
-        if self._proposal is not None and _equal(self._proposal[0], families):
-            return self._proposal[1]
         features = features_of(self._rows, families, candidate)
         if dense_size(self._rows, features) > self._limit:
             return wide_change(self._rows, families, candidate)
@@ -189,18 +180,11 @@ class PredictiveEvaluator(Evaluator):
         change: Change = dense_change(self._rows, families, candidate, features, configuration)
         return change
 
-    def _score(self, change: Change, penalty: float, at_least: float = -np.inf, scratch: Any = None) -> float:
-        return float(
-            score_change(
-                self._rows,
-                self._joint,
-                change,
-                self._criterion,
-                penalty,
-                at_least,
-                self._scratch if scratch is None else scratch,
-            )
-        )
+    def _score(self, change: Change, penalty: float = 0.0, at_least: float = -np.inf) -> float:
+        scratch = make_scratch(self._rows)
+        criterion = self._criterion
+        score = score_change(self._rows, self._joint, change, self._loss, criterion, penalty, at_least, scratch)
+        return float(score)
 
     def _score_range(
         self,
@@ -212,31 +196,33 @@ class PredictiveEvaluator(Evaluator):
         result: FloatArray,
     ) -> None:
         """Score the candidates from first to last; those with too many configurations one by one."""
-        score_candidates(
+        wide = score_candidates(
             self._rows,
             self._joint,
             families,
             first,
             last,
+            self._loss,
             self._criterion,
             penalties,
             at_least,
             self._limit,
             result,
         )
-        wide = (first + np.flatnonzero(result[first:last] == np.inf)).tolist()
-        scratch = make_scratch(self._rows) if wide else None
-        for i in wide:
-            result[i] = self._score(wide_change(self._rows, families, i), penalties[i], at_least, scratch)
+        if wide:
+            for i in (first + np.flatnonzero(result[first:last] == np.inf)).tolist():
+                result[i] = self._score(wide_change(self._rows, families, i), penalties[i], at_least)
 
-    def _family_penalty(self, node: int, parents: Iterable[int]) -> float:
-        return float(self.score.penalty(self.table, node, tuple(sorted(parents))))
+    def _family_penalty(self, node: int, parents: tuple[int, ...]) -> float:
+        family = (node, parents)
+        if family not in self._known_penalties:
+            self._known_penalties[family] = float(self.score.penalty(self.table, node, parents))
+        return self._known_penalties[family]
 
     def _penalty_change(self, changes: Changes) -> float:
-        if not self.score.penalized:
-            return 0.0
         return sum(
-            self._family_penalty(v, own) - self._family_penalty(v, self.parents[v]) for v, own in changes.items()
+            self._family_penalty(v, tuple(sorted(own))) - self._family_penalty(v, self.parents[v])
+            for v, own in changes.items()
         )
 
     def _checked(self, score: float) -> float:
@@ -252,7 +238,6 @@ def _criterion(score: PredictiveScore, table: Table, rows: Rows) -> Criterion:
     bounds = score.loss_bounds()
     known = bounds or Bounds(maximum=0.0)
     return Criterion(
-        loss=compile_loss(type(score).loss),
         params=np.array(score.loss_params(table), dtype=np.float64).ravel(),
         maximum=float(known.maximum),
         high_gap=float(known.high_gap),
@@ -261,7 +246,3 @@ def _criterion(score: PredictiveScore, table: Table, rows: Rows) -> Criterion:
         droppable=bounds is not None,
         divisor=rows.tested_weight if score.aggregate == "mean" else 1.0 / rows.unit,
     )
-
-
-def _equal(a: Families, b: Families) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))

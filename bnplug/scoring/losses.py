@@ -14,11 +14,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import cfunc, types
+from numba import cfunc, njit, typeof, types
 from numba.core.errors import NumbaError
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
 from bnplug.errors import ContractError
 from bnplug.posterior import TIE
 
@@ -57,7 +56,8 @@ class Bounds:
     low_value: float = 0.0
 
 
-@kernel
+# Inlined, because a call for each row would take longer than what it does.
+@njit(inline="always")
 def winner(L, m):  # type: ignore[no-untyped-def]
     """Return the class that wins row `m`: the first whose log joint is within 1e-9 of the largest."""
     if L.shape[1] == 2:
@@ -113,9 +113,12 @@ def compile_loss(loss: Loss) -> Any:
             "define it at the top of a module, and pass it numbers in params"
         )
     try:
-        return _compile(loss)
+        compiled = _compile(loss)
     except NumbaError as error:
         raise ContractError(f"the loss {name!r} cannot be compiled: {error}") from error
+    # Otherwise numba looks for the type at every call, which takes longer than a small candidate.
+    compiled._numba_type_ = typeof(compiled)
+    return compiled
 
 
 def _compile(loss: Loss) -> Any:

@@ -8,7 +8,7 @@ are given to the loss itself.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,19 +34,24 @@ class Joint(NamedTuple):
         How many terms are ``-inf``, which could not be taken out of a sum again.
     gap : float64 array of shape (tested rows,), or (0,) where the loss has no plateau
         The log joint of the row's class minus the largest of another one; nan where all are ``-inf``.
+    rival : uint32 array of the same shape
+        That other class.
+    second_gap : float64 array of the same shape
+        The log joint of the row's class minus the second largest of another one.
     """
 
     values: FloatArray
     zeros: npt.NDArray[np.int16]
     gap: FloatArray
+    rival: npt.NDArray[np.uint32]
+    second_gap: FloatArray
 
 
 class Criterion(NamedTuple):
-    """A loss, its bounds, and how its values become a score.
+    """What goes with a loss: its parameters, its bounds, and how its values become a score.
 
     Attributes
     ----------
-    loss : compiled function
     params : float64 array
     maximum : float
         What no row's value exceeds, if `droppable`; else 0.
@@ -59,7 +64,6 @@ class Criterion(NamedTuple):
         What the weighted sum of values, in units, is divided by.
     """
 
-    loss: Any
     params: FloatArray
     maximum: float
     high_gap: float
@@ -113,60 +117,55 @@ def make_scratch(rows):  # type: ignore[no-untyped-def]
 
 @kernel
 def score_candidates(  # type: ignore[no-untyped-def]
-    rows, joint, families, first, last, criterion, penalties, at_least, limit, result
+    rows, joint, families, first, last, loss, criterion, penalties, at_least, limit, result
 ):
     """result[i] = the score of candidate i, for first <= i < last; one without families is passed over.
 
-    -inf: it is below `at_least`; inf: it has more than `limit` configurations, and is not scored here.
+    -inf: it is below `at_least`; inf: it has more than `limit` configurations, and is not scored here. Returns how
+    many such there are.
     """
     scratch = make_scratch(rows)
+    wide = 0
     for i in range(first, last):
         if families.starts[i] == families.starts[i + 1]:
             continue
         features = features_of(rows, families, i)
         if dense_size(rows, features) > limit:
             result[i] = np.inf
+            wide += 1
         else:
             change = dense_change(rows, families, i, features, scratch.configuration)
-            result[i] = score_change(rows, joint, change, criterion, penalties[i], at_least, scratch)
+            result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], at_least, scratch)
+    return wide
 
 
 @kernel
-def score_change(rows, joint, change, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
+def score_change(rows, joint, change, loss, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
     """The score that a change leads to, or -inf as soon as it is known to be below `at_least`.
 
     The total starts where every row has the largest value, and only falls: so it bounds the score all the way.
     """
+    gapped = joint.gap.shape[0] > 0
     total = criterion.maximum * rows.tested_weight
-    if joint.gap.shape[0] > 0:
+    if gapped:
         high_from, low_upto = _thresholds(change, criterion.high_gap, criterion.low_gap)
-        low = _decide(rows, joint.gap, change.configuration, high_from, low_upto, scratch.pending, scratch.ends)
+        low = _decide(rows, joint, change, criterion, high_from, low_upto, scratch.pending, scratch.ends)
         total -= low * (criterion.maximum - criterion.low_value)
-    if scratch.ends[-1] == 0:
-        return total / criterion.divisor - penalty
-    return _score_pending(rows, joint, change, criterion, penalty, at_least, scratch, total)
-
-
-@kernel
-def _score_pending(rows, joint, change, criterion, penalty, at_least, scratch, total):  # type: ignore[no-untyped-def]
-    """The score, block by block of pending rows, from a total in which each has the largest value."""
-    n_classes, block = rows.cards[rows.target], scratch.joint.shape[0]
-    for s in range(rows.n_folds * n_classes):
-        for start in range(scratch.ends[s], scratch.ends[s + 1], block):
-            if criterion.droppable and total / criterion.divisor - penalty < at_least:
-                return -np.inf
-            stop = min(start + block, scratch.ends[s + 1])
-            if joint.gap.shape[0] > 0:
-                low, n = _settle(rows, joint, change, criterion, s, start, stop, scratch)
-                total -= low * (criterion.maximum - criterion.low_value)
-            else:
-                n = _fill(rows, joint, change, s, start, stop, scratch)
-            if n > 0:
-                scratch.labels[:n] = s % n_classes
-                scratch.values[:n] = np.nan
-                criterion.loss(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
-                for i in range(n):
-                    total -= scratch.weights[i] * (criterion.maximum - scratch.values[i])
+    n_pending = scratch.ends[-1]
+    for start in range(0, n_pending, scratch.joint.shape[0]):
+        if criterion.droppable and total / criterion.divisor - penalty < at_least:
+            return -np.inf
+        stop = min(start + scratch.joint.shape[0], n_pending)
+        if gapped:
+            low, n = _settle(rows, joint, change, criterion, start, stop, scratch)
+            total -= low * (criterion.maximum - criterion.low_value)
+        else:
+            n = _fill(rows, joint, change, start, stop, scratch)
+        if n > 0:
+            scratch.values[:n] = np.nan
+            loss(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
+            for i in range(n):
+                total -= scratch.weights[i] * (criterion.maximum - scratch.values[i])
     return total / criterion.divisor - penalty
 
 
@@ -211,29 +210,36 @@ def _thresholds(change, high_gap, low_gap):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _decide(rows, gap, configuration, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
+def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
     """The weight of the rows that are low for sure; the rows that are neither low nor high go to `pending`."""
-    bounds, weights = rows.bounds, rows.weights
-    n_classes = high_from.shape[1]
+    bounds, weights, delta, rival = rows.bounds, rows.weights, change.delta, joint.rival
+    finite, high_gap, low_gap = change.zeros.shape[0] == 0, criterion.high_gap, criterion.low_gap
+    n_classes = delta.shape[2]
     weight = 0
     n = 0
     for s in range(ends.shape[0] - 1):
         start, stop = bounds[s], bounds[s + 1]
-        own, number = gap[start:stop], configuration[start:stop]
-        high, low = high_from[s // n_classes, s % n_classes], low_upto[s // n_classes, s % n_classes]
+        fold, y = s // n_classes, s % n_classes
+        gap, number = joint.gap[start:stop], change.configuration[start:stop]
+        high, low = high_from[fold, y], low_upto[fold, y]
         n_high = 0
         n_low = 0
-        for m in range(own.shape[0]):
-            n_high += own[m] >= high[number[m]]
-            n_low += own[m] <= low[number[m]]
+        for m in range(gap.shape[0]):
+            n_high += gap[m] >= high[number[m]]
+            n_low += gap[m] <= low[number[m]]
         if weights.shape[0] == 0:
             weight += n_low
         else:
-            for m in range(own.shape[0]):
-                weight += weights[start + m] * (own[m] <= low[number[m]])
-        if n_high + n_low < own.shape[0]:
-            for m in range(own.shape[0]):
-                if not ((own[m] >= high[number[m]]) | (own[m] <= low[number[m]])):
+            for m in range(gap.shape[0]):
+                weight += weights[start + m] * (gap[m] <= low[number[m]])
+        for m in range(gap.shape[0] if n_high + n_low < gap.shape[0] else 0):
+            k = number[m]
+            if not ((gap[m] >= high[k]) | (gap[m] <= low[k])):
+                # Closer: the best rival so far exactly, the others by the second gap.
+                ahead = gap[m] + delta[fold, k, y] - delta[fold, k, rival[start + m]] if finite else np.nan
+                if ahead <= low_gap:
+                    weight += 1 if weights.shape[0] == 0 else weights[start + m]
+                elif not (ahead >= high_gap and joint.second_gap[start + m] >= high[k]):
                     pending[n] = start + m
                     n += 1
         ends[s + 1] = n
@@ -241,91 +247,121 @@ def _decide(rows, gap, configuration, high_from, low_upto, pending, ends):  # ty
 
 
 @kernel
-def _settle(rows, joint, change, criterion, segment, start, stop, scratch):  # type: ignore[no-untyped-def]
+def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: ignore[no-untyped-def]
     """The weight of the pending rows whose new gap is low; those on no plateau go to the loss, and their number back.
 
     The new log joint is written out at each place: a function for it would be called once per cell.
     """
-    n_classes = scratch.joint.shape[1]
-    fold, y = segment // n_classes, segment % n_classes
     values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
-    pending, configuration, weights = scratch.pending[start:stop], change.configuration, rows.weights
-    block, high_gap, low_gap = scratch.joint, criterion.high_gap, criterion.low_gap
+    pending, ends, block = scratch.pending, scratch.ends, scratch.joint
+    configuration, weights = change.configuration, rows.weights
+    high_gap, low_gap = criterion.high_gap, criterion.low_gap
+    n_classes = values.shape[1]
     low_weight = 0
     n = 0
-    for i in range(pending.shape[0]):
-        m = pending[i]
-        k = configuration[m]
-        rival = -np.inf
-        for c in range(n_classes):
-            new = values[m, c] + delta[fold, k, c]
-            if zeros.shape[0] > 0 and zeros[m, c] + gained[fold, k, c] > 0:
-                new = -np.inf
-            rival = new if c != y and new > rival else rival
-        gap = values[m, y] + delta[fold, k, y] - rival
-        if zeros.shape[0] > 0 and zeros[m, y] + gained[fold, k, y] > 0:
-            gap = -np.inf - rival
-        weight = 1 if weights.shape[0] == 0 else weights[m]
-        low = gap <= low_gap
-        low_weight += low * weight
-        if not (low | (gap >= high_gap)):
-            for c in range(n_classes):
-                block[n, c] = values[m, c] + delta[fold, k, c]
-                if zeros.shape[0] > 0 and zeros[m, c] + gained[fold, k, c] > 0:
-                    block[n, c] = -np.inf
-            scratch.weights[n] = weight
-            n += 1
+    segment = np.searchsorted(ends, start, side="right") - 1
+    while start < stop:
+        fold, y = segment // n_classes, segment % n_classes
+        for i in range(start, min(stop, ends[segment + 1])):
+            m = pending[i]
+            k = configuration[m]
+            own = values[m, y] + delta[fold, k, y]
+            rival = -np.inf
+            if zeros.shape[0] == 0:
+                for c in range(n_classes):
+                    new = values[m, c] + delta[fold, k, c]
+                    rival = new if c != y and new > rival else rival
+            else:
+                own = -np.inf if zeros[m, y] + gained[fold, k, y] > 0 else own
+                for c in range(n_classes):
+                    new = values[m, c] + delta[fold, k, c]
+                    dead = zeros[m, c] + gained[fold, k, c] > 0
+                    rival = new if c != y and new > rival and not dead else rival
+            low = own - rival <= low_gap
+            weight = 1 if weights.shape[0] == 0 else weights[m]
+            low_weight += low * weight
+            if not (low | (own - rival >= high_gap)):
+                for c in range(n_classes):
+                    block[n, c] = values[m, c] + delta[fold, k, c]
+                    if zeros.shape[0] > 0 and zeros[m, c] + gained[fold, k, c] > 0:
+                        block[n, c] = -np.inf
+                scratch.labels[n], scratch.weights[n] = y, weight
+                n += 1
+        segment += 1
+        start = max(start, ends[segment])
     return low_weight, n
 
 
 @kernel
-def _fill(rows, joint, change, segment, start, stop, scratch):  # type: ignore[no-untyped-def]
+def _fill(rows, joint, change, start, stop, scratch):  # type: ignore[no-untyped-def]
     """Give the new log joints of rows start to stop to the loss; return their number."""
-    n_classes = scratch.joint.shape[1]
-    fold = segment // n_classes
-    values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
-    block, configuration, weights = scratch.joint, change.configuration[start:stop], rows.weights
-    for i in range(stop - start):
-        k = configuration[i]
-        scratch.weights[i] = 1 if weights.shape[0] == 0 else weights[start + i]
-        for c in range(n_classes):
-            block[i, c] = values[start + i, c] + delta[fold, k, c]
-            if zeros.shape[0] > 0 and zeros[start + i, c] + gained[fold, k, c] > 0:
-                block[i, c] = -np.inf
-    return stop - start
+    ends, n_classes = scratch.ends, joint.values.shape[1]
+    n = stop - start
+    scratch.weights[:n] = 1.0
+    for i in range(n if rows.weights.shape[0] > 0 else 0):
+        scratch.weights[i] = rows.weights[start + i]
+    filled = 0
+    segment = np.searchsorted(ends, start, side="right") - 1
+    while filled < n:
+        low, high = start + filled, min(stop, ends[segment + 1])
+        # Slices that begin at 0 let the loops below vectorise.
+        block, values = scratch.joint[filled : filled + high - low], joint.values[low:high]
+        configuration, delta = change.configuration[low:high], change.delta[segment // n_classes]
+        scratch.labels[filled : filled + high - low] = segment % n_classes
+        for i in range(block.shape[0]):
+            k = configuration[i]
+            for c in range(n_classes):
+                block[i, c] = values[i, c] + delta[k, c]
+        if joint.zeros.shape[0] > 0:
+            zeros, gained = joint.zeros[low:high], change.zeros[segment // n_classes]
+            for i in range(block.shape[0]):
+                for c in range(n_classes):
+                    if zeros[i, c] + gained[configuration[i], c] > 0:
+                        block[i, c] = -np.inf
+        filled += max(0, high - low)
+        segment += 1
+    return n
 
 
 @kernel
 def apply_change(rows, joint, change):  # type: ignore[no-untyped-def]
     """Make a change to the log joint."""
-    values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
-    configuration = change.configuration
-    n_classes = values.shape[1]
+    n_classes = joint.values.shape[1]
     for s in range(rows.n_folds * n_classes):
-        fold = s // n_classes
-        for m in range(rows.bounds[s], rows.bounds[s + 1]):
+        low, high, fold = rows.bounds[s], rows.bounds[s + 1], s // n_classes
+        values, configuration, delta = joint.values[low:high], change.configuration[low:high], change.delta[fold]
+        for m in range(values.shape[0]):
             k = configuration[m]
             for c in range(n_classes):
-                values[m, c] += delta[fold, k, c]
-                if zeros.shape[0] > 0:
-                    zeros[m, c] += gained[fold, k, c]
+                values[m, c] += delta[k, c]
+        if joint.zeros.shape[0] > 0:
+            zeros, gained = joint.zeros[low:high], change.zeros[fold]
+            for m in range(zeros.shape[0]):
+                for c in range(n_classes):
+                    zeros[m, c] += gained[configuration[m], c]
 
 
 @kernel
 def update_gaps(rows, joint):  # type: ignore[no-untyped-def]
-    """Fill ``joint.gap`` from the log joint, where the loss makes use of it."""
+    """Fill the gaps and the rivals from the log joint, where the loss makes use of them."""
     values, zeros, gap = joint.values, joint.zeros, joint.gap
     n_classes = values.shape[1]
     for s in range(rows.n_folds * n_classes if gap.shape[0] > 0 else 0):
         y = s % n_classes
         for m in range(rows.bounds[s], rows.bounds[s + 1]):
-            own = rival = -np.inf
+            own = largest = second = -np.inf
+            rival = 0 if y > 0 else 1
             for c in range(n_classes):
                 value = values[m, c]
                 if zeros.shape[0] > 0 and zeros[m, c] > 0:
                     value = -np.inf
                 if c == y:
                     own = value
-                elif value > rival:
-                    rival = value
-            gap[m] = own - rival
+                elif value > largest:
+                    largest, second = value, largest
+                    rival = c
+                elif value > second:
+                    second = value
+            gap[m] = own - largest
+            joint.rival[m] = rival
+            joint.second_gap[m] = own - second

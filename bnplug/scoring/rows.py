@@ -82,6 +82,8 @@ def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) ->
     """
     labels = table.codes[table.target_index].astype(np.int64)
     n_classes = int(table.cards[table.target_index])
+    if not table.total_weight > 0:
+        raise ValueError("the table has no rows (or none with a positive weight)")
     _check_class(table, labels)
     fold, n_folds = _number_folds(table, folds)
     order = np.lexsort((labels, fold))

@@ -173,7 +173,7 @@ def dense_change(rows, families, candidate, features, configuration):  # type: i
 
 @kernel
 def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
-    """A Change of `size` configurations with its counts, that adds nothing yet."""
+    """A Change of `size` configurations that has counts, and adds nothing yet."""
     n_classes = rows.cards[rows.target]
     counts = np.zeros((rows.n_folds + 1, size, n_classes), np.int64)
     _count_rows(rows.bounds, rows.weights, configuration, counts)
@@ -207,6 +207,7 @@ def add_family(rows, change, node, parents, sign, place, columns):  # type: igno
 
 @kernel
 def _number_rows(codes, sizes, features, configuration):  # type: ignore[no-untyped-def]
+    """configuration[m] = that of the features in row m, in C order; blocks of rows stay in cache."""
     for low in range(0, configuration.shape[0], _BLOCK):
         block = configuration[low : low + _BLOCK]
         block[:] = 0
@@ -220,6 +221,7 @@ def _number_rows(codes, sizes, features, configuration):  # type: ignore[no-unty
 
 @kernel
 def _count_rows(bounds, weights, configuration, counts):  # type: ignore[no-untyped-def]
+    """counts[fold, k, class] += the weight of the rows of each segment that have configuration k."""
     n_classes = counts.shape[2]
     for s in range(bounds.shape[0] - 1):
         fold, c = s // n_classes, s % n_classes
@@ -236,26 +238,23 @@ def _count_rows(bounds, weights, configuration, counts):  # type: ignore[no-unty
 @kernel
 def _place_family(rows, features, node, parents, size):  # type: ignore[no-untyped-def]
     """`place` and `columns` of add_family, for configurations of `features` numbered in C order."""
-    strides = np.zeros(features.shape[0], np.int64)
-    columns = 1
-    for p in parents:
-        for i in range(features.shape[0]):
-            if features[i] == p:
-                strides[i] = columns
-                columns *= rows.cards[p]
-    for i in range(features.shape[0]):
-        if features[i] == node:
-            strides[i] = columns
     place = np.zeros(size, np.int64)
+    columns = 1
     n = 1
     # Feature by feature, the numbers so far are spread over the feature's codes, from the last backwards.
-    for i in range(features.shape[0]):
-        codes, known = rows.sizes[features[i]], rows.cards[features[i]]
+    for v in features:
+        columns = 1
+        stride = 0
+        for p in parents:
+            stride = columns if p == v else stride
+            columns *= rows.cards[p] if p != rows.target else 1
+        stride = columns if v == node else stride
+        codes, known = rows.sizes[v], rows.cards[v]
         for k in range(n - 1, -1, -1):
             base = place[k]
             for code in range(codes - 1, -1, -1):
-                lost = base < 0 or (strides[i] > 0 and code >= known)
-                place[k * codes + code] = -1 if lost else base + code * strides[i]
+                lost = base < 0 or (stride > 0 and code >= known)
+                place[k * codes + code] = -1 if lost else base + code * stride
         n *= codes
     return place, columns
 
@@ -276,13 +275,13 @@ def _gather(counts, place, result):  # type: ignore[no-untyped-def]
 def _train(counts, resubstitution, unit, virtual, result):  # type: ignore[no-untyped-def]
     """result[f, i] = the count outside fold f, or everywhere in resubstitution, and the virtual one."""
     n_folds, size = result.shape
-    total = np.zeros(size, np.int64)
-    for f in range(n_folds + 1):
-        for i in range(size):
-            total[i] += counts[f, i]
     for f in range(n_folds):
         for i in range(size):
-            result[f, i] = (total[i] - (0 if resubstitution else counts[f, i])) * unit + virtual
+            counts[n_folds, i] += counts[f, i]
+    for f in range(n_folds):
+        for i in range(size):
+            own = 0 if resubstitution else counts[f, i]
+            result[f, i] = (counts[n_folds, i] - own) * unit + virtual
 
 
 @kernel

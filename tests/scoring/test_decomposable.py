@@ -1,0 +1,97 @@
+"""Decomposable scores equal their definitions, whole and by small changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scoring import slow
+from sklearn.base import clone
+from strategies import random_parents
+
+from bnplug.scoring import K2, MDL, BDeu, LogLikelihood, decomposable
+
+
+def mdl(table, parents):
+    fit = slow.decomposable(table, parents, slow.log_likelihood_term)
+    return fit - 0.5 * slow.dimension(table, parents) * np.log(table.total_weight)
+
+
+DEFINITIONS = {
+    "ll": (LogLikelihood(), lambda t, p: slow.decomposable(t, p, slow.log_likelihood_term)),
+    "mdl": (MDL(), mdl),
+    "k2": (K2(), lambda t, p: slow.decomposable(t, p, slow.k2_term)),
+    "bdeu": (BDeu(), lambda t, p: slow.decomposable(t, p, slow.bdeu_term)),
+    "bdeu-1": (BDeu(equivalent_sample_size=1), lambda t, p: slow.decomposable(t, p, lambda c: slow.bdeu_term(c, 1.0))),
+}
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("seed", range(4))
+def test_equals_its_definition_on_a_random_walk(name, seed):
+    score, definition = DEFINITIONS[name]
+    rng = np.random.default_rng(seed)
+    table = slow.random_table(rng, 40, (3, 2, 1, 4), 1, weighted=seed % 2 == 1, missing=0.1 * (seed // 2))
+    parents = random_parents(rng, 4)
+    evaluator = score.evaluator(table)
+    assert evaluator.start(parents) == pytest.approx(definition(table, parents), abs=1e-9)
+    assert score.score(table, table.dag(parents)) == evaluator.value
+    for _ in range(4):
+        moves = [slow.random_change(rng, parents) for _ in range(3)]
+        scores = evaluator.propose_many([changes for changes, _ in moves])
+        assert evaluator.value == pytest.approx(definition(table, parents), abs=1e-9)
+        for (changes, changed), value in zip(moves, scores, strict=True):
+            assert value == pytest.approx(definition(table, changed), abs=1e-9)
+            assert evaluator.propose(changes) == value
+        changes, parents = moves[0]
+        assert evaluator.commit(changes) == pytest.approx(definition(table, parents), abs=1e-9)
+
+
+@pytest.mark.parametrize("score", [LogLikelihood(), MDL(), K2(), BDeu()])
+def test_more_parent_configurations_than_fit_in_memory(score):
+    rng = np.random.default_rng(0)
+    table = slow.random_table(rng, 50, (4,) * 40, 0)
+    parents = [[], list(range(2, 40)), *([] for _ in range(38))]
+    value = score.evaluator(table).start(parents)
+    assert np.isfinite(value)
+    # 50 rows in 4 ** 38 configurations: each is alone in its own, so the child follows from its parents.
+    alone = score.evaluator(table).start([[] for _ in range(40)])
+    if isinstance(score, LogLikelihood) and not isinstance(score, MDL):
+        counts = np.bincount(table.codes[1])
+        assert value - alone == pytest.approx(-(counts * np.log(counts / 50)).sum())
+
+
+def test_bdeu_scores_equivalent_graphs_alike_and_k2_does_not():
+    table = slow.random_table(np.random.default_rng(1), 30, (3, 2), 1)
+    forwards, backwards = [[1], []], [[], [0]]
+    assert BDeu().evaluator(table).start(forwards) == pytest.approx(BDeu().evaluator(table).start(backwards))
+    assert K2().evaluator(table).start(forwards) != pytest.approx(K2().evaluator(table).start(backwards))
+
+
+def test_a_weight_of_two_is_the_row_twice():
+    rng = np.random.default_rng(2)
+    table = slow.random_table(rng, 20, (3, 2, 2), 1)
+    twice = rng.integers(0, 2, 20).astype(bool)
+    repeated = table.take(np.repeat(np.arange(20), 1 + twice))
+    weighted = type(table)(table.codes, table.names, table.states, table.target, 1.0 + twice)
+    for score in (LogLikelihood(), MDL(), K2(), BDeu()):
+        value = score.evaluator(weighted).start([[1], [], [0, 1]])
+        assert value == pytest.approx(score.evaluator(repeated).start([[1], [], [0, 1]]), rel=1e-12)
+
+
+def test_results_do_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(decomposable, "_WORTH_THREADS", 0)
+    table = slow.random_table(np.random.default_rng(3), 200, (3, 2, 4, 3, 2), 1, weighted=True)
+    candidates = [{v: [u]} for v in range(5) for u in range(5) if u != v]
+    results = []
+    for n_jobs in (1, 3):
+        evaluator = BDeu().evaluator(table, n_jobs)
+        evaluator.start([[] for _ in range(5)])
+        results.append(evaluator.propose_many(candidates))
+    assert np.array_equal(*results)
+
+
+def test_equivalent_sample_size_is_checked_and_is_a_parameter():
+    table = slow.random_table(np.random.default_rng(4), 20, (3, 2), 1)
+    assert clone(BDeu(equivalent_sample_size=3)).get_params() == {"equivalent_sample_size": 3}
+    with pytest.raises(ValueError, match="equivalent_sample_size=0"):
+        BDeu(equivalent_sample_size=0).evaluator(table).start([[], []])

@@ -1,0 +1,209 @@
+"""A third party's loss runs compiled, equals a loop over rows, and is compiled once for all processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from scoring import slow
+
+from bnplug.errors import ContractError
+from bnplug.scoring import Bounds, PredictiveScore, winner
+from bnplug.scoring.losses import compile_loss
+
+
+def negative_cost(L, y, params, out):
+    n_classes = L.shape[1]
+    for m in range(L.shape[0]):
+        out[m] = -params[y[m] * n_classes + winner(L, m)]
+
+
+class NegativeCost(PredictiveScore):
+    loss = negative_cost
+
+    def __init__(self, costs=None, alpha=1.0, floor=0.0, cv=None, random_state=None):
+        super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
+        self.costs = costs
+
+    def loss_params(self, table):
+        return self.costs
+
+
+def margin(L, y, params, out):
+    for m in range(L.shape[0]):
+        rival = -np.inf
+        for c in range(L.shape[1]):
+            if c != y[m]:
+                rival = max(rival, L[m, c])
+        out[m] = min(1.0, params[0] * (L[m, y[m]] - rival))
+
+
+class Margin(PredictiveScore):
+    loss = margin
+    slope = 0.5
+
+    def loss_params(self, table):
+        return [self.slope]
+
+
+class BoundedMargin(Margin):
+    def loss_bounds(self):
+        return Bounds(maximum=1.0, high_gap=1 / self.slope)
+
+
+def walk(rng, score, table, loss, folds=None, mean=False):
+    """Compare a random walk with a loop over rows."""
+    parents = [[1], [], [1], [0, 1]]
+    evaluator = score.evaluator(table)
+    assert evaluator.start(parents) == pytest.approx(
+        slow.predictive(table, parents, loss, folds, score.alpha, mean=mean), abs=1e-9
+    )
+    for _ in range(3):
+        changes, parents = slow.random_change(rng, parents)
+        expected = slow.predictive(table, parents, loss, folds, score.alpha, mean=mean)
+        assert evaluator.propose(changes) == pytest.approx(expected, abs=1e-9)
+        assert evaluator.commit(changes) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.0])
+@pytest.mark.parametrize("aggregate", ["sum", "mean"])
+def test_a_cost_matrix(alpha, aggregate):
+    rng = np.random.default_rng(0)
+    table = slow.random_table(rng, 30, (3, 3, 2, 2), 1, weighted=True)
+    costs = rng.integers(0, 9, (3, 3))
+    score = type("Score", (NegativeCost,), {"aggregate": aggregate})(costs, alpha=alpha)
+    walk(rng, score, table, lambda joint, y: -costs[y, slow.winner(joint)], mean=aggregate == "mean")
+
+
+@pytest.mark.parametrize("score", [Margin(cv=3), BoundedMargin(cv=3)])
+def test_a_margin(score):
+    rng = np.random.default_rng(1)
+    table = slow.random_table(rng, 30, (3, 3, 2, 2), 1, weighted=True, missing=0.1)
+    folds = score.folds(table, None)
+    walk(rng, score, table, lambda joint, y: min(1.0, 0.5 * slow.gap(joint, y)), folds)
+
+
+def test_bounds_drop_losers():
+    rng = np.random.default_rng(2)
+    table = slow.random_table(rng, 4000, (3, 3, 2, 2, 4), 1)
+    candidates = [slow.random_change(rng, [[1], [], [1], [1], [1]])[0] for _ in range(30)]
+    results = []
+    for score in (Margin(), BoundedMargin()):
+        evaluator = score.evaluator(table)
+        value = evaluator.start([[1], [], [1], [1], [1]])
+        results.append((evaluator.propose_many(candidates), evaluator.propose_many(candidates, at_least=value)))
+    (free, kept), (bounded, dropped) = results
+    assert bounded == pytest.approx(free, abs=1e-9)
+    assert np.array_equal(free, kept)
+    assert np.isneginf(dropped).any()
+    assert (bounded[np.isneginf(dropped)] < value).all()
+
+
+@pytest.mark.parametrize(
+    ("joint", "expected"),
+    [
+        ([0.0, 1.0], 1),
+        ([1.0, 1.0], 0),
+        ([1.0, 1.0 + 0.9e-9], 0),
+        ([1.0, 1.0 + 1.1e-9], 1),
+        ([-np.inf, -np.inf], 0),
+        ([-np.inf, -5.0], 1),
+        ([0.0, 2.0, 2.0 + 0.9e-9], 1),
+        ([1.0, 1.0 + 0.6e-9, 1.0 + 1.2e-9], 1),
+        ([-np.inf] * 3, 0),
+    ],
+)
+def test_the_winner_is_the_first_that_is_tied_with_the_largest(joint, expected):
+    assert winner(np.array([joint]), 0) == expected == slow.winner(joint)
+
+
+def gives_nan(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = np.nan
+
+
+def leaves_out(L, y, params, out):
+    out[1] = 1.0
+
+
+def unheard_of(L, y, params, out):
+    out[0] = L.median_of_everything()
+
+
+@pytest.mark.parametrize("loss", [gives_nan, leaves_out])
+def test_a_loss_must_fill_every_row(loss):
+    table = slow.random_table(np.random.default_rng(3), 20, (3, 2), 1)
+    score = type("Bad", (PredictiveScore,), {"loss": loss})()
+    with pytest.raises(ContractError, match=f"{loss.__name__}.*gave nan"):
+        score.evaluator(table).start([[1], []])
+
+
+def test_a_loss_that_does_not_compile_is_named():
+    with pytest.raises(ContractError, match=r"'unheard_of' cannot be compiled(.|\n)*median_of_everything"):
+        compile_loss(unheard_of)
+
+
+def test_a_closure_is_refused():
+    scale = 2.0
+
+    def scaled(L, y, params, out):
+        out[:] = scale
+
+    with pytest.raises(ContractError, match="pass it numbers in params"):
+        compile_loss(scaled)
+
+
+def test_a_loss_is_compiled_once_for_all_processes(tmp_path):
+    (tmp_path / "someone.py").write_text(
+        textwrap.dedent("""
+            def loss(L, y, params, out):
+                for m in range(L.shape[0]):
+                    out[m] = L[m, y[m]] - params[0]
+        """)
+    )
+    program = textwrap.dedent("""
+        import numpy as np
+        import someone
+        from bnplug.scoring import PredictiveScore
+        from bnplug.scoring.losses import compile_loss
+        from bnplug.scoring.passes import score_candidates
+        from bnplug.table import Table
+
+        class Score(PredictiveScore):
+            loss = someone.loss
+
+            def loss_params(self, table):
+                return [1.0]
+
+        codes = np.tile(np.array([[0, 1, 0, 1], [0, 0, 1, 1]], dtype=np.uint8), 5)
+        table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c")
+        evaluator = Score().evaluator(table)
+        evaluator.start([[], []])
+        evaluator.propose({0: [1]})
+        print(compile_loss(someone.loss).cache_hits, sum(score_candidates.stats.cache_misses.values()))
+    """)
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            env=_environment(),
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert outputs[0][0] == "0"
+    assert outputs[1] == ["1", "0"]
+
+
+def _environment():
+    import os
+    from pathlib import Path
+
+    import bnplug
+
+    return {**os.environ, "PYTHONPATH": str(Path(bnplug.__file__).parents[1])}
