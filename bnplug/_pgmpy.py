@@ -71,6 +71,8 @@ def read_network(
     network: DiscreteBayesianNetwork,
 ) -> tuple[tuple[str, ...], dict[str, tuple[State, ...]], dict[str, Family]]:
     """Return names, states and families of a pgmpy network; the parents' axes follow the order of names."""
+    if not isinstance(network, DiscreteBayesianNetwork):
+        raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got a {type(network).__name__}")
     network.check_model()
     nodes: list[Hashable] = list(network.nodes())
     position = {node: i for i, node in enumerate(nodes)}

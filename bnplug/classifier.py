@@ -214,10 +214,9 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         check_size(table, parents, self.max_parameters)
         self.parameters_ = component("parameter learner", self.parameters, self)
         tables = check_tables(self.parameters_.fit(table, dag), table, parents, self.parameters_)
-        return self._set_model(tables, dag)
+        return self._set_model(tables)
 
-    def _set_model(self, tables: LogTables, dag: DAG) -> Self:
-        self.dag_ = dag
+    def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables
         self._marginalizer = Marginalizer(tables, self.target_, self.max_clique_size)
         return self
@@ -251,7 +250,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         model.feature_names_in_ = np.array(features, dtype=object)
         model.schema_ = Table.empty(tables.names, tables.states, tables.target)
         model.structure_ = model.parameters_ = None
-        return model._set_model(tables, given_dag(tables.edges, model.schema_))
+        return model._set_model(tables)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row; the first of tied ones."""

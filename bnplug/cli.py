@@ -115,10 +115,14 @@ def warm_command() -> None:
 def main() -> None:
     """Run the command."""
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="bnplug", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("bnplug: interrupted", err=True)
         sys.exit(130)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "bnplug"
+        click.echo(f"bnplug: {' '.join(error.format_message().split())} (see {command} --help)", err=True)
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -23,6 +23,7 @@ from bnplug.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pgmpy.base import DAG
     from pgmpy.models import DiscreteBayesianNetwork
 
     from bnplug.classifier import BayesianNetworkClassifier
@@ -46,6 +47,12 @@ class FittedNetwork:
         def _encode(self, X: Any) -> CodeArray: ...
 
         def predict_proba(self, X: Any) -> FloatArray: ...  # noqa: D102
+
+    @property
+    def dag_(self) -> DAG:
+        """The fitted structure as a pgmpy DAG."""
+        check_is_fitted(self)
+        return self.schema_.dag([[self.schema_.index(p) for p in own] for own in self.tables_.parents.values()])
 
     @property
     def network_(self) -> DiscreteBayesianNetwork:

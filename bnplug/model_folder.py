@@ -79,6 +79,8 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
         model = BayesianNetworkClassifier.from_tables(tables, intake, **_read_settings(index))
         model.made_ = {str(part): str(text) for part, text in index["made"].items()}
         model.classes_ = model.classes_.astype(np.dtype(index["class_dtype"]))
+        if model.classes_.tolist() != list(tables.states[index["target"]]):
+            raise ValueError(f"classes are not of dtype {index['class_dtype']}")
         if not index["named"]:
             del model.feature_names_in_
     except ModelFileError:

@@ -103,7 +103,7 @@ class Table:
             For an empty frame, a target that is not there or has missing cells, no feature, duplicate
             names, infinite numbers, or a column with no value at all; the message names the column.
         """
-        frame = to_frame(frame)
+        frame, target = to_frame(frame), str(target)
         frame, kept = _with_positive_weights(frame, weights)
         _check_frame(frame, target)
         coded = {str(name): code_column(column) for name, column in frame.items()}

@@ -300,6 +300,8 @@ def test_a_network_becomes_a_classifier(mixed):
     assert list(network.classes_) == ["high", "low"]
     with pytest.raises(ValueError, match="'nobody' is not among"):
         BayesianNetworkClassifier.from_network(model.network_, "nobody")
+    with pytest.raises(TypeError, match="got a DAG"):
+        BayesianNetworkClassifier.from_network(model.dag_, "risk")
 
 
 def test_probabilities_of_a_node_as_a_frame(mixed):

@@ -158,6 +158,9 @@ def test_the_module_runs_as_a_command():
     done = subprocess.run([*command, "methods", "zzz"], check=False, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("bnplug: there is no method 'zzz'")
+    done = subprocess.run([*command, "fit", "x.csv"], check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "bnplug: Missing option '--target'. (see bnplug fit --help)\n"
 
 
 def test_whatever_a_learner_raises_is_one_line(files, tmp_path, monkeypatch):

@@ -101,7 +101,7 @@ def test_bad_labels_are_named(y, message):
 
 
 def test_no_row_is_an_error():
-    with pytest.raises(ValueError, match="no row to evaluate"):
+    with pytest.raises(ValueError, match="no row"):
         evaluate(coin(), pd.DataFrame({"x": []}), [])
 
 
