@@ -26,7 +26,11 @@ RECIPES = [
 def test_the_plugin_brings_the_papers_names():
     plugin = next(info for info in bnplug.plugins() if info.name == "cmi-order")
     assert plugin.status == "ok"
-    assert plugin.names == {"structure learner": ("omi", "omisp", "ro"), "recipe": tuple(RECIPES)}
+    assert plugin.names == {
+        "structure learner": ("omi", "omisp", "ro"),
+        "recipe": tuple(RECIPES),
+        "reproduction": ("pernkopf2008",),
+    }
 
 
 @pytest.mark.parametrize("name", RECIPES)
