@@ -1,14 +1,18 @@
-"""What a candidate costs: `cr`, and a third party's loss, against numpy's add and argmax on the same matrix.
+"""What a candidate costs: `cr`, and a third party's loss, beside numpy's add and argmax on the same matrix.
 
-Run ``python benchmarks/search.py``. A candidate adds a feature as a parent to a child of the class, on naive Bayes
-with 20 random features of five states each; the matrix has the rows and classes of the log joint. All figures
-are processor time of one thread, taken in one run, in turns; ratios of the best and of the median rounds are shown.
+A candidate adds a feature to the parents of a child of the class, on naive Bayes with 20 random features of
+five states; the matrix has the rows and classes of the log joint. Costs are processor time of one thread, in one
+run, the parties taking turns: ratios of the best rounds and of the median ones. Evaluations per second are wall
+time, with one thread and with all.
+
+Run: python benchmarks/search.py [ROUNDS]
 """
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
@@ -19,9 +23,9 @@ from bnplug.scoring import ClassificationRate, PredictiveScore, winner
 from bnplug.table import Table
 
 #: Rows, classes and folds (None: resubstitution).
-SHAPES: list[tuple[int, int, int | None]] = [(60000, 10, None), (16000, 26, 4), (3196, 2, 4)]
-ROUNDS = 40
+SHAPES: list[tuple[int, int, int | None]] = [(60_000, 10, None), (16_000, 26, 4), (3_196, 2, 4)]
 N_FEATURES = 20
+CANDIDATES = [{v: [p, N_FEATURES]} for v, p in permutations(range(N_FEATURES), 2)]
 
 
 def negative_cost(L: npt.NDArray, y: npt.NDArray, params: npt.NDArray, out: npt.NDArray) -> None:
@@ -40,9 +44,9 @@ class NegativeCost(PredictiveScore):
         return 1.0 - np.eye(table.cards[table.target_index])
 
 
-def random_table(n_rows: int, n_classes: int, seed: int = 0) -> Table:
+def random_table(n_rows: int, n_classes: int) -> Table:
     """Features of five states, each distributed in its own way in each class."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     labels = rng.integers(0, n_classes, n_rows)
     codes = np.empty((N_FEATURES + 1, n_rows), dtype=np.uint8)
     for v in range(N_FEATURES):
@@ -50,8 +54,7 @@ def random_table(n_rows: int, n_classes: int, seed: int = 0) -> Table:
         codes[v] = (rng.random((n_rows, 1)) > theta.cumsum(axis=1)[labels, :-1]).sum(axis=1)
     codes[-1] = labels
     names = [f"x{v}" for v in range(N_FEATURES)] + ["c"]
-    states = {name: range(5) for name in names[:-1]} | {"c": range(n_classes)}
-    return Table(codes, names, states, "c")
+    return Table(codes, names, {name: range(5) for name in names[:-1]} | {"c": range(n_classes)}, "c")
 
 
 def naive_bayes(score: PredictiveScore, table: Table, n_jobs: int = 1) -> Evaluator:
@@ -60,43 +63,48 @@ def naive_bayes(score: PredictiveScore, table: Table, n_jobs: int = 1) -> Evalua
     return evaluator
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """Processor time, which other processes on the machine disturb less."""
-    started = time.thread_time()
+def numpy_pass(n_rows: int, n_classes: int) -> Callable[[], object]:
+    joint, change = np.random.default_rng(0).normal(size=(2, n_rows, n_classes))
+    result = np.empty_like(joint)
+    return lambda: np.add(joint, change, out=result).argmax(axis=1)
+
+
+def seconds(run: Callable[[], object], clock: Callable[[], float] = time.thread_time, least: float = 0.01) -> float:
+    """Of one run, the mean of as many as take 10 ms together."""
+    started = clock()
     run()
-    return time.thread_time() - started
-
-
-def measure(runs: Sequence[Callable[[], object]]) -> npt.NDArray[np.float64]:
-    """Seconds of every run in every round, the runs taking turns."""
-    for run in runs:
+    runs = 1 + int(least / max(clock() - started, 1e-6))
+    started = clock()
+    for _ in range(runs):
         run()
-    return np.array([[seconds(run) for run in runs] for _ in range(ROUNDS)])
+    return (clock() - started) / runs
 
 
-def candidate_costs() -> None:
-    candidates = [{v: [p, N_FEATURES]} for v, p in permutations(range(N_FEATURES), 2)][:100]
-    print(f"{'rows':>6} {'classes':>7} {'folds':>5} {'accuracy':>8} {'numpy us':>9}", end="")
-    print(f"{'cr us':>9} {'ratio':>6} {'median':>6}   {'cost us':>9} {'ratio':>6} {'median':>6}   {'cr / s':>8}")
+def candidate_costs(rounds: int) -> None:
+    print("                               best round     median round        cr / s")
+    print("  rows classes folds  numpy us    cr  cost      cr  cost      1 thread        all")
+    some = CANDIDATES[:100]
     for n_rows, n_classes, cv in SHAPES:
         table = random_table(n_rows, n_classes)
         rate = naive_bayes(ClassificationRate(cv=cv), table)
         cost = naive_bayes(NegativeCost(cv=cv), table)
-        joint, change = np.random.default_rng(0).normal(size=(2, n_rows, n_classes))
-        result = np.empty_like(joint)
-        times = measure(
-            [
-                lambda: np.add(joint, change, out=result).argmax(axis=1),
-                lambda: rate.propose_many(candidates),
-                lambda: cost.propose_many(candidates[:20]),
-            ]
-        ) / [1, len(candidates), 20]
-        best, median = times.min(axis=0) * 1e6, np.median(times, axis=0) * 1e6
-        print(f"{n_rows:6} {n_classes:7} {cv or '-':>5} {rate.value:8.3f} {best[0]:9.1f}", end="")
-        for i in (1, 2):
-            print(f"{best[i]:9.1f} {best[i] / best[0]:6.2f} {median[i] / median[0]:6.2f}   ", end="")
-        print(f"{1e6 / median[1]:8.0f}")
+        threads = naive_bayes(ClassificationRate(cv=cv), table, n_jobs=-1)
+        parties = [
+            (numpy_pass(n_rows, n_classes), 1),
+            (lambda e=rate: e.propose_many(some), len(some)),
+            (lambda e=cost: e.propose_many(some), len(some)),
+        ]
+        costs = np.array([[seconds(run) / n for run, n in parties] for _ in range(rounds + 1)])[1:]
+        best, median = costs.min(axis=0), np.median(costs, axis=0)
+        speeds = [
+            len(CANDIDATES) / seconds(lambda e=e: e.propose_many(CANDIDATES), time.perf_counter, 0.5)
+            for e in (rate, threads)
+        ]
+        print(f"{n_rows:6} {n_classes:7} {cv or '-':>5} {best[0] * 1e6:9.1f}", end="")
+        for figures in (best, median):
+            print(f" {figures[1] / figures[0]:5.2f} {figures[2] / figures[0]:5.2f}  ", end="")
+        print(f" {speeds[0]:11.0f} {speeds[1]:10.0f}")
 
 
 if __name__ == "__main__":
-    candidate_costs()
+    candidate_costs(int(sys.argv[1]) if len(sys.argv) > 1 else 30)

@@ -57,6 +57,8 @@ def resolve_methods(methods: Iterable[Any]) -> dict[str, Any]:
     """
     if isinstance(methods, str):
         raise TypeError(f"methods is a list of methods, not the text {methods!r}")
+    if isinstance(methods, Mapping):
+        raise TypeError("methods is a list of methods, not a dict: give list(methods.items())")
     named: dict[str, Any] = {}
     for method in methods:
         name, estimator = _resolve(method)

@@ -8,12 +8,13 @@ after, a child of the class has no effect on any loss, and is never evaluated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import FloatArray
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 _REFRESH = 100
 
 # With fewer cells of log joints than this in all candidates together, threads cost more than they save.
-_WORTH_THREADS = 1 << 21
+_WORTH_THREADS = 1 << 23
 
 # How many cells [fold, configuration, class] a candidate's table may have before only the configurations
 # that occur are numbered: two for each cell of the log joint, within these limits.
@@ -102,13 +103,13 @@ class PredictiveEvaluator(Evaluator):
         worth = self._joint.values.size * len(candidates) >= _WORTH_THREADS
         workers = int(effective_n_jobs(self.n_jobs)) if worth else 1
         if workers == 1:
-            self._score_range(families, 0, len(candidates), penalties, bound, result)
+            self._score_range(families, penalties, bound, result, 0, len(candidates))
         else:
             parts = np.linspace(0, len(candidates), 4 * workers + 1).astype(int).tolist()
-            Parallel(n_jobs=workers, require="sharedmem")(
-                delayed(self._score_range)(families, first, last, penalties, bound, result)
-                for first, last in pairwise(parts)
-            )
+            score = partial(self._score_range, families, penalties, bound, result)
+            # joblib says how many threads; its own ones would be asked for their results every 10 ms only.
+            with ThreadPoolExecutor(workers) as pool:
+                list(pool.map(score, parts[:-1], parts[1:]))
         self._checked(float(result.sum()))
         return result
 
@@ -177,7 +178,8 @@ class PredictiveEvaluator(Evaluator):
         if dense_size(self._rows, features) > self._limit:
             return wide_change(self._rows, families, candidate)
         configuration = np.empty(self._rows.codes.shape[1], dtype=np.uint32)
-        change: Change = dense_change(self._rows, families, candidate, features, configuration)
+        change: Change
+        change, _, _ = dense_change(self._rows, families, candidate, features, configuration, -1, np.empty((0, 0)))
         return change
 
     def _score(self, change: Change, penalty: float = 0.0, at_least: float = -np.inf) -> float:
@@ -189,11 +191,11 @@ class PredictiveEvaluator(Evaluator):
     def _score_range(
         self,
         families: Families,
-        first: int,
-        last: int,
         penalties: FloatArray,
         at_least: float,
         result: FloatArray,
+        first: int,
+        last: int,
     ) -> None:
         """Score the candidates from first to last; those with too many configurations one by one."""
         wide = score_candidates(

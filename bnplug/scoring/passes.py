@@ -125,6 +125,7 @@ def score_candidates(  # type: ignore[no-untyped-def]
     many such there are.
     """
     scratch = make_scratch(rows)
+    known, logs = -1, np.empty((0, 0))
     wide = 0
     for i in range(first, last):
         if families.starts[i] == families.starts[i + 1]:
@@ -134,7 +135,7 @@ def score_candidates(  # type: ignore[no-untyped-def]
             result[i] = np.inf
             wide += 1
         else:
-            change = dense_change(rows, families, i, features, scratch.configuration)
+            change, known, logs = dense_change(rows, families, i, features, scratch.configuration, known, logs)
             result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], at_least, scratch)
     return wide
 

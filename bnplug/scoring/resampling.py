@@ -14,6 +14,9 @@ from bnplug.table import Table
 class Splitter(Protocol):
     """What scikit-learn's splitters have in common."""
 
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits."""
+
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
         """Yield the numbers of training rows and of test rows."""
 
@@ -45,9 +48,9 @@ def draw_folds(table: Table, cv: int | Splitter | None, random: np.random.Random
     """
     if cv is None:
         return None
-    splitter = _stratified(cv, random) if isinstance(cv, int | np.integer) else cv
-    if not hasattr(splitter, "split"):
+    if not (isinstance(cv, int | np.integer) or hasattr(cv, "get_n_splits")):
         raise ValueError(f"cv={cv!r} is not a number of folds, a splitter or None")
+    splitter = _stratified(cv, random) if isinstance(cv, int | np.integer) else cv
     labels = table.codes[table.target_index]
     folds = np.full(table.n_rows, -1, dtype=np.int64)
     rows = np.zeros((table.n_rows, 1))

@@ -157,18 +157,25 @@ def dense_size(rows, features):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def dense_change(rows, families, candidate, features, configuration):  # type: ignore[no-untyped-def]
+def dense_change(rows, families, candidate, features, configuration, known, logs):  # type: ignore[no-untyped-def]
     """The Change of a candidate, all configurations of its `features` being numbered in C order.
 
-    configuration: uint32 (rows,), to be filled.
+    configuration: uint32 (rows,), to be filled; logs: the log parameters of the family of node `known` that is taken
+    out. Returns these two also, as the candidate leaves them: the next one often takes out the same family.
     """
     _number_rows(rows.codes, rows.sizes, features, configuration)
     change = empty_change(rows, configuration, int(dense_size(rows, features)))
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
+        node, sign = families.nodes[j], families.signs[j]
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
-        place, columns = _place_family(rows, features, families.nodes[j], parents, change.counts.shape[1])
-        add_family(rows, change, families.nodes[j], parents, families.signs[j], place, columns)
-    return change
+        place, columns = _place_family(rows, features, node, parents, change.counts.shape[1])
+        if sign > 0:
+            add_logs(family_logs(rows, change.counts, node, parents, place, columns), place, sign, change)
+        else:
+            if node != known:
+                known, logs = node, family_logs(rows, change.counts, node, parents, place, columns)
+            add_logs(logs, place, sign, change)
+    return change, known, logs
 
 
 @kernel
@@ -184,8 +191,8 @@ def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_family(rows, change, node, parents, sign, place, columns):  # type: ignore[no-untyped-def]
-    """Add `sign` times the log parameters of a family to a change.
+def family_logs(rows, counts, node, parents, place, columns):  # type: ignore[no-untyped-def]
+    """Log parameters (folds, own configurations * classes) of a family, from the counts of a change.
 
     place: int64 (configurations,), the family's own configuration in each, -1 where a cell is missing:
     ``state of the node * columns + parent configuration``, the class left out of both.
@@ -196,13 +203,29 @@ def add_family(rows, change, node, parents, sign, place, columns):  # type: igno
     for p in parents:
         cells *= rows.cards[p]
     width = columns if node == rows.target else states * columns
-    counts = np.zeros((rows.n_folds + 1, width * n_classes), np.int64)
-    _gather(change.counts, place, counts)
+    own = np.zeros((rows.n_folds + 1, width * n_classes), np.int64)
+    _gather(counts, place, own)
     logs = np.empty((rows.n_folds, width * n_classes))
-    _train(counts, rows.resubstitution, rows.unit, rows.alpha / cells, logs)
+    _train(own, rows.resubstitution, rows.unit, rows.alpha / cells, logs)
     sums = np.empty(columns * n_classes)
     _take_logs(logs, sums, n_classes, states, rows.floor, node == rows.target)
-    _add_logs(logs, place, sign, change.delta, change.zeros)
+    return logs
+
+
+@kernel
+def add_logs(logs, place, sign, change):  # type: ignore[no-untyped-def]
+    """Add `sign` times the log parameters of a family to a change; -inf is counted in its zeros instead."""
+    delta, zeros = change.delta, change.zeros
+    n_folds, _, n_classes = delta.shape
+    for f in range(n_folds):
+        for k in range(place.shape[0]):
+            w = place[k] * n_classes
+            if w >= 0:
+                for c in range(n_classes):
+                    if zeros.shape[0] > 0 and logs[f, w + c] == -np.inf:
+                        zeros[f, k, c] += sign
+                    else:
+                        delta[f, k, c] += sign * logs[f, w + c]
 
 
 @kernel
@@ -237,7 +260,7 @@ def _count_rows(bounds, weights, configuration, counts):  # type: ignore[no-unty
 
 @kernel
 def _place_family(rows, features, node, parents, size):  # type: ignore[no-untyped-def]
-    """`place` and `columns` of add_family, for configurations of `features` numbered in C order."""
+    """`place` and `columns` of family_logs, for configurations of `features` numbered in C order."""
     place = np.zeros(size, np.int64)
     columns = 1
     n = 1
@@ -331,21 +354,6 @@ def _add_states(theta, fold, n_classes, over_classes, sums):  # type: ignore[no-
                 sums[j] = total
 
 
-@kernel
-def _add_logs(logs, place, sign, delta, zeros):  # type: ignore[no-untyped-def]
-    """delta[f, k, c] += sign * logs[f, place[k] * classes + c]; -inf is counted in zeros instead."""
-    n_folds, _, n_classes = delta.shape
-    for f in range(n_folds):
-        for k in range(place.shape[0]):
-            w = place[k] * n_classes
-            if w >= 0:
-                for c in range(n_classes):
-                    if zeros.shape[0] > 0 and logs[f, w + c] == -np.inf:
-                        zeros[f, k, c] += sign
-                    else:
-                        delta[f, k, c] += sign * logs[f, w + c]
-
-
 def wide_change(rows: Rows, families: Families, candidate: int) -> Change:
     """The Change of a candidate, only the configurations that occur being numbered."""
     features = features_of(rows, families, candidate)
@@ -357,7 +365,8 @@ def wide_change(rows: Rows, families: Families, candidate: int) -> Change:
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
         node = int(families.nodes[j])
         place, columns = _place_occurring(rows, features, codes, node, parents)
-        add_family(rows, change, node, parents, families.signs[j], place, columns)
+        logs = family_logs(rows, change.counts, node, parents, place, columns)
+        add_logs(logs, place, families.signs[j], change)
     return change
 
 
@@ -373,7 +382,7 @@ def _number_occurring(codes: npt.NDArray[Any], sizes: IntArray) -> tuple[IntArra
 def _place_occurring(
     rows: Rows, features: IntArray, codes: IntArray, node: int, parents: IntArray
 ) -> tuple[IntArray, int]:
-    """`place` and `columns` of add_family, for configurations with the given codes (features, size)."""
+    """`place` and `columns` of family_logs, for configurations with the given codes (features, size)."""
     own = np.isin(features, parents)
     known = (codes < rows.cards[features][:, None])[own | (features == node)].all(axis=0)
     label, columns = _number_occurring(codes[own][:, known], rows.cards[features][own])

@@ -144,6 +144,7 @@ def test_methods_by_name_by_parameters_and_as_estimators():
         (["nb", "nb"], ValueError, "two methods are called 'nb'"),
         ([], ValueError, "no method"),
         ("nb", TypeError, "not the text 'nb'"),
+        ({"nb": SVC()}, TypeError, "not a dict"),
         ([SVC], TypeError, "a method is a name"),
         ([("kdb", {"kk": 1})], TypeError, "no parameter 'kk'"),
     ],

@@ -97,7 +97,7 @@ def test_ties_go_to_the_lowest_class():
     assert evaluator.start([[2], [], []]) == 0.5
     assert evaluator.propose({0: [1, 2]}) == 0.5  # by the smoothing alone: within rounding of a tie
     assert evaluator.propose({1: [2]}) == 1.0
-    # Trained without its own rows, every row's z is impossible in its class; and x, too, in both.
+    # No row's z is seen in the other fold: every class is impossible, and the first wins.
     plain = ClassificationRate(alpha=0.0, cv=PredefinedSplit([0, 0, 1, 1])).evaluator(
         Table.from_frame(frame.assign(c=["n", "y", "n", "y"]), "c")
     )
@@ -170,7 +170,7 @@ def test_moves_without_effect_are_never_evaluated():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_is_dropped_is_below_the_bound(score, weighted):
     rng = np.random.default_rng(8)
-    table = slow.random_table(rng, 3000, (3, 4, 4, 2, 3), 1, weighted=weighted)
+    table = slow.random_table(rng, 12000, (3, 4, 4, 2, 3), 1, weighted=weighted)
     evaluator = score.evaluator(table)
     evaluator.start([[1], [], [1], [1], [1]])
     candidates = [slow.random_change(rng, [[1], [], [1], [1], [1]])[0] for _ in range(40)]
