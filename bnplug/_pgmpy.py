@@ -17,6 +17,8 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from bnplug.coding import State
 
+__all__ = ["DAG", "DiscreteBayesianNetwork", "is_dag", "make_dag", "make_network", "read_network"]
+
 Family = tuple[tuple[str, ...], npt.NDArray[np.float64]]
 
 

@@ -37,8 +37,7 @@ from bnplug.posterior import log_posterior, posterior
 from bnplug.table import Table
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-    from pgmpy.models import DiscreteBayesianNetwork
+    from bnplug._pgmpy import DAG, DiscreteBayesianNetwork
 
 
 class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):

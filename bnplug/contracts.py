@@ -16,8 +16,7 @@ from bnplug.arrays import FloatArray
 from bnplug.components import Composite
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.parameters import LogTables
     from bnplug.table import Table
 

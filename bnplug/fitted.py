@@ -23,9 +23,8 @@ from bnplug.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from pgmpy.base import DAG
-    from pgmpy.models import DiscreteBayesianNetwork
 
+    from bnplug._pgmpy import DAG, DiscreteBayesianNetwork
     from bnplug.classifier import BayesianNetworkClassifier
 
 

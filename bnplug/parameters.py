@@ -17,7 +17,7 @@ from bnplug.errors import NotRepresentableError
 from bnplug.table import Table
 
 if TYPE_CHECKING:
-    from pgmpy.models import DiscreteBayesianNetwork
+    from bnplug._pgmpy import DiscreteBayesianNetwork
 
 #: How far the log of a column's sum may be from 0 for the column to count as normalised.
 NORMALIZED = 1e-9

@@ -20,7 +20,8 @@ from bnplug.frames import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pgmpy.base import DAG
+
+    from bnplug._pgmpy import DAG
 
 
 class Table:

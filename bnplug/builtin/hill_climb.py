@@ -14,8 +14,7 @@ from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
 from bnplug.search.moves import KINDS
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.table import Table
 
 

@@ -10,8 +10,7 @@ from bnplug.contracts import StructureLearner
 from bnplug.information import by_falling, class_information, pairwise_information
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.table import Table
 
 

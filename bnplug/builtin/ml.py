@@ -9,8 +9,7 @@ from bnplug.counting import count
 from bnplug.parameters import LogTables, estimate
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.table import Table
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from bnplug.contracts import StructureLearner
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.table import Table
 
 

@@ -11,8 +11,7 @@ from bnplug.contracts import StructureLearner
 from bnplug.information import TIE, class_information, first_largest, pairwise_information
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.table import Table
 
 

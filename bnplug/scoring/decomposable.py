@@ -21,7 +21,7 @@ from bnplug.counting import count_occurring, count_with_each
 from bnplug.table import Table
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
+    from bnplug._pgmpy import DAG
 
 Family = tuple[int, tuple[int, ...]]
 

@@ -35,7 +35,6 @@ from bnplug.scoring.tables import (
     Change,
     Families,
     dense_change,
-    dense_size,
     features_of,
     flatten,
     no_change,
@@ -174,12 +173,13 @@ class PredictiveEvaluator(Evaluator):
         return families
 
     def _change(self, families: Families, candidate: int) -> Change:
-        features = features_of(self._rows, families, candidate)
-        if dense_size(self._rows, features) > self._limit:
+        features, size = features_of(self._rows, families, candidate)
+        if size > self._limit:
             return wide_change(self._rows, families, candidate)
         configuration = np.empty(self._rows.codes.shape[1], dtype=np.uint32)
-        change: Change
-        change, _, _ = dense_change(self._rows, families, candidate, features, configuration, -1, np.empty((0, 0)))
+        change: Change = dense_change(
+            self._rows, families, candidate, features, size, configuration, -1, np.empty((0, 0))
+        )[0]
         return change
 
     def _score(self, change: Change, penalty: float = 0.0, at_least: float = -np.inf) -> float:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.scoring.tables import dense_change, dense_size, features_of
+from bnplug.scoring.tables import dense_change, features_of
 
 # A block of log joints on their way to the loss fits a first-level cache.
 _BLOCK_CELLS = 4096
@@ -125,17 +125,17 @@ def score_candidates(  # type: ignore[no-untyped-def]
     many such there are.
     """
     scratch = make_scratch(rows)
-    known, logs = -1, np.empty((0, 0))
+    known, logs = np.int64(-1), np.empty((0, 0))
     wide = 0
     for i in range(first, last):
         if families.starts[i] == families.starts[i + 1]:
             continue
-        features = features_of(rows, families, i)
-        if dense_size(rows, features) > limit:
+        features, size = features_of(rows, families, i)
+        if size > limit:
             result[i] = np.inf
             wide += 1
         else:
-            change, known, logs = dense_change(rows, families, i, features, scratch.configuration, known, logs)
+            change, known, logs = dense_change(rows, families, i, features, size, scratch.configuration, known, logs)
             result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], at_least, scratch)
     return wide
 
@@ -260,7 +260,9 @@ def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: igno
     n_classes = values.shape[1]
     low_weight = 0
     n = 0
-    segment = np.searchsorted(ends, start, side="right") - 1
+    segment = 0
+    while ends[segment + 1] <= start:
+        segment += 1
     while start < stop:
         fold, y = segment // n_classes, segment % n_classes
         for i in range(start, min(stop, ends[segment + 1])):
@@ -302,7 +304,9 @@ def _fill(rows, joint, change, start, stop, scratch):  # type: ignore[no-untyped
     for i in range(n if rows.weights.shape[0] > 0 else 0):
         scratch.weights[i] = rows.weights[start + i]
     filled = 0
-    segment = np.searchsorted(ends, start, side="right") - 1
+    segment = 0
+    while ends[segment + 1] <= start:
+        segment += 1
     while filled < n:
         low, high = start + filled, min(stop, ends[segment + 1])
         # Slices that begin at 0 let the loops below vectorise.

@@ -29,7 +29,7 @@ from bnplug.scoring.resampling import Splitter, draw_folds
 from bnplug.table import Table
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
+    from bnplug._pgmpy import DAG
 
 
 class PredictiveScore(ScoreFunction):

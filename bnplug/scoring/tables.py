@@ -88,52 +88,45 @@ def with_replaced(new, graph, target):  # type: ignore[no-untyped-def]
     A family that neither is the class's nor has it as a parent drops out: its terms are the same for all classes.
     So does one that is in the graph already.
     """
-    n = new.nodes.shape[0]
-    starts = np.zeros(new.starts.shape[0], np.int64)
-    nodes, signs, bounds = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.zeros(2 * n + 1, np.int64)
-    n_parents = new.parents.shape[0]
+    n, n_parents = new.nodes.shape[0], new.parents.shape[0]
     for v in new.nodes:
         n_parents += graph.bounds[v + 1] - graph.bounds[v]
-    parents = np.empty(n_parents, np.int64)
+    starts, parents = np.zeros(new.starts.shape[0], np.int64), np.empty(n_parents, np.int64)
+    nodes, signs, bounds = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.zeros(2 * n + 1, np.int64)
     size = 0
     for i in range(starts.shape[0] - 1):
         for j in range(new.starts[i], new.starts[i + 1]):
             v = new.nodes[j]
-            if _same(new, j, graph, v):
+            before, after = graph.bounds[v + 1] - graph.bounds[v], new.bounds[j + 1] - new.bounds[j]
+            common = 0
+            for k in range(after):
+                for other in range(before):
+                    common += new.parents[new.bounds[j] + k] == graph.parents[graph.bounds[v] + other]
+            if common == before == after:
                 continue
-            for sign, source, family in ((-1, graph, v), (1, new, j)):
-                matters = v == target
-                end = bounds[size]
-                for k in range(source.bounds[family], source.bounds[family + 1]):
-                    matters |= source.parents[k] == target
-                    parents[end] = source.parents[k]
-                    end += 1
+            for sign in (-1, 1):
+                matters, end = v == target, bounds[size]
+                for k in range(before if sign < 0 else after):
+                    p = graph.parents[graph.bounds[v] + k] if sign < 0 else new.parents[new.bounds[j] + k]
+                    matters |= p == target
+                    parents[end + k] = p
                 if matters:
-                    nodes[size], signs[size], bounds[size + 1] = v, sign, end
+                    nodes[size], signs[size] = v, sign
+                    bounds[size + 1] = end + (before if sign < 0 else after)
                     size += 1
         starts[i + 1] = size
     return Families(starts, nodes[:size], signs[:size], bounds[: size + 1], parents[: bounds[size]])
 
 
 @kernel
-def _same(a, i, b, j):  # type: ignore[no-untyped-def]
-    """Whether family i of a and family j of b have the same parents."""
-    if a.bounds[i + 1] - a.bounds[i] != b.bounds[j + 1] - b.bounds[j]:
-        return False
-    for k in range(a.bounds[i], a.bounds[i + 1]):
-        found = False
-        for other in range(b.bounds[j], b.bounds[j + 1]):
-            found |= a.parents[k] == b.parents[other]
-        if not found:
-            return False
-    return True
-
-
-@kernel
 def features_of(rows, families, candidate):  # type: ignore[no-untyped-def]
-    """All features of a candidate's families, each once, in the order in which they are met."""
+    """All features of a candidate's families, each once, and how many configurations they have, missing included.
+
+    That number is a float, which does not overflow.
+    """
     first, last = families.starts[candidate], families.starts[candidate + 1]
     features = np.empty(families.bounds[last] - families.bounds[first] + last - first, np.int64)
+    size = 1.0
     n = 0
     for j in range(first, last):
         for i in range(families.bounds[j] - 1, families.bounds[j + 1]):
@@ -142,29 +135,22 @@ def features_of(rows, families, candidate):  # type: ignore[no-untyped-def]
             for seen in range(n):
                 new = new and features[seen] != v
             if new:
+                size *= rows.sizes[v]
                 features[n] = v
                 n += 1
-    return features[:n]
+    return features[:n], size
 
 
 @kernel
-def dense_size(rows, features):  # type: ignore[no-untyped-def]
-    """The number of configurations of some features, missing cells included; a float, which does not overflow."""
-    size = 1.0
-    for v in features:
-        size *= rows.sizes[v]
-    return size
+def dense_change(rows, families, candidate, features, size, configuration, known, logs):  # type: ignore[no-untyped-def]
+    """The Change of a candidate, all configurations of its features being numbered in C order.
 
-
-@kernel
-def dense_change(rows, families, candidate, features, configuration, known, logs):  # type: ignore[no-untyped-def]
-    """The Change of a candidate, all configurations of its `features` being numbered in C order.
-
-    configuration: uint32 (rows,), to be filled; logs: the log parameters of the family of node `known` that is taken
-    out. Returns these two also, as the candidate leaves them: the next one often takes out the same family.
+    features, size: as from features_of; configuration: uint32 (rows,), to be filled; logs: the log parameters of the
+    family of node `known` that is taken out. Returns these two also, as the candidate leaves them: the next one often
+    takes out the same family.
     """
     _number_rows(rows.codes, rows.sizes, features, configuration)
-    change = empty_change(rows, configuration, int(dense_size(rows, features)))
+    change = empty_change(rows, configuration, int(size))
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
         node, sign = families.nodes[j], families.signs[j]
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
@@ -181,9 +167,18 @@ def dense_change(rows, families, candidate, features, configuration, known, logs
 @kernel
 def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
     """A Change of `size` configurations that has counts, and adds nothing yet."""
-    n_classes = rows.cards[rows.target]
+    bounds, weights, n_classes = rows.bounds, rows.weights, rows.cards[rows.target]
     counts = np.zeros((rows.n_folds + 1, size, n_classes), np.int64)
-    _count_rows(rows.bounds, rows.weights, configuration, counts)
+    for s in range(bounds.shape[0] - 1):
+        fold, c = s // n_classes, s % n_classes
+        segment = configuration[bounds[s] : bounds[s + 1]]
+        if weights.shape[0] == 0:
+            for m in range(segment.shape[0]):
+                counts[fold, segment[m], c] += 1
+        else:
+            weight = weights[bounds[s] : bounds[s + 1]]
+            for m in range(segment.shape[0]):
+                counts[fold, segment[m], c] += weight[m]
     delta = np.zeros((rows.n_folds, size, n_classes))
     finite = rows.alpha > 0 or rows.floor > 0
     zeros = np.zeros((0, 0, 0) if finite else (rows.n_folds, size, n_classes), np.int16)
@@ -198,17 +193,27 @@ def family_logs(rows, counts, node, parents, place, columns):  # type: ignore[no
     ``state of the node * columns + parent configuration``, the class left out of both.
     columns: how many parent configurations are numbered.
     """
-    n_classes, states = rows.cards[rows.target], rows.cards[node]
+    n_classes, states, n_folds = rows.cards[rows.target], rows.cards[node], rows.n_folds
     cells = float(states)
     for p in parents:
         cells *= rows.cards[p]
-    width = columns if node == rows.target else states * columns
-    own = np.zeros((rows.n_folds + 1, width * n_classes), np.int64)
-    _gather(counts, place, own)
-    logs = np.empty((rows.n_folds, width * n_classes))
-    _train(own, rows.resubstitution, rows.unit, rows.alpha / cells, logs)
-    sums = np.empty(columns * n_classes)
-    _take_logs(logs, sums, n_classes, states, rows.floor, node == rows.target)
+    size = (columns if node == rows.target else states * columns) * n_classes
+    own = np.zeros((n_folds + 1, size), np.int64)
+    for f in range(n_folds + 1):
+        for k in range(place.shape[0]):
+            w = place[k] * n_classes
+            if w >= 0:
+                for c in range(n_classes):
+                    own[f, w + c] += counts[f, k, c]
+    for f in range(n_folds):
+        for i in range(size):
+            own[n_folds, i] += own[f, i]
+    logs = np.empty((n_folds, size))
+    for f in range(n_folds):
+        for i in range(size):
+            left_out = 0 if rows.resubstitution else own[f, i]
+            logs[f, i] = (own[n_folds, i] - left_out) * rows.unit + rows.alpha / cells
+    _take_logs(logs, np.empty(columns * n_classes), n_classes, states, rows.floor, node == rows.target)
     return logs
 
 
@@ -243,22 +248,6 @@ def _number_rows(codes, sizes, features, configuration):  # type: ignore[no-unty
 
 
 @kernel
-def _count_rows(bounds, weights, configuration, counts):  # type: ignore[no-untyped-def]
-    """counts[fold, k, class] += the weight of the rows of each segment that have configuration k."""
-    n_classes = counts.shape[2]
-    for s in range(bounds.shape[0] - 1):
-        fold, c = s // n_classes, s % n_classes
-        segment = configuration[bounds[s] : bounds[s + 1]]
-        if weights.shape[0] == 0:
-            for m in range(segment.shape[0]):
-                counts[fold, segment[m], c] += 1
-        else:
-            weight = weights[bounds[s] : bounds[s + 1]]
-            for m in range(segment.shape[0]):
-                counts[fold, segment[m], c] += weight[m]
-
-
-@kernel
 def _place_family(rows, features, node, parents, size):  # type: ignore[no-untyped-def]
     """`place` and `columns` of family_logs, for configurations of `features` numbered in C order."""
     place = np.zeros(size, np.int64)
@@ -280,31 +269,6 @@ def _place_family(rows, features, node, parents, size):  # type: ignore[no-untyp
                 place[k * codes + code] = -1 if lost else base + code * stride
         n *= codes
     return place, columns
-
-
-@kernel
-def _gather(counts, place, result):  # type: ignore[no-untyped-def]
-    """result[f, place[k] * classes + c] += counts[f, k, c]."""
-    n_folds, _, n_classes = counts.shape
-    for f in range(n_folds):
-        for k in range(place.shape[0]):
-            w = place[k] * n_classes
-            if w >= 0:
-                for c in range(n_classes):
-                    result[f, w + c] += counts[f, k, c]
-
-
-@kernel
-def _train(counts, resubstitution, unit, virtual, result):  # type: ignore[no-untyped-def]
-    """result[f, i] = the count outside fold f, or everywhere in resubstitution, and the virtual one."""
-    n_folds, size = result.shape
-    for f in range(n_folds):
-        for i in range(size):
-            counts[n_folds, i] += counts[f, i]
-    for f in range(n_folds):
-        for i in range(size):
-            own = 0 if resubstitution else counts[f, i]
-            result[f, i] = (counts[n_folds, i] - own) * unit + virtual
 
 
 @kernel
@@ -356,7 +320,7 @@ def _add_states(theta, fold, n_classes, over_classes, sums):  # type: ignore[no-
 
 def wide_change(rows: Rows, families: Families, candidate: int) -> Change:
     """The Change of a candidate, only the configurations that occur being numbered."""
-    features = features_of(rows, families, candidate)
+    features, _ = features_of(rows, families, candidate)
     label, size = _number_occurring(rows.codes[features], rows.sizes[features])
     first = np.unique(label, return_index=True)[1]
     codes = rows.codes[features][:, first].astype(np.int64)

@@ -26,8 +26,7 @@ from bnplug.wettig import is_c1
 from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Softmax, backing_off, weighted
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.table import Table
 
 #: What ``l2="cv"`` chooses from: strongest first, and each fit starts where the one before ended.

@@ -16,8 +16,7 @@ from bnplug.search import GreedySearch
 from bnplug_cmi_order.orders import order_by_all, order_by_single
 
 if TYPE_CHECKING:
-    from pgmpy.base import DAG
-
+    from bnplug._pgmpy import DAG
     from bnplug.table import Table
 
 
