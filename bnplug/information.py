@@ -50,7 +50,7 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     workers = int(effective_n_jobs(n_jobs))
     weights = table.weights
     zero = np.zeros(0, np.int64 if weights is None else np.float64)
-    Parallel(n_jobs=workers, prefer="threads")(
+    Parallel(n_jobs=workers, require="sharedmem")(
         delayed(_count_pairs)(
             codes, table.target_index, table.cards, features, dense, weights, zero, part, workers, result
         )

@@ -114,7 +114,7 @@ class Marginalizer:
             # One row alone should not wait for joblib.
             failures = [add(i) for i in range(len(blocks))]
         else:
-            failures = Parallel(workers, prefer="threads")(delayed(add)(i) for i in range(len(blocks)))
+            failures = Parallel(workers, require="sharedmem")(delayed(add)(i) for i in range(len(blocks)))
         for row, clique in zip(failures, cliques, strict=True):
             if row >= 0:
                 names = [self.tables.names[v] for v in clique if v >= 0]

@@ -69,3 +69,13 @@ def test_ties_go_to_the_lowest_feature():
     values = np.array([0.5, 0.3, 0.5 + 1e-12, 0.7])
     assert first_largest(values, [2, 0]) == 0
     assert by_falling(values, [0, 1, 2, 3]) == [3, 0, 2, 1]
+
+
+def test_a_process_backend_asked_for_from_outside_changes_nothing():
+    from joblib import parallel_config
+
+    rng = np.random.default_rng(3)
+    table = Table.from_frame(pd.DataFrame(rng.integers(0, 4, (500, 5)), columns=list("abdec")), "c")
+    expected = pairwise_information(table)
+    with parallel_config(backend="loky", n_jobs=2):
+        assert (pairwise_information(table) == expected).all()

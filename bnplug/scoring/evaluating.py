@@ -209,6 +209,7 @@ class PredictiveEvaluator(Evaluator):
             penalties,
             at_least,
             self._limit,
+            make_scratch(self._rows),
             result,
         )
         if wide:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
+from bnplug.scoring.rows import Rows
 from bnplug.scoring.tables import dense_change, features_of
 
 # A block of log joints on their way to the loss fits a first-level cache.
@@ -98,33 +99,29 @@ class Scratch(NamedTuple):
     values: FloatArray
 
 
-@kernel
-def make_scratch(rows):  # type: ignore[no-untyped-def]
-    """A Scratch for these rows. Without bounds all rows are pending, so `ends` begins as the segments."""
-    n_classes = rows.cards[rows.target]
-    n_segments = rows.n_folds * n_classes
-    block = max(1, _BLOCK_CELLS // n_classes)
+def make_scratch(rows: Rows) -> Scratch:
+    """Return a Scratch for these rows. Without bounds all rows are pending: so `ends` begins as the segments."""
+    block = max(1, _BLOCK_CELLS // rows.n_classes)
     return Scratch(
-        np.empty(rows.codes.shape[1], np.uint32),
-        np.empty(rows.bounds[n_segments], np.uint32),
-        rows.bounds[: n_segments + 1].copy(),
-        np.empty((block, n_classes)),
-        np.empty(block, np.int64),
-        np.empty(block),
-        np.empty(block),
+        configuration=np.empty(rows.codes.shape[1], dtype=np.uint32),
+        pending=np.empty(rows.n_tested, dtype=np.uint32),
+        ends=rows.bounds[: rows.n_folds * rows.n_classes + 1].copy(),
+        joint=np.empty((block, rows.n_classes)),
+        labels=np.empty(block, dtype=np.int64),
+        weights=np.empty(block),
+        values=np.empty(block),
     )
 
 
 @kernel
 def score_candidates(  # type: ignore[no-untyped-def]
-    rows, joint, families, first, last, loss, criterion, penalties, at_least, limit, result
+    rows, joint, families, first, last, loss, criterion, penalties, at_least, limit, scratch, result
 ):
     """result[i] = the score of candidate i, for first <= i < last; one without families is passed over.
 
     -inf: it is below `at_least`; inf: it has more than `limit` configurations, and is not scored here. Returns how
     many such there are.
     """
-    scratch = make_scratch(rows)
     known, logs = np.int64(-1), np.empty((0, 0))
     wide = 0
     for i in range(first, last):
@@ -179,8 +176,9 @@ def _thresholds(change, high_gap, low_gap):  # type: ignore[no-untyped-def]
     """
     counts, delta, zeros = change.counts, change.delta, change.zeros
     n_folds, size, n_classes = delta.shape
-    high_from = np.full((n_folds, n_classes, size), np.nan)
-    low_upto = np.full((n_folds, n_classes, size), np.nan)
+    high_from = np.empty((n_folds, n_classes, size))
+    low_upto = np.empty((n_folds, n_classes, size))
+    high_from[:] = low_upto[:] = np.nan
     for f in range(n_folds):
         for k in range(size):
             tested = False

@@ -168,7 +168,9 @@ def dense_change(rows, families, candidate, features, size, configuration, known
 def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
     """A Change of `size` configurations that has counts, and adds nothing yet."""
     bounds, weights, n_classes = rows.bounds, rows.weights, rows.cards[rows.target]
-    counts = np.zeros((rows.n_folds + 1, size, n_classes), np.int64)
+    # Filled by hand here and below: numba takes longest to compile where it has np.zeros of a new kind.
+    counts = np.empty((rows.n_folds + 1, size, n_classes), np.int64)
+    counts[:] = 0
     for s in range(bounds.shape[0] - 1):
         fold, c = s // n_classes, s % n_classes
         segment = configuration[bounds[s] : bounds[s + 1]]
@@ -179,9 +181,11 @@ def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
             weight = weights[bounds[s] : bounds[s + 1]]
             for m in range(segment.shape[0]):
                 counts[fold, segment[m], c] += weight[m]
-    delta = np.zeros((rows.n_folds, size, n_classes))
+    delta = np.empty((rows.n_folds, size, n_classes))
+    delta[:] = 0.0
     finite = rows.alpha > 0 or rows.floor > 0
-    zeros = np.zeros((0, 0, 0) if finite else (rows.n_folds, size, n_classes), np.int16)
+    zeros = np.empty((0, 0, 0) if finite else (rows.n_folds, size, n_classes), np.int16)
+    zeros[:] = 0
     return Change(configuration, counts, delta, zeros)
 
 
@@ -198,7 +202,8 @@ def family_logs(rows, counts, node, parents, place, columns):  # type: ignore[no
     for p in parents:
         cells *= rows.cards[p]
     size = (columns if node == rows.target else states * columns) * n_classes
-    own = np.zeros((n_folds + 1, size), np.int64)
+    own = np.empty((n_folds + 1, size), np.int64)
+    own[:] = 0
     for f in range(n_folds + 1):
         for k in range(place.shape[0]):
             w = place[k] * n_classes

@@ -80,7 +80,7 @@ class Patterns:
         table, chosen = self.table, np.array(variables, dtype=np.int64)
         ends = np.append(self._starts[1:], len(self._rows))
         workers = int(effective_n_jobs(n_jobs))
-        Parallel(n_jobs=workers, prefer="threads")(
+        Parallel(n_jobs=workers, require="sharedmem")(
             delayed(_sum_information)(
                 table.codes,
                 self._target[self._rows],
