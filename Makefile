@@ -32,7 +32,7 @@ docs: .venv/docs-stamp
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 
 .venv/docs-stamp: .venv/stamp
-	$(BIN)/python -m pip install --quiet ".[docs]"
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 clean:

@@ -37,8 +37,8 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:  # type: ignore[empty-body]
     """Name the structure learners this plugin brings.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import bnplug
     >>> @bnplug.hookimpl
     ... def bnplug_structure_learners():
@@ -52,8 +52,8 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:  # type: ig
 def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:  # type: ignore[empty-body]
     """Name the scores this plugin brings.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import bnplug
     >>> @bnplug.hookimpl
     ... def bnplug_score_functions():
@@ -67,8 +67,8 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:  # type: ignore[e
 def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:  # type: ignore[empty-body]
     """Name the parameter learners this plugin brings.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import bnplug
     >>> @bnplug.hookimpl
     ... def bnplug_parameter_learners():
@@ -82,8 +82,8 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:  # type: ig
 def bnplug_recipes() -> Iterable[Recipe]:  # type: ignore[empty-body]
     """Name compositions of registered methods, such as a paper's own classifiers.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import bnplug
     >>> @bnplug.hookimpl
     ... def bnplug_recipes():
@@ -97,8 +97,8 @@ def bnplug_recipes() -> Iterable[Recipe]:  # type: ignore[empty-body]
 def bnplug_reproductions() -> Iterable[Reproduction]:  # type: ignore[empty-body]
     """Name the papers whose protocol this plugin can run.
 
-    Example
-    -------
+    Examples
+    --------
     >>> import bnplug
     >>> @bnplug.hookimpl
     ... def bnplug_reproductions():
