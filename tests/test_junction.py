@@ -245,10 +245,12 @@ def test_a_row_costs_what_its_missing_part_costs(rng):
     cards = [2] + [30] * 8
     tables = random_tables(rng, [[], [0], [0], *([0, v - 2, v - 1] for v in range(3, 9))], cards)
     nothing = np.full((9, 1), MISSING, dtype=np.uint8)
-    Marginalizer(tables, "v0", max_clique_size=1).log_joint(nothing)
+    marginalizer = Marginalizer(tables, "v0", max_clique_size=1)
+    prior, likelihood = tables.tables["v0"].values, tables.tables["v1"].values
+    assert marginalizer.log_joint(nothing)[0] == pytest.approx(prior)
     first = nothing.copy()
     first[1] = 0
-    Marginalizer(tables, "v0", max_clique_size=1).log_joint(first)
+    assert marginalizer.log_joint(first)[0] == pytest.approx(prior + likelihood[0])
 
 
 @settings(max_examples=60, deadline=None)
