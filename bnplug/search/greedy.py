@@ -1,7 +1,8 @@
 """What every greedy search has in common: the current graph, its trace, limits, progress, and the best move.
 
-A step begins, chooses among candidates, and commits; a search is a loop over steps, or several of them
-from the same start. A search that is interrupted, or runs out of time, keeps the best graph it has.
+A step begins, chooses among candidates, and commits; a search is a loop over steps. It may try another
+way, and takes it over where that ends higher. A search that is interrupted, or runs out of time, keeps the
+best graph it has.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from math import isfinite
 
 import numpy as np
@@ -46,7 +48,7 @@ class GreedySearch:
     Attributes
     ----------
     parents : list of list of int
-        The current graph; when the search is over, the best one it ended at.
+        The current graph.
     trace : list of float
         The score of the start, and after each move that led to `parents`.
     moves : list of str
@@ -86,7 +88,6 @@ class GreedySearch:
         self.max_time = max_time
         self.last_of_ties = False
         self._start = [sorted(own) for own in parents]
-        self._ends: list[_End] = []
         self._deadline = None if max_time is None else time.monotonic() + max_time
         self._progress = Progress(label, verbose)
         self._begin_at_start()
@@ -101,19 +102,34 @@ class GreedySearch:
             why = "was interrupted"
         except _TimeUpError:
             why = f"reached max_time={self.max_time}"
-        self._ends.append((self.trace, self.moves, self.parents))
-        best = first_best(np.array([trace[-1] for trace, _, _ in self._ends]))
-        self.trace, self.moves, self.parents = self._ends[best or 0]
         self._progress.tell(*self._state())
         if why:
             message = f"{self.label} {why}; the best graph so far is returned, {len(self.moves)} moves from the start"
             warnings.warn(message, SearchWarning, stacklevel=4)
 
-    def restart(self) -> None:
-        """Begin again at the start, with the last of tied candidates; what was found is kept to compare."""
-        self._ends.append((self.trace, self.moves, self.parents))
-        self.last_of_ties = True
-        self._begin_at_start()
+    @contextmanager
+    def trial(self, again: bool) -> Iterator[GreedySearch]:
+        """Give a search to go another way with; if it ends higher, what it found is taken over.
+
+        Parameters
+        ----------
+        again : bool
+            Whether the trial begins at the start, and its moves replace all moves so far; if not, it begins at
+            the current graph, and its moves together count as one.
+        """
+        other = copy(self)
+        if not again:
+            other._start = list(self.parents)
+        other._begin_at_start()
+        try:
+            yield other
+        finally:
+            if other.trace[-1] <= self.trace[-1] + noise(self.trace[-1]):
+                self.evaluator.start(self.parents)
+            else:
+                self.parents = other.parents
+                self.trace = other.trace if again else [*self.trace, other.trace[-1]]
+                self.moves = other.moves if again else [*self.moves, ", ".join(other.moves)]
 
     def _begin_at_start(self) -> None:
         self.trace = [float(self.evaluator.start(self._start))]
@@ -177,10 +193,6 @@ class GreedySearch:
 
     def _state(self) -> tuple[int, float, int]:
         return len(self.moves), self.trace[-1], self.evaluator.n_evaluations
-
-
-#: Where a search ended: its trace, its moves, its graph.
-_End = tuple[list[float], list[str], list[list[int]]]
 
 
 class _TimeUpError(Exception):

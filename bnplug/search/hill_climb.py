@@ -33,21 +33,21 @@ def climb(
     improve : bool
         Whether a move must be strictly better than none. If not, the search ends when no move is legal.
     """
-    graph = neighbourhood.graph
     # Where the score decomposes, a gain stays true until one of its families changes.
-    decomposable = search.evaluator.decomposable
-    step: _Step = _RememberingStep(search, neighbourhood) if decomposable else _Step(search, neighbourhood)
-    while max_iter is None or len(search.moves) < max_iter:
-        move = step.best(search.begin(), improve)
+    step = RememberingStep if search.evaluator.decomposable else Step
+    climb_by(step(search, neighbourhood), names, max_iter, improve)
+
+
+def climb_by(step: Step, names: Sequence[str], max_iter: int | None = None, improve: bool = True) -> None:
+    """Make the moves that `step` chooses, until there is none; see :func:`climb`."""
+    while max_iter is None or len(step.search.moves) < max_iter:
+        move = step.best(step.search.begin(), improve)
         if move is None:
             return
-        changes = graph.changes(move)
-        search.commit(changes, move.describe(names))
-        graph.apply(changes)
-        step.committed(changes)
+        step.make(move, names)
 
 
-class _Step:
+class Step:
     """Chooses a move by the scores of all neighbours."""
 
     def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood) -> None:
@@ -55,16 +55,21 @@ class _Step:
         self.neighbourhood = neighbourhood
 
     def best(self, value: float, improve: bool) -> Move | None:
+        """Return the best legal move from a graph with the score `value`; None if there is none."""
         moves = self.neighbourhood.moves()
         candidates = [self.neighbourhood.graph.changes(move) for move in moves]
         chosen = self.search.best(candidates, value, improve)
         return None if chosen is None else moves[chosen]
 
-    def committed(self, changes: dict[int, list[int]]) -> None:
-        """Take note of a move that was made."""
+    def make(self, move: Move, names: Sequence[str]) -> dict[int, list[int]]:
+        """Make a move; return what it changed."""
+        changes = self.neighbourhood.graph.changes(move)
+        self.search.commit(changes, move.describe(names))
+        self.neighbourhood.graph.apply(changes)
+        return changes
 
 
-class _RememberingStep(_Step):
+class RememberingStep(Step):
     """Chooses a move of a decomposable score: what an edge gains is asked again only when its child changed.
 
     ``gain[u, v]``: what the score gains when v's parents lose u, or get it. A reversal gains two of these.
@@ -77,6 +82,7 @@ class _RememberingStep(_Step):
         self.known: BoolArray = np.zeros((size, size), dtype=bool)
 
     def best(self, value: float, improve: bool) -> Move | None:
+        """Return the best legal move by the gains that are known, and those asked for now."""
         legal = self.neighbourhood.legal()
         wanted = legal["delete"] | legal["add"] | legal["reverse"] | legal["reverse"].T
         self._learn(wanted & ~self.known, value)
@@ -102,5 +108,14 @@ class _RememberingStep(_Step):
         graph = self.neighbourhood.graph
         return graph.changes(Move("delete" if graph.edges[u, v] else "add", u, v))
 
-    def committed(self, changes: dict[int, list[int]]) -> None:
+    def make(self, move: Move, names: Sequence[str]) -> dict[int, list[int]]:
+        """Make a move, and forget the gains of the children that it changed."""
+        changes = super().make(move, names)
         self.known[:, list(changes)] = False
+        return changes
+
+    def branch(self, search: GreedySearch) -> RememberingStep:
+        """Return a step for a trial from the current graph, that begins with what is known here."""
+        other = RememberingStep(search, self.neighbourhood.at(search.parents))
+        other.gain, other.known = self.gain.copy(), self.known.copy()
+        return other

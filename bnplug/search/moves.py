@@ -142,6 +142,10 @@ class Neighbourhood:
         self.fixed = np.zeros((size, size), dtype=bool) if fixed is None else fixed
         self.capacity = np.full(size, size) if capacity is None else capacity
 
+    def at(self, parents: Sequence[Iterable[int]]) -> Neighbourhood:
+        """Return the neighbourhood of another graph under the same rules."""
+        return Neighbourhood(Graph(parents), self.kinds, self.allowed, self.fixed, self.capacity)
+
     def legal(self) -> dict[str, BoolArray]:
         """Return for each kind of move the edges to which it may be done."""
         edges, reaches = self.graph.edges, self.graph.reaches

@@ -37,6 +37,10 @@ class OrderBasedLearner(StructureLearner):
         k-tree.
     candidates : int, optional
         Try for each feature Xi only this many earlier features Xj, those with the largest I(Xi; Xj | C).
+    walks : int
+        How often the order is walked. The paper walks it once, and what an early feature was given stays even if
+        later features make it harmful; on another walk a feature may exchange or lose its parents where that
+        improves the score strictly. Not with `clique`.
     n_jobs : int, optional
         Threads. The result does not depend on it.
     random_state : int or RandomState, optional
@@ -63,6 +67,7 @@ class OrderBasedLearner(StructureLearner):
         k: int = 1,
         clique: bool = False,
         candidates: int | None = None,
+        walks: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
@@ -71,6 +76,7 @@ class OrderBasedLearner(StructureLearner):
         self.k = k
         self.clique = clique
         self.candidates = candidates
+        self.walks = walks
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -81,10 +87,12 @@ class OrderBasedLearner(StructureLearner):
 
     def learn(self, table: Table) -> DAG:
         """Return the structure: naive Bayes, with up to k feature parents for each feature."""
-        for name in ("k", "candidates"):
+        for name in ("k", "candidates", "walks"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value} must be at least 1")
+        if self.clique and self.walks > 1:
+            raise ValueError("clique=True needs walks=1: on another walk, parents that are adjacent may cease to be")
         order = self.order(table)
         self.order_ = [table.names[v] for v in order]
         evaluator = component("score function", self.score, self).evaluator(table, self.n_jobs)
@@ -92,7 +100,8 @@ class OrderBasedLearner(StructureLearner):
         naive_bayes = [[] if v == c else [c] for v in range(len(table.names))]
         search = GreedySearch(evaluator, naive_bayes, self.label, verbose=self.verbose)
         with search.running():
-            for v, earlier in self._steps(table, order):
+            steps = list(self._steps(table, order))
+            for v, earlier in steps * self.walks:
                 self._choose_parents(search, v, earlier, table)
         self.trace_ = search.trace
         self.n_evaluations_ = evaluator.n_evaluations
@@ -112,16 +121,17 @@ class OrderBasedLearner(StructureLearner):
 
     def _choose_parents(self, search: GreedySearch, v: int, earlier: list[int], table: Table) -> None:
         value = search.begin()
-        sets = list(self._parent_sets(search.parents, earlier))
-        candidates = [{v: sorted([table.target_index, *parents])} for parents in sets]
+        sets = self._parent_sets(search.parents, earlier)
+        families = [sorted([table.target_index, *parents]) for parents in sets]
+        candidates = [{v: own} for own in families if own != search.parents[v]]
         best = search.best(candidates, value)
         if best is not None:
-            names = ", ".join(table.names[p] for p in sets[best])
-            search.commit(candidates[best], f"add {names} -> {table.names[v]}")
+            names = ", ".join(table.names[p] for p in candidates[best][v] if p != table.target_index)
+            search.commit(candidates[best], f"give {table.names[v]} the parents {names or 'none'}")
 
     def _parent_sets(self, parents: Sequence[Sequence[int]], earlier: list[int]) -> Iterator[tuple[int, ...]]:
-        """Yield every set of up to k earlier features; with `clique`, those that are pairwise adjacent."""
-        for several in chain.from_iterable(combinations(earlier, size) for size in range(1, self.k + 1)):
+        """Yield every set of up to k earlier features, the empty one first; with `clique`, those that are pairwise adjacent."""
+        for several in chain.from_iterable(combinations(earlier, size) for size in range(self.k + 1)):
             if not self.clique or all(a in parents[b] for a, b in combinations(several, 2)):
                 yield several
 
@@ -131,7 +141,7 @@ class ConditionalInformationOrder(OrderBasedLearner):
 
     Parameters
     ----------
-    score, k, clique, candidates, n_jobs, random_state, verbose
+    score, k, clique, candidates, walks, n_jobs, random_state, verbose
         See :class:`OrderBasedLearner`.
     max_condition : int, optional
         Condition on this many of the features chosen last; by default on all.
@@ -146,11 +156,12 @@ class ConditionalInformationOrder(OrderBasedLearner):
         clique: bool = False,
         candidates: int | None = None,
         max_condition: int | None = None,
+        walks: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
-        super().__init__(score, k, clique, candidates, n_jobs, random_state, verbose)
+        super().__init__(score, k, clique, candidates, walks, n_jobs, random_state, verbose)
         self.max_condition = max_condition
 
     def order(self, table: Table) -> list[int]:

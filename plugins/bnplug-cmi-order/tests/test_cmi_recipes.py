@@ -65,7 +65,11 @@ def synthetic_distribution():
 
 
 def test_the_papers_synthetic_case():
-    """NB guesses, the generative tree takes X1-X2-X3, the discriminative one finds X1-X3, the Bayes classifier."""
+    """NB guesses, the generative tree takes X1-X2-X3, the discriminative one finds X1-X3, the Bayes classifier.
+
+    No feature alone tells anything, so chance puts any first. After X2, one walk gives X3 the parent X2 (57.5%)
+    before X1 comes, and keeps it: 61.9% in a third of the draws, 64.0% on average. The second walk drops it.
+    """
     joint = synthetic_distribution()
     assert joint["p"].sum() == pytest.approx(1)
     rng = np.random.default_rng(0)
@@ -73,8 +77,9 @@ def test_the_papers_synthetic_case():
     for _ in range(20):
         sample = joint.loc[rng.choice(len(joint), 1000, p=joint["p"])].reset_index(drop=True)
         X, y = sample[["X1", "X2", "X3"]], sample["C"]
-        for name in ("NB-ML", "TAN-CMI-ML", "TAN-OMI-CR-ML"):
-            model = bnplug.recipe(name).fit(X, y)
+        for name in ("NB-ML", "TAN-CMI-ML", "TAN-OMI-CR-ML", "two walks"):
+            twice = {"structure__walks": 2} if name == "two walks" else {}
+            model = bnplug.recipe("TAN-OMI-CR-ML" if twice else name).set_params(**twice).fit(X, y)
             correct = model.predict(joint[["X1", "X2", "X3"]]) == joint["C"]
             accuracy.setdefault(name, []).append(100 * joint.loc[correct, "p"].sum())
             edges = {frozenset(edge) for edge in model.dag_.edges if "C" not in edge}
@@ -84,4 +89,5 @@ def test_the_papers_synthetic_case():
     assert with_x1_x3 >= 19
     assert np.mean(accuracy["NB-ML"]) == pytest.approx(50, abs=1.5)
     assert np.mean(accuracy["TAN-CMI-ML"]) == pytest.approx(57.5, abs=1)
-    assert np.mean(accuracy["TAN-OMI-CR-ML"]) == pytest.approx(65, abs=1)
+    assert np.mean(accuracy["TAN-OMI-CR-ML"]) == pytest.approx(64, abs=1)
+    assert np.mean(accuracy["two walks"]) == pytest.approx(65, abs=0.5)
