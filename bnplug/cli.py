@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import bnplug
-from bnplug import cli_datasets, cli_experiments, cli_models
+from bnplug import cli_datasets, cli_doctor, cli_experiments, cli_models, cli_new_plugin
 from bnplug.cli_errors import one_line_errors
 
 
@@ -26,8 +26,9 @@ def cli() -> None:
     """Learn, compare and use Bayesian-network classifiers."""
 
 
-for command in (*cli_datasets.COMMANDS, *cli_experiments.COMMANDS, *cli_models.COMMANDS):
-    cli.add_command(command)
+for module in (cli_datasets, cli_doctor, cli_experiments, cli_models, cli_new_plugin):
+    for command in module.COMMANDS:
+        cli.add_command(command)
 
 
 @cli.command("plugins")

@@ -1,0 +1,133 @@
+"""The small tables that checks run on: fixed, quick to learn from, each with one awkward trait.
+
+Every call makes a new table, so that a method that changes its input spoils no other check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+
+from bnplug.arrays import IntArray
+from bnplug.coding import State
+from bnplug.table import Table
+
+if TYPE_CHECKING:
+    from bnplug._pgmpy import DAG
+
+#: The class stands neither first nor last, so that its position is not taken for granted.
+NAMES = ("x1", "x2", "class", "x3")
+TARGET = 2
+_CARDS = (2, 3, 3, 2)
+_N_DRAWN = 84
+
+
+def standard() -> Table:
+    """Return three dependent features and a class: every configuration occurs, and none tells the class for sure."""
+    return _table(_codes(), list(_CARDS))
+
+
+def binary(label: Callable[[int], State]) -> Table:
+    """Return a table of variables with two states each, labelled by `label`."""
+    return _table(np.minimum(_codes(), 1), [2, 2, 2, 2], label)
+
+
+def shuffled(table: Table) -> Table:
+    """Return the rows in another order."""
+    return table.take(np.random.RandomState(1).permutation(table.n_rows))
+
+
+def reweighted() -> tuple[Table, Table]:
+    """Return the same rows twice: with weights, and each repeated as often as its weight says."""
+    table = standard()
+    weights = np.random.RandomState(2).randint(1, 4, table.n_rows)
+    repeated = table.take(np.repeat(np.arange(table.n_rows), weights))
+    return with_weights(table, weights), repeated
+
+
+def with_weights(table: Table, weights: Any) -> Table:
+    """Return the rows with weights."""
+    return Table(table.codes, table.names, table.states, table.target, weights)
+
+
+def with_missing_cells() -> Table:
+    """Return a table in which every feature is missing in some rows, and the class in none."""
+    table = standard()
+    codes = table.codes.copy()
+    hidden = np.random.RandomState(3).random_sample(codes.shape) < 0.15
+    hidden[TARGET] = False
+    codes[hidden] = table.missing
+    return Table(codes, table.names, table.states, table.target)
+
+
+def with_constant_feature() -> Table:
+    """Return a table whose second feature has one state only."""
+    codes = _codes()
+    codes[1] = 0
+    return _table(codes, [2, 1, 3, 2])
+
+
+def with_single_feature() -> Table:
+    """Return a table of one feature and the class."""
+    table = standard()
+    rows = [1, TARGET]
+    return Table(table.codes[rows], [table.names[v] for v in rows], table.states, table.target)
+
+
+def with_unseen_configurations() -> Table:
+    """Return a table in which a state never occurs, and another never with one of the classes."""
+    codes = _codes()
+    seen = (codes[1] != 2) & ((codes[0] != 1) | (codes[TARGET] != 1))
+    return _table(codes[:, seen], list(_CARDS))
+
+
+def told_by_a_feature() -> Table:
+    """Return a table in which the second feature is the class."""
+    codes = _codes()
+    codes[1] = codes[TARGET]
+    return _table(codes, list(_CARDS))
+
+
+def tree(table: Table) -> list[list[int]]:
+    """Return the parents in a tree-augmented naive Bayes structure, which is C1: a chain of features."""
+    features, c = table.features, table.target_index
+    parents: list[list[int]] = [[] for _ in table.names]
+    for position, v in enumerate(features):
+        parents[v] = sorted([c, *features[max(0, position - 1) : position]])
+    return parents
+
+
+def backwards(table: Table, parents: Sequence[Sequence[int]]) -> DAG:
+    """Return the graph with its edges added in the reverse of their usual order, so that it lists parents so too."""
+    dag = table.dag([[] for _ in table.names])
+    edges = [(table.names[p], table.names[v]) for v, own in enumerate(parents) for p in sorted(own)]
+    nx.DiGraph.add_edges_from(dag, reversed(edges))
+    return dag
+
+
+def graphs(table: Table) -> list[list[list[int]]]:
+    """Return graphs of several shapes, by parents: no edge, a tree, a class with parents, every edge there can be."""
+    n = len(table.names)
+    above: list[list[int]] = [[] for _ in range(n)]
+    above[table.target_index] = table.features
+    return [[[] for _ in range(n)], tree(table), above, [list(range(v)) for v in range(n)]]
+
+
+def _codes() -> IntArray:
+    """Return codes of shape (variables, rows): every joint configuration once, then rows drawn with dependences."""
+    random = np.random.RandomState(0)
+    c = random.randint(0, 3, _N_DRAWN)
+    x1 = random.random_sample(_N_DRAWN) < np.array([0.2, 0.5, 0.8])[c]
+    x2 = np.where(random.random_sample(_N_DRAWN) < 0.6, (c + x1) % 3, random.randint(0, 3, _N_DRAWN))
+    x3 = np.where(random.random_sample(_N_DRAWN) < 0.7, x2 == 2, c == 0)
+    every = np.array(list(product(*map(range, _CARDS)))).T
+    return np.hstack([every, [x1.astype(int), x2, c, x3.astype(int)]])
+
+
+def _table(codes: IntArray, cards: list[int], label: Callable[[int], State] = str) -> Table:
+    states = {name: [label(state) for state in range(card)] for name, card in zip(NAMES, cards, strict=True)}
+    return Table(codes.astype(np.uint8), NAMES, states, NAMES[TARGET])

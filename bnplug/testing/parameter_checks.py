@@ -1,0 +1,65 @@
+"""What holds for every parameter learner."""
+
+from __future__ import annotations
+
+from bnplug.parameters import LogTables
+from bnplug.testing import common_checks, data
+from bnplug.testing.common_checks import Check
+from bnplug.testing.subjects import ParameterSubject, require
+
+
+def check_returns_log_tables(subject: ParameterSubject) -> None:
+    """``fit`` returns `LogTables` of the table's variables, with its states."""
+    table, result = data.standard(), subject.result
+    require(isinstance(result, LogTables), f"fit returned a {type(result).__name__}, not LogTables")
+    require(result.names == table.names, f"the tables are those of {result.names}, not of {table.names}")
+    require(result.states == table.states, f"the states are {result.states}, in the table {table.states}")
+
+
+def check_columns_sum_to_one(subject: ParameterSubject) -> None:
+    """On a tree every CPT column sums to one; ``tables.normalize()`` sees to that, and keeps the posterior."""
+    node = subject.result.unnormalized_node()
+    require(node is None, f"{node!r} has columns that do not sum to one; return tables.normalize() on C1 structures")
+
+
+def check_structure_unchanged(subject: ParameterSubject) -> None:
+    """The parents in the tables are those in the graph."""
+    table = data.standard()
+    expected = {
+        name: tuple(table.names[p] for p in own) for name, own in zip(table.names, data.tree(table), strict=True)
+    }
+    require(subject.result.parents == expected, f"the parents are {subject.result.parents}, in the graph {expected}")
+
+
+def check_parent_order_irrelevant(subject: ParameterSubject) -> None:
+    """The order in which the edges of the graph were added does not matter."""
+    table = data.standard()
+    result = subject.call(subject.make(), table, data.backwards(table, data.tree(table)))
+    require(subject.same(subject.result, result), "the same graph, its edges in another order, gives other parameters")
+
+
+def check_unseen_configurations(subject: ParameterSubject) -> None:
+    """Where a state or a configuration never occurs, every column still leaves some state possible."""
+    table = data.with_unseen_configurations()
+    subject.require_usable(subject.run(table), table)
+
+
+def check_limits_respected(subject: ParameterSubject) -> None:
+    """``max_iter`` is kept to, where it has it: ``n_iter_`` says how many steps were made."""
+    if subject.has("max_iter"):
+        learner = subject.make(max_iter=1)
+        subject.call(learner, *subject.arguments(data.standard()))
+        steps = getattr(learner, "n_iter_", None)
+        require(steps is not None and steps <= 1, f"max_iter=1 and yet n_iter_ is {steps}")
+
+
+#: In the order in which they are made.
+CHECKS: tuple[Check, ...] = (
+    *common_checks.CHECKS,
+    check_returns_log_tables,
+    check_columns_sum_to_one,
+    check_structure_unchanged,
+    check_parent_order_irrelevant,
+    check_unseen_configurations,
+    check_limits_respected,
+)

@@ -1,0 +1,276 @@
+"""Running the checks: under pytest, one test for each, or all of a plugin at once with a report."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bnplug import manager, registry
+from bnplug.errors import UnknownMethodError, did_you_mean
+from bnplug.methods import Method
+from bnplug.testing import parameter_checks, plugin_checks, score_checks, structure_checks
+from bnplug.testing.common_checks import Check, applies
+from bnplug.testing.subjects import (
+    MethodSubject,
+    ParameterSubject,
+    PluginSubject,
+    ScoreSubject,
+    StructureSubject,
+    Subject,
+    subject_of,
+)
+
+#: All checks, by the kind of what they are made of, in the order in which they are made.
+CHECKS: dict[str, tuple[Check, ...]] = {
+    PluginSubject.kind: plugin_checks.CHECKS,
+    StructureSubject.kind: structure_checks.CHECKS,
+    ScoreSubject.kind: score_checks.CHECKS,
+    ParameterSubject.kind: parameter_checks.CHECKS,
+}
+
+#: Why a check is expected to fail, by its name, or by what pytest calls it: "score-mm-check_pickles".
+ExpectedFailures = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """A check together with what it is made of; calling it makes it, and raises where it fails.
+
+    Attributes
+    ----------
+    subject : Subject
+    check : function
+    reason : str
+        Why it is expected to fail; empty where it is not.
+    """
+
+    subject: Subject
+    check: Check
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the check."""
+        return self.check.__name__
+
+    def __call__(self) -> None:
+        """Make the check; what the method warns of on such small data is nobody's concern."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.check(self.subject)
+
+    def __str__(self) -> str:
+        return f"{self.subject.kind.split()[0]}-{self.subject.name}-{self.name}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one check.
+
+    Attributes
+    ----------
+    kind, name, check : str
+        The kind and name of what was checked, and the name of the check.
+    status : str
+        ``"passed"``, ``"failed"``, ``"expected failure"`` or ``"unexpected success"``.
+    detail : str
+        What is wrong, or why the failure is expected.
+    """
+
+    kind: str
+    name: str
+    check: str
+    status: str
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether this is as it should be."""
+        return self.status in ("passed", "expected failure")
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.kind} {self.name!r}: {self.check}" + (f": {self.detail}" if self.detail else "")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of all checks of a plugin; printed, it lists what needs attention.
+
+    Attributes
+    ----------
+    plugin : str
+        The plugin with its distribution and version.
+    outcomes : tuple of Outcome
+    """
+
+    plugin: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check passed, or failed as expected."""
+        return all(outcome.ok for outcome in self.outcomes)
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """The outcomes that are not as they should be."""
+        return [outcome for outcome in self.outcomes if not outcome.ok]
+
+    def __str__(self) -> str:
+        passed = sum(outcome.status == "passed" for outcome in self.outcomes)
+        heading = f"{self.plugin}: {passed} of {len(self.outcomes)} checks passed"
+        return "\n".join([heading, *(f"  {o}" for o in self.outcomes if o.status != "passed")])
+
+
+def check_plugin(name: str, expected_failures: ExpectedFailures | None = None) -> Report:
+    """Make all checks of an installed plugin and of each method that it brings.
+
+    Parameters
+    ----------
+    name : str
+        The name of its entry point, or of its distribution.
+    expected_failures : mapping, optional
+        As for :func:`parametrize_with_checks`.
+
+    Returns
+    -------
+    Report
+        ``report.ok`` tells whether all is well; ``print(report)`` lists what is not.
+
+    Raises
+    ------
+    UnknownMethodError
+        If no such plugin is installed.
+
+    Examples
+    --------
+    >>> from bnplug.testing import check_plugin
+    >>> print(check_plugin("builtin"))
+    bnplug ... (builtin): ... checks passed
+    """
+    subjects = _subjects(name)
+    plugin = next(subject for subject in subjects if isinstance(subject, PluginSubject))
+    return Report(str(plugin.info), tuple(map(_outcome, _bound_checks(subjects, expected_failures or {}))))
+
+
+def parametrize_with_checks(
+    methods: str | Method | Iterable[str | Method], expected_failures: ExpectedFailures | None = None
+) -> Callable[[Any], Any]:
+    """Turn a test function with one argument, ``check``, into one test for each check (needs pytest).
+
+    Parameters
+    ----------
+    methods : str, descriptor, or several of them
+        An installed plugin, by the name of its entry point or distribution: it and every method that it brings
+        are checked. Or the descriptor of a learner or score, registered or not.
+    expected_failures : mapping, optional
+        Why a check fails, by its name, which means that of all methods, or as pytest calls it, with the method
+        in front. Such a check *must* fail: one that passes is an error, so that no reason outlives its cause.
+
+    Returns
+    -------
+    decorator
+
+    Examples
+    --------
+    The whole conformance test of a plugin:
+
+    >>> from bnplug.testing import parametrize_with_checks
+    >>> @parametrize_with_checks("builtin")
+    ... def test_conformance(check):
+    ...     check()
+
+    With an exception, which needs a reason:
+
+    >>> @parametrize_with_checks(
+    ...     "builtin", expected_failures={"score-cr-check_pickles": "it holds an open file"})
+    ... def test_conformance(check):
+    ...     check()
+    """
+    try:
+        import pytest
+    except ImportError as error:
+        raise ImportError(
+            'parametrize_with_checks needs pytest: pip install "bnplug[testing]"; check_plugin does without'
+        ) from error
+    asked = [methods] if isinstance(methods, str | Method) else methods
+    subjects = [subject for one in asked for subject in _subjects(one)]
+    params = [
+        pytest.param(
+            bound, id=str(bound), marks=[pytest.mark.xfail(reason=bound.reason, strict=True)] if bound.reason else []
+        )
+        for bound in _bound_checks(subjects, expected_failures or {})
+    ]
+    return pytest.mark.parametrize("check", params)
+
+
+def checks_of(subject: Subject) -> list[BoundCheck]:
+    """Return the checks that are made of a subject, in order.
+
+    Examples
+    --------
+    >>> from bnplug import registry
+    >>> from bnplug.testing import checks_of, subject_of
+    >>> for check in checks_of(subject_of(registry.find("structure learner", "nb"))):
+    ...     check()  # raises where it fails
+    """
+    return [
+        BoundCheck(subject, check)
+        for check in CHECKS[subject.kind]
+        if not isinstance(subject, MethodSubject) or applies(check, subject.method)
+    ]
+
+
+def _subjects(asked: str | Method) -> list[Subject]:
+    """Return a method; or a plugin, followed by its methods."""
+    if not isinstance(asked, str):
+        return [subject_of(asked)]
+    wanted = manager.normalize(asked)
+    found = [
+        info
+        for info in registry.plugins()
+        if wanted in (manager.normalize(info.name), manager.normalize(info.distribution))
+    ]
+    if not found:
+        known = [info.name for info in registry.plugins()]
+        raise UnknownMethodError(
+            f"no plugin {asked!r} is installed.{did_you_mean(asked, known)} Installed: {', '.join(known)}. "
+            "Install one from its folder with `pip install --editable .`"
+        )
+    subjects: list[Subject] = []
+    for plugin in map(PluginSubject, found):
+        subjects += [plugin, *plugin.methods]
+    return subjects
+
+
+def _bound_checks(subjects: list[Subject], expected: ExpectedFailures) -> Iterator[BoundCheck]:
+    """Yield every check of every subject, with the reason why it is expected to fail."""
+    bound = [check for subject in subjects for check in checks_of(subject)]
+    known = {key for check in bound for key in (check.name, str(check))}
+    for key, reason in expected.items():
+        if key not in known:
+            names = sorted({check.name for check in bound})
+            hint = did_you_mean(key, known)
+            raise ValueError(f"expected_failures: no check {key!r} is made here.{hint} Checks: {', '.join(names)}")
+        if not isinstance(reason, str) or not reason.strip():
+            raise ValueError(f"expected_failures: {key!r} needs a reason in words, not {reason!r}")
+    for check in bound:
+        yield replace(check, reason=expected.get(str(check), expected.get(check.name, "")))
+
+
+def _outcome(bound: BoundCheck) -> Outcome:
+    """Make a check and say what came of it; a method may raise anything."""
+    done = Outcome(bound.subject.kind, bound.subject.name, bound.name, "passed")
+    try:
+        manager.contain(bound.name, bound)
+    except Exception as error:
+        cause = error.__cause__
+        detail = str(cause) if isinstance(cause, AssertionError) else f"{type(cause).__name__}: {cause}"
+        if bound.reason:
+            return replace(done, status="expected failure", detail=bound.reason)
+        return replace(done, status="failed", detail=" ".join(detail.split()))
+    if bound.reason:
+        return replace(done, status="unexpected success", detail=f"it was expected to fail: {bound.reason}")
+    return done

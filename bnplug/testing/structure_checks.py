@@ -1,0 +1,109 @@
+"""What holds for every structure learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+
+from bnplug.contracts import ScoreFunction
+from bnplug.table import Table
+from bnplug.testing import common_checks, data
+from bnplug.testing.common_checks import Check, only_if
+from bnplug.testing.subjects import StructureSubject, require
+
+
+def check_returns_a_dag(subject: StructureSubject) -> None:
+    """``learn`` returns a pgmpy DAG; ``table.dag(parents)`` makes one."""
+    from bnplug._pgmpy import is_dag
+
+    require(is_dag(subject.result), f"learn returned a {type(subject.result).__name__}; table.dag(parents) makes a DAG")
+
+
+def check_nodes_are_the_columns(subject: StructureSubject) -> None:
+    """The nodes are the variables of the table, all of them and nothing else."""
+    nodes, names = set(subject.result.nodes), set(data.NAMES)
+    require(nodes == names, f"nodes and variables differ in {sorted(nodes ^ names, key=str)}")
+
+
+def check_acyclic(subject: StructureSubject) -> None:
+    """The graph has no cycle."""
+    graph = nx.DiGraph(subject.result.edges)
+    require(nx.is_directed_acyclic_graph(graph), "the graph has a cycle")
+
+
+def check_class_present(subject: StructureSubject) -> None:
+    """The class has an edge where a feature tells it; without one, every row would be predicted alike."""
+    table = data.told_by_a_feature()
+    edges = list(subject.run(table).edges)
+    require(any(table.target in edge for edge in edges), f"a feature tells the class, and yet the edges are {edges}")
+
+
+def check_limits_respected(subject: StructureSubject) -> None:
+    """``max_parents``, ``k``, ``max_iter``, ``whitelist`` and ``blacklist`` are kept to, where it has them."""
+    for parameter, (value, is_kept) in _LIMITS.items():
+        if subject.has(parameter):
+            table = data.standard()
+            learner = subject.make(**{parameter: value})
+            dag = subject.call(learner, table)
+            require(is_kept(table, dag, learner), f"{parameter}={value!r} and yet the edges are {list(dag.edges)}")
+
+
+@only_if(lambda method: method.needs_score)
+def check_any_score_goes(subject: StructureSubject) -> None:
+    """A learner that needs a score takes any, given as an instance, even one that has ``score`` and nothing else."""
+    table = data.standard()
+    subject.require_usable(subject.run(table, score=FewEdges()), table)
+
+
+class FewEdges(ScoreFunction):
+    """A score as plain as there can be: the fewer edges, the better, down to one for each feature."""
+
+    def score(self, table: Table, dag: Any) -> float:
+        """Return how far the number of edges is from that of the features, negated."""
+        return -float(abs(len(dag.edges) - len(table.features)))
+
+
+def _few_parents(table: Table, dag: Any, learner: Any) -> bool:
+    return all(dag.in_degree(name) <= 1 for name in table.names)
+
+
+def _few_feature_parents(table: Table, dag: Any, learner: Any) -> bool:
+    features = [name for name in table.names if name != table.target]
+    return all(len(set(dag.predecessors(name)) - {table.target}) <= 1 for name in features)
+
+
+def _few_moves(table: Table, dag: Any, learner: Any) -> bool:
+    return len(getattr(learner, "trace_", ())) <= 2 and getattr(learner, "n_iter_", 0) <= 1
+
+
+def _with_edge(table: Table, dag: Any, learner: Any) -> bool:
+    return _EDGE in dag.edges
+
+
+def _without_edge(table: Table, dag: Any, learner: Any) -> bool:
+    return _EDGE not in dag.edges and _EDGE[::-1] not in dag.edges
+
+
+_EDGE = ("x1", "x2")
+
+#: For each parameter that names a limit, a value, and whether table, graph and learner keep to it.
+_LIMITS: dict[str, tuple[Any, Callable[[Table, Any, Any], bool]]] = {
+    "max_parents": (1, _few_parents),
+    "k": (1, _few_feature_parents),
+    "max_iter": (1, _few_moves),
+    "whitelist": ([_EDGE], _with_edge),
+    "blacklist": ([_EDGE, _EDGE[::-1]], _without_edge),
+}
+
+#: In the order in which they are made.
+CHECKS: tuple[Check, ...] = (
+    *common_checks.CHECKS,
+    check_returns_a_dag,
+    check_nodes_are_the_columns,
+    check_acyclic,
+    check_class_present,
+    check_limits_respected,
+    check_any_score_goes,
+)

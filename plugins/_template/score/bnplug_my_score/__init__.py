@@ -1,0 +1,1 @@
+"""A score for bnplug: how far posteriors are from the truth."""

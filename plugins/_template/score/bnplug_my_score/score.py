@@ -1,0 +1,71 @@
+"""The Brier score: a loss of a row's log joints, which bnplug compiles and runs over all rows of a candidate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.table import Table
+
+
+def negative_distance(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
+    """Fill out[m] with minus the sum over classes of abs(P(c | row m) - [c is its class]) ** params[0].
+
+    A loss is a function at the top of a module. ``L[m, c]`` is the log joint of row m and class c, ``y[m]`` its
+    class; what else the loss needs comes in ``params``. It is compiled, so it is written in loops.
+    """
+    n_classes = L.shape[1]
+    for m in range(L.shape[0]):
+        largest = L[m, 0]
+        for c in range(1, n_classes):
+            largest = max(largest, L[m, c])
+        total = 0.0
+        for c in range(n_classes):
+            total += np.exp(L[m, c] - largest)
+        distance = 0.0
+        for c in range(n_classes):
+            truth = 1.0 if c == y[m] else 0.0
+            distance += abs(np.exp(L[m, c] - largest) / total - truth) ** params[0]
+        out[m] = -distance
+
+
+class MyScore(PredictiveScore):
+    """The mean distance of the posterior from the truth, negated: 0 is best.
+
+    Parameters
+    ----------
+    power : float
+        2 is the Brier score; a larger one minds single large mistakes more.
+    alpha, floor, cv, random_state
+        As in :class:`bnplug.scoring.PredictiveScore`: smoothing, and the folds that rows are predicted from.
+
+    Examples
+    --------
+    >>> import bnplug, pandas as pd
+    >>> table = bnplug.Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
+    >>> MyScore().score(table, table.dag([[], []]))  # both posteriors are (1/2, 1/2)
+    -0.5
+    """
+
+    loss = negative_distance
+    aggregate = "mean"
+    needs_finite = True
+
+    def __init__(
+        self, power: float = 2.0, alpha: float = 1.0, floor: float = 0.0, cv: Any = None, random_state: Any = None
+    ) -> None:
+        super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
+        self.power = power
+
+    def loss_params(self, table: Table) -> list[float]:
+        """Return the numbers that the loss gets as ``params``."""
+        if not self.power > 0:
+            raise ValueError(f"power={self.power!r} must be positive")
+        return [self.power]
+
+    def loss_bounds(self) -> Bounds:
+        """Return that no row is above 0, so that a candidate that can no longer win is dropped early."""
+        return Bounds(maximum=0.0)

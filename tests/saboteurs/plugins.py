@@ -1,0 +1,36 @@
+"""Plugins as sources, each with one fault and the check that must find it; a healthy one comes first."""
+
+_METHOD = """
+import bnplug
+
+@bnplug.hookimpl
+def bnplug_structure_learners():
+    yield bnplug.StructureLearnerMethod(
+        name="{name}", factory="bnplug.builtin.nb:NaiveBayes", summary="A saboteur.", reference="Nobody (2026)", api=1)
+"""
+
+_RECIPE = """
+@bnplug.hookimpl
+def bnplug_recipes():
+    yield bnplug.Recipe("{name}-recipe", {structure}, summary={summary!r}, reference="Nobody (2026)")
+"""
+
+
+def _recipe(name, structure="'nb'", summary="A saboteur."):
+    return _METHOD.format(name=name) + _RECIPE.format(name=name, structure=structure, summary=summary)
+
+
+HEALTHY = _recipe("healthy")
+
+#: By name: the check that must fail, and the source of the plugin's module.
+SABOTEURS = {
+    "takes-a-name": ("check_everything_is_registered", _METHOD.format(name="tan")),
+    "has-two-lines": ("check_described", _recipe("has-two-lines", summary="Two\nlines.")),
+    "loads-numba": ("check_loads_without_pgmpy_or_numba", "import numba\n" + _METHOD.format(name="loads-numba")),
+    "loads-pgmpy": (
+        "check_loads_without_pgmpy_or_numba",
+        _METHOD.format(name="loads-pgmpy") + "import bnplug._pgmpy\n",
+    ),
+    "lacks-a-method": ("check_recipes_can_be_made", _recipe("lacks-a-method", "'nobody-has-this'")),
+    "wrong-parameter": ("check_recipes_can_be_made", _recipe("wrong-parameter", "('kdb', {'kk': 2})")),
+}

@@ -1,0 +1,24 @@
+"""How a saboteur says which check it must fail."""
+
+from dataclasses import dataclass
+
+from bnplug.methods import Method
+
+
+@dataclass(frozen=True)
+class Saboteur:
+    """A method that is healthy but for one thing, and the check that must find it."""
+
+    method: Method
+    check: str
+
+
+def register(saboteurs, descriptor, check, **described):
+    """Return a decorator that adds a class to `saboteurs`: it must fail `check`, and no other."""
+
+    def add(cls):
+        fields = {"summary": "A saboteur.", "reference": "Nobody (2026)", "api": 1, **described}
+        saboteurs.append(Saboteur(descriptor(name=cls.__name__, factory=cls, **fields), check))
+        return cls
+
+    return add

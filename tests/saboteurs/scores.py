@@ -1,0 +1,130 @@
+"""Scores, each with one fault; a healthy one comes first."""
+
+from functools import partial
+
+import numpy as np
+from saboteurs.registering import register
+
+from bnplug import ScoreFunction, ScoreFunctionMethod
+from bnplug.contracts import ScoringEvaluator
+from bnplug.scoring import MDL
+
+SABOTEURS = []
+fails = partial(register, SABOTEURS, ScoreFunctionMethod)
+
+
+class Plain(ScoreFunction):
+    """MDL, asked graph by graph."""
+
+    own_evaluator = ScoringEvaluator
+
+    def score(self, table, dag):
+        return MDL().score(table, dag)
+
+    def evaluator(self, table, n_jobs=1):
+        return self.own_evaluator(self, table)
+
+
+@fails("check_n_jobs_does_not_matter")
+class DependsOnThreads(Plain):
+    class Evaluator(ScoringEvaluator):
+        threads = 1
+
+        def start(self, parents):
+            return super().start(parents) + self.threads
+
+    def evaluator(self, table, n_jobs=1):
+        evaluator = self.Evaluator(self, table)
+        evaluator.threads = n_jobs - 1
+        return evaluator
+
+
+@fails("check_weight_repeats_a_row")
+class CountsRowsWithoutWeights(Plain):
+    def score(self, table, dag):
+        return super().score(table, dag) - 0.01 * table.n_rows
+
+
+@fails("check_row_order_irrelevant")
+class GoesByTheFirstRow(Plain):
+    def score(self, table, dag):
+        return super().score(table, dag) + 0.01 * float(table.codes[:, 0].sum())
+
+
+@fails("check_constant_feature")
+class DividesByStatesMinusOne(Plain):
+    def score(self, table, dag):
+        with np.errstate(divide="ignore"):
+            return super().score(table, dag) - float((1.0 / (table.cards - 1.0)).max())
+
+
+@fails("check_finite_scores")
+class RefusesParentsOfTheClass(Plain):
+    def score(self, table, dag):
+        return -np.inf if len(dag.edges) == dag.in_degree(table.target) == 3 else super().score(table, dag)
+
+
+@fails("check_parent_order_irrelevant")
+class PrefersTheFirstParent(Plain):
+    def score(self, table, dag):
+        first = [next(iter(dag.predecessors(name)), table.names[0]) for name in table.names]
+        return super().score(table, dag) + 0.01 * sum(map(table.index, first))
+
+
+@fails("check_parent_order_irrelevant")
+class ReadsProposalsInOrder(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def propose(self, changes):
+            unsorted = any(list(own) != sorted(own) for own in changes.values())
+            return super().propose(changes) + 0.1 * unsorted
+
+
+@fails("check_decomposable_means_decomposable", decomposable=True)
+class SquaresItsEdges(Plain):
+    def score(self, table, dag):
+        return super().score(table, dag) + 0.5 * len(dag.edges) ** 2
+
+
+@fails("check_decomposable_means_decomposable")
+class SaysSoInItsEvaluatorOnly(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        decomposable = True
+
+
+@fails("check_propose_leaves_state")
+class TakesProposalsForMoves(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def propose(self, changes):
+            self.value = super().propose(changes)
+            return self.value
+
+
+@fails("check_propose_agrees_with_score")
+class PromisesTooMuch(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def propose(self, changes):
+            return super().propose(changes) + 0.1 * len(changes)
+
+
+@fails("check_commit_agrees_with_score")
+class AddsUpWrongly(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def commit(self, changes):
+            self.value = super().commit(changes) + 0.1 * len(changes)
+            return self.value
+
+
+@fails("check_only_losers_are_dropped")
+class DropsWhatTies(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def propose_many(self, candidates, at_least=None):
+            scores = super().propose_many(candidates)
+            return scores if at_least is None else np.where(scores <= at_least, -np.inf, scores)
+
+
+@fails("check_only_losers_are_dropped")
+class CapsWhatIsKept(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def propose_many(self, candidates, at_least=None):
+            scores = super().propose_many(candidates)
+            return scores if at_least is None else np.minimum(scores, at_least)
