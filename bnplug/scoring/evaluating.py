@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,6 +24,7 @@ from bnplug.scoring.losses import Bounds, compile_loss
 from bnplug.scoring.passes import (
     Criterion,
     Joint,
+    Scratch,
     apply_change,
     make_scratch,
     score_candidates,
@@ -46,19 +47,31 @@ from bnplug.table import Table
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
 
-# Sums that terms were added to and taken out of are made anew after this many commits.
-_REFRESH = 100
+# Sums that terms were added to and taken out of are made anew after this many commits. Each rounds by about 1e-13
+# where log joints are in the hundreds, and ties are told within 1e-9.
+_REFRESH = 1000
 
 # With fewer cells of log joints than this in all candidates together, threads cost more than they save.
-_WORTH_THREADS = 1 << 23
+_WORTH_THREADS = 1 << 21
 
 # How many cells [fold, configuration, class] a candidate's table may have before only the configurations
 # that occur are numbered: two for each cell of the log joint, within these limits.
 _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 22
 
 
+class _Proposal(NamedTuple):
+    """A proposal whose work a commit can use: what was proposed, and what came of it."""
+
+    changes: dict[int, tuple[int, ...]]
+    change: Change
+    quality: float
+
+
 class PredictiveEvaluator(Evaluator):
     """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`."""
+
+    _joint: Joint
+    _last: _Proposal | None
 
     def __init__(self, score: PredictiveScore, table: Table, n_jobs: int | None = 1) -> None:
         self.score = score
@@ -101,8 +114,11 @@ class PredictiveEvaluator(Evaluator):
         bound = -np.inf if at_least is None else float(at_least)
         worth = self._joint.values.size * len(candidates) >= _WORTH_THREADS
         workers = int(effective_n_jobs(self.n_jobs)) if worth else 1
+        self._last = None
         if workers == 1:
-            self._score_range(families, penalties, bound, result, 0, len(candidates))
+            made, change = self._score_range(families, penalties, bound, result, 0, len(candidates), self._scratch)
+            if made == len(candidates) - 1 >= 0 and result[made] > -np.inf:
+                self._last = _Proposal(_sorted(candidates[made]), change, float(result[made] + penalties[made]))
         else:
             parts = np.linspace(0, len(candidates), 4 * workers + 1).astype(int).tolist()
             score = partial(self._score_range, families, penalties, bound, result)
@@ -113,19 +129,20 @@ class PredictiveEvaluator(Evaluator):
         return result
 
     def commit(self, changes: Changes) -> float:
-        """Make `changes` to the log joint, and score it."""
-        families = self._families([changes])
-        if len(families.nodes):
-            apply_change(self._rows, self._joint, self._change(families, 0))
-        parents = list(self.parents)
-        for v, own in changes.items():
-            parents[v] = tuple(sorted(own))
-        self._set_parents(parents)
+        """Make `changes` to the log joint, and score it; if they were proposed last, nothing is counted again."""
+        made = _sorted(changes)
+        last = self._last if self._last is not None and self._last.changes == made else None
+        change = self._change_of(made) if last is None else last.change
+        self._replace_parents(made)
         self._n_commits += 1
-        if self._n_commits % _REFRESH:
-            self._rate()
-        else:
+        if self._n_commits % _REFRESH == 0:
             self._rebuild()
+        elif change is not None:
+            apply_change(self._rows, self._joint, change)
+            self._rate(None if last is None else last.quality)
+        else:
+            self.value = self._quality - self._penalty
+        self._last = None
         return self.value
 
     def _draw(self) -> None:
@@ -133,12 +150,14 @@ class PredictiveEvaluator(Evaluator):
         folds = self.score.folds(self.table, self._random)
         self._rows = arrange(self.table, folds, self.score.alpha, self.score.floor)
         self._criterion = _criterion(self.score, self.table, self._rows)
+        self._scratch = make_scratch(self._rows)
         self._still = no_change(self._rows)
         cells = min(max(_FEWEST_CELLS, 2 * self._rows.n_tested * self._rows.n_classes), _MOST_CELLS)
         self._limit = cells / ((self._rows.n_folds + 1) * self._rows.n_classes)
 
     def _rebuild(self) -> None:
         """Make the log joint of the current graph anew."""
+        self._last = None
         shape = (self._rows.n_tested, self._rows.n_classes)
         finite = self._rows.alpha > 0 or self._rows.floor > 0
         gapped = not (np.isnan(self._criterion.high_gap) and np.isnan(self._criterion.low_gap))
@@ -156,21 +175,42 @@ class PredictiveEvaluator(Evaluator):
             apply_change(self._rows, self._joint, self._change(families, i))
         self._rate()
 
-    def _rate(self) -> None:
-        """Score the log joint as it is."""
+    def _rate(self, quality: float | None = None) -> None:
+        """Score the log joint as it is, unless that is known."""
         update_gaps(self._rows, self._joint)
-        self._quality: float = self._checked(self._score(self._still))
+        self._quality: float = self._checked(self._score(self._still, self._scratch)) if quality is None else quality
         self.value = self._quality - self._penalty
 
     def _set_parents(self, parents: list[tuple[int, ...]]) -> None:
         self.parents = parents
         self._graph = flatten([[(v, own)] for v, own in enumerate(parents)])
-        self._penalty = fsum(self._family_penalty(v, own) for v, own in enumerate(parents))
+        self._add_penalties()
+
+    def _replace_parents(self, changes: dict[int, tuple[int, ...]]) -> None:
+        """Give some variables other parents; what is kept about the others stays as it is."""
+        self.parents = list(self.parents)
+        _, _, _, bounds, parents = self._graph
+        for v, own in changes.items():
+            self.parents[v] = own
+            low, high = bounds[v : v + 2]
+            parents = np.concatenate([parents[:low], np.array(own, dtype=np.int64), parents[high:]])
+            bounds[v + 1 :] += len(own) - (high - low)
+        self._graph = self._graph._replace(parents=parents)
+        self._add_penalties()
+
+    def _add_penalties(self) -> None:
+        own = enumerate(self.parents) if self.score.penalized else ()
+        self._penalty = fsum(self._family_penalty(v, parents) for v, parents in own)
 
     def _families(self, candidates: Sequence[Changes]) -> Families:
         new = flatten([changes.items() for changes in candidates])
         families: Families = with_replaced(new, self._graph, self.table.target_index)
         return families
+
+    def _change_of(self, changes: Changes) -> Change | None:
+        """Return what `changes` make of the log joint, None if nothing."""
+        families = self._families([changes])
+        return self._change(families, 0) if len(families.nodes) else None
 
     def _change(self, families: Families, candidate: int) -> Change:
         features, size = features_of(self._rows, families, candidate)
@@ -182,8 +222,7 @@ class PredictiveEvaluator(Evaluator):
         )[0]
         return change
 
-    def _score(self, change: Change, penalty: float = 0.0, at_least: float = -np.inf) -> float:
-        scratch = make_scratch(self._rows)
+    def _score(self, change: Change, scratch: Scratch, penalty: float = 0.0, at_least: float = -np.inf) -> float:
         criterion = self._criterion
         score = score_change(self._rows, self._joint, change, self._loss, criterion, penalty, at_least, scratch)
         return float(score)
@@ -196,9 +235,14 @@ class PredictiveEvaluator(Evaluator):
         result: FloatArray,
         first: int,
         last: int,
-    ) -> None:
-        """Score the candidates from first to last; those with too many configurations one by one."""
-        wide = score_candidates(
+        scratch: Scratch | None = None,
+    ) -> tuple[int, Change]:
+        """Score the candidates from first to last; those with too many configurations one by one.
+
+        Each thread needs a scratch of its own. Returns the last Change that was made, and the candidate it is of.
+        """
+        scratch = scratch or make_scratch(self._rows)
+        wide, made, change = score_candidates(
             self._rows,
             self._joint,
             families,
@@ -209,12 +253,13 @@ class PredictiveEvaluator(Evaluator):
             penalties,
             at_least,
             self._limit,
-            make_scratch(self._rows),
+            scratch,
             result,
         )
         if wide:
             for i in (first + np.flatnonzero(result[first:last] == np.inf)).tolist():
-                result[i] = self._score(wide_change(self._rows, families, i), penalties[i], at_least)
+                result[i] = self._score(wide_change(self._rows, families, i), scratch, penalties[i], at_least)
+        return made, change
 
     def _family_penalty(self, node: int, parents: tuple[int, ...]) -> float:
         family = (node, parents)
@@ -235,6 +280,10 @@ class PredictiveEvaluator(Evaluator):
                 f"the loss {name!r} of {type(self.score).__name__} gave nan, or left a row of `out` unfilled"
             )
         return score
+
+
+def _sorted(changes: Changes) -> dict[int, tuple[int, ...]]:
+    return {v: tuple(sorted(own)) for v, own in changes.items()}
 
 
 def _criterion(score: PredictiveScore, table: Table, rows: Rows) -> Criterion:

@@ -130,7 +130,7 @@ class OrderBasedLearner(StructureLearner):
             search.commit(candidates[best], f"give {table.names[v]} the parents {names or 'none'}")
 
     def _parent_sets(self, parents: Sequence[Sequence[int]], earlier: list[int]) -> Iterator[tuple[int, ...]]:
-        """Yield every set of up to k earlier features, the empty one first; with `clique`, those that are pairwise adjacent."""
+        """Yield every set of up to k earlier features, smaller ones first; with `clique`, of pairwise adjacent ones."""
         for several in chain.from_iterable(combinations(earlier, size) for size in range(self.k + 1)):
             if not self.clique or all(a in parents[b] for a, b in combinations(several, 2)):
                 yield several
