@@ -1,0 +1,1 @@
+"""Simulated annealing of structures: a plugin for bnplug."""

@@ -1,0 +1,264 @@
+"""One chain of simulated annealing: Algorithm 1 of Pernkopf and Wohlmayr (2013), with any evaluator.
+
+Between two temperatures a chain is nothing but its `State`: every temperature has an evaluator of its own, whose sums
+and caches know nothing of the way there. So a chain whose state was read from a file goes on exactly as one that never
+stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from bnplug.arrays import FloatArray
+from bnplug.contracts import Evaluator
+from bnplug.errors import ContractError
+from bnplug.search.greedy import noise
+from bnplug.search.progress import Progress
+from bnplug_annealing.proposals import Structure
+
+# The most proposals that are scored at once; between two batches the clock is looked at.
+_BATCH = 64
+
+# Where r is not given, a first change of mean size is accepted with this probability at T = 1 if it is for the worse.
+_ACCEPTED = 0.8
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a chain is cooled, and when it ends; the names are those of the learner's parameters."""
+
+    D: float
+    r: float | None
+    max_try: int
+    max_success: int
+    max_rejections: int
+    max_evaluations: int | None = None
+
+
+@dataclass
+class State:
+    """Where a chain is.
+
+    Attributes
+    ----------
+    random : dict
+        The state of the random generator before the temperature to come.
+    parents, best : list of list of int
+        The current structure, and the best one so far.
+    best_value : float
+        The best one's score.
+    r, temperature : float
+        The scale of changes, and the temperature to come.
+    rejections, n_evaluations : int
+        Proposals rejected since the last improvement, and tried in all.
+    finished : bool
+        Whether the chain has come to its end.
+    trace, evaluations : lists of float and int
+        The score of the start and after each change, and how many proposals had been tried by then.
+    temperatures : list of float
+        The temperatures so far.
+    """
+
+    random: dict[str, Any]
+    parents: list[list[int]]
+    best: list[list[int]]
+    best_value: float = -np.inf
+    r: float = 1.0
+    temperature: float = 1.0
+    rejections: int = 0
+    n_evaluations: int = 0
+    finished: bool = False
+    trace: list[float] = field(default_factory=list)
+    evaluations: list[int] = field(default_factory=list)
+    temperatures: list[float] = field(default_factory=list)
+
+    @classmethod
+    def at(cls, parents: list[list[int]], seed: np.random.SeedSequence) -> State:
+        """Return the state of a chain that is to start at a structure."""
+        return cls(dict(np.random.PCG64(seed).state), parents, parents)
+
+    def copy(self) -> State:
+        """Return a state that a chain can change while this one stays."""
+        return replace(
+            self,
+            parents=list(self.parents),
+            trace=list(self.trace),
+            evaluations=list(self.evaluations),
+            temperatures=list(self.temperatures),
+        )
+
+
+class Chain:
+    """Runs a chain from a state on.
+
+    Parameters
+    ----------
+    state : State
+        Where it begins.
+    schedule : Schedule
+    target : int
+        The class.
+    k : int
+        The largest number of feature parents.
+    label : str
+        What messages call it.
+    verbose : int, optional
+        See :class:`~bnplug.search.progress.Progress`.
+
+    Attributes
+    ----------
+    saved : State
+        As it was after the last whole temperature.
+    state : State
+        As it is, in the middle of a temperature, too.
+    interrupted : bool
+        Set by another thread to end the walk.
+    out_of_time : bool
+        Whether the walk ended because its time was up.
+    """
+
+    def __init__(
+        self, state: State, schedule: Schedule, target: int, k: int = 1, label: str = "sa", verbose: int | None = None
+    ) -> None:
+        self.saved = self.state = state
+        self.schedule = schedule
+        self.target = target
+        self.k = k
+        self.label = label
+        self.verbose = verbose
+        self.interrupted = self.out_of_time = False
+
+    def run(self, make_evaluator: Callable[[], Evaluator], deadline: float | None = None) -> Iterator[State]:
+        """Walk until the chain ends; yield its state after every temperature.
+
+        Parameters
+        ----------
+        make_evaluator : function
+            Returns a new one.
+        deadline : float, optional
+            The time, in seconds since the epoch, at which the walk ends.
+        """
+        walk = _Walk(self, make_evaluator, deadline)
+        while not self.saved.finished and walk.cool():
+            self.saved = self.state
+            yield self.saved
+
+
+class _Walk:
+    """The walk of a chain over structures, temperature by temperature."""
+
+    def __init__(self, chain: Chain, make_evaluator: Callable[[], Evaluator], deadline: float | None) -> None:
+        self.chain = chain
+        self.schedule = chain.schedule
+        self.make_evaluator = make_evaluator
+        self.deadline = deadline
+        self.progress = Progress(chain.label, chain.verbose)
+
+    def cool(self) -> bool:
+        """Walk through one temperature, from the chain's saved state; return whether it was a whole one."""
+        state = self.state = self.chain.state = self.chain.saved.copy()
+        self.rng = np.random.Generator(np.random.PCG64())
+        self.rng.bit_generator.state = state.random
+        self.structure = Structure(state.parents, self.chain.target, self.chain.k)
+        self.evaluator = self.make_evaluator()
+        self.evaluator.start(state.parents)
+        # A score that draws its rows anew does so at every temperature.
+        for _ in [*state.temperatures, state.temperature]:
+            self.value = float(self.evaluator.step())
+        self.tries = self.successes = 0
+        self.changed = False
+        if not state.trace:
+            self._record()
+            state.r = self._scale() if self.schedule.r is None else self.schedule.r
+        while self.tries < self.schedule.max_try and self.successes < self.schedule.max_success:
+            if self.structure.stuck:
+                break
+            if self._stops():
+                return False
+            self._try_some()
+        state.temperatures.append(state.temperature)
+        state.temperature *= self.schedule.D
+        state.random = dict(self.rng.bit_generator.state)
+        too_many = state.rejections >= self.schedule.max_rejections
+        # A score that no proposal changes would have every tie accepted for ever.
+        state.finished = too_many or not self.changed or self.structure.stuck
+        return True
+
+    def _stops(self) -> bool:
+        """Say whether the walk ends here, whatever is left to try."""
+        self.chain.out_of_time = self.deadline is not None and time.time() >= self.deadline
+        return self.chain.interrupted or self.chain.out_of_time or self._left() == 0
+
+    def _left(self) -> int:
+        """Return how many proposals may still be tried at this temperature, and in all."""
+        left = self.schedule.max_try - self.tries
+        if self.schedule.max_evaluations is None:
+            return left
+        return min(left, self.schedule.max_evaluations - self.state.n_evaluations)
+
+    def _try_some(self) -> None:
+        """Draw proposals and try them in turn, until one is accepted; those after it were drawn in vain.
+
+        So many at once that rarely one is: a batch costs less than its proposals one by one. Its size depends on
+        nothing but the chain itself.
+        """
+        size = min(_BATCH, self._left(), int(sqrt((self.tries + 1) / (self.successes + 1))))
+        drawn = [self.structure.draw(self.rng) for _ in range(size)]
+        # u < exp(delta / rT) with u uniform is -delta < rT e with e exponential: so the bar is known before the score.
+        scale, tied = self.state.r * self.state.temperature, noise(self.value)
+        slacks = [max(scale * e, tied) for e in self.rng.standard_exponential(size).tolist()]
+        scores = self._propose(drawn, self.value - max(slacks))
+        for (child, parents), slack, score in zip(drawn, slacks, scores.tolist(), strict=True):
+            self.tries += 1
+            self.state.n_evaluations += 1
+            delta = 0.0 if score == self.value else score - self.value
+            self.changed |= abs(delta) > tied
+            if delta >= -slack:
+                self._accept(child, parents, delta > tied)
+                return
+            self.state.rejections += 1
+
+    def _accept(self, child: int, parents: list[int], better: bool) -> None:
+        state = self.state
+        self.value = float(self.evaluator.commit({child: parents}))
+        self.structure.set(child, parents)
+        state.parents[child] = parents
+        self.successes += 1
+        if better:
+            state.rejections = 0
+        self._record()
+
+    def _record(self) -> None:
+        """Take note of the current structure."""
+        state = self.state
+        state.trace.append(self.value)
+        state.evaluations.append(state.n_evaluations)
+        if len(state.trace) == 1 or self.value > state.best_value + noise(state.best_value):
+            state.best, state.best_value = list(state.parents), self.value
+        self.progress.tick(len(state.trace) - 1, state.best_value, state.n_evaluations)
+
+    def _scale(self) -> float:
+        """Return an r for a score whose changes are of unknown size, from the first proposals."""
+        size = 0 if self.structure.stuck else min(self.schedule.max_success, self._left())
+        scores = self._propose([self.structure.draw(self.rng) for _ in range(size)], -np.inf)
+        self.state.n_evaluations += size
+        changes = np.abs(scores - self.value)
+        changes = changes[np.isfinite(changes) & (changes > noise(self.value))]
+        return float(changes.mean() / -log(_ACCEPTED)) if len(changes) else 1.0
+
+    def _propose(self, drawn: Sequence[tuple[int, list[int]]], least: float) -> FloatArray:
+        """Return the scores of proposals; one below `least` may get ``-inf``."""
+        candidates = [{child: parents} for child, parents in drawn]
+        at_least = least if isfinite(least) else None
+        scores = np.asarray(self.evaluator.propose_many(candidates, at_least=at_least), dtype=np.float64)
+        if np.isnan(scores).any():
+            place = int(np.isnan(scores).argmax())
+            raise ContractError(f"{self.chain.label}: the score of the parents {candidates[place]} is nan")
+        self.progress.tick(len(self.state.trace) - 1, self.state.best_value, self.state.n_evaluations)
+        return scores

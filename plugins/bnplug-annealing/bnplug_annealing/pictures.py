@@ -1,0 +1,112 @@
+"""Pictures of annealing: how scores rise, what several runs reach and cost, and what the cooling factor does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bnplug.drawing import new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_INK, _PALE, _ACCENT = "#1c2733", "#a9b4c0", "#b3261e"
+_COLOURS = ["#1d5fa6", "#d1600a", "#2a8a4a", "#b03a74", "#7a5cc0", "#8a6d00"]
+_MARKS = ["o", "s", "^", "D", "v", "P"]
+
+
+def score_against_evaluations(
+    traces: Mapping[str, tuple[Sequence[float], Sequence[float]]], ylabel: str = "score"
+) -> Axes:
+    """Draw the best score so far against the evaluations used, on a logarithmic axis: one curve for each search.
+
+    Parameters
+    ----------
+    traces : mapping of str to (evaluations, scores)
+        A name for each search, such as ``"SA"``, with its ``evaluations_`` and ``trace_``.
+    ylabel : str
+
+    Examples
+    --------
+    >>> ax = score_against_evaluations({"HC": ([0, 90, 170], [0.8, 0.82, 0.85]), "SA": ([0, 1, 9], [0.8, 0.79, 0.86])})
+    >>> ax.lines[1].get_ydata().tolist()
+    [0.8, 0.8, 0.86]
+    """
+    ax = new_axes((6.5, 4.2))
+    ax.set_xscale("log")
+    for number, (name, (evaluations, scores)) in enumerate(traces.items()):
+        best = np.maximum.accumulate(np.asarray(scores, dtype=np.float64))
+        # The start took no evaluation, and has no place on a logarithmic axis but its left end.
+        ax.plot(
+            np.maximum(np.asarray(evaluations), 1), best, color=_colour(number), linewidth=1.6, label=name,
+            drawstyle="steps-post",
+        )  # fmt: skip
+    ax.set(xlabel="evaluations", ylabel=f"{ylabel}, best so far")
+    return _finish(ax, legend=True)
+
+
+def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: bool = False) -> Axes:
+    """Draw what several runs of each method gave: the median, the quartiles, and the range as whiskers.
+
+    Parameters
+    ----------
+    values : mapping of str to sequence of float
+        The runs of each method; one run is a line.
+    ylabel : str
+    logarithmic : bool
+        Whether the values are drawn logarithmically.
+
+    Examples
+    --------
+    >>> ax = box_plots({"HC-CR": [93.1], "SA-CR": [93.5, 94.1, 93.9]}, "accuracy (%)")
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['HC-CR', 'SA-CR']
+    """
+    ax = new_axes((1.6 + 1.2 * len(values), 4.2))
+    if logarithmic:
+        ax.set_yscale("log")
+    ax.boxplot(
+        list(values.values()), tick_labels=list(values), whis=(0, 100), widths=0.5,
+        medianprops={"color": _ACCENT, "linewidth": 2}, boxprops={"color": _INK}, whiskerprops={"color": _INK},
+        capprops={"color": _INK},
+    )  # fmt: skip
+    ax.set(ylabel=ylabel)
+    return _finish(ax)
+
+
+def schedules(runs: pd.DataFrame) -> Axes:
+    """Draw the accuracy of runs against their evaluations, with a mark for each cooling factor.
+
+    Parameters
+    ----------
+    runs : frame
+        With the columns ``D``, ``evaluations`` and ``accuracy``, in per cent.
+
+    Examples
+    --------
+    >>> ax = schedules(pd.DataFrame({"D": [0.5, 0.8], "evaluations": [900, 2100], "accuracy": [93.0, 93.2]}))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['D = 0.5', 'D = 0.8']
+    """
+    ax = new_axes((6.5, 4.2))
+    for number, (factor, own) in enumerate(runs.groupby("D")):
+        mark = _MARKS[number % len(_MARKS)]
+        ax.scatter(own["evaluations"], own["accuracy"], color=_colour(number), marker=mark, s=40, label=f"D = {factor}")
+    ax.set(xlabel="evaluations", ylabel="accuracy (%)")
+    return _finish(ax, legend=True)
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def _finish(ax: Axes, legend: bool = False) -> Axes:
+    ax.grid(color=_PALE, alpha=0.35, linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    if legend:
+        ax.legend(frameon=False)
+    return ax

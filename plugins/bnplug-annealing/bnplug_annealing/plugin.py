@@ -1,0 +1,63 @@
+"""What this plugin brings; the methods' own modules are imported when one is created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bnplug import Recipe, Reproduction, StructureLearnerMethod, hookimpl
+from bnplug.methods import Component
+
+_PAPER = "Pernkopf, Wohlmayr: Stochastic margin-based structure learning of Bayesian network classifiers (2013)"
+_MARGIN = "bnplug-margin"
+
+# Zero probabilities become a small value (P13, section 5, which does not say which), in the scores as in the
+# parameters; scores are cross-validated.
+_SMOOTHING: dict[str, Any] = {"alpha": 0.0, "floor": 1e-5}
+_CR: Component = ("cr", {**_SMOOTHING, "cv": 5})
+_MM: Component = ("mm", {**_SMOOTHING, "cv": 5, "lam": "cv"})
+
+
+@hookimpl
+def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
+    """Name the learner."""
+    yield StructureLearnerMethod(
+        name="sa",
+        factory="bnplug_annealing.learner:SimulatedAnnealing",
+        summary="The best structure of a random walk that cools down, from naive Bayes, by any score.",
+        reference=_PAPER,
+        api=1,
+        stochastic=True,
+        needs_score=True,
+    )
+
+
+@hookimpl
+def bnplug_recipes() -> Iterable[Recipe]:
+    """Name the paper's classifiers whose structure is annealed."""
+    scores: dict[str, tuple[Component, str]] = {"CR": (_CR, "classification rate"), "MM": (_MM, "margin")}
+    parameters: dict[str, tuple[Component, str]] = {
+        "ML": (("ml", _SMOOTHING), ""),
+        "MM": (("mm", {**_SMOOTHING, "lam": "cv", "early_stopping": True}), ", with the parameters of largest margin"),
+    }
+    for learned, (learner, with_them) in parameters.items():
+        for name, (score, words) in scores.items():
+            yield Recipe(
+                name=f"TAN-SA-{name}-{learned}",
+                structure=("sa", {"score": score}),
+                parameters=learner,
+                summary=f"A tree annealed by cross-validated {words}{with_them}.",
+                reference=_PAPER,
+                requires=("bnplug-annealing", _MARGIN) if "MM" in (name, learned) else ("bnplug-annealing",),
+            )
+
+
+@hookimpl
+def bnplug_reproductions() -> Iterable[Reproduction]:
+    """Name the paper's protocol."""
+    yield Reproduction(
+        name="pernkopf2013",
+        run="bnplug_annealing.reproduction:run",
+        summary="The paper's tables 1 to 3 and figures 2 to 4, on MNIST, USPS and Spambase.",
+        reference=_PAPER,
+    )

@@ -1,0 +1,202 @@
+"""A killed search goes on where it was, and ends where one that was never stopped does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from bnplug_annealing.learner import SimulatedAnnealing
+
+import bnplug
+from bnplug.contracts import Evaluator
+from bnplug.table import Table
+
+FOLDED = ("cll", {"cv": 3})
+
+
+def make_table(features=7, rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.integers(0, 3, (rows, features)), columns=[f"x{v}" for v in range(features)])
+    frame["class"] = (frame["x0"] == frame["x1"]) ^ (rng.random(rows) < 0.2)
+    return Table.from_frame(frame, "class")
+
+
+def outcome(learner, dag):
+    found = (learner.trace_, learner.evaluations_, learner.temperatures_, learner.chain_scores_)
+    return set(dag.edges), *found, learner.n_evaluations_, learner.r_
+
+
+def never_stopped(table, **params):
+    learner = SimulatedAnnealing(random_state=3, **params)
+    return outcome(learner, learner.learn(table))
+
+
+class Interruptible(Evaluator):
+    """Another evaluator, interrupted when all evaluators together have scored so many proposals."""
+
+    left: ClassVar[float] = inf
+
+    def __init__(self, evaluator):
+        self.evaluator = evaluator
+
+    def start(self, parents):
+        return self.evaluator.start(parents)
+
+    def propose(self, changes):
+        return self.propose_many([changes])[0]
+
+    def step(self):
+        return self.evaluator.step()
+
+    def propose_many(self, candidates, at_least=None):
+        Interruptible.left -= len(candidates)
+        if Interruptible.left < 0:
+            raise KeyboardInterrupt
+        return self.evaluator.propose_many(candidates, at_least)
+
+    def commit(self, changes):
+        return self.evaluator.commit(changes)
+
+
+class Interrupted(bnplug.ScoreFunction):
+    """A predictive score with such an evaluator."""
+
+    def score(self, table, dag):
+        return self.evaluator(table).start(table.parents(dag))
+
+    def evaluator(self, table, n_jobs=1):
+        return Interruptible(bnplug.registry.build("score function", FOLDED).evaluator(table))
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_search_interrupted_again_and_again_ends_like_one_never_stopped(tmp_path, monkeypatch, k):
+    table = make_table(5)
+    params = {"score": Interrupted(), "k": k, "r": 10.0}
+    expected = never_stopped(table, **params)
+    interruptions = 0
+    learner = SimulatedAnnealing(random_state=3, checkpoint=tmp_path / "sa.json", **params)
+    for left in (500, 500, inf):
+        monkeypatch.setattr(Interruptible, "left", left)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            dag = learner.learn(table)
+        interruptions += sum("sa was interrupted" in str(one.message) for one in caught)
+    assert interruptions == 2
+    assert outcome(learner, dag) == expected
+
+
+@pytest.mark.parametrize("score", [FOLDED, "cr", "mdl"])
+def test_any_state_between_temperatures_leads_to_the_same_end(tmp_path, score):
+    """Every state that a chain goes through, written to a file and read again."""
+    table, path = make_table(5), tmp_path / "sa.json"
+    expected = never_stopped(table, score=score)
+    learner = SimulatedAnnealing(score=score, random_state=3, checkpoint=path)
+    prepared = bnplug.components.component("score function", score, learner)
+    [(chain, checkpoint)] = learner._chains(table, prepared)
+    states = [state.copy() for state in chain.run(lambda: prepared.evaluator(table))]
+    assert len(states) > 3
+    for state in [states[0], states[len(states) // 2], states[-1]]:
+        checkpoint.write(state)
+        again = SimulatedAnnealing(score=score, random_state=3, checkpoint=path)
+        assert outcome(again, again.learn(table)) == expected
+
+
+@pytest.mark.skipif("rmho" not in {m.name for m in bnplug.registry.methods("score function")}, reason="needs rmho")
+def test_a_score_that_draws_its_rows_anew_goes_on_with_the_same_draws(tmp_path):
+    table, path = make_table(4), tmp_path / "sa.json"
+    params = {"score": "rmho", "r": 0.05, "max_rejections": 60}
+    expected = never_stopped(table, **params)
+    learner = SimulatedAnnealing(random_state=3, checkpoint=path, **params)
+    prepared = bnplug.components.component("score function", "rmho", learner)
+    [(chain, checkpoint)] = learner._chains(table, prepared)
+    states = [state.copy() for state in chain.run(lambda: prepared.evaluator(table))]
+    checkpoint.write(states[len(states) // 2])
+    again = SimulatedAnnealing(random_state=3, checkpoint=path, **params)
+    assert outcome(again, again.learn(table)) == expected
+
+
+def test_a_limit_of_evaluations_can_be_raised(tmp_path):
+    table, path = make_table(5), tmp_path / "sa.json"
+    expected = never_stopped(table, score=FOLDED)
+    for limit in (50, 300, 301, None):
+        learner = SimulatedAnnealing(score=FOLDED, random_state=3, checkpoint=path, max_evaluations=limit)
+        dag = learner.learn(table)
+        assert limit is None or learner.n_evaluations_ == limit
+    assert outcome(learner, dag) == expected
+
+
+def test_every_chain_has_a_file(tmp_path):
+    table, path = make_table(5), tmp_path / "sa.json"
+    expected = never_stopped(table, restarts=3, n_jobs=2)
+    for limit, n_jobs in ((100, 1), (400, 2), (None, 2)):
+        learner = SimulatedAnnealing(random_state=3, restarts=3, checkpoint=path, max_evaluations=limit, n_jobs=n_jobs)
+        dag = learner.learn(table)
+    assert outcome(learner, dag) == expected
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["sa-1.json", "sa-2.json", "sa.json"]
+
+
+KILLED = """
+    import sys
+    sys.path.insert(0, {folder!r})
+    from test_annealing_checkpoints import FOLDED, make_table
+    from bnplug_annealing import checkpoints
+    from bnplug_annealing.learner import SimulatedAnnealing
+    checkpoints._PAUSE = 0.0
+    SimulatedAnnealing(score=FOLDED, random_state=3, checkpoint={path!r}).learn(make_table(5, 3000))
+"""
+
+
+def test_a_killed_process_leaves_a_file_to_go_on_from(tmp_path):
+    table, path = make_table(5, 3000), tmp_path / "sa.json"
+    script = textwrap.dedent(KILLED).format(folder=os.path.dirname(__file__), path=str(path))
+    process = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None and not path.exists():
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    kept = json.loads(path.read_text())["state"]
+    assert kept["temperatures"]
+    learner = SimulatedAnnealing(score=FOLDED, random_state=3, checkpoint=path)
+    assert outcome(learner, learner.learn(table)) == never_stopped(table, score=FOLDED)
+
+
+def test_another_searchs_file_is_refused(tmp_path):
+    path = tmp_path / "sa.json"
+    SimulatedAnnealing(random_state=3, checkpoint=path, max_evaluations=500).learn(make_table())
+    for params, table, what in (
+        ({"D": 0.5}, make_table(), "D"),
+        ({"score": "cll"}, make_table(), "r, score"),
+        ({"k": 2}, make_table(), "k"),
+        ({"random_state": 4}, make_table(), "random_state"),
+        ({}, make_table(seed=1), "table"),
+    ):
+        learner = SimulatedAnnealing(**{"random_state": 3, "checkpoint": path, **params})
+        with pytest.raises(ValueError, match=rf"another search \(not the same: .*{what}"):
+            learner.learn(table)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"bnplug-annealing": 1}', "\x00\x01", "null"])
+def test_a_damaged_file_is_named(tmp_path, content):
+    path = tmp_path / "sa.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"sa\.json is no checkpoint of simulated annealing, or damaged; delete it"):
+        SimulatedAnnealing(checkpoint=path).learn(make_table(3))
+
+
+def test_a_file_without_a_folder_is_refused_before_any_work(tmp_path):
+    with pytest.raises(ValueError, match="there is no folder"):
+        SimulatedAnnealing(checkpoint=tmp_path / "no" / "sa.json").learn(make_table(3))
