@@ -1,0 +1,297 @@
+"""Maximum-margin parameters (Pernkopf and Wohlmayr 2013, section 5.2), with a smooth objective.
+
+With ``s = lam (L[class] - (1 / eta) log sum over other classes of exp(eta L))`` for each row, the sum over rows of H(s)
+is maximised, where H is s below ``1 - kappa``, 1 above ``1 + kappa``, and a parabola between them. The parameters are
+theta = softmax(beta) in each CPT column, so that the result is always a Bayesian network.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from itertools import product
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from bnplug import parameter_learner
+from bnplug.arrays import FloatArray
+from bnplug.compiling import kernel
+from bnplug.contracts import ParameterLearner
+from bnplug.gradient import Columns, Objective, minimize, with_values
+from bnplug.parameters import LogTables
+from bnplug.posterior import Terms, terms
+from bnplug.scoring import winner
+from bnplug_margin.score import LAM_GRID
+
+if TYPE_CHECKING:
+    from bnplug._pgmpy import DAG
+    from bnplug.table import Table
+
+#: What ``kappa="cv"`` chooses from (Peharz, Tschiatschek and Pernkopf 2013, section 5.3).
+KAPPA_GRID: tuple[float, ...] = tuple(np.linspace(0.01, 0.5, 10).round(3).tolist())
+
+# Early stopping ends when the held-out rows have seen nothing better for so many steps.
+_PATIENCE = 10
+
+
+@kernel
+def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
+    """-H(s): a :data:`~bnplug.gradient.Loss` with the parameters lam, kappa, eta."""
+    lam, kappa, eta = params
+    n_rows, n_classes = L.shape
+    total = 0.0
+    for m in range(n_rows):
+        own = y[m]
+        largest = -np.inf
+        for c in range(n_classes):
+            if c != own and L[m, c] > largest:
+                largest = L[m, c]
+        normalizer = 0.0
+        for c in range(n_classes):
+            dL[m, c] = 0.0 if c == own else np.exp(eta * (L[m, c] - largest))
+            normalizer += dL[m, c]
+        s = lam * (L[m, own] - largest - np.log(normalizer) / eta)
+        value, slope = s, 1.0
+        if s >= 1.0 + kappa:
+            value, slope = 1.0, 0.0
+        elif s > 1.0 - kappa:
+            value = 1.0 - (1.0 + kappa - s) ** 2 / (4.0 * kappa)
+            slope = (1.0 + kappa - s) / (2.0 * kappa)
+        total -= weights[m] * value
+        scale = weights[m] * lam * slope
+        for c in range(n_classes):
+            dL[m, c] *= scale / normalizer
+        dL[m, own] = -scale
+    return total
+
+
+@kernel
+def negative_right(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
+    """Minus the weight of the rows that are classified rightly, without a derivative."""
+    total = 0.0
+    dL[:] = 0.0
+    for m in range(L.shape[0]):
+        if winner(L, m) == y[m]:
+            total -= weights[m]
+    return total
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The smoothed margins of some training rows, to be maximised over beta."""
+
+    likelihood: LogTables
+    terms: Terms
+    columns: Columns
+    objective: Objective
+
+    def negative(self, beta: FloatArray, params: FloatArray) -> tuple[float, FloatArray]:
+        """Return minus the sum of H(s) over the rows, and its gradient by beta."""
+        log_theta = self.columns.log_softmax(beta)
+        value, gradient = self.objective(log_theta, negative_margin, params)
+        return value, self.columns.chain(gradient, log_theta)
+
+
+class MaximumMarginParameters(ParameterLearner):
+    """`mm`: the parameters of largest soft margin, by L-BFGS from the maximum-likelihood ones.
+
+    The terms of the class and its children are learned; every other node keeps its estimates, which no posterior
+    of the class depends on. In a row with missing cells, terms of a missing variable are left out in training.
+
+    Parameters
+    ----------
+    lam : float or "cv"
+        How strongly a log margin counts: rows want one of 1 / lam. "cv" chooses from ``LAM_GRID`` by the classification
+        rate on held-out folds, the smallest of tied ones.
+    kappa : float or "cv"
+        Half the width of the parabola that rounds off the hinge, above 0 and at most 1; "cv" chooses from
+        ``KAPPA_GRID``, together with `lam` where that is "cv" too.
+    eta : float
+        How closely the maximum over the other classes is approached.
+    early_stopping : bool
+        Whether to stop before the maximum: after the number of steps at which held-out rows have the largest margins.
+        On data that are few for the structure, this is what keeps the parameters from fitting noise.
+    max_iter : int
+        The largest number of steps.
+    tol : float
+        Stop where the relative improvement of a step is at most this.
+    alpha, floor : float
+        The smoothing of the maximum-likelihood estimates, as in ``ml``; one must be positive.
+    cv : int or splitter
+        What is held out for "cv" and early stopping: stratified folds, or the test rows of any splitter of
+        scikit-learn; ``StratifiedShuffleSplit(1, test_size=0.2)`` is a single part.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+    random_state : int, optional
+        Shuffles the folds; None takes them in order.
+    verbose : int, optional
+        1 tells about the result, 2 about every step.
+
+    Attributes
+    ----------
+    objective_path_ : list of float
+        The sum of H(s) over the training rows at the start and after each step; it never falls.
+    n_iter_ : int
+        The number of steps.
+    lam_, kappa_ : float
+        The values that were used.
+    cv_rates_ : float array
+        With "cv" or early stopping, the classification rate on held-out rows, of shape (lam, kappa).
+
+    References
+    ----------
+    Pernkopf, Wohlmayr: Stochastic margin-based structure learning of Bayesian network classifiers (2013).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug import Table
+    >>> frame = pd.DataFrame({"x": [0, 0, 1, 1, 1], "z": [0, 1, 0, 1, 1], "c": ["n", "n", "y", "y", "n"]})
+    >>> table = Table.from_frame(frame, "c")
+    >>> learner = MaximumMarginParameters(lam=0.5)
+    >>> learner.fit(table, table.dag([[2], [2], []])).normalized
+    True
+    >>> learner.objective_path_[-1] > learner.objective_path_[0]
+    True
+    """
+
+    def __init__(
+        self,
+        lam: Any = 0.1,
+        kappa: Any = 0.5,
+        eta: float = 10.0,
+        early_stopping: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.lam = lam
+        self.kappa = kappa
+        self.eta = eta
+        self.early_stopping = early_stopping
+        self.max_iter = max_iter
+        self.tol = tol
+        self.alpha = alpha
+        self.floor = floor
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, table: Table, dag: DAG) -> LogTables:
+        """Return the parameters of largest soft margin on the rows of `table`."""
+        self._check()
+        self.lam_, self.kappa_, steps = self._choose(table, dag)
+        params = np.array([self.lam_, self.kappa_, self.eta])
+        problem = self.problem(table, dag, self.n_jobs)
+        self.objective_path_ = [-problem.negative(problem.terms.values, params)[0]]
+        beta, self.n_iter_ = self._ascend(problem, params, steps, self._note)
+        if self.verbose:
+            self._say(f"{self.n_iter_} steps, {self.objective_path_[0]:.4f} -> {self.objective_path_[-1]:.4f}")
+        return with_values(problem.likelihood, table.target, problem.terms, problem.columns.log_softmax(beta))
+
+    def problem(self, table: Table, dag: DAG, n_jobs: int | None) -> Problem:
+        """Return what there is to maximise on the rows of `table`."""
+        likelihood = parameter_learner("ml", alpha=self.alpha, floor=self.floor).fit(table, dag)
+        own = terms(likelihood, table.target)
+        columns = Columns.of(own, likelihood, table.target)
+        return Problem(likelihood, own, columns, Objective(own, table, n_jobs))
+
+    def _ascend(self, problem: Problem, params: FloatArray, max_iter: int, callback: Any = None) -> tuple[Any, int]:
+        def negative(beta: FloatArray) -> tuple[float, FloatArray]:
+            return problem.negative(beta, params)
+
+        return minimize(negative, problem.terms.values, self.tol, max_iter, callback)
+
+    def _note(self, beta: FloatArray, value: float) -> None:
+        self.objective_path_.append(-value)
+        if (self.verbose or 0) > 1:
+            self._say(f"step {len(self.objective_path_) - 1}, {-value:.4f}")
+
+    def _say(self, what: str) -> None:
+        print(f"mm: {what}", file=sys.stderr, flush=True)
+
+    def _choose(self, table: Table, dag: DAG) -> tuple[float, float, int]:
+        """Return lam, kappa and the number of steps: as given, or what held-out rows say."""
+        lams = LAM_GRID if self.lam == "cv" else (float(self.lam),)
+        kappas = KAPPA_GRID if self.kappa == "cv" else (float(self.kappa),)
+        grid = list(product(lams, kappas))
+        if len(grid) == 1 and not self.early_stopping:
+            return (*grid[0], self.max_iter)
+        margins, right, weight = self._cross_validate(table, dag, grid)
+        # Margins say when to stop; they are not comparable between lams, so the rate chooses among those.
+        steps = margins.argmax(axis=1) if self.early_stopping else np.full(len(grid), self.max_iter)
+        rates = right[np.arange(len(grid)), steps] / weight
+        self.cv_rates_: FloatArray = rates.reshape(len(lams), len(kappas))
+        best = int(rates.argmax())
+        return (*grid[best], int(steps[best]))
+
+    def _cross_validate(
+        self, table: Table, dag: DAG, grid: list[tuple[float, float]]
+    ) -> tuple[FloatArray, FloatArray, float]:
+        """Return the sums over held-out rows of H(s) and of right predictions, and the weight of these rows.
+
+        Both sums have shape (grid, steps + 1).
+        """
+        labels = table.codes[table.target_index]
+        splitter: Any = self.cv
+        if isinstance(self.cv, Integral):
+            shuffled = self.random_state is not None
+            splitter = StratifiedKFold(self.cv, shuffle=shuffled, random_state=self.random_state)
+        with warnings.catch_warnings():
+            # A class with fewer rows than folds is absent from some of them, which these sums can bear.
+            warnings.simplefilter("ignore", UserWarning)
+            folds = list(splitter.split(np.zeros(table.n_rows), labels))
+        parts = [(table.take(train), table.take(test)) for train, test in folds]
+        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
+        with threadpool_limits(1):
+            found = run(delayed(self._held_out)(train, test, dag, grid) for train, test in parts)
+        margins, right = np.sum(found, axis=0)
+        return margins, right, sum(test.total_weight for _, test in parts)
+
+    def _held_out(self, train: Table, test: Table, dag: DAG, grid: list[tuple[float, float]]) -> FloatArray:
+        """Return the sums of H(s) and of right predictions over the test rows, of shape (2, grid, steps + 1)."""
+        problem = self.problem(train, dag, 1)
+        objective = Objective(problem.terms, test, 1)
+        paths = [self._held_out_path(problem, objective, np.array([*pair, self.eta])) for pair in grid]
+        return np.stack(paths, axis=1)
+
+    def _held_out_path(self, problem: Problem, objective: Objective, params: FloatArray) -> FloatArray:
+        """Return both sums at the start and after each step; where the search has ended, they stay as they are."""
+        path: list[tuple[float, float]] = []
+
+        def watch(beta: FloatArray, value: float | None = None) -> None:
+            values = problem.columns.log_softmax(beta)
+            path.append((-objective(values, negative_margin, params)[0], -objective(values, negative_right)[0]))
+            if self.early_stopping and len(path) - 1 - int(np.argmax(path, axis=0)[0]) >= _PATIENCE:
+                raise StopIteration
+
+        watch(problem.terms.values)
+        self._ascend(problem, params, self.max_iter, watch)
+        return np.array(path + path[-1:] * (self.max_iter + 1 - len(path))).T
+
+    def _check(self) -> None:
+        for name, most in (("lam", np.inf), ("kappa", 1.0)):
+            value = getattr(self, name)
+            if value != "cv" and not (isinstance(value, Real) and 0 < float(value) <= most and value < np.inf):
+                limit = "" if most == np.inf else f" of at most {most:g}"
+                raise ValueError(f'{name}={value!r} must be a positive number{limit}, or "cv"')
+        if not 0 < self.eta < np.inf:
+            raise ValueError(f"eta={self.eta} must be a positive number")
+        if not (self.alpha > 0 or (self.alpha == 0 and self.floor > 0)):
+            raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
+        for name in ("max_iter", "tol"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name}={getattr(self, name)} must not be negative")

@@ -1,0 +1,177 @@
+"""The maximum-margin score of a structure (Pernkopf and Wohlmayr 2013, section 3.2).
+
+How strongly a log margin counts, `lam`, is given, or chosen by cross-validation: trees found with each value of a
+grid are compared by their classification rate on rows that neither the search nor the parameters have seen.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import PredefinedSplit
+from sklearn.utils import check_random_state
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.information import by_falling, class_information, pairwise_information
+from bnplug.scoring import Bounds, ClassificationRate, PredictiveScore
+
+if TYPE_CHECKING:
+    from bnplug.contracts import Evaluator
+    from bnplug.scoring.evaluating import PredictiveEvaluator
+    from bnplug.scoring.resampling import Splitter
+    from bnplug.table import Table
+
+#: What ``lam="cv"`` chooses from (Peharz, Tschiatschek and Pernkopf 2013, section 5.3).
+LAM_GRID: tuple[float, ...] = tuple(np.linspace(0.01, 1.0, 10).round(2).tolist())
+
+# The folds of lam="cv" where the score itself tests on the training rows.
+_FOLDS = 5
+# How many parents the search of lam="cv" tries for a feature.
+_CANDIDATES = 5
+
+
+def margin(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
+    """min(1, lam x the log margin): the log joint of the row's class minus the largest of another."""
+    lam = params[0]
+    for m in range(L.shape[0]):
+        rival = -np.inf
+        for c in range(L.shape[1]):
+            if c != y[m] and L[m, c] > rival:
+                rival = L[m, c]
+        out[m] = min(1.0, lam * (L[m, y[m]] - rival))
+
+
+class MaximumMargin(PredictiveScore):
+    """`mm`: the sum over tested rows of min(1, lam x log margin).
+
+    The log margin of a row is the log joint of its class minus the largest of another class. Rows that are
+    clearly right count 1 each, so that a search attends to rows near the boundary and beyond it.
+
+    Parameters
+    ----------
+    lam : float or "cv"
+        How strongly a log margin counts; from a log margin of 1 / lam on, a row is clearly right. "cv" chooses from
+        ``LAM_GRID``. Each fold is left out in turn; on the others, each value finds a tree: features by falling
+        I(X; C) take that one of the 5 earlier features with the largest I(Xi; Xj | C) which raises the score most.
+        The value whose trees classify most rows of the folds left out is taken, the smallest of tied ones.
+    alpha, floor : float
+        The smoothing of the parameters, as in ``ml``; one must be positive.
+    cv : int, splitter or None
+        The resampling, as in :class:`~bnplug.scoring.PredictiveScore`.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    lam_ : float
+        The value that was used last.
+    cv_rates_ : float array
+        With ``lam="cv"``, the classification rate for each value in ``LAM_GRID``.
+
+    References
+    ----------
+    Pernkopf, Wohlmayr: Stochastic margin-based structure learning of Bayesian network classifiers (2013).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug import Table
+    >>> frame = pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": ["n", "n", "n", "y", "y", "n"]})
+    >>> table = Table.from_frame(frame, "c")
+    >>> MaximumMargin(lam=0.5, alpha=1.0, cv=None).score(table, table.dag([[1], []]))
+    3.293...
+    """
+
+    loss = margin
+    needs_finite = True
+
+    def __init__(
+        self,
+        lam: Any = 0.3,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        cv: int | Splitter | None = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
+        self.lam = lam
+
+    def loss_params(self, table: Table) -> npt.ArrayLike:
+        """Return lam."""
+        return [self.lam]
+
+    def loss_bounds(self) -> Bounds:
+        """Return that a row is worth 1 from a log margin of 1 / lam on."""
+        return Bounds(maximum=1.0, high_gap=1.0 / self.lam)
+
+    def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
+        """Return an evaluator that keeps the log joint of every row; chooses `lam` first where it is "cv"."""
+        self._check()
+        self.lam_ = self.choose_lam(table, n_jobs) if self.lam == "cv" else float(self.lam)
+        fixed: PredictiveScore = clone(self).set_params(lam=self.lam_)
+        return PredictiveScore.evaluator(fixed, table, n_jobs)
+
+    def choose_lam(self, table: Table, n_jobs: int | None = 1) -> float:
+        """Return what ``lam="cv"`` chooses on `table`, and leave the rates in ``cv_rates_``."""
+        folds = self._cv_folds(table)
+        run = Parallel(n_jobs=n_jobs, require="sharedmem")
+        tested = np.bincount(folds[folds >= 0])
+        rates = run(delayed(self._rates)(table, folds, fold) for fold in range(len(tested)))
+        self.cv_rates_: FloatArray = np.average(rates, axis=0, weights=tested)
+        return LAM_GRID[int(self.cv_rates_.argmax())]
+
+    def _cv_folds(self, table: Table) -> IntArray:
+        random = None if self.random_state is None else check_random_state(self.random_state)
+        own: MaximumMargin = self if self.cv is not None else clone(self).set_params(cv=_FOLDS)
+        folds = own.folds(table, random)
+        assert folds is not None
+        if folds.max(initial=-1) < 1:
+            raise ValueError(f'lam="cv" needs at least two folds, and cv={self.cv!r} gives fewer')
+        return folds
+
+    def _rates(self, table: Table, folds: IntArray, left_out: int) -> list[float]:
+        """Return for each lam the classification rate, on one fold, of a tree found on the others."""
+        kept = folds != left_out
+        rows = table.take(kept)
+        # The folds that are left may be numbered with a gap, which a splitter does not mind.
+        inner = None if self.cv is None else PredefinedSplit(folds[kept])
+        families = _candidates(rows)
+        holdout = PredefinedSplit(np.where(kept, -1, 0))
+        rate = ClassificationRate(alpha=self.alpha, floor=self.floor, cv=holdout).evaluator(table)
+        own = clone(self).set_params(cv=inner)
+        return [
+            rate.start(_grow(PredictiveScore.evaluator(own.set_params(lam=lam), rows), families, rows))
+            for lam in LAM_GRID
+        ]
+
+    def _check(self) -> None:
+        super()._check()
+        if self.lam != "cv" and not (isinstance(self.lam, Real) and 0 < float(self.lam) < np.inf):
+            raise ValueError(f'lam={self.lam!r} must be a positive number, or "cv"')
+
+
+def _candidates(table: Table) -> dict[int, list[int]]:
+    """Return, for features by falling I(X; C), the earlier features with the largest I(Xi; Xj | C)."""
+    order = by_falling(class_information(table), table.features)
+    information = pairwise_information(table, 1)
+    return {v: sorted(order[:i], key=lambda u: -information[u, v])[:_CANDIDATES] for i, v in enumerate(order)}
+
+
+def _grow(evaluator: Evaluator, candidates: dict[int, list[int]], table: Table) -> list[list[int]]:
+    """Return the parents of a tree: each feature takes the best of its candidates if that raises the score."""
+    c = table.target_index
+    parents = [[] if v == c else [c] for v in range(len(table.names))]
+    value = evaluator.start(parents)
+    for v, tried in candidates.items():
+        if not tried:
+            continue
+        scores = evaluator.propose_many([{v: [c, u]} for u in tried], at_least=value)
+        best = int(scores.argmax())
+        if scores[best] > value:
+            parents[v] = [c, tried[best]]
+            value = evaluator.commit({v: parents[v]})
+    return parents
