@@ -1,0 +1,1 @@
+"""Risk minimisation by cross validation (Kelner and Lerner 2012)."""

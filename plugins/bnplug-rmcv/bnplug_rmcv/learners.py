@@ -1,0 +1,178 @@
+"""Structure learners of Kelner and Lerner (2012): hill climbing over unrestricted graphs by the risk on held-out rows.
+
+The search is the core's ``hill-climb``. It never scores a change that leaves the terms of the class as they are, scores
+both ends of a reversed edge at once, and of large sets of parents counts only the configurations that occur.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bnplug.components import component
+from bnplug.contracts import StructureLearner
+from bnplug_rmcv.scores import CrossValidatedRisk, HoldOutRisk, RedrawnHoldOutRisk
+
+if TYPE_CHECKING:
+    from bnplug._pgmpy import DAG
+    from bnplug.table import Table
+
+
+class RiskMinimization(StructureLearner):
+    """`rmcv`: the structure with the smallest cross-validated error that single changes of edges lead to.
+
+    The class may have parents, and features may lose it. The best addition, deletion or reversal of an edge
+    is made until none is strictly better; of tied ones deletions come before reversals before additions, then the
+    position of the parent and of the child decides.
+
+    Parameters
+    ----------
+    start : {"nb", "empty"}, DAG or list of edges
+        Where to start; edges are pairs ``(parent, child)`` of names.
+    cv : int or splitter
+        The folds of the score, the same for the whole search.
+    alpha, floor : float
+        How the score smooths its parameters; the paper's has ``alpha=0``.
+    max_parents : int, optional
+        The largest number of parents of a variable, the class included.
+    max_iter : int, optional
+        The largest number of moves.
+    max_time : float, optional
+        Seconds after which the graph found so far is returned, with a warning.
+    n_jobs : int, optional
+        Threads that score candidates. The result does not depend on it.
+    random_state : int or RandomState, optional
+        Shuffles the rows before they are put into folds; without it they are taken in their order.
+    verbose : int, optional
+        1 tells once a second about moves, score and evaluations; 2 tells about every move.
+
+    Attributes
+    ----------
+    trace_ : list of float
+        The score of the start, and after each move: the share of held-out rows whose class is predicted.
+    moves_ : list of str
+        The moves, such as ``"add outlook -> wind"``.
+    markov_blanket_ : list of str
+        The features that matter, in the order of the table: parents, children and co-parents of the class. The
+        others are never looked at where these are known.
+    n_evaluations_ : int
+        How many candidates were scored.
+
+    References
+    ----------
+    Kelner, Lerner: Learning Bayesian network classifiers by risk minimization (2012).
+
+    Examples
+    --------
+    The class says whether exactly one of two features is 1; a third has nothing to do with it.
+
+    >>> from itertools import product
+    >>> import pandas as pd
+    >>> from bnplug import Table
+    >>> frame = pd.DataFrame(list(product([0, 1], repeat=3)) * 4, columns=["a", "b", "idle"])
+    >>> table = Table.from_frame(frame.assign(odd=frame["a"] ^ frame["b"]), "odd")
+    >>> learner = RiskMinimization(random_state=0)
+    >>> dag = learner.learn(table)
+    >>> learner.trace_[-1], learner.moves_
+    (1.0, ['add a -> b'])
+    """
+
+    #: The score, and whether edges are reversed.
+    risk: ClassVar[type[CrossValidatedRisk]] = CrossValidatedRisk
+    reversals: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        start: Any = "nb",
+        cv: Any = 4,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        max_parents: int | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.start = start
+        self.cv = cv
+        self.alpha = alpha
+        self.floor = floor
+        self.max_parents = max_parents
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def learn(self, table: Table) -> DAG:
+        """Return the graph at which the search ends."""
+        limits = {name: getattr(self, name) for name in ("max_parents", "max_iter", "max_time")}
+        score = self.risk(alpha=self.alpha, floor=self.floor, cv=self.cv)
+        parameters = {"score": score, "start": self.start, "reversals": self.reversals, **limits}
+        search = component("structure learner", ("hill-climb", parameters), self)
+        dag: DAG = search.learn(table)
+        self.trace_: list[float] = search.trace_
+        self.moves_: list[str] = search.moves_
+        self.n_evaluations_: int = search.n_evaluations_
+        self.markov_blanket_ = _markov_blanket(table, table.parents(dag))
+        return dag
+
+
+class HoldOutRiskMinimization(RiskMinimization):
+    """`rmho-f`: as `rmcv`, but one K-th of the rows is held out, the same for the whole search.
+
+    Its parameters and attributes are those of :class:`RiskMinimization`; `cv` says what K is.
+    """
+
+    risk = HoldOutRisk
+
+
+class AdditiveHoldOutRiskMinimization(HoldOutRiskMinimization):
+    """`rmho-ar`: as `rmho-f`, but edges are added and deleted only, never reversed.
+
+    Its parameters and attributes are those of :class:`RiskMinimization`.
+    """
+
+    reversals = False
+
+
+class RedrawnHoldOutRiskMinimization(RiskMinimization):
+    """`rmho`: as `rmho-f`, but each step draws the rows that it holds out.
+
+    The current graph is scored anew on each draw, and a move is made only if it is strictly better there. So the
+    search can come back to where it was, and `max_iter` is needed. Its other parameters and its attributes are
+    those of :class:`RiskMinimization`; each figure in ``trace_`` is of other rows.
+    """
+
+    risk = RedrawnHoldOutRisk
+
+    def __init__(
+        self,
+        start: Any = "nb",
+        cv: Any = 4,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        max_parents: int | None = None,
+        max_iter: int | None = 100,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        super().__init__(start, cv, alpha, floor, max_parents, max_iter, max_time, n_jobs, random_state, verbose)
+
+    def learn(self, table: Table) -> DAG:
+        """Return the graph at which the search ends."""
+        if self.max_iter is None:
+            raise ValueError("rmho holds other rows out at each step and can go in circles; give a number as max_iter")
+        return super().learn(table)
+
+
+def _markov_blanket(table: Table, parents: list[list[int]]) -> list[str]:
+    """Return the parents, children and co-parents of the class, in the order of the table."""
+    target = table.target_index
+    blanket = set(parents[target])
+    for v, own in enumerate(parents):
+        if target in own:
+            blanket |= {v, *own}
+    return [table.names[v] for v in sorted(blanket - {target})]

@@ -1,0 +1,85 @@
+"""The scores of Kelner and Lerner (2012): the 0/1 loss on rows that were held out, by three ways of holding out.
+
+Each is the share of held-out rows whose class is predicted: one minus the risk of the paper's equations 10 and 11.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from bnplug.arrays import IntArray
+from bnplug.scoring import ClassificationRate
+from bnplug.scoring.resampling import draw_folds
+from bnplug.table import Table
+
+
+class CrossValidatedRisk(ClassificationRate):
+    """`rmcv`: K folds, each predicted from the others; the folds stay the same for a whole search (K12, eq. 10).
+
+    Parameters
+    ----------
+    alpha, floor : float
+        How parameters are smoothed (:func:`bnplug.parameters.estimate`). The paper's are not: ``alpha=0``.
+    cv : int or splitter
+        The number K of stratified folds, which are shuffled if `random_state` is given, or any splitter of
+        scikit-learn whose test sets do not overlap.
+    random_state : int, RandomState or None
+
+    References
+    ----------
+    Kelner, Lerner: Learning Bayesian network classifiers by risk minimization (2012).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [0, 0, 0, 0, 1, 1, 1, 1], "c": list("nnnyyyyy")})
+    >>> table = Table.from_frame(frame, "c")
+    >>> CrossValidatedRisk(cv=2).score(table, table.dag([[1], []]))  # c -> x: one y looks like an n
+    0.875
+    """
+
+    def __init__(self, alpha: float = 1.0, floor: float = 0.0, cv: Any = 4, random_state: Any = None) -> None:
+        super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
+
+    def folds(self, table: Table, random: np.random.RandomState | None) -> IntArray:
+        """Return each row's fold."""
+        folds = draw_folds(table, self.cv, random)
+        if folds is None:
+            raise ValueError("cv=None holds no row out: give a number of folds or a splitter, or use the score 'cr'")
+        return folds
+
+
+class HoldOutRisk(CrossValidatedRisk):
+    """`rmho-f`: one K-th of the rows is predicted from the others, the same for a whole search (K12, eq. 11).
+
+    Its parameters are those of :class:`CrossValidatedRisk`; the first of the folds is held out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [0, 0, 0, 0, 1, 1, 1, 1], "c": list("nnnyyyyy")})
+    >>> table = Table.from_frame(frame, "c")
+    >>> HoldOutRisk(cv=2).score(table, table.dag([[1], []]))  # of four rows
+    0.75
+    """
+
+    def folds(self, table: Table, random: np.random.RandomState | None) -> IntArray:
+        """Return 0 for the rows that are held out, -1 for the others."""
+        folds = super().folds(table, random)
+        return np.where(folds == 0, 0, -1)
+
+
+class RedrawnHoldOutRisk(HoldOutRisk):
+    """`rmho`: as `rmho-f`, but each step of a search holds other rows out, at random.
+
+    Its parameters are those of :class:`CrossValidatedRisk`. Without `random_state` every run draws other rows.
+    """
+
+    redraws = True
+
+    def folds(self, table: Table, random: np.random.RandomState | None) -> IntArray:
+        """Return 0 for the rows that are held out this time, -1 for the others."""
+        return super().folds(table, check_random_state(random))
