@@ -1,0 +1,61 @@
+"""The paper's Figures 3 and 4, from the records of its protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bnplug.drawing import new_axes
+from bnplug.experiments import pictures
+from bnplug_mlbnsvm.summary import hidden_curve, relative_likelihoods
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKS = {"MCL": ("#d1600a", "s"), "MM": ("#2a8a4a", "^"), "ML-BN-SVM": ("#1d5fa6", "o")}
+
+
+def draw_likelihoods(records: pd.DataFrame) -> Axes:
+    """Draw the log-likelihood of a training row under each classifier against that under ML: Figure 3.
+
+    A point for each fold; on the line a classifier is as likely as ML, and no point is above it but for smoothing.
+
+    Examples
+    --------
+    >>> records = pd.DataFrame({"dataset": "iris", "structure": "NB", "fold": 0, "method": ["ML", "MM"],
+    ...                         "train_ll": [-2.0, -4.0], "test_ll": [-3.0, -4.0]})
+    >>> draw_likelihoods(records).get_xlabel()
+    'log-likelihood of a training row under ML'
+    """
+    found = relative_likelihoods(records)
+    ax = new_axes((6.0, 5.2))
+    lowest, highest = 1.15 * float(found["train_ll_ml"].min()), 0.0
+    ax.plot([lowest, highest], [lowest, highest], color="#a9b4c0", linewidth=1, zorder=1)
+    for method, (colour, mark) in _MARKS.items():
+        own = found[found["method"] == method]
+        if len(own):
+            ax.scatter(own["train_ll_ml"], own["train_ll"], color=colour, marker=mark, s=26, alpha=0.8, label=method)
+    # Unregularised classifiers go so far down that the others would be a single point.
+    ax.set_yscale("symlog", linthresh=abs(lowest))
+    ax.set(xlim=(lowest, highest), xlabel="log-likelihood of a training row under ML", ylabel="under the classifier")
+    ax.grid(color="#a9b4c0", alpha=0.35, linewidth=0.7)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def draw_hidden(records: pd.DataFrame) -> Axes:
+    """Draw the mean accuracy over data sets against the percentage of missing features: Figure 4.
+
+    Examples
+    --------
+    >>> hidden = {"0": 0.9, "50": 0.7}
+    >>> draw_hidden(pd.DataFrame({"dataset": ["iris"], "method": ["ML"], "hidden": [hidden]})).get_xlabel()
+    'missing features (%)'
+    """
+    curve = hidden_curve(records)
+    long = curve.rename_axis(index="missing").reset_index().melt("missing", var_name="method", value_name="accuracy")
+    ax = pictures.missing_features(long.assign(draw=0, accuracy=long["accuracy"] / 100))
+    ax.set_xlabel("missing features (%)")
+    return ax

@@ -1,0 +1,213 @@
+"""The problem on some training rows: minimise ``-n' omega + lam * slack`` over sub-normalised log parameters omega."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bnplug import parameter_learner
+from bnplug.arrays import FloatArray
+from bnplug.counting import count
+from bnplug.gradient import Columns, Objective, minimize, with_values
+from bnplug.parameters import LogTables
+from bnplug.posterior import Terms, terms
+from bnplug.wettig import is_c1
+from bnplug_mlbnsvm.descent import Descent, descend
+from bnplug_mlbnsvm.slack import hard_slack, slack_params, soft_slack
+
+if TYPE_CHECKING:
+    from bnplug._pgmpy import DAG
+    from bnplug.table import Table
+
+# The share of their mean that every count is raised by in the metric of the descent: without it, entries that
+# were never counted move too far, with much more of it those counted often hardly move.
+_RAISED = 0.02
+# How much sharper each stage of a refinement is than problem (11): the last has R / 100 and 100 eta.
+_SHARPER = (1.0, 10 ** (2 / 3), 10 ** (4 / 3), 100.0)
+# L-BFGS stops by what a step improves, which is far less than what is left to improve.
+_STEP_TOL = 1e-4
+# What counts as normalised before Wettig's algorithm, and the smallest tolerance that is tried for it.
+_NORMALIZED, _LEAST_TOL = 1e-3, 1e-8
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a solution depends on apart from the rows.
+
+    Attributes
+    ----------
+    lam : float
+        The weight of the slack against the likelihood.
+    gamma : float
+        The margin.
+    eta : float
+        The sharpness of the soft maximum over rivals.
+    refine : bool
+        Whether to go on to a hinge and a maximum that are a hundred times sharper.
+    tol, max_iter
+        When to stop; each stage of a refinement takes at most `max_iter` steps.
+    normalized : bool
+        Whether to go on, with a smaller `tol`, until columns counted at least once sum to one but for a thousandth: at
+        the optimum they do (Theorem 2).
+    """
+
+    lam: float
+    gamma: float
+    eta: float = 10.0
+    refine: bool = False
+    tol: float = 1e-4
+    max_iter: int = 1000
+    normalized: bool = True
+
+    def stages(self) -> Iterator[FloatArray]:
+        """Yield the parameters of the soft slack (gamma, eta, R), one stage after the other."""
+        radius = min(1.0, self.gamma)
+        for sharper in _SHARPER if self.refine else _SHARPER[:1]:
+            yield slack_params(self.gamma, self.eta * sharper, radius / sharper)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Problems (10) and (11) of Peharz et al. (2013) on the rows of a table.
+
+    Only the class and its children have terms; every other node is the same for all classes, and maximum
+    likelihood is best for it.
+
+    Attributes
+    ----------
+    generative : LogTables
+        The maximum-likelihood estimates.
+    terms : Terms
+        Of the class and its children; their values are the estimates'.
+    columns : Columns
+    counts : float64 array
+        The smoothed counts n of eq. (4), in the layout of the terms' values.
+    objective : Objective
+    is_c1 : bool
+        Whether the structure is C1: the problem over networks is then convex.
+    """
+
+    generative: LogTables
+    terms: Terms
+    columns: Columns
+    counts: FloatArray
+    objective: Objective
+    is_c1: bool
+
+    @classmethod
+    def of(cls, table: Table, dag: DAG, alpha: float = 1.0, n_jobs: int | None = None) -> Problem:
+        """Return the problem on the rows of `table`."""
+        generative = parameter_learner("ml", alpha=alpha).fit(table, dag)
+        own = terms(generative, table.target)
+        return cls(
+            generative=generative,
+            terms=own,
+            columns=Columns.of(own, generative, table.target),
+            counts=_smoothed_counts(table, generative, alpha),
+            objective=Objective(own, table, n_jobs),
+            is_c1=is_c1(dict(enumerate(table.parents(dag))), table.target_index),
+        )
+
+    def soft(self, values: FloatArray, lam: float, params: FloatArray) -> tuple[float, FloatArray]:
+        """Return the objective of problem (11) and its gradient."""
+        slack, gradient = self.objective(values, soft_slack, params)
+        return lam * slack - float(self.counts @ values), lam * gradient - self.counts
+
+    def slack(self, values: FloatArray, gamma: float) -> float:
+        """Return the sum over rows of the exact slack, max(0, gamma - margin)."""
+        return self.objective(values, hard_slack, np.array([gamma]))[0]
+
+    def exact(self, values: FloatArray, setting: Setting) -> float:
+        """Return the objective of problem (10)."""
+        return setting.lam * self.slack(values, setting.gamma) - float(self.counts @ values)
+
+    def tables(self, values: FloatArray) -> LogTables:
+        """Return log parameters of all nodes, normalised by Wettig's algorithm where the structure is C1."""
+        target = self.generative.target
+        assert target is not None
+        made = with_values(self.generative, target, self.terms, values)
+        return made.normalize() if self.is_c1 else made
+
+    def values(self, tables: LogTables) -> FloatArray:
+        """Return the log parameters of the class and its children in `tables`, the inverse of :meth:`tables`."""
+        target = self.generative.target
+        assert target is not None
+        return terms(tables, target).values
+
+    def solve(
+        self, setting: Setting, start: FloatArray | None = None, callback: Callable[[int, float], None] | None = None
+    ) -> Descent:
+        """Return the solution of problem (11): sub-normalised, and for ``lam = 0`` the estimates themselves.
+
+        Parameters
+        ----------
+        setting : Setting
+        start : float64 array, optional
+            Sub-normalised; by default the maximum-likelihood estimates.
+        callback : function, optional
+            Is given the number of each step of a stage and the objective after it.
+        """
+        point = self.terms.values if start is None else start
+        if setting.lam == 0.0 or self.terms.n_classes == 1:
+            return Descent(self.terms.values, [-float(self.counts @ self.terms.values)], 0.0)
+        path: list[float] = []
+        for params in setting.stages():
+            found = (self._descend if self.is_c1 else self._descend_softmax)(setting, params, point, callback)
+            point, path = found.point, path + found.path
+        return Descent(point, path, found.optimality)
+
+    def _descend(
+        self, setting: Setting, params: FloatArray, start: FloatArray, callback: Callable[[int, float], None] | None
+    ) -> Descent:
+        weights = self.counts + _RAISED * self.counts.mean()
+        objective = partial(self.soft, lam=setting.lam, params=params)
+        tol = setting.tol
+        found = descend(objective, start, weights, self.columns, tol, setting.max_iter, callback)
+        while setting.normalized and tol > _LEAST_TOL and self.unnormalized(found.point) > _NORMALIZED:
+            tol, left = 0.1 * tol, setting.max_iter - len(found.path) + 1
+            more = descend(objective, found.point, weights, self.columns, tol, left, callback)
+            found = Descent(more.point, found.path + more.path[1:], more.optimality)
+        return found
+
+    def unnormalized(self, values: FloatArray) -> float:
+        """Return the largest distance of a column's log-sum-exp from 0, of columns counted at least once."""
+        zeros = np.zeros_like(values)
+        # The derivative of a softmax at theta = 1 takes off the sum of the column.
+        counted = self.counts - self.columns.chain(self.counts, zeros) >= 1.0
+        return float(np.abs(values - self.columns.log_softmax(values))[counted].max(initial=0.0))
+
+    def _descend_softmax(
+        self, setting: Setting, params: FloatArray, start: FloatArray, callback: Callable[[int, float], None] | None
+    ) -> Descent:
+        """Descend over theta = softmax(beta): where the structure is not C1, sub-normalised columns give no network."""
+        scale = np.sqrt(self.counts)
+
+        def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
+            log_theta = self.columns.log_softmax(scaled / scale)
+            value, gradient = self.soft(log_theta, setting.lam, params)
+            return value, self.columns.chain(gradient, log_theta) / scale
+
+        path = [objective(start * scale)[0]]
+
+        def note(_: FloatArray, value: float) -> None:
+            path.append(value)
+            if callback is not None:
+                callback(len(path) - 1, value)
+
+        scaled, _ = minimize(objective, start * scale, _STEP_TOL * setting.tol, setting.max_iter, note)
+        gradient = objective(scaled)[1]
+        return Descent(self.columns.log_softmax(scaled / scale), path, float(np.abs(gradient).max()))
+
+
+def _smoothed_counts(table: Table, generative: LogTables, alpha: float) -> FloatArray:
+    """Return the counts of eq. (4); `terms` arranges any tables of the structure's shape."""
+    smoothed = {}
+    for name, (parents, _) in generative.tables.items():
+        counts = count(table, table.index(name), [table.index(parent) for parent in parents])
+        smoothed[name] = (parents, counts + alpha / counts.size)
+    arranged = LogTables(generative.names, generative.states, smoothed, table.target)
+    return terms(arranged, table.target).values

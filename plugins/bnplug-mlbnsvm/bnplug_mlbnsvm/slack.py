@@ -1,0 +1,81 @@
+"""The slack of a row: how far its log joint falls short of the margin, smoothed as in problem (11), or exact.
+
+With L the log joints of the row, y its class and gamma the margin, the shortfall is zeta = gamma - L[y] + (1 / eta)
+log sum over rivals c of exp(eta L[c]). The slack is h(zeta): a hinge whose corner is an arc of radius R.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bnplug.arrays import FloatArray
+from bnplug.compiling import kernel
+
+_SQRT_2 = math.sqrt(2.0)
+
+
+def slack_params(gamma: float, eta: float, radius: float) -> FloatArray:
+    """Return the `params` of the losses of this module."""
+    return np.array([gamma, eta, radius])
+
+
+@kernel
+def soft_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
+    """The soft slack of problem (11): a loss for :class:`bnplug.gradient.Objective`; params: gamma, eta, R."""
+    gamma, eta, radius = params
+    n_rows, n_classes = L.shape
+    bottom = radius * (1.0 - _SQRT_2)
+    joint = bottom + radius / _SQRT_2
+    total = 0.0
+    for m in range(n_rows):
+        own = y[m]
+        largest = -np.inf
+        for c in range(n_classes):
+            if c != own:
+                largest = max(largest, L[m, c])
+        # The smooth maximum is above the largest rival by at most log(rivals) / eta.
+        if gamma - L[m, own] + largest + np.log(n_classes - 1) / eta <= bottom:
+            for c in range(n_classes):
+                dL[m, c] = 0.0
+            continue
+        normalizer = 0.0
+        for c in range(n_classes):
+            dL[m, c] = 0.0
+            if c != own and L[m, c] - largest > -40.0 / eta:
+                dL[m, c] = np.exp(eta * (L[m, c] - largest))
+                normalizer += dL[m, c]
+        zeta = gamma - L[m, own] + largest + np.log(normalizer) / eta
+        if zeta <= bottom:
+            slack, slope = 0.0, 0.0
+        elif zeta >= joint:
+            slack, slope = zeta, 1.0
+        else:
+            height = np.sqrt(radius * radius - (zeta - bottom) ** 2)
+            slack, slope = radius - height, (zeta - bottom) / height
+        total += weights[m] * slack
+        for c in range(n_classes):
+            dL[m, c] *= weights[m] * slope / normalizer
+        dL[m, own] = -weights[m] * slope
+    return total
+
+
+@kernel
+def hard_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
+    """The slack of problem (10), max(0, gamma - margin), with a subgradient; params: gamma first."""
+    gamma = params[0]
+    n_rows, n_classes = L.shape
+    total = 0.0
+    for m in range(n_rows):
+        own, rival = y[m], -1
+        for c in range(n_classes):
+            dL[m, c] = 0.0
+            if c != own and (rival < 0 or L[m, c] > L[m, rival]):
+                rival = c
+        slack = gamma - L[m, own] + L[m, rival]
+        if slack > 0.0:
+            total += weights[m] * slack
+            dL[m, rival] = weights[m]
+            dL[m, own] = -weights[m]
+    return total
