@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import factorial
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import optimize
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from bnplug._shared_tables import distinct_rows, gather, merge, scatter, share_tables, unmerge
 from bnplug.arrays import FloatArray, IntArray
@@ -233,7 +234,7 @@ def minimize(
 
     if start.size == 0 or max_iter == 0:
         return start, 0
-    with threadpool_limits(1):
+    with _thread_pools().limit(limits=1):
         found = optimize.minimize(
             objective,
             start,
@@ -243,6 +244,12 @@ def minimize(
             options={"ftol": tol, "gtol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20},
         )
     return np.asarray(found.x), int(found.nit)
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Find the process's thread pools, once: that takes longer than learning from a small table."""
+    return ThreadpoolController()
 
 
 def with_values(tables: LogTables, target: str, terms: Terms, values: FloatArray) -> LogTables:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,6 +25,7 @@ from bnplug.parameters import LogTables
 from bnplug.posterior import Terms, terms
 from bnplug.wettig import is_c1
 from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Softmax, backing_off, weighted
+from bnplug_ccbn.preconditioning import Preconditioner
 
 if TYPE_CHECKING:
     from bnplug._pgmpy import DAG
@@ -86,6 +88,10 @@ class ConditionalLikelihood(ParameterLearner):
         The smoothing of the generative estimates, as in ``ml``.
     cv : int
         The number of folds for ``l2="cv"``.
+    precondition : bool
+        Take steps in variables in which the objective is rounder at the start: about half as many steps on naive
+        Bayes with many classes, but other steps than the paper's. Only where tables are small (naive Bayes, mostly),
+        and for ``ccbn-d`` and ``ccbn-w`` with ``level=4`` and no back-off; else nothing changes.
     n_jobs : int, optional
         Threads. The result does not depend on it.
     random_state : int, optional
@@ -119,6 +125,7 @@ class ConditionalLikelihood(ParameterLearner):
         alpha: float = 1.0,
         floor: float = 0.0,
         cv: int = 5,
+        precondition: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
@@ -130,6 +137,7 @@ class ConditionalLikelihood(ParameterLearner):
         self.alpha = alpha
         self.floor = floor
         self.cv = cv
+        self.precondition = precondition
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -144,7 +152,7 @@ class ConditionalLikelihood(ParameterLearner):
         self.is_c1_ = is_c1(dict(enumerate(table.parents(dag))), table.target_index)
         self.l2_ = self._choose_l2(table, dag) if self.l2 == "cv" else float(self.l2)
         problem = self.problem(table, dag)
-        free = self._descend(problem)
+        free = self._descend(problem, table)
         values = problem.parameterization.values(free)
         tables = with_values(problem.generative, table.target, problem.terms, values)
         if self.is_c1_:
@@ -165,7 +173,7 @@ class ConditionalLikelihood(ParameterLearner):
         generative = problem.parameterization.generative
         return generative.copy() if self.init == "generative" else np.zeros_like(generative)
 
-    def _descend(self, problem: Problem) -> FloatArray:
+    def _descend(self, problem: Problem, table: Table) -> FloatArray:
         free = self.start(problem)
         self.nll_path_ = [problem.nll(free)[0]]
 
@@ -174,10 +182,34 @@ class ConditionalLikelihood(ParameterLearner):
             if (self.verbose or 0) > 1:
                 self._say(f"step {len(self.nll_path_) - 1}, NLL {self.nll_path_[-1]:.6f}")
 
-        free, self.n_iter_ = minimize(partial(problem.penalized, l2=self.l2_), free, self.tol, self.max_iter, note)
+        free, self.n_iter_ = self._minimize(problem, table, free, note)
         if self.verbose:
             self._say(f"{self.n_iter_} steps, NLL {self.nll_path_[0]:.6f} -> {self.nll_path_[-1]:.6f}")
         return free
+
+    def _minimize(
+        self, problem: Problem, table: Table, free: FloatArray, note: Callable[[FloatArray, float], None]
+    ) -> tuple[FloatArray, int]:
+        """Minimise from `free` on, in other variables if that is asked for and can be done."""
+        penalized = partial(problem.penalized, l2=self.l2_)
+        scale = problem.parameterization.scale
+        rounder = None
+        if self.precondition and scale is not None and self.max_iter > 0:
+            point = replace(problem.terms, values=problem.parameterization.values(free))
+            with threadpool_limits(1):
+                rounder = Preconditioner.of(point, table, scale, self.l2_)
+        if rounder is None:
+            return minimize(penalized, free, self.tol, self.max_iter, note)
+
+        def changed(z: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = penalized(rounder.to_free(z))
+            return value, rounder.chain(gradient)
+
+        def note_free(z: FloatArray, value: float) -> None:
+            note(rounder.to_free(z), value)
+
+        z, n_iter = minimize(changed, rounder.from_free(free), self.tol, self.max_iter, note_free)
+        return rounder.to_free(z), n_iter
 
     def _say(self, what: str) -> None:
         print(f"{self.label}: {what}", file=sys.stderr, flush=True)
@@ -276,7 +308,7 @@ class Weighted(ConditionalLikelihood):
     backoff : bool
         Where a value and parent value never occur together in training, use P(value | class) with a weight
         for the value and class, learned from all rows with that value.
-    max_iter, tol, alpha, floor, cv, n_jobs, random_state, verbose
+    max_iter, tol, alpha, floor, cv, precondition, n_jobs, random_state, verbose
         See :class:`ConditionalLikelihood`.
 
     Attributes
@@ -315,11 +347,12 @@ class Weighted(ConditionalLikelihood):
         alpha: float = 1.0,
         floor: float = 0.0,
         cv: int = 5,
+        precondition: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
-        super().__init__(init, l2, max_iter, tol, alpha, floor, cv, n_jobs, random_state, verbose)
+        super().__init__(init, l2, max_iter, tol, alpha, floor, cv, precondition, n_jobs, random_state, verbose)
         self.level = level
         self.l2_center = l2_center
         self.backoff = backoff

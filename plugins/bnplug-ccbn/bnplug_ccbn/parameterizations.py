@@ -27,6 +27,11 @@ class Parameterization(ABC):
     generative: FloatArray
     center: float = 0.0
 
+    @property
+    def scale(self) -> FloatArray | None:
+        """The derivative of each log parameter by its own free number; None where they are not one to one."""
+        return None
+
     @abstractmethod
     def values(self, free: FloatArray) -> FloatArray:
         """Return the terms' values."""
@@ -41,6 +46,11 @@ class Free(Parameterization):
 
     def __init__(self, log_theta: FloatArray) -> None:
         self.generative = log_theta
+
+    @property
+    def scale(self) -> FloatArray:
+        """One, for each."""
+        return np.ones_like(self.generative)
 
     def values(self, free: FloatArray) -> FloatArray:
         """Return them."""
@@ -83,6 +93,12 @@ class Rescaled(Parameterization):
         self.weights = weights
         self.center = center
         self.generative = np.ones(sum(own.size for own in weights))
+
+    @property
+    def scale(self) -> FloatArray | None:
+        """The fixed log parameters, where each has a weight of its own."""
+        own = self.weights[0]
+        return own.base if len(self.weights) == 1 and own.size == len(own.base) else None
 
     def split(self, free: FloatArray) -> Iterator[tuple[Weights, FloatArray]]:
         """Yield each table with its own weights."""

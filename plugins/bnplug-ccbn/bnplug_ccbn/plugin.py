@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bnplug import ParameterLearnerMethod, Recipe, hookimpl
+from bnplug import ParameterLearnerMethod, Recipe, Reproduction, hookimpl
 from bnplug.methods import Component
 
 _PAPER = (
@@ -84,3 +84,14 @@ def _conditional_likelihood() -> Iterator[Recipe]:
             reference=_ORDER_PAPER,
             requires=requires,
         )
+
+
+@hookimpl
+def bnplug_reproductions() -> Iterable[Reproduction]:
+    """Name the paper's protocol."""
+    yield Reproduction(
+        name="zaidi2017",
+        run="bnplug_ccbn.reproduction:run",
+        summary="The paper's tables 4 to 6, its figures of convergence and training time, and its tests, on UCI sets.",
+        reference=_PAPER,
+    )

@@ -213,13 +213,22 @@ def test_a_classifier_off_c1_predicts_and_refuses_to_be_exported(tmp_path):
         model.to_bif(tmp_path / "model.bif")
 
 
+def c1_with_class_parents(table):
+    """x0 is a parent of the class; x1 and x2 share parents that are adjacent."""
+    c = table.target_index
+    return table.dag([[], [0, c], [0, 1, c], [c], [3], [0]])
+
+
+@pytest.mark.parametrize("graph", [*C1, "class with parents"])
 @pytest.mark.parametrize("letter", LETTERS)
-def test_exported_networks_have_the_same_posterior(letter, tmp_path):
+def test_exported_networks_have_the_same_posterior(letter, graph, tmp_path):
     gum = pytest.importorskip("pyagrum")
     table = noisy_table(rows=300)
     frame = pd.DataFrame(table.codes.T, columns=table.names).astype(str)
     X, y = frame.drop(columns="c"), frame["c"]
-    model = bnplug.BayesianNetworkClassifier("tan", learner(letter), discretizer="none").fit(X, y)
+    dag = c1_with_class_parents(table) if graph == "class with parents" else structure(table, graph)
+    model = bnplug.BayesianNetworkClassifier(list(dag.edges), learner(letter), discretizer="none").fit(X, y)
+    assert model.parameters_.is_c1_
     model.to_bif(tmp_path / "model.bif")
     again = bnplug.read_bif(tmp_path / "model.bif", "c")
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-6)
