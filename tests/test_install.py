@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,28 @@ def test_each_distribution_installs_alone_with_the_core(plugin, tmp_path):
     if plugin:
         assert by_distribution[plugin.name]["status"] == "ok"
         assert by_distribution[plugin.name]["names"]
+
+
+def build(source, target, *kinds):
+    """Build distributions of a folder; return their paths, one for each kind."""
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(target)]
+    for kind in kinds:
+        command += ["--target", kind]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    suffix = {"wheel": "*.whl", "sdist": "*.tar.gz"}
+    return [next(target.glob(suffix[kind])) for kind in kinds]
+
+
+@pytest.mark.parametrize("source", [ROOT, *PLUGINS], ids=lambda path: "core" if path == ROOT else path.name)
+def test_a_wheel_from_the_sdist_is_the_wheel_from_the_checkout(source, tmp_path):
+    wheel, sdist = build(source, tmp_path, "wheel", "sdist")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    unpacked = next((tmp_path / "unpacked").iterdir())
+    (again,) = build(unpacked, tmp_path / "again", "wheel")
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
+        assert sorted(first.namelist()) == sorted(second.namelist())
+        assert not [name for name in first.namelist() if "__pycache__" in name or name.startswith("tests/")]
 
 
 def test_the_extra_all_and_the_workspace_name_exactly_the_plugins_there_are():
