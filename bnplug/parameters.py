@@ -141,10 +141,22 @@ class LogTables:
         name = self.unnormalized_node()
         if name is not None:
             raise NotRepresentableError(
-                f"node {name!r} has columns that do not sum to one, so this is no Bayesian network; "
-                "normalize() gives one with the same posterior where the structure allows it"
+                f"node {name!r} has columns that do not sum to one, so this is no Bayesian network; {self._way_out()}"
             )
         return {name: np.exp(table.values) for name, table in self.tables.items()}
+
+    def _way_out(self) -> str:
+        """Say whether, and if not why, there is a network with the same posterior of the class."""
+        from bnplug.wettig import violation
+
+        found = None if self.target is None else violation(self.parents, self.target)
+        if found is None:
+            return "normalize() gives one with the same posterior where the structure allows it"
+        node, (a, b) = found
+        return (
+            f"nor need any on this structure have the same posterior, since it is not C1: the parents {a!r} and {b!r} "
+            f"of {node!r} are not adjacent"
+        )
 
     def normalize(self, target: str | None = None) -> LogTables:
         """Return normalised tables with the same posterior of the class (Wettig's algorithm).

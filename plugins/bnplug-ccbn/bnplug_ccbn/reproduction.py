@@ -60,7 +60,7 @@ def run(data: Path | None, out: Path, quick: bool) -> None:
     _claim(page, found, counts, further, tests)
     page.missing_data(lacking, "no file of that name was given")
     if not quick:
-        page.missing_data(protocol.NEVER_THERE, "not looked for")
+        page.missing_data(protocol.NEVER_THERE, "no file could be had")
     page.write(out)
 
 
