@@ -1,12 +1,12 @@
 """Simulated annealing: proposals tried in a second, commits included; and proposals tried beside hill climbing's.
 
-Speed: `cr` at 8,000 rows and 10 classes, resubstitution and 5 folds. A whole search with the paper's constants, from naive
-Bayes to its end, in one thread; beside it, bare candidates in batches, in the same process: those of search.py, which add
-a parent to naive Bayes, and those that annealing makes, which replace a parent in a tree and so count one feature more.
-Processor time; searches and batches take turns, and the best round counts.
+Speed: `cr` at 8,000 rows and 10 classes, resubstitution and 5 folds. A whole search with the paper's constants, from
+naive Bayes to its end, in one thread; beside it, bare candidates in batches, in the same process: those of search.py,
+which add a parent to naive Bayes, and those that annealing makes, which replace a parent in a tree and so count one
+feature more. Processor time; searches and batches take turns, and the best round counts.
 
-Evaluations: hill climbing to a whole tree (complete=True) and annealing with D = 0.8, on random data with 50 features and
-with 200, few rows: numbers of evaluations depend on the number of features, not of rows.
+Evaluations: hill climbing to a whole tree (complete=True) and annealing with D = 0.8, on random data with 50 features
+and with 200, few rows: numbers of evaluations depend on the number of features, not of rows.
 
 Run: python benchmarks/annealing.py [ROUNDS]
 """

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from bnplug import parameter_learner
@@ -129,7 +130,7 @@ class MaximumMarginParameters(ParameterLearner):
     n_jobs : int, optional
         Threads. The result does not depend on it.
     random_state : int, optional
-        Shuffles the folds; None takes them in order.
+        Shuffles the folds; None always in the same way.
     verbose : int, optional
         1 tells about the result, 2 about every step.
 
@@ -247,8 +248,10 @@ class MaximumMarginParameters(ParameterLearner):
         labels = table.codes[table.target_index]
         splitter: Any = self.cv
         if isinstance(self.cv, Integral):
-            shuffled = self.random_state is not None
-            splitter = StratifiedKFold(self.cv, shuffle=shuffled, random_state=self.random_state)
+            # A score with the same random_state has other folds; a structure that was fitted to those cannot be
+            # told from a good one on them.
+            random = check_random_state(0 if self.random_state is None else self.random_state)
+            splitter = StratifiedKFold(self.cv, shuffle=True, random_state=random.randint(2**31 - 1))
         with warnings.catch_warnings():
             # A class with fewer rows than folds is absent from some of them, which these sums can bear.
             warnings.simplefilter("ignore", UserWarning)
