@@ -1,6 +1,6 @@
 """Bayesian-network classifiers beside the usual ones, on data that ship or are made by rule.
 
-First complete data, by repeated cross-validation on the same folds: accuracy, mean log P(true class), seconds of a fit.
+First complete data, by repeated cross-validation on the same folds: accuracy, mean log P(true class).
 Then the same classifiers, trained on complete rows, with a share of the features of every test row hidden:
 networks marginalise what is missing; gradient boosting sends it down the branch that training chose; the others get
 the mean or the most frequent value. Every classifier has its defaults; the SVM gives no probabilities. Unlike the other
@@ -120,7 +120,6 @@ def main(folder="demo-output/usual-classifiers", cv="2x5"):
     found = complete(folder, cv)
     accuracy = (100 * found.table("accuracy")).rename_axis("data set")
     cll = found.table("cll").rename_axis("data set").dropna(axis=1, how="all")
-    seconds = found.table("fit_seconds").rename_axis("data set")
     hidden = (100 * with_missing(folder)).rename_axis(["data set", "hidden"])
     hidden.index = pd.MultiIndex.from_tuples([(name, f"{share:.0%}") for name, share in hidden.index],
                                              names=["data set", "hidden"])  # fmt: skip
@@ -130,7 +129,6 @@ def main(folder="demo-output/usual-classifiers", cv="2x5"):
         ("Accuracy (%) on complete data", f"{body}\n{tail}"),
         ("Accuracy (%) with features hidden in the test rows", markdown(hidden, 1, max)),
         ("Mean log P(true class) of the test rows", markdown(cll, 3, max)),
-        ("Seconds of a fit, mean over folds", markdown(seconds, 2, min)),
     ]
     text = "\n\n".join(f"**{title}**\n\n{table}" for title, table in parts) + "\n"
     (folder / "usual-classifiers.md").write_text(text)

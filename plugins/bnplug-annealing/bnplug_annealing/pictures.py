@@ -67,7 +67,7 @@ def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: b
     """
     ax = new_axes((1.6 + 1.2 * len(values), 4.2))
     if logarithmic:
-        ax.set_yscale("log")
+        _count_logarithmically(ax)
     ax.boxplot(
         list(values.values()), tick_labels=list(values), whis=(0, 100), widths=0.5,
         medianprops={"color": _ACCENT, "linewidth": 2}, boxprops={"color": _INK}, whiskerprops={"color": _INK},
@@ -97,6 +97,16 @@ def schedules(runs: pd.DataFrame) -> Axes:
         ax.scatter(own["evaluations"], own["accuracy"], color=_colour(number), marker=mark, s=40, label=f"D = {factor}")
     ax.set(xlabel="evaluations", ylabel="accuracy (%)")
     return _finish(ax, legend=True)
+
+
+def _count_logarithmically(ax: Axes) -> None:
+    """Make the vertical axis logarithmic, with whole numbers at its ticks."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _colour(number: int) -> str:

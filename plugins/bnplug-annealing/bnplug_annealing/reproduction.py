@@ -24,7 +24,6 @@ TABLE_3 = {
 
 # Runs of annealing for each data set, and for each cooling factor; the paper has ten of all.
 _RUNS, _MNIST_RUNS, _QUICK_RUNS, _SWEEP_RUNS = 10, 3, 3, 3
-_SWEEP_SET = "usps-11000"
 
 # From which number of features on the paper sees ten times fewer evaluations.
 _MANY_FEATURES = 190
@@ -52,7 +51,7 @@ def run(data: Path | None, out: Path, quick: bool) -> None:
     prepared = {dataset.name: protocol.prepare(dataset) for dataset in sets}
     file = ResultsFile(Path(out) / f"{NAME}{'-quick' if quick else ''}.jsonl", {"bnplug": bnplug.__version__})
     runs = {name: _QUICK_RUNS if quick else _MNIST_RUNS if name == "mnist14" else _RUNS for name in prepared}
-    sweep = next((name for name in (_SWEEP_SET, protocol.QUICK_SET) if name in prepared), None)
+    sweep = next((name for name in (protocol.USPS, protocol.QUICK_SET) if name in prepared), None)
     measure(prepared, file, runs, sweep, 1 if quick else _SWEEP_RUNS)
     write_page(prepared, file.records, lacking, quick, Path(out))
 
@@ -126,7 +125,7 @@ def write_page(
     features = {protocol.title(name): len(data.train.features) for name, data in prepared.items()}
     _claim(page, ours, found, features)
     page.missing_data(lacking, "no file of that name was given")
-    page.missing_data(["DCMall"], "the hyperspectral image was not found in a form that says which pixels were used")
+    page.missing_data(["DCMall"], "the paper does not say which pixels were used")
     page.write(out)
 
 

@@ -76,6 +76,9 @@ def test_splits_have_the_papers_shares():
     X, y = pd.DataFrame({"x": np.arange(1100)}), pd.Series(np.arange(1100) % 10)
     train, test = protocol.split(datasets.Dataset("usps-11000", X, y, "auto", ""))
     assert (len(train), len(test), len({*train, *test})) == (800, 300, 1100)
+    whole = pd.DataFrame({"x": np.arange(4601) // 2})
+    train, test = protocol.split(datasets.Dataset("spambase", whole, pd.Series(np.arange(4601) % 2), "auto", ""))
+    assert (len(train), len(test)) == (2301, 2300)
     given = (np.arange(5), np.arange(5, 9))
     assert protocol.split(datasets.Dataset("mnist14", X, y, "auto", "", given)) is given
 
