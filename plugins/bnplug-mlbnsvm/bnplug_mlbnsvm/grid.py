@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from bnplug.arrays import FloatArray, IntArray
@@ -49,7 +50,7 @@ def cross_validate(
     n_jobs : int, optional
         Threads, each for a fold and a gamma; the result does not depend on it.
     """
-    random = None if random_state is None else np.random.RandomState(random_state)
+    random = None if random_state is None else check_random_state(random_state)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is absent from some of them, which an accuracy can bear.
         warnings.simplefilter("ignore", UserWarning)

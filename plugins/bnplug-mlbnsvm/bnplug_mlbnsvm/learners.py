@@ -160,7 +160,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
             self._say(f"lam={self.lam_:g}, gamma={self.gamma_:g}, held-out accuracy {self.cv_accuracy_.max():.4f}")
 
     def _solve(self, problem: Problem, table: Table, setting: Setting) -> Descent:
-        if self.solver == "conic" and setting.lam > 0.0:
+        if self.solver == "conic" and setting.lam > 0.0 and problem.terms.n_classes > 1:
             from bnplug_mlbnsvm.conic import solve_conic
 
             point = solve_conic(problem, table, setting)

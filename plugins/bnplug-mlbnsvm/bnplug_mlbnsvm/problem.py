@@ -119,7 +119,7 @@ class Problem:
 
     def slack(self, values: FloatArray, gamma: float) -> float:
         """Return the sum over rows of the exact slack, max(0, gamma - margin)."""
-        return self.objective(values, hard_slack, np.array([gamma]))[0]
+        return 0.0 if self.terms.n_classes == 1 else self.objective(values, hard_slack, np.array([gamma]))[0]
 
     def exact(self, values: FloatArray, setting: Setting) -> float:
         """Return the objective of problem (10)."""

@@ -279,6 +279,17 @@ def test_missing_cells_are_left_out():
     assert learner.cv_accuracy_.shape == (2, 14)
 
 
+@pytest.mark.parametrize("solver", ["gradient", "conic"])
+def test_of_one_class_it_is_maximum_likelihood(solver):
+    table = make_table(rows=20, classes=1)
+    learner = MaximumLikelihoodSVM(lam=2.0, solver=solver)
+    dag = learn(table, "nb")
+    found, ml = learner.fit(table, dag), bnplug.parameter_learner("ml").fit(table, dag)
+    for name in table.names:
+        np.testing.assert_allclose(found.tables[name].values, ml.tables[name].values, atol=1e-12)
+    assert learner.slack_ == 0.0
+
+
 @pytest.mark.parametrize("refine", [False, True])
 def test_other_structures_become_networks_too(refine):
     table = make_table(rows=100, features=3)
