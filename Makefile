@@ -36,4 +36,4 @@ docs: .venv/docs-stamp
 	touch $@
 
 clean:
-	rm -rf .venv demo-output
+	rm -rf .venv demo-output docs/_build docs/_generated docs/auto_examples

@@ -1,18 +1,50 @@
 """How the documentation is built: ``make docs``, without the network and without warnings."""
 
+import sys
+from pathlib import Path
+
 import bnplug
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "bnplug"
 author = "The bnplug developers"
 copyright = "The bnplug developers"
 version = release = bnplug.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "bnplug_docs",
+]
 html_theme = "pydata_sphinx_theme"
 html_title = "bnplug"
 html_show_sourcelink = False
-exclude_patterns = ["_build"]
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
+# Pages without pages below them have no use for the sidebar, and need its width.
+html_sidebars = {page: [] for page in ("why", "tutorial", "plugins", "api")}
+exclude_patterns = ["_build", "measured"]
 autodoc_typehints = "none"
 autosummary_generate = False
 numpydoc_show_class_members = False
 myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "gallery_order.ExampleOrder",
+    "doc_module": ("bnplug",),
+    "reference_url": {"bnplug": None},
+    "show_memory": False,
+    "download_all_examples": False,
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "matplotlib_animations": False,
+}

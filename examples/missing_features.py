@@ -1,10 +1,14 @@
-"""Accuracy against the share of missing features: a TAN that marginalises them, an SVM with mean imputation.
+"""
+Missing features
+================
 
-Usage: python examples/missing_features.py [CSV] [PICTURE] [DRAWS]
+Accuracy against the share of missing features: a TAN that marginalises them exactly, and an SVM with mean imputation.
 
-CSV is a file of numeric features whose last column is the class; by default scikit-learn's breast cancer data
-are used. The models are trained on half of the complete rows; each draw hides a random share of the cells
-of the other half. The picture (default: missing_features.png) shows the mean accuracy and its spread.
+The models are trained on half of the complete rows; each draw hides a random share of the cells of the other
+half. The picture shows the mean accuracy and its spread.
+
+Run: ``python examples/missing_features.py [CSV] [PICTURE] [DRAWS]``. CSV is a file of numeric features whose last
+column is the class; by default scikit-learn's breast cancer data are used. Without PICTURE, a window shows it.
 """
 
 import sys
@@ -24,7 +28,7 @@ SHARES = np.arange(0, 1, 0.1)
 
 
 def load(path):
-    if path is None:
+    if not path:
         return datasets.breast_cancer()
     frame = pd.read_csv(path)
     return frame.iloc[:, :-1], frame.iloc[:, -1]
@@ -40,7 +44,7 @@ def curve(model, X, y, draws):
     return result
 
 
-def main(path=None, picture="missing_features.png", draws="20"):
+def main(path=None, picture=None, draws="20"):
     X, y = load(path)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
     models = {
@@ -58,8 +62,10 @@ def main(path=None, picture="missing_features.png", draws="20"):
     axes.set_ylabel("accuracy")
     axes.legend()
     axes.grid(alpha=0.3)
-    figure.savefig(picture, dpi=120)
-    print(picture)
+    if picture:
+        figure.savefig(picture, dpi=120)
+        print(picture)
+    plt.show()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""Generative estimates as a preconditioner: the synthetic case of Zaidi et al. (2017), Figure 3.
+"""
+Generative estimates as a preconditioner
+========================================
 
-Three binary features; P(y = 1 | x) is the logistic function of 10^a x1 + x2 + 10^-a x3. At a = 0 the features matter
-alike; towards a = 1 the conditional likelihood becomes a long valley, in which first-order methods are slow.
-`ccbn-d` is logistic regression here, `ccbn-w` the same with generative estimates as scale; `ccbn-e` is shown beside.
+The synthetic case of Zaidi et al. (2017), Figure 3: three binary features; P(y = 1 | x) is the logistic function of
+10^a x1 + x2 + 10^-a x3. At a = 0 the features matter alike; towards a = 1 the conditional likelihood becomes a long
+valley, in which first-order methods are slow. ``ccbn-d`` is logistic regression here, ``ccbn-w`` the same with
+generative estimates as scale; ``ccbn-e`` is shown beside.
 
-Run: python examples/z17_ill_conditioned.py [PICTURE] [--draws N]     needs matplotlib and bnplug-ccbn
+Run: ``python examples/z17_ill_conditioned.py [PICTURE] [--draws N]`` (needs matplotlib and bnplug-ccbn)
 """
 
 from __future__ import annotations
@@ -12,9 +15,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -72,8 +72,8 @@ def convergence(alpha: float, ax: plt.Axes) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("picture", nargs="?", type=Path, default=Path("z17_ill_conditioned.png"))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("picture", nargs="?", type=Path, help="a file; without one, a window shows it")
     parser.add_argument("--draws", type=int, default=10)
     options = parser.parse_args()
     picture, axes = plt.subplots(1, 4, figsize=(15, 4), layout="constrained")
@@ -87,8 +87,10 @@ def main() -> None:
     for letter, steps in means.items():
         axes[3].plot(steps.index, steps, color=COLOURS[letter], marker="o", markersize=3)
     axes[3].set(title="steps to within a millionth", xlabel="a", ylabel="steps", ylim=(0, None))
-    picture.savefig(options.picture, dpi=150)
-    print(f"picture: {options.picture}")
+    if options.picture:
+        picture.savefig(options.picture, dpi=150)
+        print(f"picture: {options.picture}")
+    plt.show()
 
 
 if __name__ == "__main__":

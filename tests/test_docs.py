@@ -1,56 +1,312 @@
-"""What the README says is so: its snippets run, its commands work, its verbs are there."""
+"""What the documentation says is so: what it names exists, what is public is in it, and what it shows runs."""
 
+import importlib
+import inspect
+import pkgutil
 import re
+import runpy
 import shlex
+import sys
+import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import bnplug
+from bnplug import registry
 from bnplug.cli import cli
 from bnplug.datasets import iris
+from bnplug.experiments import compare
+from bnplug.manager import HOOKS
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+import described  # noqa: E402
+
+BUILT = ("_build", "auto_examples", "_generated", "reproduction")
+FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+FILES += sorted(path for path in DOCS.rglob("*.md") if not set(path.relative_to(DOCS).parts) & set(BUILT))
+PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in FILES}
+README = PAGES["README.md"]
+METHODS = described.pages()
+
+#: Commands that take long, and are only parsed here.
+SLOW = {"demo", "doctor", "reproduce", "warm"}
+
+#: What each example is given so that it is quick; the gallery runs them all as they are.
+QUICK = {
+    "all_methods": ["--datasets", "corral", "--cv", "2"],
+    "missing_features": ["", "", "1"],
+    "p08_synthetic": ["--draws", "1"],
+    "z17_ill_conditioned": ["--draws", "1"],
+}
+#: Examples that only the gallery runs, with the reason.
+ONLY_IN_THE_GALLERY = {"third_party_plugin": "it installs a distribution and checks it in processes of its own"}
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def commands():
-    return [line for block in blocks("console") for line in block.splitlines() if line.strip()]
+def lines_of_console(text):
+    return [line for block in blocks(text, "console") for line in block.splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize("snippet", blocks("python"), ids=lambda text: text.strip().splitlines()[0])
-def test_snippets_run(snippet, tmp_path, monkeypatch):
+def inline(text):
+    """Return every piece of inline code outside code blocks, line ends as spaces."""
+    without = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", without)]
+
+
+def names_of(kind):
+    return {method.name for method in registry.methods(kind)}
+
+
+def with_python(pages):
+    return [name for name, text in pages.items() if blocks(text, "python")]
+
+
+# What is shown runs.
+
+
+@pytest.mark.parametrize("snippet", blocks(README, "python"), ids=lambda text: text.strip().splitlines()[0])
+def test_each_snippet_of_the_readme_runs_alone(snippet, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(snippet, "README.md", "exec"), {"__name__": "snippet"})
     assert snippet
 
 
-def test_bnplug_commands_run_in_order(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", [name for name in with_python(PAGES) if name != "README.md"])
+def test_the_snippets_of_a_page_run_in_order(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "snippet"}
+    warnings.simplefilter("error", UserWarning)
+    for snippet in blocks(PAGES[page], "python"):
+        exec(compile(snippet, page, "exec"), namespace)
+    assert len(namespace) > 1
+
+
+@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if "\nbnplug " in text])
+def test_the_commands_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = iris()
     X.assign(species=y).to_csv(tmp_path / "iris.csv", index=False)
-    ours = [shlex.split(command)[1:] for command in commands() if command.startswith("bnplug ")]
-    assert len(ours) >= 5
-    for arguments in ours:
-        done = CliRunner().invoke(cli, arguments)
+    ours = [shlex.split(line)[1:] for line in lines_of_console(PAGES[page]) if line.startswith("bnplug ")]
+    assert ours
+    for name, *arguments in ours:
+        if name in SLOW:
+            cli.commands[name].make_context(name, arguments)
+            continue
+        done = CliRunner().invoke(cli, [name, *arguments])
         assert done.exit_code == 0, done.output
-    assert (tmp_path / "predictions.csv").read_text().startswith("species,")
 
 
-def test_make_verbs_exist():
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_run(path, monkeypatch, tmp_path, capsys):
+    assert re.match(r'"""\n(.+)\n=+\n\n', path.read_text()), f"{path.name}: the gallery needs a title"
+    if path.stem in ONLY_IN_THE_GALLERY:
+        compile(path.read_text(), path.name, "exec")
+        return
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setattr(sys, "argv", [path.name, *QUICK.get(path.stem, [])])
+    import matplotlib.pyplot as plt
+
+    monkeypatch.setattr(plt, "show", lambda: None)
+    runpy.run_path(str(path), run_name="__main__")
+    plt.close("all")
+    assert capsys.readouterr().out
+
+
+def test_there_are_examples_of_each_kind():
+    found = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert {
+        "first_classifier", "reading_a_network", "missing_features", "compose_by_hand", "all_methods", "custom_loss",
+        "third_party_plugin", "export_networks",
+    } <= found  # fmt: skip
+
+
+# What is named exists.
+
+
+def test_commands_and_options_that_are_named_exist():
+    named = [code for text in PAGES.values() for code in [*inline(text), *lines_of_console(text)]]
+    commands = [code.split() for code in named if re.match(r"bnplug [a-z-]+", code)]
+    assert len(commands) > 20
+    for _, name, *words in commands:
+        assert name in cli.commands, name
+        options = {option for parameter in cli.commands[name].params for option in parameter.opts}
+        for word in words:
+            if word.startswith("-"):
+                assert word.partition("=")[0] in options, (name, word)
+
+
+def test_every_console_line_is_of_a_kind_that_a_test_checks():
+    for page, text in PAGES.items():
+        for line in lines_of_console(text):
+            assert line.split()[0] in ("bnplug", "make", "pip", "python"), (page, line)
+
+
+def test_make_verbs_that_are_named_exist():
     makefile = (ROOT / "Makefile").read_text()
-    named = set(re.findall(r"make (\w+)", README))
-    assert {"demo", "test"} <= named
+    named = {verb for text in PAGES.values() for verb in re.findall(r"^make (\w+)|`make (\w+)", text, re.MULTILINE)}
+    named = {one or other for one, other in named}
+    assert {"demo", "test", "docs"} <= named
     for verb in named:
         assert re.search(rf"^{verb}:", makefile, flags=re.MULTILINE), verb
 
 
-def test_every_command_is_of_a_kind_that_a_test_runs():
-    assert {command.split()[0] for command in commands()} <= {"bnplug", "make", "pip"}
+def test_scripts_that_are_named_exist():
+    named = {path for text in PAGES.values() for path in re.findall(r"(?:benchmarks|examples)/\w+\.py", text)}
+    assert named
+    for path in named:
+        assert (ROOT / path).is_file(), path
+
+
+def test_methods_in_arguments_exist():
+    kinds = {"structure": "structure learner", "score": "score function", "parameters": "parameter learner"}
+    makers = {"structure_learner", "score_function", "parameter_learner", "recipe"}
+    seen = 0
+    for page, text in PAGES.items():
+        own = set(re.findall(r'name="([^"]+)"', text))
+        for argument, name in re.findall(r'\b(structure|score|parameters)="([^"]+)"', text):
+            assert name in names_of(kinds[argument]) | own, (page, argument, name)
+            seen += 1
+        for maker, name in re.findall(r'\b(\w+)\("([^"]+)"', text):
+            if maker in makers:
+                assert name in names_of(maker.replace("_", " ")) | own, (page, maker, name)
+                seen += 1
+    assert seen > 40
+
+
+def test_parameters_of_methods_that_are_named_exist():
+    every = {name for method in METHODS.values() for name, _ in registry.signature(method)}
+    every |= set(inspect.signature(bnplug.BayesianNetworkClassifier).parameters)
+    every |= set(inspect.signature(compare).parameters)
+    every |= {"target", "aggregate", "needs_finite", "redraws", "BNPLUG_STRICT", "BNPLUG_DISABLE"}
+    for page, text in PAGES.items():
+        if not page.startswith("docs/measured"):
+            for code in inline(text):
+                for name in re.findall(r"^(\w+)=", code):
+                    assert name in every, (page, code)
+
+
+@pytest.mark.parametrize("page", METHODS)
+def test_names_on_a_methods_page_are_those_of_the_method(page):
+    cls = described.class_of(METHODS[page])
+    learned = {item.name for item in described.attributes(cls)}
+    for code in inline(PAGES[f"docs/{page}.md"]):
+        if re.fullmatch(r"\w+_", code):
+            assert code in learned, code
+
+
+def test_hooks_that_are_named_exist_and_all_are_documented():
+    page, api = PAGES["docs/plugins.md"], PAGES["docs/api.md"]
+    for text in PAGES.values():
+        assert set(re.findall(r"@hookimpl\ndef (\w+)", text)) <= set(HOOKS)
+    for hook in HOOKS:
+        assert f"def {hook}(" in page
+        assert hook in api
+
+
+def test_python_names_in_roles_exist():
+    named = {name for text in PAGES.values() for name in re.findall(r"\{py:\w+\}`~?(bnplug[\w.]+)`", text)}
+    assert named
+    for name in named:
+        pkgutil.resolve_name(name)
+
+
+def test_modules_of_the_architecture_page_are_those_of_the_core():
+    named = {name for row in re.findall(r"^\| (`.*?`) \|", PAGES["docs/architecture.md"], re.MULTILINE)
+             for name in re.findall(r"`(\w+)`", row)}  # fmt: skip
+    modules = {info.name for info in pkgutil.iter_modules(bnplug.__path__)}
+    assert named <= modules
+    private = {name for name in modules if name.startswith(("_", "cli_"))}
+    assert modules - named - private <= {"arrays", "compiling", "errors"}
+
+
+def test_links_between_pages_lead_somewhere():
+    for page, text in PAGES.items():
+        for target in re.findall(r"\]\(([^)#:]+\.(?:md|rst))", text):
+            folder = DOCS if target.startswith("/") else (ROOT / page).parent
+            path = (folder / target.lstrip("/")).resolve()
+            if "auto_examples" in path.parts:
+                path = ROOT / "examples" / (path.stem + ".py") if path.stem != "index" else ROOT / "examples"
+            assert path.exists(), (page, target)
+
+
+# What is public is documented.
+
+
+def test_every_method_has_a_page_and_every_page_a_method():
+    found = {str(path.relative_to(DOCS).with_suffix("")) for path in (DOCS / "methods").glob("*/*.md")}
+    assert found == set(METHODS)
+
+
+@pytest.mark.parametrize("page", METHODS)
+def test_a_methods_page_has_all_its_parts(page):
+    text = PAGES[f"docs/{page}.md"]
+    assert text.startswith(f"# `{METHODS[page].name}`: ")
+    parts = [text.find(f"```{{method-{part}}}") for part in ("facts", "picture", "parameters")]
+    parts[1:1] = [text.find("## What it does")]
+    parts[3:3] = [text.find("## When to use it")]
+    assert -1 not in parts
+    assert parts == sorted(parts)
+
+
+@pytest.mark.parametrize("page", METHODS)
+def test_every_parameter_of_a_method_is_described(page):
+    for name, _, item in described.parameters(described.class_of(METHODS[page])):
+        assert item is not None, f"{page}: the docstring says nothing about {name!r}"
+
+
+def test_every_parameter_of_the_classifier_is_described():
+    for name, _, item in described.parameters(bnplug.BayesianNetworkClassifier):
+        assert item is not None, name
+
+
+def test_every_command_is_told_about():
+    session = PAGES["docs/command-line.md"]
+    assert "```{commands}" in session
+    for name, command in cli.commands.items():
+        assert command.help, name
+        for parameter in command.params:
+            described_here = getattr(parameter, "help", None) or parameter.param_type_name == "argument"
+            shown = getattr(parameter, "show_default", None)
+            assert described_here or shown, (name, parameter.name)
+
+
+@pytest.mark.parametrize("module", ["", ".datasets", ".experiments", ".search", ".testing"])
+def test_every_public_name_is_in_the_reference(module):
+    found = importlib.import_module(f"bnplug{module}")
+    for name in found.__all__:
+        if name != "__version__":
+            assert re.search(rf"(::|:members:.*) (bnplug\S*\.)?{name}\b", PAGES["docs/api.md"]), name
+
+
+def test_every_name_of_the_reference_exists():
+    module = "bnplug"
+    for line in PAGES["docs/api.md"].splitlines():
+        directive = re.match(r"\s*\.\. (\w+(?::\w+)?):: ([\w.]+)", line)
+        if directive and directive[1] in ("currentmodule", "automodule"):
+            module = directive[2]
+            importlib.import_module(module)
+        elif directive and directive[1] in ("autofunction", "autoclass"):
+            assert hasattr(importlib.import_module(module), directive[2]), line
+
+
+def test_the_readme_lists_every_distribution_with_what_it_brings():
+    rows = dict(re.findall(r"^\| `(bnplug[\w-]*)` \| (.*) \|$", README, re.MULTILINE))
+    for plugin in bnplug.plugins():
+        if plugin.distribution.startswith("bnplug"):
+            brought = {name for kind in registry.CONTRACTS for name in plugin.names.get(kind, ())}
+            assert brought == set(re.findall(r"`([\w-]+)`", rows[plugin.distribution])), plugin.distribution
+
+
+# Installing.
 
 
 def test_the_install_command_of_a_checkout_takes_the_plugins_from_it():
@@ -60,9 +316,10 @@ def test_the_install_command_of_a_checkout_takes_the_plugins_from_it():
 
 
 def test_extras_named_in_install_commands_exist():
-    import tomllib
-
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    named = {extra for group in re.findall(r"\[([a-z,]+)\]\"", README) for extra in group.split(",")}
+    commands = [line for text in PAGES.values() for line in re.findall(r"pip install [^`\n]+", text)]
+    named = {
+        extra for line in commands for group in re.findall(r"bnplug\[([a-z,]+)\]", line) for extra in group.split(",")
+    }
     assert named
     assert named <= set(extras)

@@ -1,0 +1,229 @@
+"""Sphinx directives that write what the code knows better than a page: methods, recipes, commands, data sets.
+
+``{method-facts}``, ``{method-picture}`` and ``{method-parameters}`` belong on a method's page, whose own name says
+which method it is; ``{methods}``, ``{recipes}``, ``{commands}``, ``{datasets}`` and ``{checks}`` are listings.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import described
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from bnplug import datasets, registry
+from bnplug.cli import cli
+from bnplug.methods import Method
+
+
+class _Written(SphinxDirective):
+    """A directive that is the Markdown it writes."""
+
+    def run(self) -> list[nodes.Node]:
+        """Parse what is written."""
+        return self.parse_text_to_nodes("\n".join(self.lines()))
+
+    def lines(self) -> Iterable[str]:
+        """Return the lines of Markdown."""
+        raise NotImplementedError
+
+    @property
+    def method(self) -> Method:
+        """The method that the page is about."""
+        found = described.pages()
+        if self.env.docname not in found:
+            raise self.error(f"{self.env.docname}: no registered method has this page; is its plugin installed?")
+        return found[self.env.docname]
+
+
+class MethodFacts(_Written):
+    """What the descriptor says: summary, kind, origin, paper."""
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        method = self.method
+        distribution = registry.provider(method).distribution
+        yield f"{method.summary}"
+        yield ""
+        yield f"- **Kind**: {method.kind}" + _capabilities(method)
+        yield f"- **Comes with**: `{distribution}` (`pip install {distribution}`)"
+        yield f"- **Paper**: {method.reference}"
+        recipes = described.recipes_with(method)
+        if recipes:
+            yield f"- **Recipes**: {', '.join(f'`{name}`' for name in recipes)}"
+
+
+def _capabilities(method: Method) -> str:
+    words = {
+        "stochastic": "depends on `random_state`",
+        "needs_score": "searches by any score",
+        "decomposable": "a sum of terms, one for each family",
+    }
+    return "".join(f"; {words[name]}" for name, has in method.capabilities().items() if has)
+
+
+class MethodPicture(_Written):
+    """A picture that the build draws."""
+
+    def run(self) -> list[nodes.Node]:
+        """Draw it."""
+        import pictures
+
+        method = self.method
+        name = f"{described.FOLDERS[method.kind]}-{method.name}.png"
+        folder = Path(self.env.srcdir, "_generated")
+        folder.mkdir(exist_ok=True)
+        caption = pictures.draw(method, folder / name) if self.config.bnplug_pictures else "(not drawn in this build)"
+        figure = nodes.figure()
+        if self.config.bnplug_pictures:
+            figure += nodes.image(uri=f"/_generated/{name}", alt=f"{method.name}: {caption}")
+        words = nodes.caption()
+        words += self.parse_inline(caption, lineno=self.lineno)[0]
+        figure += words
+        return [figure]
+
+
+class MethodParameters(_Written):
+    """The constructor's parameters and the learned attributes, in the words of the docstrings."""
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        method = self.method
+        cls = described.class_of(method)
+        maker, found = described.MAKERS[method.kind], described.parameters(cls)
+        yield f'Make one with `bnplug.{maker}("{method.name}")`, or give its name; the class is `{_path(cls)}`.'
+        yield ""
+        if found:
+            yield "| parameter | default | |"
+            yield "|---|---|---|"
+        for name, default, item in found:
+            yield f"| `{name}` | `{default!r}` | {_words(item)} |"
+        attributes = described.attributes(cls)
+        if attributes:
+            yield ""
+            yield "| after learning | |"
+            yield "|---|---|"
+        for item in attributes:
+            yield f"| `{item.name}` | {_words(item)} |"
+
+
+def _path(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _words(item: described.Item | None) -> str:
+    if item is None:
+        return ""
+    text = described.to_markdown(item.text)
+    return f"*{described.to_markdown(item.type)}*. {text}" if item.type else text
+
+
+class Methods(_Written):
+    """Every method of a kind, with a link to its page."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        yield "| name | | comes with |"
+        yield "|---|---|---|"
+        for method in registry.methods(self.arguments[0]):
+            page = f"/{described.page_of(method)}.md"  # type: ignore[arg-type]
+            words, distribution = described.to_markdown(method.summary), registry.provider(method).distribution
+            yield f"| [`{method.name}`]({page}) | {words} | `{distribution}` |"
+
+
+class Recipes(_Written):
+    """Every recipe, with its parts."""
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        yield "| recipe | structure | parameters | comes with |"
+        yield "|---|---|---|---|"
+        for found in registry.recipes():
+            recipe = found.recipe
+            parts = f"`{_component(recipe.structure)}` | `{_component(recipe.parameters)}`"
+            yield f"| `{recipe.name}` | {parts} | `{registry.provider(recipe).distribution}` |"
+
+
+def _component(spec: Any) -> str:
+    if isinstance(spec, str):
+        return spec
+    name, params = spec
+    shown = (f"{key}={_component(value) if key == 'score' else repr(value)}" for key, value in params.items())
+    return f"{name}({', '.join(shown)})"
+
+
+class Commands(_Written):
+    """Every command, with its arguments and options."""
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        for name, command in sorted(cli.commands.items()):
+            context = click.Context(command, info_name=f"bnplug {name}")
+            yield f"## `bnplug {name}`"
+            yield ""
+            yield inspect.cleandoc(command.help or "")
+            yield ""
+            yield "```text"
+            yield command.get_usage(context).removeprefix("Usage: ")
+            yield "```"
+            yield ""
+            options = [p for p in command.params if isinstance(p, click.Option)]
+            if options:
+                yield "| option | |"
+                yield "|---|---|"
+            for option in options:
+                names, words = option.get_help_record(context) or ("", "")
+                yield f"| `{described.to_markdown(names)}` | {described.to_markdown(' '.join(words.split()))} |"
+            yield ""
+
+
+class Checks(_Written):
+    """Every check of the conformance kit, in the words of its docstring."""
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        from bnplug.testing import CHECKS
+
+        yield "| checked of | check | |"
+        yield "|---|---|---|"
+        kinds: dict[Any, list[str]] = {}
+        for kind, checks in CHECKS.items():
+            for check in checks:
+                kinds.setdefault(check, []).append(kind.split()[0])
+        for check, of in kinds.items():
+            words = described.to_markdown(inspect.getdoc(check) or "")
+            yield f"| {'all' if len(of) == len(CHECKS) else ', '.join(of)} | `{check.__name__}` | {words} |"
+
+
+class Datasets(_Written):
+    """Every data set that can be had by name without a file."""
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        yield "| name | origin | |"
+        yield "|---|---|---|"
+        for entry in datasets.entries():
+            yield f"| `{entry.name}` | {entry.origin} | {entry.summary} |"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    app.add_config_value("bnplug_pictures", True, "env", types=frozenset({bool}))
+    app.add_directive("method-facts", MethodFacts)
+    app.add_directive("method-picture", MethodPicture)
+    app.add_directive("method-parameters", MethodParameters)
+    app.add_directive("methods", Methods)
+    app.add_directive("recipes", Recipes)
+    app.add_directive("commands", Commands)
+    app.add_directive("datasets", Datasets)
+    app.add_directive("checks", Checks)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
