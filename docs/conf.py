@@ -1,11 +1,15 @@
 """How the documentation is built: ``make docs``, without the network and without warnings."""
 
 import sys
+import warnings
 from pathlib import Path
 
 import bnplug
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+# pgmpy warns of its own next version when it is imported; an example would show that as its output.
+warnings.filterwarnings("ignore", category=FutureWarning, module="pgmpy")
 
 project = "bnplug"
 author = "The bnplug developers"
