@@ -82,7 +82,8 @@ def count(table: Table, child: int, parents: Sequence[int] = (), folds: npt.NDAr
 
     Returns
     -------
-    float64 array of shape (child, *parents), or (fold, child, *parents) where folds are given
+    float64 array
+        Its axes are the child and the parents in turn; where folds are given, the first is the fold.
 
     Examples
     --------
