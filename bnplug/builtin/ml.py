@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MaximumLikelihood(ParameterLearner):
-    """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table (PH13, eq. 4).
+    """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table (Peharz et al. 2013, eq. 4).
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Simulated annealing over trees of features, and over richer structures, by any score (P13, section 4.3)."""
+"""Simulated annealing over trees of features, and over richer structures, by any score.
+
+After Pernkopf and Wohlmayr (2013), section 4.3.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from bnplug.methods import Component
 _PAPER = "Pernkopf, Wohlmayr: Stochastic margin-based structure learning of Bayesian network classifiers (2013)"
 _MARGIN = "bnplug-margin"
 
-# Zero probabilities become a small value (P13, section 5, which does not say which), in the scores as in the
+# Zero probabilities become a small value (section 5 of the paper, which does not say which), in the scores as in the
 # parameters; scores are cross-validated.
 _SMOOTHING: dict[str, Any] = {"alpha": 0.0, "floor": 1e-5}
 _CR: Component = ("cr", {**_SMOOTHING, "cv": 5})

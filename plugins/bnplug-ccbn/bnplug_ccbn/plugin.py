@@ -25,7 +25,8 @@ _LEARNERS = {
 }
 _STRUCTURES: dict[str, Component] = {"NB": "nb", "TAN": "tan", "KDB-1": ("kdb", {"k": 1})}
 
-# Zero probabilities become 1e-5 (P08, section 5), in the score as in the parameters that CL starts from.
+# Zero probabilities become 1e-5 (Pernkopf and Bilmes 2008, section 5), in the score as in the parameters that CL starts
+# from.
 _SMOOTHING: dict[str, Any] = {"alpha": 0.0, "floor": 1e-5}
 _CR: Component = ("cr", _SMOOTHING)
 _CR_OF_5_FOLDS: Component = ("cr", {**_SMOOTHING, "cv": 5})

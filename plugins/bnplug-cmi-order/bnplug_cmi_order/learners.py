@@ -1,4 +1,7 @@
-"""Order-based greedy structure learning: an order of the features, then parents among the earlier ones (P08)."""
+"""Order-based greedy structure learning: an order of the features, then parents among the earlier ones.
+
+After Pernkopf and Bilmes (2008); equations are numbered as there.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +140,7 @@ class OrderBasedLearner(StructureLearner):
 
 
 class ConditionalInformationOrder(OrderBasedLearner):
-    """OMI: each next feature tells most about the class, given all features before it (P08, eq. 5).
+    """OMI: each next feature tells most about the class, given all features before it (eq. 5).
 
     Parameters
     ----------
@@ -172,7 +175,7 @@ class ConditionalInformationOrder(OrderBasedLearner):
 
 
 class SingleParentInformationOrder(OrderBasedLearner):
-    """OMISP: each next feature tells most about the class, given the best single one before it (P08, eq. 6).
+    """OMISP: each next feature tells most about the class, given the best single one before it (eq. 6).
 
     Its parameters are those of :class:`OrderBasedLearner`.
     """

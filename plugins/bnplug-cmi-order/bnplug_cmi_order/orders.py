@@ -1,4 +1,6 @@
-"""The orders of the features (P08, section 4.1): the first is the one that tells most about the class.
+"""The orders of the features: the first is the one that tells most about the class.
+
+After Pernkopf and Bilmes (2008), section 4.1; equations are numbered as there.
 
 Values within 1e-9 nats are tied, and the feature that comes first in the table goes first.
 """
@@ -13,7 +15,7 @@ from bnplug_cmi_order.patterns import Patterns
 
 
 def order_by_all(table: Table, max_condition: int | None = None, n_jobs: int | None = None) -> list[int]:
-    """Return the features, each the argmax of I(C; X | those before it) (P08, eq. 5).
+    """Return the features, each the argmax of I(C; X | those before it) (eq. 5).
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def order_by_all(table: Table, max_condition: int | None = None, n_jobs: int | N
 
 
 def order_by_single(table: Table, n_jobs: int | None = None) -> list[int]:
-    """Return the features, each the argmax of I(C; X | X') over X and one X' before it (P08, eq. 6)."""
+    """Return the features, each the argmax of I(C; X | X') over X and one X' before it (eq. 6)."""
     features = list(table.features)
     largest = np.full(len(table.names), -np.inf)
     order = [_most_informative(Patterns(table), features, n_jobs)]

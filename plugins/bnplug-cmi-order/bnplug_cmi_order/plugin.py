@@ -10,7 +10,7 @@ from bnplug.methods import Component
 _PAPER = "Pernkopf, Bilmes: Order-based discriminative structure learning for Bayesian network classifiers (2008)"
 _REQUIRES = ("bnplug-cmi-order",)
 
-# Zero probabilities become 1e-5 (P08, section 5), in the score as in the final parameters.
+# Zero probabilities become 1e-5 (Pernkopf and Bilmes 2008, section 5), in the score as in the final parameters.
 _SMOOTHING = {"alpha": 0.0, "floor": 1e-5}
 _ML = ("ml", _SMOOTHING)
 _CR = ("cr", _SMOOTHING)

@@ -46,7 +46,7 @@ Split = tuple[IntArray, IntArray]
 
 
 class RandomOrders(ClassifierMixin, BaseEstimator):
-    """Fits a classifier along several random orders; keeps the best, or worst, on the training rows (P08, Table 1).
+    """Fits a classifier along several random orders; keeps the best, or worst, on the training rows (Table 1).
 
     Parameters
     ----------

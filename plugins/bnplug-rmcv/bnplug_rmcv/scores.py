@@ -17,7 +17,7 @@ from bnplug.table import Table
 
 
 class CrossValidatedRisk(ClassificationRate):
-    """`rmcv`: K folds, each predicted from the others; the folds stay the same for a whole search (K12, eq. 10).
+    """`rmcv`: K folds, each predicted from the others; the folds stay the same for a whole search (eq. 10).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class CrossValidatedRisk(ClassificationRate):
 
 
 class HoldOutRisk(CrossValidatedRisk):
-    """`rmho-f`: one K-th of the rows is predicted from the others, the same for a whole search (K12, eq. 11).
+    """`rmho-f`: one K-th of the rows is predicted from the others, the same for a whole search (eq. 11).
 
     Its parameters are those of :class:`CrossValidatedRisk`; the first of the folds is held out.
 
