@@ -2,36 +2,46 @@
 
 A loss is a function of a module, ``loss(L, y, params, out)``, in plain Python: ``L`` holds the log joints of a
 block of rows (rows x classes), ``y`` their classes, ``params`` numbers of the loss's own; it fills ``out``,
-one value per row. It is compiled when it is first used, and the compiled form is kept on disk. So everything
-it needs travels in ``params``, and it calls nothing but numpy, :mod:`math` and :func:`winner`.
+one value per row. It is compiled when it is first used, and the compiled form is kept on disk until the file
+that the loss is written in changes. So every number it needs travels in ``params``, and it calls nothing but
+numpy, :mod:`math`, :func:`winner` and functions of its own file that :func:`bnplug.compiling.kernel` decorates.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numba import cfunc, njit, typeof, types
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from numba.extending import is_jitted
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.compiling import kernel
 from bnplug.errors import ContractError
 from bnplug.posterior import TIE
 
 Loss = Callable[[FloatArray, IntArray, FloatArray, FloatArray], None]
 
 _SIGNATURE = types.void(types.float64[:, ::1], types.int64[::1], types.float64[::1], types.float64[::1])
+_N_ARGUMENTS = 4
+
+# So many classes at most are tried for indices outside an array.
+_N_TRIED = 32
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known of a loss from a row's *gap* alone: L of its class minus the largest L of another.
+    """What is known of a loss from a row's *gap* alone: L of its true class minus the largest L of another.
 
     A loss that declares this is evaluated faster: rows on a plateau need no log joint, and a candidate that
-    can no longer win is dropped in the middle of its pass.
+    can no longer win is dropped in the middle of its pass. What is declared is believed: if it is false, so are
+    the scores; ``check_bounds_are_true`` of :mod:`bnplug.testing` tries it.
 
     Parameters
     ----------
@@ -48,6 +58,12 @@ class Bounds:
 
     >>> Bounds(maximum=1.0, high_gap=2.0)
     Bounds(maximum=1.0, high_gap=2.0, low_gap=nan, low_value=0.0)
+
+    A loss of the decision, at most 0, and 0 where it is right. :func:`winner` takes log joints within 1e-9 for
+    tied, and the first of tied classes wins; so a gap of 0 does not tell who does:
+
+    >>> Bounds(maximum=0.0, high_gap=1e-8)
+    Bounds(maximum=0.0, high_gap=1e-08, low_gap=nan, low_value=0.0)
     """
 
     maximum: float
@@ -104,9 +120,12 @@ def compile_loss(loss: Loss) -> Any:
     Raises
     ------
     ContractError
-        If it is not a function of a module, or cannot be compiled; the message says why.
+        If it takes other arguments, is not a function of a module, or cannot be compiled; the message says why.
     """
-    name = getattr(loss, "__qualname__", repr(loss))
+    name = _name(loss)
+    signature = inspect.signature(loss)
+    if len(signature.parameters) != _N_ARGUMENTS:
+        raise ContractError(f"the loss {name!r} must take (L, y, params, out), and takes {signature}")
     if getattr(loss, "__closure__", None) is not None:
         raise ContractError(
             f"the loss {name!r} is made inside another function and uses its variables; "
@@ -114,11 +133,19 @@ def compile_loss(loss: Loss) -> Any:
         )
     try:
         compiled = _compile(loss)
-    except NumbaError as error:
-        raise ContractError(f"the loss {name!r} cannot be compiled: {error}") from error
+    except (NumbaError, UnsupportedBytecodeError) as error:
+        raise ContractError(
+            f"the loss {name!r} cannot be compiled: {error}\nA loss calls nothing but numpy, math, "
+            "bnplug.scoring.winner and functions decorated with bnplug.compiling.kernel, and imports nothing; "
+            "decorate a function that it calls, or move it into the loss"
+        ) from error
     # Otherwise numba looks for the type at every call, which takes longer than a small candidate.
     compiled._numba_type_ = typeof(compiled)
     return compiled
+
+
+def _name(loss: Loss) -> str:
+    return str(getattr(loss, "__qualname__", repr(loss)))
 
 
 def _compile(loss: Loss) -> Any:
@@ -129,3 +156,60 @@ def _compile(loss: Loss) -> Any:
         if "cannot cache" not in str(error):
             raise
         return cfunc(_SIGNATURE)(loss)
+
+
+def evaluate(loss: Loss, L: FloatArray, y: IntArray, params: FloatArray) -> FloatArray:
+    """Return what the compiled loss gives for each row.
+
+    Examples
+    --------
+    >>> evaluate(correct, np.log([[0.1, 0.4], [0.3, 0.2]]), np.array([0, 0]), np.empty(0))
+    array([0., 1.])
+    """
+    out = np.full(len(L), np.nan)
+    _call(compile_loss(loss), np.ascontiguousarray(L), y, params, out)
+    return out
+
+
+@kernel
+def _call(loss, L, y, params, out):  # type: ignore[no-untyped-def]
+    loss(L, y, params, out)
+
+
+def check_indices(loss: Loss, n_classes: int, params: FloatArray) -> None:
+    """Try a loss on a few rows in the interpreter: compiled, an index outside an array reads what is in memory.
+
+    Raises
+    ------
+    ContractError
+        If an index is outside an array.
+    """
+    _try_indices(loss, n_classes, params.tobytes())
+
+
+# A search asks for many evaluators of the same score.
+@lru_cache(maxsize=128)
+def _try_indices(loss: Loss, n_classes: int, params: bytes) -> None:
+    some = np.unique(np.linspace(0, n_classes - 1, _N_TRIED, dtype=np.int64))
+    y = np.tile(some, 2)
+    L = np.full((len(y), n_classes), -1.0)
+    # Each class is decided for when it is the true one, and when its neighbour is.
+    L[np.arange(len(y)), np.concatenate([some, np.roll(some, 1)])] = 0.0
+    numbers = np.frombuffer(params)
+    try:
+        with np.errstate(all="ignore"):
+            _interpreted(loss)(L, y, numbers, np.empty(len(y)))
+    except IndexError as error:
+        raise ContractError(
+            f"the loss {_name(loss)!r}, given {n_classes} classes and {numbers.size} numbers in params, uses an index "
+            f"outside an array ({error}); check in loss_params that the shape fits the classes"
+        ) from error
+    except Exception:
+        # Compiled code bears what the interpreter does not, such as math.log(0.0); this is about indices alone.
+        return
+
+
+def _interpreted(loss: Any) -> Loss:
+    """Return the loss as Python runs it, and what it calls too."""
+    plain = {name: value.py_func if is_jitted(value) else value for name, value in loss.__globals__.items()}
+    return FunctionType(loss.__code__, plain)

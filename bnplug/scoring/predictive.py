@@ -8,13 +8,15 @@ which one of them is missing.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import IntArray
+from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import ScoreFunction
+from bnplug.errors import ContractError
 from bnplug.scoring.decomposable import dimension
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.losses import (
@@ -22,6 +24,8 @@ from bnplug.scoring.losses import (
     LOG_POSTERIOR_BOUNDS,
     Bounds,
     Loss,
+    check_indices,
+    compile_loss,
     correct,
     log_posterior,
 )
@@ -40,7 +44,8 @@ class PredictiveScore(ScoreFunction):
     Parameters
     ----------
     alpha : float
-        The virtual sample size of the parameters (:func:`bnplug.parameters.estimate`).
+        The virtual sample size of the parameters (:func:`bnplug.parameters.estimate`):
+        ``(n + alpha / (q r)) / (N + alpha / q)`` for r states and q parent configurations.
     floor : float
         The smallest probability.
     cv : int, splitter or None
@@ -62,7 +67,8 @@ class PredictiveScore(ScoreFunction):
 
     Examples
     --------
-    A third party's score: what the decisions cost, by a matrix [true class, decision].
+    A third party's score: what the decisions cost, by a matrix [true class, decision], classes being numbered as in
+    ``table.states[table.target]``. A compiled loss does not check indices: see that shapes are right in `loss_params`.
 
     >>> import pandas as pd
     >>> from bnplug.scoring import PredictiveScore, winner
@@ -77,7 +83,11 @@ class PredictiveScore(ScoreFunction):
     ...         super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
     ...         self.costs = costs
     ...     def loss_params(self, table):
-    ...         return self.costs
+    ...         n = table.cards[table.target_index]
+    ...         costs = 1.0 - np.eye(n) if self.costs is None else np.asarray(self.costs)
+    ...         if costs.shape != (n, n):
+    ...             raise ValueError(f"costs must have the shape {(n, n)}, not {costs.shape}")
+    ...         return costs
     >>> frame = pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": ["n", "n", "y", "y", "y", "n"]})
     >>> table = Table.from_frame(frame, "c")
     >>> evaluator = NegativeCost(costs=[[0, 1], [10, 0]]).evaluator(table)
@@ -103,7 +113,7 @@ class PredictiveScore(ScoreFunction):
         self.random_state = random_state
 
     def loss_params(self, table: Table) -> npt.ArrayLike:
-        """Return the numbers that the loss gets as ``params``, flat."""
+        """Return the numbers that the loss gets as ``params``, flat; their shape is to be checked here."""
         return np.empty(0)
 
     def loss_bounds(self) -> Bounds | None:
@@ -133,9 +143,19 @@ class PredictiveScore(ScoreFunction):
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
         """Return an evaluator that keeps the log joint of every row."""
         self._check()
+        compile_loss(type(self).loss)
+        check_indices(type(self).loss, int(table.cards[table.target_index]), self._numbers(table))
         return PredictiveEvaluator(self, table, n_jobs)
 
     def _check(self) -> None:
+        loss = getattr(type(self), "loss", None)
+        if not isinstance(loss, FunctionType):
+            raise ContractError(
+                f"{type(self).__name__} must name its loss, a function at the top of a module without a decorator "
+                f"(`loss = my_loss` in the class), and its loss is {loss!r}"
+            )
+        if self.aggregate not in ("sum", "mean"):
+            raise ContractError(f'aggregate={self.aggregate!r} of {type(self).__name__} must be "sum" or "mean"')
         for name in ("alpha", "floor"):
             value: Any = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
@@ -145,6 +165,21 @@ class PredictiveScore(ScoreFunction):
                 f"{type(self).__name__} needs alpha > 0 or floor > 0: with plain maximum likelihood a "
                 "probability can be zero, and its logarithm infinite"
             )
+
+    def _numbers(self, table: Table) -> FloatArray:
+        where = f"loss_params of {type(self).__name__}"
+        try:
+            given = self.loss_params(table)
+        except Exception as error:
+            error.add_note(f"raised in {where}")
+            raise
+        try:
+            numbers = np.asarray(given)
+        except ValueError as error:
+            raise ValueError(f"{where} gave {given!r}, which is no array: {error}") from error
+        if numbers.dtype.kind not in "biuf":
+            raise ValueError(f"{where} must give an array of numbers, not {given!r}")
+        return numbers.astype(np.float64).ravel()
 
 
 class ClassificationRate(PredictiveScore):

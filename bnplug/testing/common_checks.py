@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +41,17 @@ def check_described(subject: Subject) -> None:
 
 
 def check_cloneable(subject: MethodSubject) -> None:
-    """It is made without arguments, and a clone has the same parameters: the constructor only stores them."""
+    """It is made without arguments, and the constructor stores what it is given and nothing else, whatever it is."""
+    plain = subject.factory()
+    for name in plain.get_params(deep=False):
+        default = inspect.signature(subject.factory).parameters[name].default
+        for given, made in ((default, plain), (mark := ["anything"], subject.factory(**{name: mark}))):
+            kept = getattr(made, name)
+            require(
+                kept is given,
+                f"the constructor was given {name}={given!r} and keeps {kept!r}; store it as it is, and check and "
+                "convert it where the work begins",
+            )
     original = subject.make()
     copy = clone(original)
     require(

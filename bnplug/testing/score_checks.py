@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import Changes
+from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.scoring.evaluating import PredictiveEvaluator
+from bnplug.scoring.losses import evaluate
 from bnplug.search import Graph, Neighbourhood
 from bnplug.table import Table
 from bnplug.testing import common_checks, data
@@ -111,6 +115,66 @@ def check_only_losers_are_dropped(subject: ScoreSubject) -> None:
         require(_close(given[~dropped], scores[~dropped]), f"at_least={at_least} changes the score of what it keeps")
 
 
+def check_bounds_are_true(subject: ScoreSubject) -> None:
+    """What ``loss_bounds`` declares is so, on rows of every gap, and the scores are those without it."""
+    for table in (data.standard(), data.binary(str)):
+        # The score that the evaluator holds: one may choose parameters before it makes its evaluator.
+        evaluator = subject.make().evaluator(table)
+        bounds = evaluator.score.loss_bounds() if isinstance(evaluator, PredictiveEvaluator) else None
+        if bounds is not None:
+            _require_true_of_rows(bounds, evaluator.score, table)
+            _require_same_without(evaluator.score, table, subject.candidates(table))
+
+
+def _require_true_of_rows(bounds: Bounds, score: PredictiveScore, table: Table) -> None:
+    L, y = _rows_around(bounds, int(table.cards[table.target_index]))
+    own, others = L[np.arange(len(y)), y], np.where(np.arange(L.shape[1]) == y[:, None], -np.inf, L)
+    gaps = own - others.max(axis=1)
+    values = evaluate(type(score).loss, L, y, np.array(score.loss_params(table), dtype=np.float64).ravel())
+    maximum, noise = bounds.maximum, SCORE_NOISE * (1.0 + np.abs(values))
+    false = {
+        f"no value is above maximum={maximum}": values > maximum + noise,
+        f"from high_gap={bounds.high_gap} on the value is maximum={maximum}": (gaps >= bounds.high_gap)
+        & ~(np.abs(values - maximum) <= noise),
+        f"up to low_gap={bounds.low_gap} the value is low_value={bounds.low_value}": (gaps <= bounds.low_gap)
+        & ~(np.abs(values - bounds.low_value) <= noise),
+    }
+    require(np.isfinite(maximum), f"loss_bounds: maximum={maximum} is not a finite number")
+    for declared, rows in false.items():
+        for m in np.flatnonzero(rows)[:1]:
+            raise AssertionError(
+                f"loss_bounds declares that {declared}; the loss of a row with L={L[m].tolist()} and class {y[m]}, "
+                f"so with a gap of {gaps[m]}, is {values[m]}"
+            )
+
+
+def _rows_around(bounds: Bounds, n_classes: int) -> tuple[FloatArray, IntArray]:
+    """Return log joints of rows and their classes: with gaps near 0 and near the bounds, for every class and rival."""
+    near = [0.0, *np.logspace(-12, 2, 29), *np.linspace(0.1, 5.0, 50)]
+    centres = [gap for gap in (0.0, bounds.high_gap, bounds.low_gap) if np.isfinite(gap)]
+    gaps = np.unique([centre + sign * by for centre in centres for sign in (-1.0, 1.0) for by in near])
+    rows, classes = [], []
+    for (y, rival), level, below in product(permutations(range(n_classes), 2), (0.0, -7.3), (0.0, 2.0)):
+        # The larger of the two is at the level: at 0, where nothing rounds, gaps are exact.
+        L = np.repeat(level + np.minimum(0.0, -gaps)[:, None] - below, n_classes, axis=1)
+        L[:, rival] += below
+        L[:, y] = level + np.minimum(0.0, gaps)
+        rows.append(L)
+        classes.append(np.full(len(gaps), y))
+    return np.vstack(rows), np.concatenate(classes)
+
+
+def _require_same_without(score: PredictiveScore, table: Table, candidates: list[dict[int, list[int]]]) -> None:
+    free = clone(score)
+    free.loss_bounds = lambda: None
+    asked = []
+    for each in (score, free):
+        evaluator = PredictiveEvaluator(each, table)
+        asked.append(np.array([evaluator.start(data.tree(table)), *evaluator.propose_many(candidates)]))
+    bounded, unbounded = asked
+    require(_close(bounded, unbounded), f"the scores are {bounded} with loss_bounds, and {unbounded} without")
+
+
 def _started(subject: ScoreSubject, table: Table) -> Any:
     evaluator = subject.make().evaluator(table)
     evaluator.start(data.tree(table))
@@ -141,4 +205,5 @@ CHECKS: tuple[Check, ...] = (
     check_propose_agrees_with_score,
     check_commit_agrees_with_score,
     check_only_losers_are_dropped,
+    check_bounds_are_true,
 )

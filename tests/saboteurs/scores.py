@@ -7,7 +7,7 @@ from saboteurs.registering import register
 
 from bnplug import ScoreFunction, ScoreFunctionMethod
 from bnplug.contracts import ScoringEvaluator
-from bnplug.scoring import MDL
+from bnplug.scoring import MDL, Bounds, ClassificationRate, ConditionalLogLikelihood
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, ScoreFunctionMethod)
@@ -128,3 +128,27 @@ class CapsWhatIsKept(Plain):
         def propose_many(self, candidates, at_least=None):
             scores = super().propose_many(candidates)
             return scores if at_least is None else np.minimum(scores, at_least)
+
+
+@fails("check_bounds_are_true")
+class TakesNarrowDefeatsForVictories(ClassificationRate):
+    def loss_bounds(self):
+        return Bounds(maximum=1.0, high_gap=-0.5)
+
+
+@fails("check_bounds_are_true")
+class TakesTiesForVictories(ClassificationRate):
+    def loss_bounds(self):
+        return Bounds(maximum=1.0, high_gap=0.0)
+
+
+@fails("check_bounds_are_true")
+class GivesHalfForDefeats(ClassificationRate):
+    def loss_bounds(self):
+        return Bounds(maximum=1.0, low_gap=-1.0, low_value=0.5)
+
+
+@fails("check_bounds_are_true")
+class DeclaresTooLowAMaximum(ConditionalLogLikelihood):
+    def loss_bounds(self):
+        return Bounds(maximum=-0.001)

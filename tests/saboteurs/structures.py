@@ -51,6 +51,24 @@ class CopiesItsParameter(Chain):
         self.options = list(options)
 
 
+@fails("check_cloneable")
+class MakesAnArrayOfItsParameter(Chain):
+    def __init__(self, costs=None):
+        self.costs = np.asarray(costs)
+
+
+@fails("check_cloneable")
+class ReplacesItsDefault(Chain):
+    def __init__(self, order=None):
+        self.order = [] if order is None else order
+
+
+@fails("check_cloneable")
+class ConvertsWhatIsNotItsDefault(Chain):
+    def __init__(self, depth=1):
+        self.depth = depth if isinstance(depth, int) else str(depth)
+
+
 @fails("check_parameters_untouched")
 class ChangesItsParameter(Chain):
     def __init__(self, depth=1):

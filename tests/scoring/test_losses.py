@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,9 +12,10 @@ import numpy as np
 import pytest
 from scoring import slow
 
+from bnplug.compiling import kernel
 from bnplug.errors import ContractError
 from bnplug.scoring import Bounds, PredictiveScore, winner
-from bnplug.scoring.losses import compile_loss
+from bnplug.scoring.losses import compile_loss, evaluate
 
 
 def negative_cost(L, y, params, out):
@@ -144,6 +147,132 @@ def test_a_loss_must_fill_every_row(loss):
 def test_a_loss_that_does_not_compile_is_named():
     with pytest.raises(ContractError, match=r"'unheard_of' cannot be compiled(.|\n)*median_of_everything"):
         compile_loss(unheard_of)
+
+
+def helper(x):
+    return -x
+
+
+@kernel
+def decorated(x):
+    return -x
+
+
+def calls_plain_python(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = helper(L[m, 0])
+
+
+def calls_a_kernel(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = decorated(L[m, 0])
+
+
+def imports(L, y, params, out):
+    import sys
+
+    out[:] = len(sys.argv)
+
+
+def takes_three(L, y, out):
+    out[:] = 0.0
+
+
+def takes_five(L, y, params, out, scale=1.0):
+    out[:] = scale
+
+
+def reads_ahead(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = params[y[m] + winner(L, m)]
+
+
+def takes_logarithms(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = max(-9.0, math.log(max(0.0, L[m, y[m]])))
+
+
+def decided(loss, params=(), **attributes):
+    """What a score with this loss makes of a table with three classes."""
+    table = slow.random_table(np.random.default_rng(3), 20, (2, 3), 1)
+    attributes = {"loss": loss, "loss_params": lambda self, table: params, **attributes}
+    return type("Made", (PredictiveScore,), attributes)().evaluator(table).start([[1], []])
+
+
+@pytest.mark.parametrize(("loss", "taken"), [(takes_three, "(L, y, out)"), (takes_five, "(L, y, params, out, scale")])
+def test_a_loss_takes_four_arguments(loss, taken):
+    with pytest.raises(
+        ContractError, match=re.escape(f"{loss.__name__!r} must take (L, y, params, out), and takes {taken}")
+    ):
+        compile_loss(loss)
+
+
+@pytest.mark.parametrize("loss", [calls_plain_python, imports])
+def test_what_a_loss_may_call_is_said(loss):
+    with pytest.raises(ContractError, match=rf"{loss.__name__!r} cannot be compiled(.|\n)*bnplug\.compiling\.kernel"):
+        compile_loss(loss)
+
+
+def test_a_loss_may_call_a_kernel():
+    L = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert evaluate(calls_a_kernel, L, np.array([0, 1]), np.empty(0)).tolist() == [-1.0, -3.0]
+
+
+class WithoutLoss(PredictiveScore):
+    pass
+
+
+@pytest.mark.parametrize("loss", [None, decorated, [1]])
+def test_a_score_names_its_loss(loss):
+    with pytest.raises(ContractError, match=r"Made must name its loss, .* its loss is "):
+        decided(loss)
+    with pytest.raises(ContractError, match=r"WithoutLoss must name its loss, .* its loss is None"):
+        WithoutLoss().evaluator(slow.random_table(np.random.default_rng(3), 20, (2, 3), 1))
+
+
+def test_an_aggregate_is_a_sum_or_a_mean():
+    with pytest.raises(ContractError, match='aggregate=\'median\' of Made must be "sum" or "mean"'):
+        decided(margin, [1.0], aggregate="median")
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_an_index_outside_params_is_found(n):
+    with pytest.raises(ContractError, match=f"'reads_ahead', given 3 classes and {n} numbers in params, uses an index"):
+        decided(reads_ahead, np.ones(n))
+    assert decided(reads_ahead, np.ones(5)) == 20.0
+
+
+def test_a_cost_matrix_of_another_size_is_found():
+    table = slow.random_table(np.random.default_rng(3), 20, (2, 3), 1)
+    for costs in (5.0, [[0, 1]], [[0, 1], [1, 0]]):
+        with pytest.raises(ContractError, match="'negative_cost', given 3 classes and"):
+            NegativeCost(costs).evaluator(table)
+
+
+def test_what_only_the_interpreter_refuses_is_borne():
+    assert decided(takes_logarithms) == -180.0
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ([[0, 1], [1]], "gave .*, which is no array: .*inhomogeneous"),
+        ([["a", "b"]], "must give an array of numbers, not .*'a'"),
+        (None, "must give an array of numbers, not None"),
+    ],
+)
+def test_params_that_are_no_numbers_are_named(params, said):
+    with pytest.raises(ValueError, match=f"loss_params of Made {said}"):
+        decided(margin, params)
+
+
+def test_an_error_in_loss_params_says_where_it_was_raised():
+    def loss_params(self, table):
+        return np.array([[0, 1], [1]])
+
+    with pytest.raises(ValueError, match="inhomogeneous") as caught:
+        decided(margin, loss_params=loss_params)
+    assert caught.value.__notes__ == ["raised in loss_params of Made"]
 
 
 def test_a_closure_is_refused():

@@ -15,7 +15,8 @@ def negative_distance(L: FloatArray, y: IntArray, params: FloatArray, out: Float
     """Fill out[m] with minus the sum over classes of abs(P(c | row m) - [c is its class]) ** params[0].
 
     A loss is a function at the top of a module. ``L[m, c]`` is the log joint of row m and class c, ``y[m]`` its
-    class; what else the loss needs comes in ``params``. It is compiled, so it is written in loops.
+    class; what else the loss needs comes in ``params``. It is compiled, so it is written in loops, and an index outside
+    an array is no error: see in ``loss_params`` that ``params`` is as long as it must be.
     """
     n_classes = L.shape[1]
     for m in range(L.shape[0]):
