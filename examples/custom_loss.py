@@ -47,7 +47,12 @@ class NegativeCost(PredictiveScore):
         self.costs = costs
 
     def loss_params(self, table):
-        return self.costs
+        # A compiled loss does not check its indices: the shape is checked here.
+        n = int(table.cards[table.target_index])
+        costs = np.asarray(self.costs, dtype=float)
+        if costs.shape != (n, n):
+            raise ValueError(f"costs has the shape {costs.shape}; {n} classes need ({n}, {n})")
+        return costs
 
 
 # %%
