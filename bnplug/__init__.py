@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ContractError as ContractError
     from bnplug.errors import MissingColumnWarning as MissingColumnWarning
+    from bnplug.errors import MissingFeatureWarning as MissingFeatureWarning
     from bnplug.errors import ModelFileError as ModelFileError
     from bnplug.errors import NotRepresentableError as NotRepresentableError
     from bnplug.errors import PluginError as PluginError
@@ -57,6 +58,7 @@ _HOMES = {
         "BnplugWarning",
         "ContractError",
         "MissingColumnWarning",
+        "MissingFeatureWarning",
         "ModelFileError",
         "NotRepresentableError",
         "PluginError",

@@ -26,7 +26,7 @@ from bnplug.arrays import CodeArray, FloatArray
 from bnplug.checks import check_dag, check_tables
 from bnplug.components import Composite, component
 from bnplug.discretize import discretizer as make_discretizer
-from bnplug.errors import MissingColumnWarning
+from bnplug.errors import MissingColumnWarning, MissingFeatureWarning
 from bnplug.fitted import FittedNetwork
 from bnplug.frames import is_frame, to_frame
 from bnplug.intake import Intake, check_missing
@@ -218,6 +218,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
     def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables
         self._marginalizer = Marginalizer(tables, self.target_, self.max_clique_size)
+        self._is_network = tables.normalized
         return self
 
     @classmethod
@@ -259,7 +260,8 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | known features) for every row, classes in the order of ``classes_``.
 
-        Missing features are marginalised exactly. Tied classes get equal probabilities.
+        Missing features are marginalised exactly; where the parameters are no Bayesian network, with a warning. Tied
+        classes get equal probabilities.
         """
         return posterior(self._log_joint(X))
 
@@ -269,6 +271,13 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
 
     def _log_joint(self, X: Any) -> FloatArray:
         codes = self._encode(X)
+        if not self._is_network and (codes[self.schema_.features] == self.schema_.missing).any():
+            warnings.warn(
+                "features are missing, and these discriminative parameters are no Bayesian network, since the structure "
+                "is not C1: what they say where features are missing depends on how they were learnt",
+                MissingFeatureWarning,
+                stacklevel=4,
+            )
         return self._marginalizer.log_joint(codes, self.n_jobs)
 
     def _encode(self, X: Any) -> CodeArray:

@@ -21,6 +21,10 @@ class MissingColumnWarning(BnplugWarning):
     """A column the model knows is absent from the data, and is marginalised."""
 
 
+class MissingFeatureWarning(BnplugWarning):
+    """Features are missing where the parameters determine the posterior of complete rows only."""
+
+
 class SearchWarning(BnplugWarning):
     """A search ended before it was done, and returned the best graph it had found."""
 

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import bnplug
 from bnplug import BayesianNetworkClassifier, MissingColumnWarning, UnseenValueWarning
 from bnplug.datasets import tic_tac_toe
+from bnplug.parameters import LogTables
 
 
 @pytest.fixture(scope="module")
@@ -396,3 +397,16 @@ def test_a_clique_too_large_is_an_error_that_names_it(boards):
     with pytest.raises(ValueError, match="max_clique_size") as caught:
         model.predict(X.mask(np.ones(X.shape, dtype=bool) & (X.columns != last)))
     assert sum(name in str(caught.value) for name in X.columns) >= 2
+
+
+def test_missing_features_without_a_network_are_warned_of():
+    """Off C1 the posterior of complete rows does not determine that of incomplete ones."""
+    rng = np.random.default_rng(0)
+    shape = {"y": ((), (2,)), "a": (("y",), (2, 2)), "b": (("y",), (2, 2)), "c": (("a", "b", "y"), (2, 2, 2, 2))}
+    tables = {name: (parents, rng.normal(size=size)) for name, (parents, size) in shape.items()}
+    free = LogTables(("a", "b", "c", "y"), dict.fromkeys(shape, (0, 1)), tables, target="y")
+    model = BayesianNetworkClassifier.from_tables(free)
+    complete = pd.DataFrame({"a": [0, 1], "b": [1, 0], "c": [1, 1]})
+    model.predict_proba(complete)
+    with pytest.warns(bnplug.MissingFeatureWarning, match="not C1"):
+        model.predict_proba(complete.assign(a=[np.nan, 1]))

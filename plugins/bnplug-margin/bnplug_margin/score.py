@@ -130,8 +130,9 @@ class MaximumMargin(PredictiveScore):
         own: MaximumMargin = self if self.cv is not None else clone(self).set_params(cv=_FOLDS)
         folds = own.folds(table, random)
         assert folds is not None
-        if folds.max(initial=-1) < 1:
-            raise ValueError(f'lam="cv" needs at least two folds, and cv={self.cv!r} gives fewer')
+        least = 2 if self.cv is None else 3
+        if folds.max(initial=-1) + 1 < least:
+            raise ValueError(f'lam="cv" leaves a fold out and needs {least - 1} others; cv={self.cv!r} gives fewer')
         return folds
 
     def _rates(self, table: Table, folds: IntArray, left_out: int) -> list[float]:
