@@ -29,8 +29,8 @@ REASONS = {
     "Hepatitis": f"80 rows, of which a fold tests 16; otherwise {_CUTS}",
     "Lymphography": "TAN without smoothing meets many parent configurations that 118 training rows do not have; with "
     "alpha = 1 it is above the published figure, which lies between the two.",
-    "Pima": "the rows are those of Diabetes, where nothing is far off: the paper's own figures for the two differ, by 1.3 "
-    "points of MDL (NBC) and 18 of BNC-2P, so by something other than the data.",
+    "Pima": "the rows are those of Diabetes, where nothing is far off: the paper's own figures for the two differ, by "
+    "1.3 points of MDL (NBC) and 18 of BNC-2P, so by something other than the data.",
     "Tic-Tac-Toe": "by a decomposable score our search goes on where a climb ends; one climb alone comes close to the "
     "published figure of MDL.",
     "Vehicle": "cut points learned beforehand, on all rows, lift NBC and TAN to about the published figures.",
