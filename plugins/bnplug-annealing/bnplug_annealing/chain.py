@@ -39,6 +39,7 @@ class Schedule:
     max_success: int
     max_rejections: int
     max_evaluations: int | None = None
+    max_temperatures: int | None = None
 
 
 @dataclass
@@ -186,8 +187,9 @@ class _Walk:
         state.temperature *= self.schedule.D
         state.random = dict(self.rng.bit_generator.state)
         too_many = state.rejections >= self.schedule.max_rejections
+        frozen = len(state.temperatures) == self.schedule.max_temperatures
         # A score that no proposal changes would have every tie accepted for ever.
-        state.finished = too_many or not self.changed or self.structure.stuck
+        state.finished = too_many or not self.changed or self.structure.stuck or frozen
         return True
 
     def _stops(self) -> bool:
@@ -200,7 +202,8 @@ class _Walk:
         left = self.schedule.max_try - self.tries
         if self.schedule.max_evaluations is None:
             return left
-        return min(left, self.schedule.max_evaluations - self.state.n_evaluations)
+        # A chain that goes on from its file may have tried more already.
+        return max(0, min(left, self.schedule.max_evaluations - self.state.n_evaluations))
 
     def _try_some(self) -> None:
         """Draw proposals and try them in turn, until one is accepted; those after it were drawn in vain.

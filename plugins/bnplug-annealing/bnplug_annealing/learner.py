@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 #: The paper's r (its footnote 5), by the score's registered name.
 PAPER_R = {"cr": 1.0, "mm": 100.0}
 
+# On rows drawn anew something improves at every temperature; at 0.8^50 the walk is frozen all the same.
+_TEMPERATURES_OF_REDRAWN = 50
+
 _WHOLE = ("max_try", "max_success", "max_rejections", "max_evaluations")
 
 
@@ -50,7 +53,7 @@ class SimulatedAnnealing(StructureLearner):
     Parameters
     ----------
     score : str or ScoreFunction
-        What to maximise. One that draws its rows anew does so at every temperature.
+        What to maximise. One that draws its rows anew does so at every temperature, of which there are then at most 50.
     k : int
         The largest number of feature parents. 1 gives a forest, as in the paper. With more, a new parent is added
         while a feature has fewer than `k`, else it takes the place of one of them.
@@ -175,6 +178,7 @@ class SimulatedAnnealing(StructureLearner):
             max_success=self.max_success or 5 * n,
             max_rejections=self.max_rejections or 100 * n,
             max_evaluations=self.max_evaluations,
+            max_temperatures=_TEMPERATURES_OF_REDRAWN if getattr(score, "redraws", False) else None,
         )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         c = table.target_index

@@ -136,6 +136,14 @@ def test_a_limit_of_evaluations_can_be_raised(tmp_path):
     assert outcome(learner, dag) == expected
 
 
+def test_a_limit_below_what_was_tried_ends_at_once(tmp_path):
+    table, path = make_table(), tmp_path / "sa.json"
+    learner = SimulatedAnnealing("cr", random_state=0, checkpoint=path, max_evaluations=700)
+    dag = learner.learn(table)
+    learner.set_params(max_evaluations=5)
+    assert set(learner.learn(table).edges) == set(dag.edges)
+
+
 def test_every_chain_has_a_file(tmp_path):
     table, path = make_table(5), tmp_path / "sa.json"
     expected = never_stopped(table, restarts=3, n_jobs=2)

@@ -203,6 +203,33 @@ def test_one_feature_two_features_and_a_flat_score_end():
     assert flat.n_evaluations_ == 2 * 5 * 6
 
 
+def test_a_score_that_draws_its_rows_anew_ends():
+    """A draw always offers something better than the one before, so that rejections alone would never end it."""
+
+    class Redrawn(ScoringEvaluator):
+        draws = 0
+
+        def step(self):
+            self.draws += 1
+            return super().step()
+
+        def propose(self, changes):
+            return super().propose(changes) + 1e-3 * self.draws
+
+    class Score(bnplug.ScoreFunction):
+        redraws = True
+
+        def score(self, table, dag):
+            return float(len(dag.edges)) % 2
+
+        def evaluator(self, table, n_jobs=1):
+            return Redrawn(self, table)
+
+    learner = SimulatedAnnealing(Score(), r=1.0, max_try=10, max_success=3, random_state=0)
+    learner.learn(make_table(features=4, rows=20))
+    assert len(learner.temperatures_) <= 50
+
+
 def test_a_score_of_unknown_scale_gets_its_r_from_the_first_proposals():
     table = make_table(6)
     edges = ((0, 1), (1, 2), (2, 3), (3, 4))
