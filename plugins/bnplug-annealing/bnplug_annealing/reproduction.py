@@ -233,6 +233,8 @@ def add_figures(page: Page, found: pd.DataFrame) -> None:
     for name, own in _main(found).groupby("dataset", sort=False):
         searched = own[own["structure"].str.contains("-HC-|-SA-")]
         groups = {str(s)[4:]: runs for s, runs in searched.groupby("structure", sort=False)}
+        if not groups:
+            continue
         short = str(name).lower()
         ax = pictures.box_plots({s: runs["accuracy"].tolist() for s, runs in groups.items()}, "accuracy (%)")
         page.picture(ax, f"accuracy-{short}", f"Figure 2: accuracy of the runs on {name}, ML parameters")
