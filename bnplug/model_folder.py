@@ -39,6 +39,10 @@ _INDEX = "model.json"
 _KEPT = ("missing", "unseen", "max_parameters", "max_clique_size")
 
 
+# What reading a damaged file raises; of versions that there are not, zipfile says NotImplementedError, a RuntimeError.
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, RuntimeError, zipfile.BadZipFile)
+
+
 def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
     """Write a fitted classifier to a folder, in place of a model that is there already."""
     folder = Path(path)
@@ -85,7 +89,7 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
             del model.feature_names_in_
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise ModelFileError(f"{folder} is a damaged model folder: {error!r}") from error
     return model
 

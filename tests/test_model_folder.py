@@ -145,6 +145,15 @@ def test_labels_and_settings_are_checked(folder, place, value, message):
         bnplug.load(folder)
 
 
+def test_a_zip_of_a_version_that_there_is_not_is_damaged(folder):
+    path = next(folder.glob("*.npz"))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 176
+    path.write_bytes(bytes(content))
+    with pytest.raises(ModelFileError):
+        bnplug.load(folder)
+
+
 def test_flipped_bytes_are_a_clear_error_or_a_valid_model(folder):
     rng = np.random.default_rng(1)
     originals = {path: path.read_bytes() for path in folder.iterdir()}

@@ -1,5 +1,6 @@
 """The reproduction: a quick run gives a whole page; its parts say what they should."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -52,10 +53,14 @@ def test_splits():
         parts = protocol.splits(dataset)
         assert len(parts) == 5
         assert sorted(np.concatenate([test for _, test in parts])) == list(range(len(dataset.X)))
-    rows = pd.DataFrame({"x": np.arange(11_000) % 7})
+    rows = pd.DataFrame({"x": np.arange(11_000)})
     large = datasets.Dataset("large", rows, pd.Series(np.repeat(np.arange(10), 1100), name="class"), ("x",), "")
     ((train, test),) = protocol.splits(large)
     assert (len(train), len(test)) == (8000, 3000)
+    # Rows that stand under two classes count under the first.
+    copied = dataclasses.replace(large, X=pd.DataFrame({"x": np.arange(11_000) % 9_900}))
+    ((train, test),) = protocol.splits(copied)
+    assert (len(train), len(test)) == (7200, 2700)
     assert (np.bincount(large.y.iloc[train]) == 800).all()
 
 
