@@ -25,7 +25,7 @@ from bnplug._shared_tables import distinct_rows, gather, merge, scatter, share_t
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.parameters import LogTables
-from bnplug.posterior import Terms
+from bnplug.posterior import TIE, Terms
 from bnplug.table import Table
 
 #: ``loss(L, y, weights, params, dL)`` returns the weighted sum of the losses of a block of rows and fills `dL` with
@@ -164,6 +164,23 @@ def conditional_nll(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
             dL[m, c] *= scale
         dL[m, y[m]] -= weights[m]
         total += weights[m] * (np.log(normalizer) + largest[m] - L[m, y[m]])
+    return total
+
+
+@kernel
+def classified(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
+    """The weight of the rows whose class has the largest log joint; of tied ones the lowest counts. No derivative."""
+    dL[:] = 0.0
+    total = 0.0
+    for m in range(L.shape[0]):
+        largest = L[m, 0]
+        for value in L[m]:
+            largest = max(largest, value)
+        winner = 0
+        while L[m, winner] < largest - TIE:
+            winner += 1
+        if winner == y[m]:
+            total += weights[m]
     return total
 
 

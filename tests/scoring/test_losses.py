@@ -57,7 +57,7 @@ class BoundedMargin(Margin):
         return Bounds(maximum=1.0, high_gap=1 / self.slope)
 
 
-def walk(rng, score, table, loss, folds=None, mean=False):
+def assert_a_walk_equals_a_loop(rng, score, table, loss, folds=None, mean=False):
     """Compare a random walk with a loop over rows."""
     parents = [[1], [], [1], [0, 1]]
     evaluator = score.evaluator(table)
@@ -78,7 +78,9 @@ def test_a_cost_matrix(alpha, aggregate):
     table = slow.random_table(rng, 30, (3, 3, 2, 2), 1, weighted=True)
     costs = rng.integers(0, 9, (3, 3))
     score = type("Score", (NegativeCost,), {"aggregate": aggregate})(costs, alpha=alpha)
-    walk(rng, score, table, lambda joint, y: -costs[y, slow.winner(joint)], mean=aggregate == "mean")
+    assert_a_walk_equals_a_loop(
+        rng, score, table, lambda joint, y: -costs[y, slow.winner(joint)], mean=aggregate == "mean"
+    )
 
 
 @pytest.mark.parametrize("score", [Margin(cv=3), BoundedMargin(cv=3)])
@@ -86,7 +88,7 @@ def test_a_margin(score):
     rng = np.random.default_rng(1)
     table = slow.random_table(rng, 30, (3, 3, 2, 2), 1, weighted=True, missing=0.1)
     folds = score.folds(table, None)
-    walk(rng, score, table, lambda joint, y: min(1.0, 0.5 * slow.gap(joint, y)), folds)
+    assert_a_walk_equals_a_loop(rng, score, table, lambda joint, y: min(1.0, 0.5 * slow.gap(joint, y)), folds)
 
 
 def test_bounds_drop_losers():

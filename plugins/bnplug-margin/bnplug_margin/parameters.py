@@ -24,10 +24,9 @@ from bnplug import parameter_learner
 from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
 from bnplug.contracts import ParameterLearner
-from bnplug.gradient import Columns, Objective, minimize, with_values
+from bnplug.gradient import Columns, Objective, classified, minimize, with_values
 from bnplug.parameters import LogTables
 from bnplug.posterior import Terms, terms
-from bnplug.scoring import winner
 from bnplug_margin.score import LAM_GRID
 
 if TYPE_CHECKING:
@@ -69,17 +68,6 @@ def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
         for c in range(n_classes):
             dL[m, c] *= scale / normalizer
         dL[m, own] = -scale
-    return total
-
-
-@kernel
-def negative_right(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
-    """Minus the weight of the rows that are classified rightly, without a derivative."""
-    total = 0.0
-    dL[:] = 0.0
-    for m in range(L.shape[0]):
-        if winner(L, m) == y[m]:
-            total -= weights[m]
     return total
 
 
@@ -277,7 +265,7 @@ class MaximumMarginParameters(ParameterLearner):
 
         def watch(beta: FloatArray, value: float | None = None) -> None:
             values = problem.columns.log_softmax(beta)
-            path.append((-objective(values, negative_margin, params)[0], -objective(values, negative_right)[0]))
+            path.append((-objective(values, negative_margin, params)[0], objective(values, classified)[0]))
             if self.early_stopping and len(path) - 1 - int(np.argmax(path, axis=0)[0]) >= _PATIENCE:
                 raise StopIteration
 

@@ -6,7 +6,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from bnplug_margin.parameters import KAPPA_GRID, MaximumMarginParameters, negative_margin, negative_right
+from bnplug_margin.parameters import KAPPA_GRID, MaximumMarginParameters, negative_margin
 from bnplug_margin.score import LAM_GRID
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 import bnplug
 from bnplug.discretize import QuantileDiscretizer
+from bnplug.gradient import classified
 from bnplug.posterior import log_joint, terms
 from bnplug.table import Table
 
@@ -167,7 +168,7 @@ def test_early_stopping_keeps_noise_out():
 def test_right_rows_are_counted_by_weight_and_ties_go_to_the_first_class():
     L = np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 1e-12], [2.0, 1.0]])
     y, weights = np.array([1, 0, 0, 1]), np.array([1.0, 10.0, 100.0, 1000.0])
-    assert negative_right(L, y, weights, np.empty(0), np.empty_like(L)) == -111.0
+    assert classified(L, y, weights, np.empty(0), np.empty_like(L)) == 111.0
 
 
 def test_missing_cells_and_weights(cancer):

@@ -13,9 +13,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
-from bnplug.gradient import Objective
-from bnplug.posterior import TIE
+from bnplug.gradient import Objective, classified
 from bnplug.scoring.resampling import draw_folds
 from bnplug_mlbnsvm.problem import Problem, Setting
 
@@ -96,20 +94,3 @@ def _held_out(
         point = problem.solve(replace(setting, lam=lam), point).point
         result.append(test(point, classified)[0])
     return result
-
-
-@kernel
-def classified(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
-    """The weight of the rows whose class has the largest log joint; of tied ones the lowest counts. No derivative."""
-    dL[:] = 0.0
-    total = 0.0
-    for m in range(L.shape[0]):
-        largest = L[m, 0]
-        for value in L[m]:
-            largest = max(largest, value)
-        winner = 0
-        while L[m, winner] < largest - TIE:
-            winner += 1
-        if winner == y[m]:
-            total += weights[m]
-    return total

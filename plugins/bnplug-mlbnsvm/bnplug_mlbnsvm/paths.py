@@ -12,8 +12,8 @@ import pandas as pd
 import bnplug
 from bnplug.drawing import new_axes
 from bnplug.experiments import hide_features, pictures
-from bnplug.gradient import Objective
-from bnplug_mlbnsvm.grid import LAMS, classified
+from bnplug.gradient import Objective, classified
+from bnplug_mlbnsvm.grid import LAMS
 from bnplug_mlbnsvm.learners import log_likelihood
 from bnplug_mlbnsvm.problem import Problem, Setting
 
