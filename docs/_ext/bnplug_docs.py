@@ -7,7 +7,6 @@ which method it is; ``{methods}``, ``{recipes}``, ``{commands}``, ``{datasets}``
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,16 +22,16 @@ from bnplug.cli import cli
 from bnplug.methods import Method
 
 
-class _Written(SphinxDirective, ABC):
+class _Written(SphinxDirective):
     """A directive that is the Markdown it writes."""
 
     def run(self) -> list[nodes.Node]:
         """Parse what is written."""
         return self.parse_text_to_nodes("\n".join(self.lines()))
 
-    @abstractmethod
     def lines(self) -> Iterable[str]:
         """Return the lines of Markdown."""
+        raise NotImplementedError
 
     @property
     def method(self) -> Method:
