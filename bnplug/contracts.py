@@ -96,6 +96,12 @@ class Evaluator(ABC):
         """Return the score of every candidate; one strictly below `at_least` may get ``-inf``."""
         return np.array([self.propose(changes) for changes in candidates], dtype=np.float64)
 
+    def propose_in_turn(self, candidates: Sequence[Changes], bars: FloatArray) -> FloatArray:
+        """Return the scores of candidates up to the first that reaches its bar; one below its bar may get ``-inf``."""
+        scores = np.asarray(self.propose_many(candidates, at_least=float(np.min(bars, initial=np.inf))))
+        reached = np.flatnonzero(scores >= bars)
+        return scores[: reached[0] + 1] if len(reached) else scores
+
     @abstractmethod
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the current graph; return its new score."""

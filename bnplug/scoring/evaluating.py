@@ -29,12 +29,12 @@ from bnplug.scoring.passes import (
     make_scratch,
     score_candidates,
     score_change,
-    update_gaps,
 )
 from bnplug.scoring.rows import Rows, arrange
 from bnplug.scoring.tables import (
     Change,
     Families,
+    Graph,
     dense_change,
     features_of,
     flatten,
@@ -67,6 +67,25 @@ class _Proposal(NamedTuple):
     quality: float
 
 
+class _Batch(NamedTuple):
+    """Candidates that are scored together.
+
+    Attributes
+    ----------
+    new : Families
+        What they put in.
+    penalties, bars : float64 arrays of shape (candidates,)
+        The penalty of the graph that each leads to, and the score below which ``-inf`` will do.
+    result : float64 array of shape (candidates,)
+        Their scores; at first, what they are if no loss changes.
+    """
+
+    new: Families
+    penalties: FloatArray
+    bars: FloatArray
+    result: FloatArray
+
+
 class PredictiveEvaluator(Evaluator):
     """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`."""
 
@@ -78,7 +97,7 @@ class PredictiveEvaluator(Evaluator):
         self.table = table
         self.n_jobs = n_jobs
         self._random = None if score.random_state is None else check_random_state(score.random_state)
-        self._loss = compile_loss(type(score).loss)
+        self._loss = compile_loss(type(score).loss).address
         self._known_penalties: dict[tuple[int, tuple[int, ...]], float] = {}
         self._draw()
 
@@ -98,35 +117,51 @@ class PredictiveEvaluator(Evaluator):
 
     def propose(self, changes: Changes) -> float:
         """Return the score if `changes` were made."""
-        return float(self.propose_many([changes])[0])
+        return float(self.propose_in_turn([changes], np.array([-np.inf]))[0])
 
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate, ``-inf`` for one that is found to be below `at_least`.
 
         Each candidate is summed by itself, so the result does not depend on the number of threads.
         """
-        families = self._families(candidates)
-        penalties = np.full(len(candidates), self._penalty)
-        if self.score.penalized:
-            penalties += [self._penalty_change(changes) for changes in candidates]
-        result = self._quality - penalties
-        self.n_evaluations += int((families.starts[1:] > families.starts[:-1]).sum())
-        bound = -np.inf if at_least is None else float(at_least)
-        worth = self._joint.values.size * len(candidates) >= _WORTH_THREADS
-        workers = int(effective_n_jobs(self.n_jobs)) if worth else 1
+        bars = np.full(len(candidates), -np.inf if at_least is None else float(at_least))
+        batch = self._batch(candidates, bars)
+        workers = self._workers(len(candidates))
         self._last = None
         if workers == 1:
-            made, change = self._score_range(families, penalties, bound, result, 0, len(candidates), self._scratch)
-            if made == len(candidates) - 1 >= 0 and result[made] > -np.inf:
-                self._last = _Proposal(_sorted(candidates[made]), change, float(result[made] + penalties[made]))
+            self.n_evaluations += self._score_range(batch, 0, len(candidates), self._scratch)
         else:
             parts = np.linspace(0, len(candidates), 4 * workers + 1).astype(int).tolist()
-            score = partial(self._score_range, families, penalties, bound, result)
             # joblib says how many threads; its own ones would be asked for their results every 10 ms only.
             with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(score, parts[:-1], parts[1:]))
-        self._checked(float(result.sum()))
-        return result
+                self.n_evaluations += sum(pool.map(partial(self._score_range, batch), parts[:-1], parts[1:]))
+        self._checked(float(batch.result.sum()))
+        return batch.result
+
+    def propose_in_turn(self, candidates: Sequence[Changes], bars: FloatArray) -> FloatArray:
+        """Return the scores of candidates up to the first that reaches its bar, ``-inf`` for others below theirs.
+
+        None after that one is scored, unless threads score them at the same time.
+        """
+        if self._workers(len(candidates)) > 1:
+            return super().propose_in_turn(candidates, bars)
+        batch = self._batch(candidates, bars)
+        result = batch.result
+        self._last = None
+        n = 0
+        while n < len(candidates):
+            last, scored, made, change = self._score(batch, True, n, len(candidates), self._scratch)
+            self.n_evaluations += scored
+            n = last + 1
+            if result[last] == np.inf:
+                self._score_wide(batch, last, self._scratch)
+            if result[last] >= bars[last]:
+                if made == last:
+                    quality = float(result[last] + batch.penalties[last])
+                    self._last = _Proposal(_sorted(candidates[last]), change, quality)
+                break
+        self._checked(float(result[:n].sum()))
+        return result[:n]
 
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the log joint, and score it; if they were proposed last, nothing is counted again."""
@@ -138,7 +173,7 @@ class PredictiveEvaluator(Evaluator):
         if self._n_commits % _REFRESH == 0:
             self._rebuild()
         elif change is not None:
-            apply_change(self._rows, self._joint, change)
+            apply_change(self._rows, self._joint, change, True)
             self._rate(None if last is None else last.quality)
         else:
             self.value = self._quality - self._penalty
@@ -158,6 +193,7 @@ class PredictiveEvaluator(Evaluator):
     def _rebuild(self) -> None:
         """Make the log joint of the current graph anew."""
         self._last = None
+        self._scratch.known[:] = False
         shape = (self._rows.n_tested, self._rows.n_classes)
         finite = self._rows.alpha > 0 or self._rows.floor > 0
         gapped = not (np.isnan(self._criterion.high_gap) and np.isnan(self._criterion.low_gap))
@@ -172,94 +208,92 @@ class PredictiveEvaluator(Evaluator):
         target = self.table.target_index
         families = flatten([[(v, own)] for v, own in enumerate(self.parents) if v == target or target in own])
         for i in range(len(families.nodes)):
-            apply_change(self._rows, self._joint, self._change(families, i))
+            apply_change(self._rows, self._joint, self._change(families, i), i == len(families.nodes) - 1)
         self._rate()
 
     def _rate(self, quality: float | None = None) -> None:
         """Score the log joint as it is, unless that is known."""
-        update_gaps(self._rows, self._joint)
-        self._quality: float = self._checked(self._score(self._still, self._scratch)) if quality is None else quality
+        self._quality: float = (
+            self._checked(self._score_change(self._still, self._scratch)) if quality is None else quality
+        )
         self.value = self._quality - self._penalty
 
     def _set_parents(self, parents: list[tuple[int, ...]]) -> None:
         self.parents = parents
-        self._graph = flatten([[(v, own)] for v, own in enumerate(parents)])
+        self._graph = Graph.of(parents)
         self._add_penalties()
 
     def _replace_parents(self, changes: dict[int, tuple[int, ...]]) -> None:
         """Give some variables other parents; what is kept about the others stays as it is."""
         self.parents = list(self.parents)
-        _, _, _, bounds, parents = self._graph
         for v, own in changes.items():
             self.parents[v] = own
-            low, high = bounds[v : v + 2]
-            parents = np.concatenate([parents[:low], np.array(own, dtype=np.int64), parents[high:]])
-            bounds[v + 1 :] += len(own) - (high - low)
-        self._graph = self._graph._replace(parents=parents)
+            self._graph = self._graph.replace(v, own)
+            self._scratch.known[v] = False
         self._add_penalties()
 
     def _add_penalties(self) -> None:
         own = enumerate(self.parents) if self.score.penalized else ()
         self._penalty = fsum(self._family_penalty(v, parents) for v, parents in own)
 
-    def _families(self, candidates: Sequence[Changes]) -> Families:
+    def _batch(self, candidates: Sequence[Changes], bars: FloatArray) -> _Batch:
+        penalties = np.full(len(candidates), self._penalty)
+        if self.score.penalized:
+            penalties += [self._penalty_change(changes) for changes in candidates]
         new = flatten([changes.items() for changes in candidates])
+        return _Batch(new, penalties, np.asarray(bars, dtype=np.float64), self._quality - penalties)
+
+    def _with_replaced(self, new: Families) -> Families:
         families: Families = with_replaced(new, self._graph, self.table.target_index)
         return families
 
+    def _workers(self, n_candidates: int) -> int:
+        worth = self._joint.values.size * n_candidates >= _WORTH_THREADS
+        return int(effective_n_jobs(self.n_jobs)) if worth else 1
+
     def _change_of(self, changes: Changes) -> Change | None:
         """Return what `changes` make of the log joint, None if nothing."""
-        families = self._families([changes])
+        families = self._with_replaced(flatten([changes.items()]))
         return self._change(families, 0) if len(families.nodes) else None
 
     def _change(self, families: Families, candidate: int) -> Change:
         features, size = features_of(self._rows, families, candidate)
         if size > self._limit:
             return wide_change(self._rows, families, candidate)
-        configuration = np.empty(self._rows.codes.shape[1], dtype=np.uint32)
-        change: Change = dense_change(
-            self._rows, families, candidate, features, size, configuration, -1, np.empty((0, 0))
-        )[0]
+        change: Change = dense_change(self._rows, families, candidate, features, size, self._scratch)
         return change
 
-    def _score(self, change: Change, scratch: Scratch, penalty: float = 0.0, at_least: float = -np.inf) -> float:
+    def _score_change(self, change: Change, scratch: Scratch, penalty: float = 0.0, bar: float = -np.inf) -> float:
         criterion = self._criterion
-        score = score_change(self._rows, self._joint, change, self._loss, criterion, penalty, at_least, scratch)
-        return float(score)
+        return float(score_change(self._rows, self._joint, change, self._loss, criterion, penalty, bar, scratch))
 
-    def _score_range(
-        self,
-        families: Families,
-        penalties: FloatArray,
-        at_least: float,
-        result: FloatArray,
-        first: int,
-        last: int,
-        scratch: Scratch | None = None,
-    ) -> tuple[int, Change]:
-        """Score the candidates from first to last; those with too many configurations one by one.
+    def _score(
+        self, batch: _Batch, in_turn: bool, first: int, last: int, scratch: Scratch
+    ) -> tuple[int, int, int, Change]:
+        """Score the candidates from first to last, but those with too many configurations."""
+        new, penalties, bars, result = batch
+        found: tuple[int, int, int, Change] = score_candidates(
+            self._rows, self._joint, new, self._graph, first, last, self._loss, self._criterion, penalties, bars,
+            in_turn, self._limit, scratch, result,
+        )  # fmt: skip
+        return found
 
-        Each thread needs a scratch of its own. Returns the last Change that was made, and the candidate it is of.
+    def _score_range(self, batch: _Batch, first: int, last: int, scratch: Scratch | None = None) -> int:
+        """Score the candidates from first to last; return how many change a loss.
+
+        Each thread needs a scratch of its own.
         """
         scratch = scratch or make_scratch(self._rows)
-        wide, made, change = score_candidates(
-            self._rows,
-            self._joint,
-            families,
-            first,
-            last,
-            self._loss,
-            self._criterion,
-            penalties,
-            at_least,
-            self._limit,
-            scratch,
-            result,
-        )
-        if wide:
-            for i in (first + np.flatnonzero(result[first:last] == np.inf)).tolist():
-                result[i] = self._score(wide_change(self._rows, families, i), scratch, penalties[i], at_least)
-        return made, change
+        _, scored, _, _ = self._score(batch, False, first, last, scratch)
+        for i in (first + np.flatnonzero(batch.result[first:last] == np.inf)).tolist():
+            self._score_wide(batch, i, scratch)
+        return scored
+
+    def _score_wide(self, batch: _Batch, candidate: int, scratch: Scratch) -> None:
+        """Score a candidate with so many configurations that only those that occur are numbered."""
+        change = wide_change(self._rows, self._with_replaced(batch.new), candidate)
+        penalty, bar = float(batch.penalties[candidate]), float(batch.bars[candidate])
+        batch.result[candidate] = self._score_change(change, scratch, penalty, bar)
 
     def _family_penalty(self, node: int, parents: tuple[int, ...]) -> float:
         family = (node, parents)

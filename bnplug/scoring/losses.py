@@ -17,9 +17,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import cfunc, njit, typeof, types
+from numba import cfunc, njit, types
+from numba.core import cgutils
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
-from numba.extending import is_jitted
+from numba.extending import intrinsic, is_jitted
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
@@ -115,7 +116,7 @@ LOG_POSTERIOR_BOUNDS = Bounds(maximum=0.0)
 
 @cache
 def compile_loss(loss: Loss) -> Any:
-    """Compile a loss to something that kernels can call, from the disk where it was compiled before.
+    """Compile a loss, whose address kernels can call (:func:`loss_at`); from the disk where it was compiled before.
 
     Raises
     ------
@@ -139,9 +140,25 @@ def compile_loss(loss: Loss) -> Any:
             "bnplug.scoring.winner and functions decorated with bnplug.compiling.kernel, and imports nothing; "
             "decorate a function that it calls, or move it into the loss"
         ) from error
-    # Otherwise numba looks for the type at every call, which takes longer than a small candidate.
-    compiled._numba_type_ = typeof(compiled)
     return compiled
+
+
+@intrinsic
+def loss_at(typing_context, address):  # type: ignore[no-untyped-def]
+    """Return the compiled loss at an address, inside a kernel.
+
+    A kernel that were given the function itself would ask the interpreter for its address at every call, which takes
+    longer than a small candidate.
+    """
+    kind = types.FunctionType(_SIGNATURE)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        function = cgutils.create_struct_proxy(kind)(context, builder)
+        function.c_addr = builder.inttoptr(arguments[0], cgutils.voidptr_t)
+        function.py_addr = function.jit_addr = cgutils.get_null_value(cgutils.voidptr_t)
+        return function._getvalue()
+
+    return kind(types.int64), generate
 
 
 def _name(loss: Loss) -> str:
@@ -167,13 +184,13 @@ def evaluate(loss: Loss, L: FloatArray, y: IntArray, params: FloatArray) -> Floa
     array([0., 1.])
     """
     out = np.full(len(L), np.nan)
-    _call(compile_loss(loss), np.ascontiguousarray(L), y, params, out)
+    _call(compile_loss(loss).address, np.ascontiguousarray(L), y, params, out)
     return out
 
 
 @kernel
-def _call(loss, L, y, params, out):  # type: ignore[no-untyped-def]
-    loss(L, y, params, out)
+def _call(address, L, y, params, out):  # type: ignore[no-untyped-def]
+    loss_at(address)(L, y, params, out)
 
 
 def check_indices(loss: Loss, n_classes: int, params: FloatArray) -> None:

@@ -15,11 +15,18 @@ import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
+from bnplug.scoring.losses import loss_at
 from bnplug.scoring.rows import Rows
-from bnplug.scoring.tables import Change, dense_change, features_of
+from bnplug.scoring.tables import Change, dense_change, features_of, with_replaced
 
 # A block of log joints on their way to the loss fits a first-level cache.
 _BLOCK_CELLS = 4096
+
+# What is done to a block of rows in several steps finds it in a first-level cache.
+_BLOCK_ROWS = 256
+
+# The log parameters of families of the current graph are kept up to this size, and as long as all fit in 32 MB.
+_MOST_LOGS, _ALL_LOGS = 1 << 12, 1 << 22
 
 _LARGEST = np.finfo(np.float64).max
 
@@ -88,6 +95,9 @@ class Scratch(NamedTuple):
         New log joints on their way to the loss.
     labels, weights, values : int64, float64 and float64 arrays of shape (block,)
         What goes with them, and what the loss makes of them.
+    known : bool array of shape (variables,)
+        Whether the log parameters of a variable's family in the current graph are in `logs`.
+    logs : float64 array of shape (variables, n_folds, most cells of a family)
     """
 
     configuration: npt.NDArray[np.uint32]
@@ -97,11 +107,14 @@ class Scratch(NamedTuple):
     labels: IntArray
     weights: FloatArray
     values: FloatArray
+    known: npt.NDArray[np.bool_]
+    logs: FloatArray
 
 
 def make_scratch(rows: Rows) -> Scratch:
     """Return a Scratch for these rows. Without bounds all rows are pending: so `ends` begins as the segments."""
     block = max(1, _BLOCK_CELLS // rows.n_classes)
+    n_variables = len(rows.cards)
     return Scratch(
         configuration=np.empty(rows.codes.shape[1], dtype=np.uint32),
         pending=np.empty(rows.n_tested, dtype=np.uint32),
@@ -110,42 +123,48 @@ def make_scratch(rows: Rows) -> Scratch:
         labels=np.empty(block, dtype=np.int64),
         weights=np.empty(block),
         values=np.empty(block),
+        known=np.zeros(n_variables, dtype=np.bool_),
+        logs=np.empty((n_variables, rows.n_folds, min(_MOST_LOGS, _ALL_LOGS // (n_variables * rows.n_folds)))),
     )
 
 
 @kernel
 def score_candidates(  # type: ignore[no-untyped-def]
-    rows, joint, families, first, last, loss, criterion, penalties, at_least, limit, scratch, result
+    rows, joint, new, graph, first, last, loss, criterion, penalties, bars, in_turn, limit, scratch, result
 ):
-    """result[i] = the score of candidate i, for first <= i < last; one without families is passed over.
+    """result[i] = the score of candidate i, for first <= i < last; one that changes no loss is passed over.
 
-    -inf: it is below `at_least`; inf: it has more than `limit` configurations, and is not scored here. Returns how
-    many such there are, and the last Change that was made, with the candidate that it is of.
+    -inf: it is below its bar; inf: it has more than `limit` configurations, and is not scored here. With `in_turn` the
+    first one that reaches its bar is the last, as is one that is not scored.
+    Returns which candidate was the last one, how many were not passed over, and the Change that was made last, with
+    the candidate that it is of.
     """
-    known, logs = np.int64(-1), np.empty((0, 0))
+    families = with_replaced(new, graph, rows.target)
     change = Change(
         scratch.configuration, np.empty((0, 0, 0), np.int64), np.empty((0, 0, 0)), np.empty((0, 0, 0), np.int16)
     )
-    wide, made = 0, -1
+    n, made = 0, -1
     for i in range(first, last):
-        if families.starts[i] == families.starts[i + 1]:
-            continue
-        features, size = features_of(rows, families, i)
-        if size > limit:
-            result[i] = np.inf
-            wide += 1
-        else:
-            change, known, logs = dense_change(rows, families, i, features, size, scratch.configuration, known, logs)
-            result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], at_least, scratch)
-            made = i
-    return wide, made, change
+        if families.starts[i] < families.starts[i + 1]:
+            n += 1
+            features, size = features_of(rows, families, i)
+            if size > limit:
+                result[i] = np.inf
+            else:
+                change = dense_change(rows, families, i, features, size, scratch)
+                result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], bars[i], scratch)
+                made = i
+        if in_turn and result[i] >= bars[i]:
+            return i, n, made, change
+    return last - 1, n, made, change
 
 
 @kernel
 def score_change(rows, joint, change, loss, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
     """The score that a change leads to, or -inf as soon as it is known to be below `at_least`.
 
-    The total starts where every row has the largest value, and only falls: so it bounds the score all the way.
+    loss: the address of a compiled one. The total starts where every row has the largest value, and only falls: so it
+    bounds the score all the way.
     """
     gapped = joint.gap.shape[0] > 0
     total = criterion.maximum * rows.tested_weight
@@ -165,7 +184,7 @@ def score_change(rows, joint, change, loss, criterion, penalty, at_least, scratc
             n = _fill(rows, joint, change, start, stop, scratch)
         if n > 0:
             scratch.values[:n] = np.nan
-            loss(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
+            loss_at(loss)(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
             for i in range(n):
                 total -= scratch.weights[i] * (criterion.maximum - scratch.values[i])
     return total / criterion.divisor - penalty
@@ -214,8 +233,11 @@ def _thresholds(change, high_gap, low_gap):  # type: ignore[no-untyped-def]
 
 @kernel
 def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
-    """The weight of the rows that are low for sure; the rows that are neither low nor high go to `pending`."""
-    bounds, weights, delta, rival = rows.bounds, rows.weights, change.delta, joint.rival
+    """The weight of the rows that are low for sure; the rows that are neither low nor high go to `pending`.
+
+    No loop branches: every row is written to `pending`, and the next one over it where it was decided.
+    """
+    bounds, weights, delta = rows.bounds, rows.weights, change.delta
     finite, high_gap, low_gap = change.zeros.shape[0] == 0, criterion.high_gap, criterion.low_gap
     n_classes = delta.shape[2]
     weight = 0
@@ -223,28 +245,26 @@ def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):
     for s in range(ends.shape[0] - 1):
         start, stop = bounds[s], bounds[s + 1]
         fold, y = s // n_classes, s % n_classes
-        gap, number = joint.gap[start:stop], change.configuration[start:stop]
+        gap, second_gap, rival = joint.gap[start:stop], joint.second_gap[start:stop], joint.rival[start:stop]
+        number = change.configuration[start:stop]
         high, low = high_from[fold, y], low_upto[fold, y]
-        n_high = 0
-        n_low = 0
+        first = n
         for m in range(gap.shape[0]):
-            n_high += gap[m] >= high[number[m]]
-            n_low += gap[m] <= low[number[m]]
-        if weights.shape[0] == 0:
-            weight += n_low
-        else:
-            for m in range(gap.shape[0]):
-                weight += weights[start + m] * (gap[m] <= low[number[m]])
-        for m in range(gap.shape[0] if n_high + n_low < gap.shape[0] else 0):
             k = number[m]
-            if not ((gap[m] >= high[k]) | (gap[m] <= low[k])):
-                # Closer: the best rival so far exactly, the others by the second gap.
-                ahead = gap[m] + delta[fold, k, y] - delta[fold, k, rival[start + m]] if finite else np.nan
-                if ahead <= low_gap:
-                    weight += 1 if weights.shape[0] == 0 else weights[start + m]
-                elif not (ahead >= high_gap and joint.second_gap[start + m] >= high[k]):
-                    pending[n] = start + m
-                    n += 1
+            is_low = gap[m] <= low[k]
+            weight += is_low if weights.shape[0] == 0 else is_low * weights[start + m]
+            pending[n] = m
+            n += not (is_low | (gap[m] >= high[k]))
+        last, n = n, first
+        for i in range(first, last):
+            # Closer: the best rival so far exactly, the others by the second gap.
+            m = pending[i]
+            k = number[m]
+            ahead = gap[m] + delta[fold, k, y] - delta[fold, k, rival[m]] if finite else np.nan
+            is_low = ahead <= low_gap
+            weight += is_low if weights.shape[0] == 0 else is_low * weights[start + m]
+            pending[n] = start + m
+            n += not (is_low | ((ahead >= high_gap) & (second_gap[m] >= high[k])))
         ends[s + 1] = n
     return weight
 
@@ -331,50 +351,60 @@ def _fill(rows, joint, change, start, stop, scratch):  # type: ignore[no-untyped
 
 
 @kernel
-def apply_change(rows, joint, change):  # type: ignore[no-untyped-def]
-    """Make a change to the log joint."""
+def apply_change(rows, joint, change, with_gaps):  # type: ignore[no-untyped-def]
+    """Make a change to the log joint, and to the gaps and the rivals where the loss makes use of them.
+
+    Without gaps they are left as they were, which saves time where another change follows.
+    """
     n_classes = joint.values.shape[1]
+    with_gaps = with_gaps and joint.gap.shape[0] > 0
     for s in range(rows.n_folds * n_classes):
-        low, high, fold = rows.bounds[s], rows.bounds[s + 1], s // n_classes
-        values, configuration, delta = joint.values[low:high], change.configuration[low:high], change.delta[fold]
-        for m in range(values.shape[0]):
-            k = configuration[m]
-            for c in range(n_classes):
-                values[m, c] += delta[k, c]
-        if joint.zeros.shape[0] > 0:
-            zeros, gained = joint.zeros[low:high], change.zeros[fold]
-            for m in range(zeros.shape[0]):
-                for c in range(n_classes):
-                    zeros[m, c] += gained[configuration[m], c]
+        for low in range(rows.bounds[s], rows.bounds[s + 1], _BLOCK_ROWS):
+            high = min(low + _BLOCK_ROWS, rows.bounds[s + 1])
+            _add(joint, change, s // n_classes, low, high)
+            if with_gaps:
+                _find_gaps(joint, s % n_classes, low, high)
 
 
 @kernel
-def update_gaps(rows, joint):  # type: ignore[no-untyped-def]
-    """Fill the gaps and the rivals from the log joint, where the loss makes use of them.
+def _add(joint, change, fold, low, high):  # type: ignore[no-untyped-def]
+    values, configuration, delta = joint.values[low:high], change.configuration[low:high], change.delta[fold]
+    n_classes = values.shape[1]
+    for m in range(values.shape[0]):
+        k = configuration[m]
+        for c in range(n_classes):
+            values[m, c] += delta[k, c]
+    if joint.zeros.shape[0] > 0:
+        zeros, gained = joint.zeros[low:high], change.zeros[fold]
+        for m in range(zeros.shape[0]):
+            for c in range(n_classes):
+                zeros[m, c] += gained[configuration[m], c]
+
+
+@kernel
+def _find_gaps(joint, y, low, high):  # type: ignore[no-untyped-def]
+    """Fill the gaps and the rivals of rows of class y.
 
     Nothing in the loop over classes branches, since who is larger cannot be foretold: that takes a sixth of the time.
     """
-    n_classes = joint.values.shape[1]
-    dead = joint.zeros.shape[0] > 0
-    for s in range(rows.n_folds * n_classes if joint.gap.shape[0] > 0 else 0):
-        low, high, y = rows.bounds[s], rows.bounds[s + 1], s % n_classes
-        values, zeros = joint.values[low:high], joint.zeros[low:high]
-        gap, second_gap, rivals = joint.gap[low:high], joint.second_gap[low:high], joint.rival[low:high]
-        first = 0 if y > 0 else 1
-        for m in range(values.shape[0]):
-            own = values[m, y]
-            # For as long as the loop takes, so that it need not tell this class from the others.
-            values[m, y] = second = -np.inf
-            rival = first
-            largest = -np.inf if dead and zeros[m, first] > 0 else values[m, first]
-            for c in range(first + 1, n_classes):
-                value = -np.inf if dead and zeros[m, c] > 0 else values[m, c]
-                larger = value > largest
-                smaller = largest if larger else value
-                rival = c if larger else rival
-                largest = value if larger else largest
-                second = smaller if smaller > second else second
-            values[m, y] = own
-            if dead and zeros[m, y] > 0:
-                own = -np.inf
-            gap[m], second_gap[m], rivals[m] = own - largest, own - second, rival
+    values, zeros = joint.values[low:high], joint.zeros[low:high]
+    gap, second_gap, rivals = joint.gap[low:high], joint.second_gap[low:high], joint.rival[low:high]
+    n_classes, dead = values.shape[1], zeros.shape[0] > 0
+    first = 0 if y > 0 else 1
+    for m in range(values.shape[0]):
+        own = values[m, y]
+        # For as long as the loop takes, so that it need not tell this class from the others.
+        values[m, y] = second = -np.inf
+        rival = first
+        largest = -np.inf if dead and zeros[m, first] > 0 else values[m, first]
+        for c in range(first + 1, n_classes):
+            value = -np.inf if dead and zeros[m, c] > 0 else values[m, c]
+            larger = value > largest
+            smaller = largest if larger else value
+            rival = c if larger else rival
+            largest = value if larger else largest
+            second = smaller if smaller > second else second
+        values[m, y] = own
+        if dead and zeros[m, y] > 0:
+            own = -np.inf
+        gap[m], second_gap[m], rivals[m] = own - largest, own - second, rival

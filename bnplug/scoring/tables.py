@@ -10,7 +10,7 @@ to the log joint of a row in which one of them is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,39 +80,68 @@ def flatten(candidates: Iterable[Iterable[tuple[int, Iterable[int]]]]) -> Famili
     return Families(arrays[0], arrays[1], np.ones(len(nodes), dtype=np.int64), arrays[2], arrays[3])
 
 
+class Graph(NamedTuple):
+    """The families of the current graph.
+
+    Attributes
+    ----------
+    n_parents : int64 array of shape (variables,)
+    parents : int64 array of shape (variables, most parents)
+        Those of v are ``parents[v, :n_parents[v]]``.
+    """
+
+    n_parents: IntArray
+    parents: IntArray
+
+    @classmethod
+    def of(cls, parents: Sequence[Sequence[int]]) -> Graph:
+        """Return the graph in which ``parents[v]`` are those of v."""
+        graph = cls(np.zeros(len(parents), np.int64), np.zeros((len(parents), 1), np.int64))
+        for v, own in enumerate(parents):
+            graph = graph.replace(v, own)
+        return graph
+
+    def replace(self, v: int, parents: Sequence[int]) -> Graph:
+        """Return the graph in which v has these parents; this one is made use of."""
+        lacking = len(parents) - self.parents.shape[1]
+        graph = self if lacking <= 0 else self._replace(parents=np.pad(self.parents, ((0, 0), (0, lacking))))
+        graph.n_parents[v] = len(parents)
+        graph.parents[v, : len(parents)] = parents
+        return graph
+
+
 @kernel
 def with_replaced(new, graph, target):  # type: ignore[no-untyped-def]
     """The families that candidates put in, together with those that they replace in a graph.
 
-    new: what candidates put in; graph: the families of the current graph, family v being that of node v.
-    A family that neither is the class's nor has it as a parent drops out: its terms are the same for all classes.
-    So does one that is in the graph already.
+    new: what candidates put in. A family that neither is the class's nor has it as a parent drops out: its terms are
+    the same for all classes. So does one that is in the graph already.
     """
     n, n_parents = new.nodes.shape[0], new.parents.shape[0]
     for v in new.nodes:
-        n_parents += graph.bounds[v + 1] - graph.bounds[v]
+        n_parents += graph.n_parents[v]
     starts, parents = np.zeros(new.starts.shape[0], np.int64), np.empty(n_parents, np.int64)
     nodes, signs, bounds = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.zeros(2 * n + 1, np.int64)
     size = 0
     for i in range(starts.shape[0] - 1):
         for j in range(new.starts[i], new.starts[i + 1]):
             v = new.nodes[j]
-            before, after = graph.bounds[v + 1] - graph.bounds[v], new.bounds[j + 1] - new.bounds[j]
+            before, after = graph.parents[v, : graph.n_parents[v]], new.parents[new.bounds[j] : new.bounds[j + 1]]
             common = 0
-            for k in range(after):
-                for other in range(before):
-                    common += new.parents[new.bounds[j] + k] == graph.parents[graph.bounds[v] + other]
-            if common == before == after:
+            for p in after:
+                for other in before:
+                    common += p == other
+            if common == before.shape[0] == after.shape[0]:
                 continue
             for sign in (-1, 1):
+                own = before if sign < 0 else after
                 matters, end = v == target, bounds[size]
-                for k in range(before if sign < 0 else after):
-                    p = graph.parents[graph.bounds[v] + k] if sign < 0 else new.parents[new.bounds[j] + k]
-                    matters |= p == target
-                    parents[end + k] = p
+                for k in range(own.shape[0]):
+                    matters |= own[k] == target
+                    parents[end + k] = own[k]
                 if matters:
                     nodes[size], signs[size] = v, sign
-                    bounds[size + 1] = end + (before if sign < 0 else after)
+                    bounds[size + 1] = end + own.shape[0]
                     size += 1
         starts[i + 1] = size
     return Families(starts, nodes[:size], signs[:size], bounds[: size + 1], parents[: bounds[size]])
@@ -142,26 +171,27 @@ def features_of(rows, families, candidate):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def dense_change(rows, families, candidate, features, size, configuration, known, logs):  # type: ignore[no-untyped-def]
+def dense_change(rows, families, candidate, features, size, scratch):  # type: ignore[no-untyped-def]
     """The Change of a candidate, all configurations of its features being numbered in C order.
 
-    features, size: as from features_of; configuration: uint32 (rows,), to be filled; logs: the log parameters of the
-    family of node `known` that is taken out. Returns these two also, as the candidate leaves them: the next one often
-    takes out the same family.
+    features, size: as from features_of; scratch: its `configuration` is filled, and the log parameters of families that
+    are taken out are kept in its `logs`: other candidates take out the same ones.
     """
-    _number_rows(rows.codes, rows.sizes, features, configuration)
-    change = empty_change(rows, configuration, int(size))
+    _number_rows(rows.codes, rows.sizes, features, scratch.configuration)
+    change = empty_change(rows, scratch.configuration, int(size))
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
         node, sign = families.nodes[j], families.signs[j]
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
         place, columns = _place_family(rows, features, node, parents, change.counts.shape[1])
-        if sign > 0:
-            add_logs(family_logs(rows, change.counts, node, parents, place, columns), place, sign, change)
-        else:
-            if node != known:
-                known, logs = node, family_logs(rows, change.counts, node, parents, place, columns)
-            add_logs(logs, place, sign, change)
-    return change, known, logs
+        if sign < 0 and scratch.known[node]:
+            add_logs(scratch.logs[node], place, sign, change)
+            continue
+        logs = family_logs(rows, change.counts, node, parents, place, columns)
+        add_logs(logs, place, sign, change)
+        if sign < 0 and logs.shape[1] <= scratch.logs.shape[2]:
+            scratch.logs[node, :, : logs.shape[1]] = logs
+            scratch.known[node] = True
+    return change
 
 
 @kernel

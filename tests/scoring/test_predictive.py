@@ -184,6 +184,34 @@ def test_what_is_dropped_is_below_the_bound(score, weighted):
     assert not kept.all()
 
 
+@pytest.mark.usefixtures("numbering")
+@pytest.mark.parametrize("score", [ClassificationRate(cv=4), ClassificationRate(alpha=0.0), ConditionalMDL()])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_jobs, monkeypatch):
+    rng = np.random.default_rng(10)
+    table = slow.random_table(rng, 300, (3, 3, 4, 2, 3), 1, missing=0.05)
+    monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0 if n_jobs > 1 else 1 << 21)
+    parents = [[1], [], [1], [1], [1]]
+    evaluator = score.evaluator(table, n_jobs)
+    evaluator.start(parents)
+    for _ in range(30):
+        drawn = [slow.random_change(rng, parents) for _ in range(8)]
+        candidates = [changes for changes, _ in drawn]
+        scores = evaluator.propose_many(candidates)
+        # One of them is above its bar by a little, or at it, and those before it are below.
+        place = int(rng.integers(8))
+        bars = np.where(np.arange(8) < place, np.maximum(scores + 0.01, scores.max()), scores - rng.choice([0.0, 0.01]))
+        in_turn = evaluator.propose_in_turn(candidates, bars)
+        first = int(np.flatnonzero(scores >= bars)[0])
+        assert len(in_turn) == first + 1
+        assert in_turn[first] == scores[first]
+        assert all(given in (exact, -inf) for given, exact in zip(in_turn, scores, strict=False))
+        # What was proposed last is not counted again; the score after it is that of a fresh start.
+        parents = drawn[first][1]
+        assert evaluator.commit(candidates[first]) == pytest.approx(score.evaluator(table).start(parents), abs=1e-9)
+    assert evaluator.propose_in_turn([], np.empty(0)).shape == (0,)
+
+
 @pytest.mark.parametrize("score", [ClassificationRate(alpha=0.0, cv=3), ConditionalMDL()])
 def test_results_do_not_depend_on_threads(score, monkeypatch):
     monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0)

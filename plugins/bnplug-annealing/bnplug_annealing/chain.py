@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite, log, sqrt
+from math import log
 from typing import Any
 
 import numpy as np
@@ -208,24 +208,25 @@ class _Walk:
     def _try_some(self) -> None:
         """Draw proposals and try them in turn, until one is accepted; those after it were drawn in vain.
 
-        So many at once that rarely one is: a batch costs less than its proposals one by one. Its size depends on
+        So many at once that about one is: a batch costs less than its proposals one by one. Its size depends on
         nothing but the chain itself.
         """
-        size = min(_BATCH, self._left(), int(sqrt((self.tries + 1) / (self.successes + 1))))
+        size = min(_BATCH, self._left(), (self.tries + 1) // (self.successes + 1))
         drawn = [self.structure.draw(self.rng) for _ in range(size)]
         # u < exp(delta / rT) with u uniform is -delta < rT e with e exponential: so the bar is known before the score.
         scale, tied = self.state.r * self.state.temperature, noise(self.value)
-        slacks = [max(scale * e, tied) for e in self.rng.standard_exponential(size).tolist()]
-        scores = self._propose(drawn, self.value - max(slacks))
-        for (child, parents), slack, score in zip(drawn, slacks, scores.tolist(), strict=True):
-            self.tries += 1
-            self.state.n_evaluations += 1
-            delta = 0.0 if score == self.value else score - self.value
-            self.changed |= abs(delta) > tied
-            if delta >= -slack:
-                self._accept(child, parents, delta > tied)
-                return
-            self.state.rejections += 1
+        bars = self.value - np.maximum(scale * self.rng.standard_exponential(size), tied)
+        scores = self._checked(drawn, self.evaluator.propose_in_turn(_changes(drawn), bars))
+        self.tries += len(scores)
+        self.state.n_evaluations += len(scores)
+        self.changed |= bool((np.abs(scores - self.value) > tied).any())
+        if scores[-1] >= bars[len(scores) - 1]:
+            self.state.rejections += len(scores) - 1
+            child, parents = drawn[len(scores) - 1]
+            self._accept(child, parents, scores[-1] > self.value + tied)
+        else:
+            self.state.rejections += len(scores)
+        self.progress.tick(len(self.state.trace) - 1, self.state.best_value, self.state.n_evaluations)
 
     def _accept(self, child: int, parents: list[int], better: bool) -> None:
         state = self.state
@@ -249,19 +250,21 @@ class _Walk:
     def _scale(self) -> float:
         """Return an r for a score whose changes are of unknown size, from the first proposals."""
         size = 0 if self.structure.stuck else min(self.schedule.max_success, self._left())
-        scores = self._propose([self.structure.draw(self.rng) for _ in range(size)], -np.inf)
+        drawn = [self.structure.draw(self.rng) for _ in range(size)]
+        scores = self._checked(drawn, self.evaluator.propose_many(_changes(drawn)))
         self.state.n_evaluations += size
         changes = np.abs(scores - self.value)
         changes = changes[np.isfinite(changes) & (changes > noise(self.value))]
         return float(changes.mean() / -log(_ACCEPTED)) if len(changes) else 1.0
 
-    def _propose(self, drawn: Sequence[tuple[int, list[int]]], least: float) -> FloatArray:
-        """Return the scores of proposals; one below `least` may get ``-inf``."""
-        candidates = [{child: parents} for child, parents in drawn]
-        at_least = least if isfinite(least) else None
-        scores = np.asarray(self.evaluator.propose_many(candidates, at_least=at_least), dtype=np.float64)
+    def _checked(self, drawn: Sequence[tuple[int, list[int]]], scores: FloatArray) -> FloatArray:
+        """Return the scores of proposals, if all are numbers."""
+        scores = np.asarray(scores, dtype=np.float64)
         if np.isnan(scores).any():
-            place = int(np.isnan(scores).argmax())
-            raise ContractError(f"{self.chain.label}: the score of the parents {candidates[place]} is nan")
-        self.progress.tick(len(self.state.trace) - 1, self.state.best_value, self.state.n_evaluations)
+            child, parents = drawn[int(np.isnan(scores).argmax())]
+            raise ContractError(f"{self.chain.label}: the score of the parents {{{child}: {parents}}} is nan")
         return scores
+
+
+def _changes(drawn: Sequence[tuple[int, list[int]]]) -> list[dict[int, list[int]]]:
+    return [{child: parents} for child, parents in drawn]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from bnplug import datasets, registry
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.errors import BnplugWarning
 from bnplug.experiments import hide_features
+from bnplug.experiments.storage import ResultsFile
 from bnplug.intake import Intake
 from bnplug.table import Table
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
@@ -82,7 +82,7 @@ def splits(dataset: datasets.Dataset) -> list[Split]:
         return [(rows[: _TRAINING_ROWS[dataset.name]], rows[_TRAINING_ROWS[dataset.name] :])]
     # The first eight of every eleven rows of a class: 800 and 300 of each digit of USPS. Images that stand under
     # several digits, as 1,100 do in one file of it, are kept under the first.
-    copies = dataset.X.duplicated() & ~dataset.X.assign(**{_CLASS: y}).duplicated()
+    copies = dataset.X.duplicated() & ~pd.concat([dataset.X, dataset.y.rename(_CLASS)], axis=1).duplicated()
     rows = rows[~copies.to_numpy()]
     labels = pd.Series(y[rows])
     place = labels.groupby(y[rows]).cumcount() / labels.groupby(y[rows]).transform("size")
@@ -126,6 +126,13 @@ class Bins(TransformerMixin, BaseEstimator):
         return np.concatenate(blocks, axis=1)
 
 
+def inner_folds(coarse: bool) -> Any:
+    """Return the splitter on which settings are chosen; shuffled, for the rows of some files come in an order."""
+    if coarse:
+        return StratifiedShuffleSplit(1, test_size=0.2, random_state=0)
+    return StratifiedKFold(5, shuffle=True, random_state=0)
+
+
 def networks(structure: str, coarse: bool) -> dict[str, Any]:
     """Return the paper's network classifiers: those that installed plugins can make.
 
@@ -135,7 +142,7 @@ def networks(structure: str, coarse: bool) -> dict[str, Any]:
     coarse : bool
         Whether to choose settings on one hold-out, and from the coarser grids.
     """
-    cv: Any = StratifiedShuffleSplit(1, test_size=0.2, random_state=0) if coarse else 5
+    cv = inner_folds(coarse)
     lams, gammas = (COARSE_LAMS, COARSE_GAMMAS) if coarse else (LAMS, GAMMAS)
     learners: dict[str, tuple[str, dict[str, Any]]] = {
         "ML": ("ml", {}),
@@ -153,7 +160,7 @@ def networks(structure: str, coarse: bool) -> dict[str, Any]:
 
 def rivals(coarse: bool) -> dict[str, Any]:
     """Return the support vector machines and logistic regression, on the same bins, missing ones imputed by 5-NN."""
-    cv: Any = StratifiedShuffleSplit(1, test_size=0.2, random_state=0) if coarse else 5
+    cv = inner_folds(coarse)
     penalties, widths = (COARSE_PENALTIES, COARSE_WIDTHS) if coarse else (PENALTIES, WIDTHS)
     kernel_widths = [1.0 / (2.0 * width**2) for width in widths]
     searched = {
@@ -214,16 +221,12 @@ def jobs(
 def run(todo: Sequence[Job], file: Path, n_jobs: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield the record of every job, from the file where it has one; others are run and appended to it."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    done: dict[tuple[Any, ...], dict[str, Any]] = {}
-    if file.exists():
-        for line in file.read_text().splitlines():
-            record = json.loads(line)
-            done[tuple(record["key"])] = record
+    stored = ResultsFile(file, {"protocol": "peharz2013"})
+    done = {tuple(record["key"]): record for record in stored.records}
     for job in todo:
         if job.key not in done:
             done[job.key] = {"key": job.key, **run_job(job, n_jobs)}
-            with file.open("a") as stream:
-                stream.write(json.dumps(done[job.key]) + "\n")
+            stored.append(done[job.key])
         yield done[job.key]
 
 
