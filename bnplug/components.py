@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -60,6 +61,24 @@ def component(kind: str, spec: Any, owner: Any) -> Any:
     own = made.get_params(deep=False)
     inherited = {name: _from_owner(owner, name) for name in INHERITED if name in own and own[name] is None}
     return made.set_params(**inherited)
+
+
+def check_numbers(owner: Any, *names: str, positive: bool = False) -> None:
+    """Raise a ``ValueError`` unless the named parameters are finite numbers that are not negative, or `positive`.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_numbers(SimpleNamespace(tol="0.1"), "tol")
+    Traceback (most recent call last):
+        ...
+    ValueError: tol='0.1' must be a number that is not negative
+    """
+    for name in names:
+        value = getattr(owner, name)
+        if not isinstance(value, Real) or not 0 <= float(value) < np.inf or (positive and value == 0):
+            kind = "a positive number" if positive else "a number that is not negative"
+            raise ValueError(f"{name}={value!r} must be {kind}")
 
 
 def _from_owner(owner: Any, name: str) -> Any:

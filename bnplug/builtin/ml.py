@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
 from bnplug.counting import count
 from bnplug.parameters import LogTables, estimate
@@ -30,9 +31,8 @@ class MaximumLikelihood(ParameterLearner):
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
         """Return the estimates; each table counts the rows in which its variables are known."""
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha={self.alpha} must not be negative")
-        if not 0 <= self.floor < 1:
+        check_numbers(self, "alpha", "floor")
+        if not self.floor < 1:
             raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
         tables = {
             table.names[v]: (

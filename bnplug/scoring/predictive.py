@@ -9,12 +9,13 @@ which one of them is missing.
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.components import check_numbers
 from bnplug.contracts import ScoreFunction
 from bnplug.errors import ContractError
 from bnplug.scoring.decomposable import dimension
@@ -156,10 +157,7 @@ class PredictiveScore(ScoreFunction):
             )
         if self.aggregate not in ("sum", "mean"):
             raise ContractError(f'aggregate={self.aggregate!r} of {type(self).__name__} must be "sum" or "mean"')
-        for name in ("alpha", "floor"):
-            value: Any = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"{name}={value!r} of {type(self).__name__} is not a number of at least 0")
+        check_numbers(self, "alpha", "floor")
         if self.needs_finite and self.alpha == 0 and self.floor == 0:
             raise ValueError(
                 f"{type(self).__name__} needs alpha > 0 or floor > 0: with plain maximum likelihood a "

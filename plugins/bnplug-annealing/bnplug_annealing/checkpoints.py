@@ -33,7 +33,7 @@ class Checkpoint:
     Raises
     ------
     ValueError
-        If there is no folder for the file.
+        If there is no folder for the file, or it is one.
 
     Examples
     --------
@@ -48,6 +48,8 @@ class Checkpoint:
     def __init__(self, path: Path, search: Mapping[str, Any]) -> None:
         if not path.absolute().parent.is_dir():
             raise ValueError(f"checkpoint={str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
+        if path.is_dir():
+            raise ValueError(f"checkpoint={str(path)!r} is a folder; give the name of a file in it")
         self.path = path
         self.search = dict(search)
         self._written = time.monotonic()

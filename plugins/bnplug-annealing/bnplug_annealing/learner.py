@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from bnplug import registry
-from bnplug.components import component
+from bnplug.components import check_numbers, component
 from bnplug.contracts import ScoreFunction, StructureLearner
 from bnplug.errors import SearchWarning
 from bnplug.search.greedy import first_best
@@ -157,12 +158,11 @@ class SimulatedAnnealing(StructureLearner):
         return table.dag(best)
 
     def _check(self) -> None:
-        if not 0 < self.D < 1:
+        check_numbers(
+            self, "D", *(name for name in ("r", "max_time") if getattr(self, name) is not None), positive=True
+        )
+        if not self.D < 1:
             raise ValueError(f"D={self.D}: the cooling factor lies between 0 and 1")
-        if self.r is not None and not (np.isfinite(self.r) and self.r > 0):
-            raise ValueError(f"r={self.r}: give a positive number, or None")
-        if self.max_time is not None and not self.max_time > 0:
-            raise ValueError(f"max_time={self.max_time}: give a positive number of seconds, or None for no limit")
         for name in ("k", "restarts", *_WHOLE):
             value = getattr(self, name)
             if not (value is None and name in _WHOLE) and not (isinstance(value, int | np.integer) and value >= 1):
@@ -211,6 +211,9 @@ class SimulatedAnnealing(StructureLearner):
         """Run the chains to their ends; return why they did not get there, if so."""
         deadline = None if self.max_time is None else time.time() + self.max_time
         workers = min(int(effective_n_jobs(self.n_jobs)), len(chains))
+        if isinstance(getattr(score, "random_state", None), np.random.RandomState):
+            # It would draw other folds for the evaluator of every temperature.
+            score = clone(score).set_params(random_state=int(score.random_state.randint(2**31 - 1)))
         # What an evaluator settles, such as a parameter chosen by cross-validation, is the same for every chain.
         settled = getattr(score.evaluator(table, self.n_jobs), "score", None)
         score = settled if isinstance(settled, ScoreFunction) else score

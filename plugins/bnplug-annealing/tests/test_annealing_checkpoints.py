@@ -208,3 +208,5 @@ def test_a_damaged_file_is_named(tmp_path, content):
 def test_a_file_without_a_folder_is_refused_before_any_work(tmp_path):
     with pytest.raises(ValueError, match="there is no folder"):
         SimulatedAnnealing(checkpoint=tmp_path / "no" / "sa.json").learn(make_table(3))
+    with pytest.raises(ValueError, match="is a folder"):
+        SimulatedAnnealing(checkpoint=tmp_path).learn(make_table(3))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import bnplug
 from bnplug.contracts import ScoringEvaluator
 from bnplug.errors import ContractError, SearchWarning
+from bnplug.scoring import ClassificationRate
 from bnplug.table import Table
 
 
@@ -367,12 +368,22 @@ def test_a_score_of_nan_is_named():
 @pytest.mark.parametrize(
     "params",
     [{"D": 1.0}, {"D": 0.0}, {"r": 0.0}, {"r": float("nan")}, {"k": 0}, {"restarts": 0}, {"max_try": 0},
-     {"max_success": 1.5}, {"max_time": 0.0}, {"max_evaluations": -1}],
+     {"max_success": 1.5}, {"max_time": 0.0}, {"max_evaluations": -1}, {"D": "0.8"}, {"r": "x"}, {"max_time": "1"}],
 )  # fmt: skip
 def test_bad_parameters_are_named(params):
     [name] = params
     with pytest.raises(ValueError, match=f"{name}="):
         SimulatedAnnealing(**params).learn(make_table(3))
+
+
+def test_folds_are_drawn_once_from_a_random_state():
+    """Every temperature has an evaluator of its own: with other folds it would have other scores, too."""
+    table = make_table(4)
+    score = ClassificationRate(cv=4, random_state=np.random.RandomState(0))
+    learner = SimulatedAnnealing(score=score, random_state=0)
+    dag = learner.learn(table)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    assert max(learner.trace_) == ClassificationRate(cv=4, random_state=seed).score(table, dag)
 
 
 def test_progress_is_told(capsys):

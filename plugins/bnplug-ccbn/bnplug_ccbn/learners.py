@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from bnplug import parameter_learner
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.gradient import Columns, Objective, conditional_nll, minimize, with_values
@@ -245,12 +246,9 @@ class ConditionalLikelihood(ParameterLearner):
             raise ValueError(f'init={self.init!r} must be "generative" or "zeros"')
         if self.l2 != "cv" and not (isinstance(self.l2, Real) and 0 <= float(self.l2) < np.inf):
             raise ValueError(f'l2={self.l2!r} must be a number that is not negative, or "cv"')
+        check_numbers(self, "alpha", "floor", "max_iter", "tol")
         if not (self.alpha > 0 or (self.alpha == 0 and self.floor > 0)):
             raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
-        if not self.max_iter >= 0:
-            raise ValueError(f"max_iter={self.max_iter} must not be negative")
-        if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol} must not be negative")
 
     def _warn_of_underflow(self, tables: LogTables, own: Terms) -> None:
         lowest = min((tables.tables[tables.names[node]].values.min(), tables.names[node]) for node in own.nodes)

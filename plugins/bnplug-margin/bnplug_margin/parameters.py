@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from bnplug import parameter_learner
 from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
+from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
 from bnplug.gradient import Columns, Objective, classified, minimize, with_values
 from bnplug.parameters import LogTables
@@ -279,10 +280,7 @@ class MaximumMarginParameters(ParameterLearner):
             if value != "cv" and not (isinstance(value, Real) and 0 < float(value) <= most and value < np.inf):
                 limit = "" if most == np.inf else f" of at most {most:g}"
                 raise ValueError(f'{name}={value!r} must be a positive number{limit}, or "cv"')
-        if not 0 < self.eta < np.inf:
-            raise ValueError(f"eta={self.eta} must be a positive number")
+        check_numbers(self, "eta", positive=True)
+        check_numbers(self, "alpha", "floor", "max_iter", "tol")
         if not (self.alpha > 0 or (self.alpha == 0 and self.floor > 0)):
             raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
-        for name in ("max_iter", "tol"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)} must not be negative")

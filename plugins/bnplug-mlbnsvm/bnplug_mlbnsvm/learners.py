@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
 from bnplug.counting import count
 from bnplug.errors import BnplugWarning
@@ -200,14 +201,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
     def _check(self) -> None:
         if self.solver not in ("gradient", "conic"):
             raise ValueError(f'solver={self.solver!r} must be "gradient" or "conic"')
-        for name in ("eta", "alpha"):
-            value = getattr(self, name)
-            if not 0 < value < np.inf:
-                raise ValueError(f"{name}={value!r} must be a positive number")
-        if not self.max_iter >= 0:
-            raise ValueError(f"max_iter={self.max_iter} must not be negative")
-        if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol} must not be negative")
+        check_numbers(self, "eta", "alpha", positive=True)
+        check_numbers(self, "max_iter", "tol")
 
 
 def log_likelihood(tables: LogTables, table: Table) -> float:

@@ -42,6 +42,8 @@ NOT_UCI = ("usps-11000",)
 
 #: Data sets of more rows are split once, and their settings are chosen on one hold-out from these coarser grids.
 LARGE = 5000
+#: On data sets of more rows than this, support vector machines choose theirs on one hold-out, too.
+MANY = 1500
 COARSE_LAMS, COARSE_GAMMAS = (0.0, 1.0, 8.0, 64.0), (1.0, 10.0)
 COARSE_PENALTIES, COARSE_WIDTHS = (1.0, 16.0, 256.0), (2.0, 8.0, 32.0)
 #: The paper's grids for support vector machines: the penalty, and the width of the Gaussian kernel.
@@ -126,9 +128,12 @@ class Bins(TransformerMixin, BaseEstimator):
         return np.concatenate(blocks, axis=1)
 
 
-def inner_folds(coarse: bool) -> Any:
-    """Return the splitter on which settings are chosen; shuffled, for the rows of some files come in an order."""
-    if coarse:
+def inner_folds(one: bool) -> Any:
+    """Return the splitter on which settings are chosen, five folds or `one` hold-out.
+
+    Shuffled, for the rows of some files come in an order.
+    """
+    if one:
         return StratifiedShuffleSplit(1, test_size=0.2, random_state=0)
     return StratifiedKFold(5, shuffle=True, random_state=0)
 
@@ -158,14 +163,22 @@ def networks(structure: str, coarse: bool) -> dict[str, Any]:
     }
 
 
-def rivals(coarse: bool) -> dict[str, Any]:
-    """Return the support vector machines and logistic regression, on the same bins, missing ones imputed by 5-NN."""
-    cv = inner_folds(coarse)
+def rivals(coarse: bool, one: bool) -> dict[str, Any]:
+    """Return the support vector machines and logistic regression, on the same bins, missing ones imputed by 5-NN.
+
+    Parameters
+    ----------
+    coarse : bool
+        Whether to take the coarser grids.
+    one : bool
+        Whether to choose settings on one hold-out.
+    """
+    cv = inner_folds(one)
     penalties, widths = (COARSE_PENALTIES, COARSE_WIDTHS) if coarse else (PENALTIES, WIDTHS)
     kernel_widths = [1.0 / (2.0 * width**2) for width in widths]
     searched = {
         "linear SVM": GridSearchCV(LinearSVC(random_state=0), {"C": penalties}, cv=cv),
-        "SVM": GridSearchCV(SVC(), {"C": penalties, "gamma": kernel_widths}, cv=cv),
+        "SVM": GridSearchCV(SVC(cache_size=500), {"C": penalties, "gamma": kernel_widths}, cv=cv),
         "LR": LogisticRegression(max_iter=500),
     }
     return {
@@ -211,7 +224,7 @@ def jobs(
     for dataset in named:
         coarse, folds = quick or len(dataset.X) > LARGE, 1 if quick else len(splits(dataset))
         kinds = [(structure, networks(structure, coarse)) for structure in structures]
-        for structure, estimators in [*kinds, ("", rivals(coarse))]:
+        for structure, estimators in [*kinds, ("", rivals(coarse, one=coarse or len(dataset.X) > MANY))]:
             for method, estimator in estimators.items():
                 if methods is None or method in methods:
                     found += [Job(dataset, fold, structure, method, estimator) for fold in range(folds)]

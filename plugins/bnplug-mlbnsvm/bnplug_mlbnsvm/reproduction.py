@@ -80,12 +80,15 @@ def _introduce(page: Page, named: Sequence[datasets.Dataset], records: pd.DataFr
     if large:
         text += (
             f" More than {protocol.LARGE} rows, so one split, and settings chosen on one hold-out from coarser grids "
-            f"(gamma in 1, 10; lam in 0, 1, 8, 64; for the SVM 3 x 3, on {protocol.LARGE} rows): {', '.join(large)}."
+            f"(gamma in {_listed(protocol.COARSE_GAMMAS)}; lam in {_listed(protocol.COARSE_LAMS)}; for the SVM "
+            f"{len(protocol.COARSE_PENALTIES)} x {len(protocol.COARSE_WIDTHS)}, on {protocol.LARGE} rows): "
+            f"{', '.join(large)}."
         )
     page.text(
         f"{text} All classifiers see the same bins, cut by MDL on the training rows; support vector machines (SVM: a "
-        "Gaussian kernel) and logistic regression (LR) see them one-hot. MCL is `ccbn-e`; MM is `mm` with kappa 0.5 "
-        "and its lam chosen from the paper's grid."
+        "Gaussian kernel) and logistic regression (LR) see them one-hot, and SVMs choose their settings on one "
+        f"hold-out where there are more than {protocol.MANY} rows. MCL is `ccbn-e`; MM is `mm` with kappa 0.5 and its "
+        "lam chosen from the paper's grid."
     )
     absent = [f"{name} ({_NO_PLUGIN[name]})" for name in _NO_PLUGIN if name not in set(records["method"])]
     if absent:
@@ -95,6 +98,10 @@ def _introduce(page: Page, named: Sequence[datasets.Dataset], records: pd.DataFr
             "This was a quick run, with the coarser grids, on the first fold of data that ship with scikit-learn or "
             "are generated: none are the paper's, and the averages below do not compare with the published ones."
         )
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
 
 
 def _coded(dataset: datasets.Dataset) -> Table:
