@@ -12,7 +12,6 @@ import numpy as np
 
 from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
-from bnplug.counting import count
 from bnplug.errors import BnplugWarning
 from bnplug.parameters import LogTables
 from bnplug_mlbnsvm.descent import Descent
@@ -184,7 +183,9 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.n_iter_ = len(found.path) - 1
         self.slack_ = problem.slack(values, setting.gamma)
         self.objective_ = setting.lam * self.slack_ - float(problem.counts @ values)
-        self.likelihood_ratio_ = log_likelihood(problem.generative, table) / log_likelihood(tables, table)
+        self.likelihood_ratio_ = problem.generative.log_likelihood(table, known=True) / tables.log_likelihood(
+            table, known=True
+        )
         if self.verbose:
             self._say(
                 f"{self.n_iter_} steps, objective {found.path[0]:.4f} -> {found.path[-1]:.4f}, "
@@ -203,16 +204,6 @@ class MaximumLikelihoodSVM(ParameterLearner):
             raise ValueError(f'solver={self.solver!r} must be "gradient" or "conic"')
         check_numbers(self, "eta", "alpha", positive=True)
         check_numbers(self, "max_iter", "tol")
-
-
-def log_likelihood(tables: LogTables, table: Table) -> float:
-    """Return the log-likelihood of the rows; each node's table counts the rows in which its family is known."""
-    total = 0.0
-    for name, (parents, values) in tables.tables.items():
-        counts = count(table, table.index(name), [table.index(parent) for parent in parents])
-        seen = counts > 0
-        total += float((counts[seen] * values[seen]).sum())
-    return total
 
 
 def _grid(name: str, given: Any, paper: Sequence[float]) -> tuple[float, ...]:

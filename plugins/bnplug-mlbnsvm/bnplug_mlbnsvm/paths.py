@@ -14,7 +14,6 @@ from bnplug.drawing import new_axes
 from bnplug.experiments import hide_features, pictures
 from bnplug.gradient import Objective, classified
 from bnplug_mlbnsvm.grid import LAMS
-from bnplug_mlbnsvm.learners import log_likelihood
 from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:
@@ -74,14 +73,14 @@ def path(
     problem = Problem.of(table, dag, alpha, n_jobs)
     rows = Objective(problem.terms, test if test is not None else table, n_jobs)
     tested = (test if test is not None else table).total_weight
-    best = log_likelihood(problem.generative, table)
+    best = problem.generative.log_likelihood(table, known=True)
     setting = Setting(0.0, gamma, eta, refine, tol, max_iter)
     start, found = None, []
     for lam in sorted(map(float, lams)):
         solution = problem.solve(replace(setting, lam=lam), start)
         start = solution.point
         tables = problem.tables(start)
-        values, likelihood = problem.values(tables), log_likelihood(tables, table)
+        values, likelihood = problem.values(tables), tables.log_likelihood(table, known=True)
         found.append(
             {
                 "lam": lam,

@@ -29,7 +29,6 @@ from bnplug.experiments.storage import ResultsFile
 from bnplug.intake import Intake
 from bnplug.table import Table
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
-from bnplug_mlbnsvm.learners import log_likelihood
 
 #: Of the paper's data sets, those that are compared here.
 SETS = (
@@ -284,7 +283,7 @@ def _likelihoods(model: Any, X: pd.DataFrame, y: pd.Series[Any], train: IntArray
         frame = model.intake_.apply(X.iloc[rows]).assign(**{model.target_: y.iloc[rows].to_numpy()})
         schema = model.schema_
         table = Table(schema.encode(frame), schema.names, schema.states, schema.target)
-        found[name] = log_likelihood(model.tables_, table) / len(rows)
+        found[name] = model.tables_.log_likelihood(table, known=True) / len(rows)
     chosen = model.parameters_
     return found | {name: float(getattr(chosen, name)) for name in ("lam_", "gamma_") if hasattr(chosen, name)}
 
