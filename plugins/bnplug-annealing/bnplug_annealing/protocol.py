@@ -110,20 +110,20 @@ def distinct_rows(dataset: datasets.Dataset) -> IntArray:
     return np.flatnonzero(~copies)
 
 
-def split(dataset: datasets.Dataset) -> tuple[IntArray, IntArray]:
+def split(dataset: datasets.Dataset, seed: int = 0) -> tuple[IntArray, IntArray]:
     """Return training and test rows: those that the set comes with, or as many as the paper's, drawn by class."""
     if dataset.split is not None:
         return dataset.split
     share = PAPER_SETS.get(dataset.name, ("", 2 / 3))[1]
     rows = distinct_rows(dataset) if dataset.name == USPS else np.arange(len(dataset.X))
     size = round(share * len(rows))
-    train, test = train_test_split(rows, train_size=size, stratify=dataset.y.to_numpy()[rows], random_state=0)
+    train, test = train_test_split(rows, train_size=size, stratify=dataset.y.to_numpy()[rows], random_state=seed)
     return train, test
 
 
-def prepare(dataset: datasets.Dataset) -> Prepared:
+def prepare(dataset: datasets.Dataset, seed: int = 0) -> Prepared:
     """Split a data set and cut its numeric columns by MDL, on the training rows."""
-    train, test = split(dataset)
+    train, test = split(dataset, seed)
     X, y = dataset.X.iloc[train], dataset.y.iloc[train].astype(str).to_numpy()
     y_test = dataset.y.iloc[test].astype(str).to_numpy()
     codes = np.unique(y, return_inverse=True)[1]
