@@ -72,12 +72,12 @@ def check_numbers(owner: Any, *names: str, positive: bool = False) -> None:
     >>> check_numbers(SimpleNamespace(tol="0.1"), "tol")
     Traceback (most recent call last):
         ...
-    ValueError: tol='0.1' must be a number that is not negative
+    ValueError: tol='0.1' must be a finite number that is not negative
     """
     for name in names:
         value = getattr(owner, name)
         if not isinstance(value, Real) or not 0 <= float(value) < np.inf or (positive and value == 0):
-            kind = "a positive number" if positive else "a number that is not negative"
+            kind = "a finite positive number" if positive else "a finite number that is not negative"
             raise ValueError(f"{name}={value!r} must be {kind}")
 
 

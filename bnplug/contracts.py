@@ -124,6 +124,15 @@ class ScoringEvaluator(Evaluator):
         """Score the current graph with `changes`."""
         return self._score(self._changed(changes))
 
+    def propose_in_turn(self, candidates: Sequence[Changes], bars: FloatArray) -> FloatArray:
+        """Score the candidates one by one, so that none is scored in vain."""
+        scores: list[float] = []
+        for changes, bar in zip(candidates, bars, strict=True):
+            scores.append(self.propose(changes))
+            if scores[-1] >= bar:
+                break
+        return np.array(scores, dtype=np.float64)
+
     def commit(self, changes: Changes) -> float:
         """Score the current graph with `changes` and keep it."""
         return self.start(self._changed(changes))

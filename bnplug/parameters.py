@@ -196,13 +196,13 @@ class LogTables:
             tables = {name: (parents, np.log(values)) for name, (parents, values) in families.items()}
         return cls(names, states, tables, target)
 
-    def log_likelihood(self, table: Table, known: bool = False) -> float:
+    def log_likelihood(self, table: Table, incomplete: bool = False) -> float:
         """Return the log-likelihood of the rows of `table`, each as often as its weight says.
 
         Parameters
         ----------
         table : Table
-        known : bool
+        incomplete : bool
             Whether rows may have missing cells: each family's term is then of the rows in which all of it is known.
 
         Raises
@@ -214,9 +214,9 @@ class LogTables:
 
         if set(table.names) != set(self.names) or any(table.states[n] != self.states[n] for n in self.names):
             raise ValueError("the table's variables or states differ from those of these parameters")
-        incomplete = [n for v, n in enumerate(table.names) if (table.codes[v] == table.missing).any()]
-        if incomplete and not known:
-            raise ValueError(f"columns {incomplete} have missing cells; the likelihood needs complete rows")
+        holes = [n for v, n in enumerate(table.names) if (table.codes[v] == table.missing).any()]
+        if holes and not incomplete:
+            raise ValueError(f"columns {holes} have missing cells; give complete rows, or incomplete=True")
         total = 0.0
         for name, (parents, values) in self.tables.items():
             counts = count(table, table.index(name), [table.index(parent) for parent in parents])

@@ -84,4 +84,4 @@ def test_any_score_has_an_evaluator(table):
     assert in_turn.tolist() == [2.0, 6.0]
     assert evaluator.propose_in_turn([{0: []}], np.array([5.0])).tolist() == [2.0]
     assert evaluator.commit({0: [1, 2]}) == evaluator.value == 6.0
-    assert evaluator.n_evaluations == 9
+    assert evaluator.n_evaluations == 8

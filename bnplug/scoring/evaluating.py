@@ -60,10 +60,14 @@ _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 22
 
 
 class _Proposal(NamedTuple):
-    """A proposal whose work a commit can use: what was proposed, and what came of it."""
+    """A proposal whose work a commit can use: what was proposed, and what came of it.
+
+    The change is None where it was not kept; the quality always is, so that it has the same last bits whether or not
+    threads found it.
+    """
 
     changes: dict[int, tuple[int, ...]]
-    change: Change
+    change: Change | None
     quality: float
 
 
@@ -72,6 +76,7 @@ class _Batch(NamedTuple):
 
     Attributes
     ----------
+    candidates : sequence of Changes
     new : Families
         What they put in.
     penalties, bars : float64 arrays of shape (candidates,)
@@ -80,6 +85,7 @@ class _Batch(NamedTuple):
         Their scores; at first, what they are if no loss changes.
     """
 
+    candidates: Sequence[Changes]
     new: Families
     penalties: FloatArray
     bars: FloatArray
@@ -97,7 +103,7 @@ class PredictiveEvaluator(Evaluator):
         self.table = table
         self.n_jobs = n_jobs
         self._random = None if score.random_state is None else check_random_state(score.random_state)
-        self._loss = compile_loss(type(score).loss).address
+        self._loss = compile_loss(type(score).loss)
         self._known_penalties: dict[tuple[int, tuple[int, ...]], float] = {}
         self._draw()
 
@@ -144,30 +150,31 @@ class PredictiveEvaluator(Evaluator):
         None after that one is scored, unless threads score them at the same time.
         """
         if self._workers(len(candidates)) > 1:
-            return super().propose_in_turn(candidates, bars)
+            scores = super().propose_in_turn(candidates, bars)
+            self._remember(candidates, bars, scores, None)
+            return scores
         batch = self._batch(candidates, bars)
         result = batch.result
         self._last = None
-        n = 0
-        while n < len(candidates):
+        n, made, change = 0, -1, None
+        while n < len(candidates) and (n == 0 or not result[n - 1] >= bars[n - 1]):
             last, scored, made, change = self._score(batch, True, n, len(candidates), self._scratch)
             self.n_evaluations += scored
-            n = last + 1
             if result[last] == np.inf:
                 self._score_wide(batch, last, self._scratch)
-            if result[last] >= bars[last]:
-                if made == last:
-                    quality = float(result[last] + batch.penalties[last])
-                    self._last = _Proposal(_sorted(candidates[last]), change, quality)
-                break
+            n = last + 1
         self._checked(float(result[:n].sum()))
+        self._remember(candidates, bars, result[:n], change if made == n - 1 else None)
         return result[:n]
 
     def commit(self, changes: Changes) -> float:
-        """Make `changes` to the log joint, and score it; if they were proposed last, nothing is counted again."""
+        """Make `changes` to the log joint, and score it.
+
+        If `propose` or `propose_in_turn` ended with them, they are not scored again, and mostly not counted again.
+        """
         made = _sorted(changes)
         last = self._last if self._last is not None and self._last.changes == made else None
-        change = self._change_of(made) if last is None else last.change
+        change = self._change_of(made) if last is None or last.change is None else last.change
         self._replace_parents(made)
         self._n_commits += 1
         if self._n_commits % _REFRESH == 0:
@@ -241,19 +248,29 @@ class PredictiveEvaluator(Evaluator):
         if self.score.penalized:
             penalties += [self._penalty_change(changes) for changes in candidates]
         new = flatten([changes.items() for changes in candidates])
-        return _Batch(new, penalties, np.asarray(bars, dtype=np.float64), self._quality - penalties)
+        return _Batch(candidates, new, penalties, np.asarray(bars, dtype=np.float64), self._quality - penalties)
 
-    def _with_replaced(self, new: Families) -> Families:
-        families: Families = with_replaced(new, self._graph, self.table.target_index)
+    def _remember(
+        self, candidates: Sequence[Changes], bars: FloatArray, scores: FloatArray, change: Change | None
+    ) -> None:
+        """Keep the proposal that reached its bar."""
+        if len(scores) and scores[-1] >= bars[len(scores) - 1] and scores[-1] > -np.inf:
+            changes = candidates[len(scores) - 1]
+            penalty = self._penalty + (self._penalty_change(changes) if self.score.penalized else 0.0)
+            self._last = _Proposal(_sorted(changes), change, float(scores[-1] + penalty))
+
+    def _families(self, changes: Changes) -> Families:
+        """Return the families that one candidate takes out and puts in."""
+        families: Families = with_replaced(flatten([changes.items()]), self._graph, self.table.target_index)
         return families
 
     def _workers(self, n_candidates: int) -> int:
-        worth = self._joint.values.size * n_candidates >= _WORTH_THREADS
+        worth = n_candidates > 1 and self._joint.values.size * n_candidates >= _WORTH_THREADS
         return int(effective_n_jobs(self.n_jobs)) if worth else 1
 
     def _change_of(self, changes: Changes) -> Change | None:
         """Return what `changes` make of the log joint, None if nothing."""
-        families = self._with_replaced(flatten([changes.items()]))
+        families = self._families(changes)
         return self._change(families, 0) if len(families.nodes) else None
 
     def _change(self, families: Families, candidate: int) -> Change:
@@ -264,34 +281,34 @@ class PredictiveEvaluator(Evaluator):
         return change
 
     def _score_change(self, change: Change, scratch: Scratch, penalty: float = 0.0, bar: float = -np.inf) -> float:
-        criterion = self._criterion
-        return float(score_change(self._rows, self._joint, change, self._loss, criterion, penalty, bar, scratch))
+        loss, criterion = self._loss.address, self._criterion
+        return float(score_change(self._rows, self._joint, change, loss, criterion, penalty, bar, scratch))
 
     def _score(
-        self, batch: _Batch, in_turn: bool, first: int, last: int, scratch: Scratch
+        self, batch: _Batch, in_turn: bool, first: int, stop: int, scratch: Scratch
     ) -> tuple[int, int, int, Change]:
-        """Score the candidates from first to last, but those with too many configurations."""
-        new, penalties, bars, result = batch
+        """Score the candidates first:stop, but those with too many configurations."""
+        _, new, penalties, bars, result = batch
         found: tuple[int, int, int, Change] = score_candidates(
-            self._rows, self._joint, new, self._graph, first, last, self._loss, self._criterion, penalties, bars,
-            in_turn, self._limit, scratch, result,
+            self._rows, self._joint, new, self._graph, first, stop, self._loss.address, self._criterion, penalties,
+            bars, in_turn, self._limit, scratch, result,
         )  # fmt: skip
         return found
 
-    def _score_range(self, batch: _Batch, first: int, last: int, scratch: Scratch | None = None) -> int:
-        """Score the candidates from first to last; return how many change a loss.
+    def _score_range(self, batch: _Batch, first: int, stop: int, scratch: Scratch | None = None) -> int:
+        """Score the candidates first:stop; return how many change a loss.
 
         Each thread needs a scratch of its own.
         """
         scratch = scratch or make_scratch(self._rows)
-        _, scored, _, _ = self._score(batch, False, first, last, scratch)
-        for i in (first + np.flatnonzero(batch.result[first:last] == np.inf)).tolist():
+        _, scored, _, _ = self._score(batch, False, first, stop, scratch)
+        for i in (first + np.flatnonzero(batch.result[first:stop] == np.inf)).tolist():
             self._score_wide(batch, i, scratch)
         return scored
 
     def _score_wide(self, batch: _Batch, candidate: int, scratch: Scratch) -> None:
         """Score a candidate with so many configurations that only those that occur are numbered."""
-        change = wide_change(self._rows, self._with_replaced(batch.new), candidate)
+        change = wide_change(self._rows, self._families(batch.candidates[candidate]), 0)
         penalty, bar = float(batch.penalties[candidate]), float(batch.bars[candidate])
         batch.result[candidate] = self._score_change(change, scratch, penalty, bar)
 
@@ -329,6 +346,7 @@ def _criterion(score: PredictiveScore, table: Table, rows: Rows) -> Criterion:
         high_gap=float(known.high_gap),
         low_gap=float(known.low_gap),
         low_value=float(known.low_value),
+        slope=float(known.slope),
         droppable=bounds is not None,
         divisor=rows.tested_weight if score.aggregate == "mean" else 1.0 / rows.unit,
     )

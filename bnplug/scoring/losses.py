@@ -52,25 +52,28 @@ class Bounds:
         The value is `maximum` wherever the gap is at least this.
     low_gap, low_value : float, optional
         The value is `low_value` wherever the gap is at most `low_gap`.
+    slope : float, optional
+        Of a hinge: the value is ``maximum - slope * (high_gap - gap)`` wherever the gap is below `high_gap`.
 
     Examples
     --------
     A margin loss ``min(1, 0.5 * gap)``:
 
-    >>> Bounds(maximum=1.0, high_gap=2.0)
-    Bounds(maximum=1.0, high_gap=2.0, low_gap=nan, low_value=0.0)
+    >>> Bounds(maximum=1.0, high_gap=2.0, slope=0.5)
+    Bounds(maximum=1.0, high_gap=2.0, low_gap=nan, low_value=0.0, slope=0.5)
 
     A loss of the decision, at most 0, and 0 where it is right. :func:`winner` takes log joints within 1e-9 for
     tied, and the first of tied classes wins; so a gap of 0 does not tell who does:
 
     >>> Bounds(maximum=0.0, high_gap=1e-8)
-    Bounds(maximum=0.0, high_gap=1e-08, low_gap=nan, low_value=0.0)
+    Bounds(maximum=0.0, high_gap=1e-08, low_gap=nan, low_value=0.0, slope=nan)
     """
 
     maximum: float
     high_gap: float = np.nan
     low_gap: float = np.nan
     low_value: float = 0.0
+    slope: float = np.nan
 
 
 # Inlined, because a call for each row would take longer than what it does.

@@ -25,7 +25,7 @@ _BLOCK_CELLS = 4096
 # What is done to a block of rows in several steps finds it in a first-level cache.
 _BLOCK_ROWS = 256
 
-# The log parameters of families of the current graph are kept up to this size, and as long as all fit in 32 MB.
+# The log parameters of families of the current graph are kept up to this number, and as long as all fit in 32 MB.
 _MOST_LOGS, _ALL_LOGS = 1 << 12, 1 << 22
 
 _LARGEST = np.finfo(np.float64).max
@@ -66,6 +66,8 @@ class Criterion(NamedTuple):
     high_gap, low_gap, low_value : float
         The value is `maximum` where the gap is at least `high_gap`, `low_value` where it is at most `low_gap`; nan
         is a gap that is never reached.
+    slope : float
+        What the value falls by for each unit that the gap is below `high_gap`; nan if it does not fall so.
     droppable : bool
         Whether `maximum` bounds the score, so that a candidate can be dropped in the middle of its pass.
     divisor : float
@@ -77,6 +79,7 @@ class Criterion(NamedTuple):
     high_gap: float
     low_gap: float
     low_value: float
+    slope: float
     droppable: bool
     divisor: float
 
@@ -98,6 +101,7 @@ class Scratch(NamedTuple):
     known : bool array of shape (variables,)
         Whether the log parameters of a variable's family in the current graph are in `logs`.
     logs : float64 array of shape (variables, n_folds, most cells of a family)
+        As from `family_logs`: those of v come first in ``logs[v]``.
     """
 
     configuration: npt.NDArray[np.uint32]
@@ -130,21 +134,20 @@ def make_scratch(rows: Rows) -> Scratch:
 
 @kernel
 def score_candidates(  # type: ignore[no-untyped-def]
-    rows, joint, new, graph, first, last, loss, criterion, penalties, bars, in_turn, limit, scratch, result
+    rows, joint, new, graph, first, stop, loss, criterion, penalties, bars, in_turn, limit, scratch, result
 ):
-    """result[i] = the score of candidate i, for first <= i < last; one that changes no loss is passed over.
+    """result[i] = the score of candidate i, for first <= i < stop; one that changes no loss is passed over.
 
     -inf: it is below its bar; inf: it has more than `limit` configurations, and is not scored here. With `in_turn` the
     first one that reaches its bar is the last, as is one that is not scored.
-    Returns which candidate was the last one, how many were not passed over, and the Change that was made last, with
-    the candidate that it is of.
+    Returns the last candidate, how many were not passed over, the candidate that a Change was made of last, and that.
     """
     families = with_replaced(new, graph, rows.target)
     change = Change(
         scratch.configuration, np.empty((0, 0, 0), np.int64), np.empty((0, 0, 0)), np.empty((0, 0, 0), np.int16)
     )
     n, made = 0, -1
-    for i in range(first, last):
+    for i in range(first, stop):
         if families.starts[i] < families.starts[i + 1]:
             n += 1
             features, size = features_of(rows, families, i)
@@ -154,9 +157,9 @@ def score_candidates(  # type: ignore[no-untyped-def]
                 change = dense_change(rows, families, i, features, size, scratch)
                 result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], bars[i], scratch)
                 made = i
-        if in_turn and result[i] >= bars[i]:
+        if in_turn and (result[i] == np.inf or result[i] >= bars[i]):
             return i, n, made, change
-    return last - 1, n, made, change
+    return stop - 1, n, made, change
 
 
 @kernel
@@ -170,16 +173,16 @@ def score_change(rows, joint, change, loss, criterion, penalty, at_least, scratc
     total = criterion.maximum * rows.tested_weight
     if gapped:
         high_from, low_upto = _thresholds(change, criterion.high_gap, criterion.low_gap)
-        low = _decide(rows, joint, change, criterion, high_from, low_upto, scratch.pending, scratch.ends)
-        total -= low * (criterion.maximum - criterion.low_value)
+        low, fallen = _decide(rows, joint, change, criterion, high_from, low_upto, scratch.pending, scratch.ends)
+        total -= low * (criterion.maximum - criterion.low_value) + fallen
     n_pending = scratch.ends[-1]
     for start in range(0, n_pending, scratch.joint.shape[0]):
         if criterion.droppable and total / criterion.divisor - penalty < at_least:
             return -np.inf
         stop = min(start + scratch.joint.shape[0], n_pending)
         if gapped:
-            low, n = _settle(rows, joint, change, criterion, start, stop, scratch)
-            total -= low * (criterion.maximum - criterion.low_value)
+            low, fallen, n = _settle(rows, joint, change, criterion, start, stop, scratch)
+            total -= low * (criterion.maximum - criterion.low_value) + fallen
         else:
             n = _fill(rows, joint, change, start, stop, scratch)
         if n > 0:
@@ -233,14 +236,17 @@ def _thresholds(change, high_gap, low_gap):  # type: ignore[no-untyped-def]
 
 @kernel
 def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
-    """The weight of the rows that are low for sure; the rows that are neither low nor high go to `pending`.
+    """The weight of the rows that are low for sure, and what others fall short of the largest value by a slope.
 
-    No loop branches: every row is written to `pending`, and the next one over it where it was decided.
+    The rows that are not decided go to `pending`. No loop branches: every row is written there, and the next one over
+    it where it was decided.
     """
     bounds, weights, delta = rows.bounds, rows.weights, change.delta
     finite, high_gap, low_gap = change.zeros.shape[0] == 0, criterion.high_gap, criterion.low_gap
+    sloped, slope = not np.isnan(criterion.slope), criterion.slope
     n_classes = delta.shape[2]
     weight = 0
+    fallen = 0.0
     n = 0
     for s in range(ends.shape[0] - 1):
         start, stop = bounds[s], bounds[s + 1]
@@ -263,24 +269,31 @@ def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):
             ahead = gap[m] + delta[fold, k, y] - delta[fold, k, rival[m]] if finite else np.nan
             is_low = ahead <= low_gap
             weight += is_low if weights.shape[0] == 0 else is_low * weights[start + m]
+            # What a change can do to the gap at least is high_gap - high[k]: no other class comes closer than this one.
+            is_known = sloped & (ahead <= second_gap[m] + (high_gap - high[k]))
+            short = slope * (high_gap - ahead) if is_known & (ahead < high_gap) else 0.0
+            fallen += short if weights.shape[0] == 0 else short * weights[start + m]
             pending[n] = start + m
-            n += not (is_low | ((ahead >= high_gap) & (second_gap[m] >= high[k])))
+            n += not (is_low | is_known | ((ahead >= high_gap) & (second_gap[m] >= high[k])))
         ends[s + 1] = n
-    return weight
+    return weight, fallen
 
 
 @kernel
 def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: ignore[no-untyped-def]
-    """The weight of the pending rows whose new gap is low; those on no plateau go to the loss, and their number back.
+    """Of pending rows, the weight of those whose new gap is low, and what others fall short by a slope.
+
+    Those that are on no plateau and no slope go to the loss, and their number back.
 
     The new log joint is written out at each place: a function for it would be called once per cell.
     """
     values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
     pending, ends, block = scratch.pending, scratch.ends, scratch.joint
     configuration, weights = change.configuration, rows.weights
-    high_gap, low_gap = criterion.high_gap, criterion.low_gap
+    high_gap, low_gap, slope = criterion.high_gap, criterion.low_gap, criterion.slope
     n_classes = values.shape[1]
     low_weight = 0
+    fallen = 0.0
     n = 0
     segment = 0
     while ends[segment + 1] <= start:
@@ -305,7 +318,9 @@ def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: igno
             low = own - rival <= low_gap
             weight = 1 if weights.shape[0] == 0 else weights[m]
             low_weight += low * weight
-            if not (low | (own - rival >= high_gap)):
+            if own - rival < high_gap and not np.isnan(slope):
+                fallen += weight * slope * (high_gap - (own - rival))
+            elif not (low | (own - rival >= high_gap)):
                 for c in range(n_classes):
                     block[n, c] = values[m, c] + delta[fold, k, c]
                     if zeros.shape[0] > 0 and zeros[m, c] + gained[fold, k, c] > 0:
@@ -314,7 +329,7 @@ def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: igno
                 n += 1
         segment += 1
         start = max(start, ends[segment])
-    return low_weight, n
+    return low_weight, fallen, n
 
 
 @kernel

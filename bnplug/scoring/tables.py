@@ -102,7 +102,7 @@ class Graph(NamedTuple):
         return graph
 
     def replace(self, v: int, parents: Sequence[int]) -> Graph:
-        """Return the graph in which v has these parents; this one is made use of."""
+        """Return the graph in which v has these parents; the arrays of this one are changed."""
         lacking = len(parents) - self.parents.shape[1]
         graph = self if lacking <= 0 else self._replace(parents=np.pad(self.parents, ((0, 0), (0, lacking))))
         graph.n_parents[v] = len(parents)

@@ -115,6 +115,19 @@ def check_only_losers_are_dropped(subject: ScoreSubject) -> None:
         require(_close(given[~dropped], scores[~dropped]), f"at_least={at_least} changes the score of what it keeps")
 
 
+def check_candidates_in_turn(subject: ScoreSubject) -> None:
+    """``propose_in_turn`` ends with the first candidate that reaches its bar, which gets its score."""
+    table = data.standard()
+    candidates = subject.candidates(table)
+    scores = _started(subject, table).propose_many(candidates)
+    for place, score in enumerate(scores.tolist()):
+        # A little more than their scores for those before it, for it a little less.
+        bars = scores + np.where(np.arange(len(scores)) < place, 1.0, -1.0) * (1e-6 + 1e-6 * np.abs(scores))
+        given = _started(subject, table).propose_in_turn(candidates, bars)
+        require(len(given) == place + 1, f"candidate {place} reaches its bar first, and {len(given)} scores are given")
+        require(_close(given[-1:], score), f"candidate {place} reaches its bar with {score}, and gets {given[-1]}")
+
+
 def check_bounds_are_true(subject: ScoreSubject) -> None:
     """What ``loss_bounds`` declares is so, on rows of every gap, and the scores are those without it."""
     for table in (data.standard(), data.binary(str)):
@@ -138,6 +151,8 @@ def _require_true_of_rows(bounds: Bounds, score: PredictiveScore, table: Table) 
         & ~(np.abs(values - maximum) <= noise),
         f"up to low_gap={bounds.low_gap} the value is low_value={bounds.low_value}": (gaps <= bounds.low_gap)
         & ~(np.abs(values - bounds.low_value) <= noise),
+        f"below high_gap={bounds.high_gap} the value falls by slope={bounds.slope}": (gaps < bounds.high_gap)
+        & (np.abs(values - maximum + bounds.slope * (bounds.high_gap - gaps)) > noise),
     }
     require(np.isfinite(maximum), f"loss_bounds: maximum={maximum} is not a finite number")
     for declared, rows in false.items():
@@ -205,5 +220,6 @@ CHECKS: tuple[Check, ...] = (
     check_propose_agrees_with_score,
     check_commit_agrees_with_score,
     check_only_losers_are_dropped,
+    check_candidates_in_turn,
     check_bounds_are_true,
 )

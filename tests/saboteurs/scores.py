@@ -130,6 +130,19 @@ class CapsWhatIsKept(Plain):
             return scores if at_least is None else np.minimum(scores, at_least)
 
 
+@fails("check_candidates_in_turn")
+class GoesOnAfterTheFirst(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def propose_in_turn(self, candidates, bars):
+            return super().propose_many(candidates)
+
+
+@fails("check_bounds_are_true")
+class FallsFasterThanItSays(ConditionalLogLikelihood):
+    def loss_bounds(self):
+        return Bounds(maximum=0.0, high_gap=0.0, slope=1.0)
+
+
 @fails("check_bounds_are_true")
 class TakesNarrowDefeatsForVictories(ClassificationRate):
     def loss_bounds(self):

@@ -57,6 +57,11 @@ class BoundedMargin(Margin):
         return Bounds(maximum=1.0, high_gap=1 / self.slope)
 
 
+class SlopedMargin(Margin):
+    def loss_bounds(self):
+        return Bounds(maximum=1.0, high_gap=1 / self.slope, slope=self.slope)
+
+
 def assert_a_walk_equals_a_loop(rng, score, table, loss, folds=None, mean=False):
     """Compare a random walk with a loop over rows."""
     parents = [[1], [], [1], [0, 1]]
@@ -83,7 +88,7 @@ def test_a_cost_matrix(alpha, aggregate):
     )
 
 
-@pytest.mark.parametrize("score", [Margin(cv=3), BoundedMargin(cv=3)])
+@pytest.mark.parametrize("score", [Margin(cv=3), BoundedMargin(cv=3), SlopedMargin(cv=3)])
 def test_a_margin(score):
     rng = np.random.default_rng(1)
     table = slow.random_table(rng, 30, (3, 3, 2, 2), 1, weighted=True, missing=0.1)
@@ -96,15 +101,16 @@ def test_bounds_drop_losers():
     table = slow.random_table(rng, 4000, (3, 3, 2, 2, 4), 1)
     candidates = [slow.random_change(rng, [[1], [], [1], [1], [1]])[0] for _ in range(30)]
     results = []
-    for score in (Margin(), BoundedMargin()):
+    for score in (Margin(), BoundedMargin(), SlopedMargin()):
         evaluator = score.evaluator(table)
         value = evaluator.start([[1], [], [1], [1], [1]])
         results.append((evaluator.propose_many(candidates), evaluator.propose_many(candidates, at_least=value)))
-    (free, kept), (bounded, dropped) = results
-    assert bounded == pytest.approx(free, abs=1e-9)
+    (free, kept), *others = results
     assert np.array_equal(free, kept)
-    assert np.isneginf(dropped).any()
-    assert (bounded[np.isneginf(dropped)] < value).all()
+    for bounded, dropped in others:
+        assert bounded == pytest.approx(free, abs=1e-9)
+        assert (bounded[np.isneginf(dropped)] < value).all()
+    assert np.isneginf(others[0][1]).any()
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ def random_problem(rng):
     return table, folds
 
 
-@pytest.fixture(params=["all", "occurring"])
+@pytest.fixture(params=["all", "some", "occurring"])
 def numbering(request, monkeypatch):
     """Number all configurations, or only those that occur, as it is done where they would be too many."""
-    if request.param == "occurring":
-        monkeypatch.setattr(evaluating, "_MOST_CELLS", 1)
+    if request.param != "all":
+        monkeypatch.setattr(evaluating, "_MOST_CELLS", 1 if request.param == "occurring" else 200)
 
 
 @pytest.mark.usefixtures("numbering")
@@ -206,7 +206,6 @@ def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_job
         assert len(in_turn) == first + 1
         assert in_turn[first] == scores[first]
         assert all(given in (exact, -inf) for given, exact in zip(in_turn, scores, strict=False))
-        # What was proposed last is not counted again; the score after it is that of a fresh start.
         parents = drawn[first][1]
         assert evaluator.commit(candidates[first]) == pytest.approx(score.evaluator(table).start(parents), abs=1e-9)
     assert evaluator.propose_in_turn([], np.empty(0)).shape == (0,)
@@ -330,7 +329,7 @@ def test_a_logarithm_needs_smoothing(score):
 @pytest.mark.parametrize("parameters", [{"alpha": -1.0}, {"floor": -0.1}, {"alpha": np.nan}])
 def test_parameters_are_checked(parameters):
     table = slow.random_table(np.random.default_rng(16), 20, (3, 2), 1)
-    with pytest.raises(ValueError, match="is not a number of at least 0"):
+    with pytest.raises(ValueError, match="must be a finite number that is not negative"):
         ClassificationRate(**parameters).evaluator(table)
 
 

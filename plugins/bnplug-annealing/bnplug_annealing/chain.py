@@ -219,7 +219,7 @@ class _Walk:
         scores = self._checked(drawn, self.evaluator.propose_in_turn(_changes(drawn), bars))
         self.tries += len(scores)
         self.state.n_evaluations += len(scores)
-        self.changed |= bool((np.abs(scores - self.value) > tied).any())
+        self.changed |= bool(((scores > self.value + tied) | (scores < self.value - tied)).any())
         if scores[-1] >= bars[len(scores) - 1]:
             self.state.rejections += len(scores) - 1
             child, parents = drawn[len(scores) - 1]

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from bnplug import registry
@@ -213,7 +212,7 @@ class SimulatedAnnealing(StructureLearner):
         workers = min(int(effective_n_jobs(self.n_jobs)), len(chains))
         if isinstance(getattr(score, "random_state", None), np.random.RandomState):
             # It would draw other folds for the evaluator of every temperature.
-            score = clone(score).set_params(random_state=int(score.random_state.randint(2**31 - 1)))
+            score.set_params(random_state=int(score.random_state.randint(2**31 - 1)))
         # What an evaluator settles, such as a parameter chosen by cross-validation, is the same for every chain.
         settled = getattr(score.evaluator(table, self.n_jobs), "score", None)
         score = settled if isinstance(settled, ScoreFunction) else score

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import bnplug
 from bnplug.contracts import ScoringEvaluator
 from bnplug.errors import ContractError, SearchWarning
-from bnplug.scoring import ClassificationRate
+from bnplug.scoring import ClassificationRate, evaluating
 from bnplug.table import Table
 
 
@@ -76,9 +76,9 @@ class Recorder(ScoringEvaluator):
         super().__init__(function, table)
         self.log = []
 
-    def propose_many(self, candidates, at_least=None):
-        scores = super().propose_many(candidates, at_least)
-        self.log.append((candidates, at_least, scores.tolist()))
+    def propose_in_turn(self, candidates, bars):
+        scores = super().propose_in_turn(candidates, bars)
+        self.log.append((candidates, scores.tolist()))
         return scores
 
     def commit(self, changes):
@@ -100,11 +100,10 @@ def test_the_walk_is_algorithm_1():
     for asked, following in pairwise([*recorder.log, None]):
         if isinstance(asked, dict):
             continue
-        candidates, _, scores = asked
-        # A commit, if there is one, is of the first candidate that is accepted: those before it were rejected.
-        # The same change may be drawn twice in a batch; its list of parents tells which one it is.
-        drawn = [id(own) for candidate in candidates for own in candidate.values()]
-        accepted = drawn.index(*map(id, following.values())) if isinstance(following, dict) else None
+        candidates, scores = asked
+        # A commit, if there is one, is of the last candidate that was scored: those before it were rejected.
+        accepted = len(scores) - 1 if isinstance(following, dict) else None
+        assert accepted is None or following is candidates[accepted] or following == candidates[accepted]
         rejected = len(scores) if accepted is None else accepted
         assert all(score < value for score in scores[:rejected])
         tries, evaluations, rejections = tries + rejected, evaluations + rejected, rejections + rejected
@@ -272,6 +271,18 @@ def test_threads_do_not_change_the_result(restarts):
     assert len(found[0][3]) == restarts
 
 
+@pytest.mark.parametrize("score", ["cmdl", ("cll", {"cv": 3})])
+def test_threads_within_a_chain_do_not_change_its_last_bits(score, monkeypatch):
+    monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0)
+    table = make_table(6, 157, seed=2, classes=3)
+    traces = []
+    for n_jobs in (1, 2):
+        learner = SimulatedAnnealing(score, max_evaluations=800, n_jobs=n_jobs, random_state=1)
+        learner.learn(table)
+        traces.append(learner.trace_)
+    assert traces[0] == traces[1]
+
+
 def test_restarts_are_other_chains_and_the_best_is_returned():
     table = make_table(8, 200)
     learner = SimulatedAnnealing("cll", restarts=4, random_state=0, max_evaluations=60)
@@ -378,12 +389,13 @@ def test_bad_parameters_are_named(params):
 
 def test_folds_are_drawn_once_from_a_random_state():
     """Every temperature has an evaluator of its own: with other folds it would have other scores, too."""
-    table = make_table(4)
-    score = ClassificationRate(cv=4, random_state=np.random.RandomState(0))
-    learner = SimulatedAnnealing(score=score, random_state=0)
-    dag = learner.learn(table)
-    seed = int(np.random.RandomState(0).randint(2**31 - 1))
-    assert max(learner.trace_) == ClassificationRate(cv=4, random_state=seed).score(table, dag)
+
+    def trace(random_state):
+        learner = SimulatedAnnealing(score=ClassificationRate(cv=4, random_state=random_state), random_state=0)
+        learner.learn(make_table(4))
+        return learner.trace_
+
+    assert trace(np.random.RandomState(0)) == trace(int(np.random.RandomState(0).randint(2**31 - 1)))
 
 
 def test_progress_is_told(capsys):

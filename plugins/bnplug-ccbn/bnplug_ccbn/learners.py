@@ -247,7 +247,7 @@ class ConditionalLikelihood(ParameterLearner):
         if self.l2 != "cv" and not (isinstance(self.l2, Real) and 0 <= float(self.l2) < np.inf):
             raise ValueError(f'l2={self.l2!r} must be a number that is not negative, or "cv"')
         check_numbers(self, "alpha", "floor", "max_iter", "tol")
-        if not (self.alpha > 0 or (self.alpha == 0 and self.floor > 0)):
+        if self.alpha == self.floor == 0:
             raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
 
     def _warn_of_underflow(self, tables: LogTables, own: Terms) -> None:

@@ -282,5 +282,5 @@ class MaximumMarginParameters(ParameterLearner):
                 raise ValueError(f'{name}={value!r} must be a positive number{limit}, or "cv"')
         check_numbers(self, "eta", positive=True)
         check_numbers(self, "alpha", "floor", "max_iter", "tol")
-        if not (self.alpha > 0 or (self.alpha == 0 and self.floor > 0)):
+        if self.alpha == self.floor == 0:
             raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")

@@ -106,8 +106,8 @@ class MaximumMargin(PredictiveScore):
         return [self.lam]
 
     def loss_bounds(self) -> Bounds:
-        """Return that a row is worth 1 from a log margin of 1 / lam on."""
-        return Bounds(maximum=1.0, high_gap=1.0 / self.lam)
+        """Return that a row is worth 1 from a log margin of 1 / lam on, and below it lam times its margin."""
+        return Bounds(maximum=1.0, high_gap=1.0 / self.lam, slope=self.lam)
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
         """Return an evaluator that keeps the log joint of every row; chooses `lam` first where it is "cv"."""

@@ -183,8 +183,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.n_iter_ = len(found.path) - 1
         self.slack_ = problem.slack(values, setting.gamma)
         self.objective_ = setting.lam * self.slack_ - float(problem.counts @ values)
-        self.likelihood_ratio_ = problem.generative.log_likelihood(table, known=True) / tables.log_likelihood(
-            table, known=True
+        self.likelihood_ratio_ = problem.generative.log_likelihood(table, incomplete=True) / tables.log_likelihood(
+            table, incomplete=True
         )
         if self.verbose:
             self._say(

@@ -73,14 +73,14 @@ def path(
     problem = Problem.of(table, dag, alpha, n_jobs)
     rows = Objective(problem.terms, test if test is not None else table, n_jobs)
     tested = (test if test is not None else table).total_weight
-    best = problem.generative.log_likelihood(table, known=True)
+    best = problem.generative.log_likelihood(table, incomplete=True)
     setting = Setting(0.0, gamma, eta, refine, tol, max_iter)
     start, found = None, []
     for lam in sorted(map(float, lams)):
         solution = problem.solve(replace(setting, lam=lam), start)
         start = solution.point
         tables = problem.tables(start)
-        values, likelihood = problem.values(tables), tables.log_likelihood(table, known=True)
+        values, likelihood = problem.values(tables), tables.log_likelihood(table, incomplete=True)
         found.append(
             {
                 "lam": lam,

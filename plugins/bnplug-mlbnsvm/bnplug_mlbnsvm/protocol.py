@@ -41,10 +41,10 @@ NOT_UCI = ("usps-11000",)
 
 #: Data sets of more rows are split once, and their settings are chosen on one hold-out from these coarser grids.
 LARGE = 5000
-#: On data sets of more rows than this, support vector machines choose theirs on one hold-out, too.
-MANY = 1500
 COARSE_LAMS, COARSE_GAMMAS = (0.0, 1.0, 8.0, 64.0), (1.0, 10.0)
 COARSE_PENALTIES, COARSE_WIDTHS = (1.0, 16.0, 256.0), (2.0, 8.0, 32.0)
+#: On data sets of more rows than this, support vector machines choose their settings on one hold-out.
+MANY = 1500
 #: The paper's grids for support vector machines: the penalty, and the width of the Gaussian kernel.
 PENALTIES = tuple(2.0**exponent for exponent in range(-2, 11))
 WIDTHS = tuple(2.0**exponent for exponent in range(-5, 6))
@@ -233,7 +233,7 @@ def jobs(
 def run(todo: Sequence[Job], file: Path, n_jobs: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield the record of every job, from the file where it has one; others are run and appended to it."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    stored = ResultsFile(file, {"protocol": "peharz2013"})
+    stored = ResultsFile(file, {"large": LARGE, "training rows": _TRAINING_ROWS, "rows with holes": _HIDDEN_ROWS})
     done = {tuple(record["key"]): record for record in stored.records}
     for job in todo:
         if job.key not in done:
@@ -283,7 +283,7 @@ def _likelihoods(model: Any, X: pd.DataFrame, y: pd.Series[Any], train: IntArray
         frame = model.intake_.apply(X.iloc[rows]).assign(**{model.target_: y.iloc[rows].to_numpy()})
         schema = model.schema_
         table = Table(schema.encode(frame), schema.names, schema.states, schema.target)
-        found[name] = model.tables_.log_likelihood(table, known=True) / len(rows)
+        found[name] = model.tables_.log_likelihood(table, incomplete=True) / len(rows)
     chosen = model.parameters_
     return found | {name: float(getattr(chosen, name)) for name in ("lam_", "gamma_") if hasattr(chosen, name)}
 
