@@ -23,7 +23,9 @@ from bnplug.scoring import ClassificationRate, PredictiveScore, winner
 from bnplug.table import Table
 
 #: Rows, classes and folds (None: resubstitution).
-SHAPES: list[tuple[int, int, int | None]] = [(60_000, 10, None), (16_000, 26, 4), (3_196, 2, 4)]
+SHAPES: list[tuple[int, int, int | None]] = [
+    (60_000, 10, None), (16_000, 26, 4), (8_000, 10, None), (8_000, 10, 5), (3_196, 2, 4),
+]  # fmt: skip
 N_FEATURES = 20
 CANDIDATES = [{v: [p, N_FEATURES]} for v, p in permutations(range(N_FEATURES), 2)]
 
