@@ -122,6 +122,8 @@ class Chain:
         Set by another thread to end the walk.
     out_of_time : bool
         Whether the walk ended because its time was up.
+    at_work : bool
+        Whether a thread walks, or keeps what it found.
     """
 
     def __init__(
@@ -133,7 +135,7 @@ class Chain:
         self.k = k
         self.label = label
         self.verbose = verbose
-        self.interrupted = self.out_of_time = False
+        self.interrupted = self.out_of_time = self.at_work = False
 
     def run(self, make_evaluator: Callable[[], Evaluator], deadline: float | None = None) -> Iterator[State]:
         """Walk until the chain ends; yield its state after every temperature.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from bnplug import registry
@@ -71,7 +72,7 @@ class SimulatedAnnealing(StructureLearner):
         How many proposals each chain may try.
     max_time : float, optional
         Seconds after which the best structure so far is returned, with a warning. An interrupt from the keyboard does
-        the same.
+        the same. What a score chooses for itself, such as ``lam="cv"``, comes before, and is not cut short.
     checkpoint : path, optional
         A file that keeps where the search is, from temperature to temperature; further chains have files of their own
         beside it. A search that finds its own file goes on from there, and ends in the same result as one that was
@@ -199,7 +200,7 @@ class SimulatedAnnealing(StructureLearner):
             **{name: getattr(schedule, name) for name in ("D", "r", "max_try", "max_success", "max_rejections")},
             "k": int(self.k),
             "table": digest(table),
-            "score": str(joblib.hash(score)),
+            "score": str(joblib.hash(_without_threads(score))),
             # None differs at every run: then the file has the last word.
             "random_state": None if self.random_state is None else str(joblib.hash(self.random_state)),
             "chain": number,
@@ -225,6 +226,8 @@ class SimulatedAnnealing(StructureLearner):
         except KeyboardInterrupt:
             for chain, _ in chains:
                 chain.interrupted = True
+            while any(chain.at_work for chain, _ in chains):
+                time.sleep(0.01)
             if not any(chain.state.trace for chain, _ in chains):
                 raise
             return "was interrupted"
@@ -249,6 +252,7 @@ def _run_chain(
     n_jobs: int | None,
 ) -> Chain:
     """Run a chain, and keep its states; whatever ends it, the last one is in its file."""
+    chain.at_work = True
     try:
         for state in chain.run(partial(score.evaluator, table, n_jobs), deadline):
             if checkpoint is not None:
@@ -256,7 +260,14 @@ def _run_chain(
     finally:
         if checkpoint is not None and chain.saved.trace:
             checkpoint.write(chain.saved)
+        chain.at_work = False
     return chain
+
+
+def _without_threads(score: ScoreFunction) -> ScoreFunction:
+    """Return a copy of a score without what its results do not depend on."""
+    copy: ScoreFunction = clone(score)
+    return copy.set_params(**{name: None for name in ("n_jobs", "verbose") if name in copy.get_params(deep=False)})
 
 
 def _paper_r(score: ScoreFunction) -> float | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -101,13 +100,12 @@ def distinct_rows(dataset: datasets.Dataset) -> IntArray:
     Examples
     --------
     >>> import pandas as pd
-    >>> X, y = pd.DataFrame({"p": [1, 1, 2, 2]}), pd.Series(["5", "6", "1", "1"])
+    >>> X, y = pd.DataFrame({"p": [1, 1, 1, 2, 2]}), pd.Series(["5", "6", "6", "1", "1"])
     >>> distinct_rows(datasets.Dataset("usps", X, y, "auto", "")).tolist()
-    [0, 2, 3]
+    [0, 3, 4]
     """
-    X, y = dataset.X.reset_index(drop=True), dataset.y.reset_index(drop=True)
-    copies = X.duplicated() & ~pd.concat([X, y.rename(_TARGET)], axis=1).duplicated()
-    return np.flatnonzero(~copies)
+    same = dataset.X.groupby(list(dataset.X), sort=False, dropna=False).ngroup().to_numpy()
+    return np.flatnonzero(dataset.y == dataset.y.groupby(same).transform("first"))
 
 
 def split(dataset: datasets.Dataset, seed: int = 0) -> tuple[IntArray, IntArray]:
@@ -312,7 +310,7 @@ def jobs(
     have = {(r["dataset"], r["structure"], r["seed"], r["D"]) for r in done}
     wanted: list[Job] = [(name, structure, 0, None) for name in sets for structure in available(DETERMINISTIC)]
     annealed = available(ANNEALED)
-    for seed in range(max(runs.values())):
+    for seed in range(max(runs.values(), default=0)):
         wanted += [(name, structure, seed, None) for name in sets for structure in annealed if seed < runs[name]]
     for seed in range(sweep_runs if sweep is not None else 0):
         wanted += [(str(sweep), s, seed, D) for s in annealed for D in SCHEDULES if D != 0.8]

@@ -271,6 +271,19 @@ def test_threads_do_not_change_the_result(restarts):
     assert len(found[0][3]) == restarts
 
 
+def test_with_many_features_it_takes_fewer_evaluations_than_hill_climbing():
+    def climbing(n):
+        return n * n * (n - 1) // 2
+
+    table = make_table(9, 40)
+    climb = bnplug.structure_learner("hill-climb", score=("cr", {"cv": 5}), tree=True, complete=True)
+    climb.learn(table)
+    assert climb.n_evaluations_ == climbing(9)
+    learner = SimulatedAnnealing(("cr", {"cv": 5}), D=0.8, random_state=0)
+    learner.learn(make_table(190, 40))
+    assert 5 * learner.n_evaluations_ < climbing(190)
+
+
 @pytest.mark.parametrize("score", ["cmdl", ("cll", {"cv": 3})])
 def test_threads_within_a_chain_do_not_change_its_last_bits(score, monkeypatch):
     monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0)
@@ -356,6 +369,23 @@ def test_an_interrupt_ends_chains_in_threads():
         dag = learner.learn(table)
     assert dag.has_edge("class", "x0")
     assert len(learner.trace_) >= 1
+
+
+def test_after_an_interrupt_no_chain_is_at_work(tmp_path):
+    """With chains in threads, the interrupt comes to the one that waits for them."""
+    import _thread
+
+    for number in range(5):
+        file = tmp_path / f"{number}.json"
+        learner = SimulatedAnnealing(
+            Slow(((0, 1), (1, 2))), max_rejections=10**9, restarts=2, n_jobs=2, random_state=0, checkpoint=file
+        )
+        threading.Timer(0.3, _thread.interrupt_main).start()
+        with pytest.warns(SearchWarning, match="was interrupted"):
+            learner.learn(make_table(6))
+        before = len(learner.trace_), {path: path.read_bytes() for path in tmp_path.iterdir()}
+        time.sleep(0.1)
+        assert before == (len(learner.trace_), {path: path.read_bytes() for path in tmp_path.iterdir()})
 
 
 def test_an_interrupt_before_any_chain_began_is_raised():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from sklearn.datasets import load_iris
 
 import bnplug
 from bnplug import datasets, registry
+from bnplug.experiments import Page
 
 RECIPES = ["TAN-SA-CR-ML", "TAN-SA-MM-ML", "TAN-SA-CR-MM", "TAN-SA-MM-MM"]
 NEEDS_MARGIN = pytest.mark.skipif(not protocol.available(["TAN-SA-MM"]), reason="needs bnplug-margin")
@@ -135,6 +138,32 @@ def test_the_most_accurate_run_is_shown_with_both_parameters():
     assert [r["seed"] for r in best] == [0]
     found = reproduction.accuracies(best, records).set_index("method")["mean"]
     assert found.to_dict() == {"TAN-SA-MM-ML": 95.0, "TAN-SA-MM-MM": 96.0}
+
+
+def test_sizes_are_those_of_the_runs_that_are_shown(tmp_path):
+    records = [
+        {**record("TAN-SA-MM", 0, 10.0, 93.0), "size": 111},
+        {**record("TAN-SA-MM", 1, 11.0, 95.0), "size": 222},
+        {**record("TAN-SA-MM", 2, 99.0, 97.0, D=0.5), "size": 333},
+    ]
+    page, best = Page("sizes", "Sizes", ""), reproduction.chosen(records)
+    found = pd.DataFrame(records).assign(dataset="Spambase")
+    reproduction.add_sizes(page, best, found, reproduction.accuracies(best, records))
+    page.write(tmp_path)
+    assert "| Spambase | TAN-SA-MM-ML | 222 |" in (tmp_path / "sizes.md").read_text(encoding="utf-8")
+
+
+def test_without_data_it_says_what_it_looks_for(tmp_path):
+    with pytest.raises(FileNotFoundError, match="spambase, usps-11000, mnist14; --quick needs none"):
+        reproduction.run(tmp_path, tmp_path, quick=False)
+
+
+@pytest.mark.parametrize("structures", [("NB", "TAN-SA-CR"), ("TAN-ST-CMI", "TAN-SA-CR"), ("TAN-SA-CR",)])
+def test_a_page_without_the_recipes_of_other_plugins(structures, tmp_path):
+    records = [{**record(s, 0, 1.0, 90.0), "size": 9, "evaluations": 5, "trace": [(0, 1.0)]} for s in structures]
+    data = dataclasses.replace(protocol.prepare(datasets.load("iris")), name="spambase")
+    reproduction.write_page({"spambase": data}, records, [], False, tmp_path)
+    assert "not testable here" in (tmp_path / "pernkopf2013.md").read_text(encoding="utf-8")
 
 
 def test_a_run_writes_its_page_and_goes_on_from_its_file(tmp_path, monkeypatch):

@@ -236,6 +236,8 @@ class MaximumMarginParameters(ParameterLearner):
         """
         labels = table.codes[table.target_index]
         splitter: Any = self.cv
+        if not (isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
+            raise ValueError(f"cv={self.cv!r} is not a number of folds or a splitter")
         if isinstance(self.cv, Integral):
             # A score with the same random_state has other folds; a structure that was fitted to those cannot be
             # told from a good one on them.

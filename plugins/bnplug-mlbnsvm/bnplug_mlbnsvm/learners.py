@@ -34,7 +34,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
     above that of every other class. ``lam=0`` is maximum likelihood. On a C1 structure (naive Bayes, TAN, KDB-1 and
     others) this is convex, and the result is a Bayesian network; on others theta = softmax(beta) per column keeps
     it one, convexity is lost, and the result may be a local minimum. In a row with missing cells, terms of a missing
-    variable are left out in training.
+    variable are left out in training, and the problem is solved in this other way, too.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
         """Return the parameters of the classifier on the rows of `table`."""
-        self._check()
-        lams, gammas = _grid("lam", self.lam, LAMS), _grid("gamma", self.gamma, GAMMAS)
+        self.check()
+        lams, gammas = grid("lam", self.lam, LAMS), grid("gamma", self.gamma, GAMMAS)
         self.lam_, self.gamma_ = lams[0], gammas[0]
         if len(lams) * len(gammas) > 1:
             self._choose(table, dag, lams, gammas)
@@ -160,15 +160,18 @@ class MaximumLikelihoodSVM(ParameterLearner):
             self._say(f"lam={self.lam_:g}, gamma={self.gamma_:g}, held-out accuracy {self.cv_accuracy_.max():.4f}")
 
     def _solve(self, problem: Problem, table: Table, setting: Setting) -> Descent:
+        if self.solver == "conic" and problem.is_c1 and not problem.convex:
+            raise ValueError('solver="conic" needs complete rows; drop those with missing cells, or use "gradient"')
         if self.solver == "conic" and setting.lam > 0.0 and problem.terms.n_classes > 1:
             from bnplug_mlbnsvm.conic import solve_conic
 
             point = solve_conic(problem, table, setting)
             return Descent(point, [problem.exact(point, setting)], 0.0)
         found = problem.solve(setting, callback=self._tell)
-        if problem.is_c1 and found.optimality > setting.tol:
+        if problem.convex and found.optimality > setting.tol:
             warnings.warn(
-                f"ml-bn-svm: after max_iter={self.max_iter} steps the optimality measure is {found.optimality:.1e}, "
+                f"ml-bn-svm: after {len(found.path) - 1} steps (max_iter={self.max_iter}) the optimality measure is "
+                f"{found.optimality:.1e}, "
                 f"above tol={self.tol:g}; a larger max_iter goes on, a larger tol accepts it",
                 BnplugWarning,
                 stacklevel=3,
@@ -199,21 +202,22 @@ class MaximumLikelihoodSVM(ParameterLearner):
     def _say(self, what: str) -> None:
         print(f"ml-bn-svm: {what}", file=sys.stderr, flush=True)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise a ``ValueError`` for a parameter that cannot be."""
         if self.solver not in ("gradient", "conic"):
             raise ValueError(f'solver={self.solver!r} must be "gradient" or "conic"')
         check_numbers(self, "eta", "alpha", positive=True)
         check_numbers(self, "max_iter", "tol")
 
 
-def _grid(name: str, given: Any, paper: Sequence[float]) -> tuple[float, ...]:
+def grid(name: str, given: Any, paper: Sequence[float]) -> tuple[float, ...]:
     """Return the values to choose from, ascending."""
     if isinstance(given, str) and given == "cv":
         return tuple(paper)
-    listed = [given] if isinstance(given, Real) else given
+    listed = [given] if isinstance(given, Real | str) else given
     lowest = 0.0 if name == "lam" else np.nextafter(0.0, 1.0)
     try:
-        values = tuple(sorted({float(value) for value in listed}))
+        values = tuple(sorted({float(value) for value in listed if not isinstance(value, str)}))
     except (TypeError, ValueError):
         values = ()
     if not values or not all(lowest <= value < np.inf for value in values):

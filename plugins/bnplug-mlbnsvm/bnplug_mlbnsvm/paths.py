@@ -13,7 +13,8 @@ import bnplug
 from bnplug.drawing import new_axes
 from bnplug.experiments import hide_features, pictures
 from bnplug.gradient import Objective, classified
-from bnplug_mlbnsvm.grid import LAMS
+from bnplug_mlbnsvm.grid import GAMMAS, LAMS
+from bnplug_mlbnsvm.learners import MaximumLikelihoodSVM, grid
 from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:
@@ -70,13 +71,17 @@ def path(
     >>> found["slack"].round(2).tolist()
     [0.42, 0.4, 0.4]
     """
+    MaximumLikelihoodSVM(eta=eta, alpha=alpha, tol=tol, max_iter=max_iter).check()
+    values_of_lam, (gamma, *others) = grid("lam", list(lams), LAMS), grid("gamma", gamma, GAMMAS)
+    if others:
+        raise ValueError("a path has one gamma")
     problem = Problem.of(table, dag, alpha, n_jobs)
     rows = Objective(problem.terms, test if test is not None else table, n_jobs)
     tested = (test if test is not None else table).total_weight
     best = problem.generative.log_likelihood(table, incomplete=True)
     setting = Setting(0.0, gamma, eta, refine, tol, max_iter)
     start, found = None, []
-    for lam in sorted(map(float, lams)):
+    for lam in values_of_lam:
         solution = problem.solve(replace(setting, lam=lam), start)
         start = solution.point
         tables = problem.tables(start)

@@ -88,7 +88,10 @@ class Problem:
         The smoothed counts n of eq. (4), in the layout of the terms' values.
     objective : Objective
     is_c1 : bool
-        Whether the structure is C1: the problem over networks is then convex.
+        Whether the structure is C1.
+    convex : bool
+        Whether it is, and no cell that the class's terms need is missing: the problem over networks is then convex.
+        With terms left out of some rows, normalising a sub-normalised solution changes the margins of these rows.
     """
 
     generative: LogTables
@@ -97,19 +100,22 @@ class Problem:
     counts: FloatArray
     objective: Objective
     is_c1: bool
+    convex: bool
 
     @classmethod
     def of(cls, table: Table, dag: DAG, alpha: float = 1.0, n_jobs: int | None = None) -> Problem:
         """Return the problem on the rows of `table`."""
         generative = parameter_learner("ml", alpha=alpha).fit(table, dag)
         own = terms(generative, table.target)
+        structure_is_c1 = is_c1(dict(enumerate(table.parents(dag))), table.target_index)
         return cls(
             generative=generative,
             terms=own,
             columns=Columns.of(own, generative, table.target),
             counts=_smoothed_counts(table, generative, alpha),
             objective=Objective(own, table, n_jobs),
-            is_c1=is_c1(dict(enumerate(table.parents(dag))), table.target_index),
+            is_c1=structure_is_c1,
+            convex=structure_is_c1 and not (table.codes == table.missing)[_used(table, dag)].any(),
         )
 
     def soft(self, values: FloatArray, lam: float, params: FloatArray) -> tuple[float, FloatArray]:
@@ -156,7 +162,7 @@ class Problem:
             return Descent(self.terms.values, [-float(self.counts @ self.terms.values)], 0.0)
         path: list[float] = []
         for params in setting.stages():
-            found = (self._descend if self.is_c1 else self._descend_softmax)(setting, params, point, callback)
+            found = (self._descend if self.convex else self._descend_softmax)(setting, params, point, callback)
             point, path = found.point, path + found.path
         return Descent(point, path, found.optimality)
 
@@ -183,7 +189,7 @@ class Problem:
     def _descend_softmax(
         self, setting: Setting, params: FloatArray, start: FloatArray, callback: Callable[[int, float], None] | None
     ) -> Descent:
-        """Descend over theta = softmax(beta): where the structure is not C1, sub-normalised columns give no network."""
+        """Descend over theta = softmax(beta): off the convex case, sub-normalised columns give no network."""
         scale = np.sqrt(self.counts)
 
         def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
@@ -201,6 +207,13 @@ class Problem:
         scaled, _ = minimize(objective, start * scale, _STEP_TOL * setting.tol, setting.max_iter, note)
         gradient = objective(scaled)[1]
         return Descent(self.columns.log_softmax(scaled / scale), path, float(np.abs(gradient).max()))
+
+
+def _used(table: Table, dag: DAG) -> list[int]:
+    """Return the variables of the families of the class and its children."""
+    target, parents = table.target_index, table.parents(dag)
+    families = [{v, *own} for v, own in enumerate(parents) if v == target or target in own]
+    return sorted(set().union(*families))
 
 
 def _smoothed_counts(table: Table, generative: LogTables, alpha: float) -> FloatArray:

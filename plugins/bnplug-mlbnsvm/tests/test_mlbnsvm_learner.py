@@ -235,7 +235,7 @@ def test_the_objective_never_rises_and_optimality_is_reached():
 
 def test_too_few_steps_are_told():
     table = make_table(rows=200, classes=3)
-    with pytest.warns(BnplugWarning, match="max_iter=2 steps"):
+    with pytest.warns(BnplugWarning, match=r"after 2 steps \(max_iter=2\)"):
         MaximumLikelihoodSVM(lam=8.0, gamma=5.0, max_iter=2).fit(table, learn(table, "tan"))
 
 
@@ -277,6 +277,48 @@ def test_missing_cells_are_left_out():
     learner = MaximumLikelihoodSVM(lam="cv", gamma=[1.0, 5.0], cv=2)
     assert learner.fit(holes, learn(table, "tan")).normalized
     assert learner.cv_accuracy_.shape == (2, 14)
+
+
+def test_with_missing_cells_the_result_is_a_minimum_among_networks():
+    """Normalising a sub-normalised solution would change the margins of rows whose terms are left out."""
+    table = make_table(rows=150, classes=3)
+    codes = table.codes.copy()
+    holes = np.random.default_rng(0).random(codes.shape) < 0.1
+    holes[-1] = False
+    codes[holes] = table.missing
+    holed, dag = Table(codes, table.names, table.states, "c"), learn(table, "tan")
+    learner = MaximumLikelihoodSVM(lam=64.0, gamma=5.0)
+    tables = learner.fit(holed, dag)
+    assert tables.normalized
+    problem = Problem.of(holed, dag)
+    assert problem.is_c1
+    assert not problem.convex
+    setting = Setting(64.0, 5.0)
+    before = problem.values(tables)
+    rng = np.random.default_rng(1)
+    for size in (0.01, 0.1):
+        moved = problem.columns.log_softmax(before + size * rng.normal(size=before.shape))
+        assert problem.soft(moved, 64.0, next(setting.stages()))[0] > learner.objective_path_[-1]
+    with pytest.raises(ValueError, match="needs complete rows"):
+        MaximumLikelihoodSVM(lam=4.0, solver="conic").fit(holed, dag)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [({"lams": [-1.0]}, "lam="), ({"lams": [np.nan]}, "lam="), ({"gamma": 0.0}, "gamma="),
+     ({"gamma": "cv"}, "one gamma"), ({"alpha": 0.0}, "alpha="), ({"eta": 0.0}, "eta="),
+     ({"max_iter": -1}, "max_iter="), ({"lams": "12"}, "lam=")],
+)  # fmt: skip
+def test_a_path_names_bad_parameters(params, message):
+    table = make_table(rows=20)
+    with pytest.raises(ValueError, match=message):
+        bnplug_mlbnsvm.path(table, learn(table, "nb"), **params)
+
+
+def test_a_number_in_quotes_is_no_grid_of_its_digits():
+    table = make_table(rows=20)
+    with pytest.raises(ValueError, match="lam='12' must be a number"):
+        MaximumLikelihoodSVM(lam="12").fit(table, learn(table, "nb"))
 
 
 @pytest.mark.parametrize("solver", ["gradient", "conic"])
