@@ -177,6 +177,11 @@ class Problem:
             tol, left = 0.1 * tol, setting.max_iter - len(found.path) + 1
             more = descend(objective, found.point, weights, self.columns, tol, left, callback)
             found = Descent(more.point, found.path + more.path[1:], more.optimality)
+        if setting.normalized and self.unnormalized(found.point) > _NORMALIZED:
+            # Where the objective is flat that takes long; normalising keeps all margins, and raises the likelihood.
+            point = self.values(self.tables(found.point))
+            last = descend(objective, point, weights, self.columns, tol, 0)
+            found = Descent(last.point, found.path[:-1] + last.path, last.optimality)
         return found
 
     def unnormalized(self, values: FloatArray) -> float:

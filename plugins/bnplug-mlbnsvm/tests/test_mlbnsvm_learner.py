@@ -279,6 +279,16 @@ def test_missing_cells_are_left_out():
     assert learner.cv_accuracy_.shape == (2, 14)
 
 
+@pytest.mark.parametrize(("gamma", "lam"), [(5.0, 64.0), (20.0, 64.0), (20.0, 1024.0)])
+def test_it_is_normalised_where_the_objective_is_flat(gamma, lam):
+    """After the steps it may take, which do not get there: the last one keeps the slack, and lowers the objective."""
+    table = make_table(rows=150, classes=3)
+    problem = Problem.of(table, learn(table, "tan"))
+    found = problem.solve(Setting(lam, gamma, max_iter=300))
+    assert problem.unnormalized(found.point) < 1e-3
+    assert all(later <= former + 1e-9 * abs(former) for former, later in zip(found.path, found.path[1:], strict=False))
+
+
 def test_with_missing_cells_the_result_is_a_minimum_among_networks():
     """Normalising a sub-normalised solution would change the margins of rows whose terms are left out."""
     table = make_table(rows=150, classes=3)
