@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import IntArray
@@ -60,3 +62,17 @@ class Dataset:
             raise ValueError(
                 f"data set {self.name!r}: {without_class} rows have no class (column {self.y.name!r}); drop them"
             )
+
+    def copies(self) -> npt.NDArray[np.bool_]:
+        """Return which rows have the features of an earlier row that stands under another class.
+
+        A copy of the USPS digits that goes round has the same images as 5, as 6 and as 7.
+
+        Examples
+        --------
+        >>> X, y = pd.DataFrame({"p": [1, 1, 1, 2, 2]}), pd.Series(["5", "6", "6", "1", "1"])
+        >>> Dataset("usps", X, y, "auto", "").copies().tolist()
+        [False, True, True, False, False]
+        """
+        same = self.X.groupby(list(self.X), sort=False, dropna=False).ngroup().to_numpy()
+        return np.asarray(self.y != self.y.groupby(same).transform("first"))

@@ -92,28 +92,12 @@ def title(name: str) -> str:
     return PAPER_SETS.get(name, (name, 0.0))[0]
 
 
-def distinct_rows(dataset: datasets.Dataset) -> IntArray:
-    """Return the rows that stand under one class only, or come first of those that do not.
-
-    A copy of the USPS digits that goes round has the same images as 5, as 6 and as 7.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X, y = pd.DataFrame({"p": [1, 1, 1, 2, 2]}), pd.Series(["5", "6", "6", "1", "1"])
-    >>> distinct_rows(datasets.Dataset("usps", X, y, "auto", "")).tolist()
-    [0, 3, 4]
-    """
-    same = dataset.X.groupby(list(dataset.X), sort=False, dropna=False).ngroup().to_numpy()
-    return np.flatnonzero(dataset.y == dataset.y.groupby(same).transform("first"))
-
-
 def split(dataset: datasets.Dataset, seed: int = 0) -> tuple[IntArray, IntArray]:
     """Return training and test rows: those that the set comes with, or as many as the paper's, drawn by class."""
     if dataset.split is not None:
         return dataset.split
     share = PAPER_SETS.get(dataset.name, ("", 2 / 3))[1]
-    rows = distinct_rows(dataset) if dataset.name == USPS else np.arange(len(dataset.X))
+    rows = np.flatnonzero(~dataset.copies()) if dataset.name == USPS else np.arange(len(dataset.X))
     size = round(share * len(rows))
     train, test = train_test_split(rows, train_size=size, stratify=dataset.y.to_numpy()[rows], random_state=seed)
     return train, test

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -83,17 +82,11 @@ def splits(dataset: datasets.Dataset) -> list[Split]:
     if dataset.name in _TRAINING_ROWS:
         return [(rows[: _TRAINING_ROWS[dataset.name]], rows[_TRAINING_ROWS[dataset.name] :])]
     # The first eight of every eleven rows of a class: 800 and 300 of each digit of USPS.
-    rows = rows[~copied(dataset)]
+    rows = rows[~dataset.copies()]
     labels = pd.Series(y[rows])
     place = labels.groupby(y[rows]).cumcount() / labels.groupby(y[rows]).transform("size")
     first = (place < 8 / 11).to_numpy()
     return [(rows[first], rows[~first])]
-
-
-def copied(dataset: datasets.Dataset) -> npt.NDArray[np.bool_]:
-    """Return which rows stand under an earlier class, too: one file of USPS has 1,100 images under three digits."""
-    same = dataset.X.groupby(list(dataset.X), sort=False, dropna=False).ngroup().to_numpy()
-    return np.asarray(dataset.y != dataset.y.groupby(same).transform("first"))
 
 
 class Bins(TransformerMixin, BaseEstimator):

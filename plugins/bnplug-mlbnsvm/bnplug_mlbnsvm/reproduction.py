@@ -91,7 +91,7 @@ def _introduce(page: Page, named: Sequence[datasets.Dataset], records: pd.DataFr
         "lam chosen from the paper's grid."
     )
     for one in named:
-        copies = protocol.copied(one) if one.name in protocol.NOT_UCI else np.zeros(0, dtype=np.bool_)
+        copies = one.copies() if one.name in protocol.NOT_UCI else np.zeros(0, dtype=np.bool_)
         if copies.any():
             page.text(
                 f"{one.name}: {copies.sum()} rows stand under an earlier class, too, and are left out; "
