@@ -258,9 +258,11 @@ def _run_chain(
             if checkpoint is not None:
                 checkpoint.save(state)
     finally:
-        if checkpoint is not None and chain.saved.trace:
-            checkpoint.write(chain.saved)
-        chain.at_work = False
+        try:
+            if checkpoint is not None and chain.saved.trace:
+                checkpoint.write(chain.saved)
+        finally:
+            chain.at_work = False
     return chain
 
 

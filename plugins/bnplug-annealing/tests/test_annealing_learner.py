@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
+from contextlib import contextmanager
 from itertools import pairwise
 from math import exp
 
@@ -357,15 +359,30 @@ def test_an_interrupt_keeps_the_best_so_far():
     assert max(learner.trace_) == 2
 
 
+@contextmanager
+def interrupts_after(seconds):
+    """Press Ctrl-C, and again if nothing came of it: one that comes while Python cleans up is lost."""
+    done = threading.Event()
+
+    def press():
+        wait = seconds
+        while not done.wait(wait):
+            _thread.interrupt_main()
+            wait = 5.0
+
+    threading.Thread(target=press, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
 def test_an_interrupt_ends_chains_in_threads():
     """The interrupt comes to the main thread, which waits for chains in others."""
-    import _thread
-
     table = make_table(6)
     score = Slow(((0, 1), (1, 2)))
     learner = SimulatedAnnealing(score=score, max_rejections=10**9, restarts=2, n_jobs=2, random_state=0)
-    threading.Timer(0.5, _thread.interrupt_main).start()
-    with pytest.warns(SearchWarning, match="was interrupted"):
+    with pytest.warns(SearchWarning, match="was interrupted"), interrupts_after(0.5):
         dag = learner.learn(table)
     assert dag.has_edge("class", "x0")
     assert len(learner.trace_) >= 1
@@ -373,15 +390,12 @@ def test_an_interrupt_ends_chains_in_threads():
 
 def test_after_an_interrupt_no_chain_is_at_work(tmp_path):
     """With chains in threads, the interrupt comes to the one that waits for them."""
-    import _thread
-
     for number in range(5):
         file = tmp_path / f"{number}.json"
         learner = SimulatedAnnealing(
             Slow(((0, 1), (1, 2))), max_rejections=10**9, restarts=2, n_jobs=2, random_state=0, checkpoint=file
         )
-        threading.Timer(0.3, _thread.interrupt_main).start()
-        with pytest.warns(SearchWarning, match="was interrupted"):
+        with pytest.warns(SearchWarning, match="was interrupted"), interrupts_after(0.3):
             learner.learn(make_table(6))
         before = len(learner.trace_), {path: path.read_bytes() for path in tmp_path.iterdir()}
         time.sleep(0.1)
