@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bnplug._pgmpy import DAG
+    from bnplug.parameters import LogTables
     from bnplug.table import Table
 
 _INK, _LIKELIHOOD, _SLACK, _RATE = "#1c2733", "#1d5fa6", "#d1600a", "#2a8a4a"
@@ -76,27 +77,30 @@ def path(
     if others:
         raise ValueError("a path has one gamma")
     problem = Problem.of(table, dag, alpha, n_jobs)
-    rows = Objective(problem.terms, test if test is not None else table, n_jobs)
-    tested = (test if test is not None else table).total_weight
-    best = problem.generative.log_likelihood(table, incomplete=True)
+    tested = table if test is None else test
+    rows = Objective(problem.terms, tested, n_jobs)
     setting = Setting(0.0, gamma, eta, refine, tol, max_iter)
     start, found = None, []
     for lam in values_of_lam:
         solution = problem.solve(replace(setting, lam=lam), start)
         start = solution.point
         tables = problem.tables(start)
-        values, likelihood = problem.values(tables), tables.log_likelihood(table, incomplete=True)
+        right = rows(problem.values(tables), classified)[0]
+        measured = _measure(problem, table, tables, gamma)
         found.append(
-            {
-                "lam": lam,
-                "negative_log_likelihood": -likelihood / table.total_weight,
-                "slack": problem.slack(values, gamma) / table.total_weight,
-                "likelihood_ratio": best / likelihood,
-                "accuracy": rows(values, classified)[0] / tested,
-                "n_iter": len(solution.path) - 1,
-            }
+            {"lam": lam, **measured, "accuracy": right / tested.total_weight, "n_iter": len(solution.path) - 1}
         )
     return pd.DataFrame(found)
+
+
+def _measure(problem: Problem, table: Table, tables: LogTables, gamma: float) -> dict[str, float]:
+    """Return likelihood and slack of the training rows under `tables`."""
+    best, own = (each.log_likelihood(table, incomplete=True) for each in (problem.generative, tables))
+    return {
+        "negative_log_likelihood": -own / table.total_weight,
+        "slack": problem.slack(problem.values(tables), gamma) / table.total_weight,
+        "likelihood_ratio": best / own,
+    }
 
 
 def draw_path(found: pd.DataFrame) -> Axes:
