@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import time
 from contextlib import contextmanager
@@ -361,7 +362,8 @@ def test_an_interrupt_keeps_the_best_so_far():
 
 @contextmanager
 def interrupts_after(seconds):
-    """Press Ctrl-C, and again if nothing came of it: one that comes while Python cleans up is lost."""
+    """Press Ctrl-C, and again if nothing came of it; also where the tests run in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     done = threading.Event()
 
     def press():
@@ -375,6 +377,7 @@ def interrupts_after(seconds):
         yield
     finally:
         done.set()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_ends_chains_in_threads():
