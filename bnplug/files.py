@@ -1,47 +1,221 @@
-"""Writing files so that a killed run leaves the old file or the new one, never half of one."""
+"""Writing files so that a killed run leaves the old file or the new one, never half of one.
+
+What was there keeps its owner and permissions; what is no plain file (a device, a pipe) is written to, never replaced.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
+import stat
+import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
+
+Path = str | os.PathLike[str]
+Result = TypeVar("Result")
+
+#: The names under which files are written before they get their own.
+TEMPORARY = re.compile(r"\.bnplug-[0-9a-f]{16}\.tmp")
+
+# Linux keeps a file's access list under this name; where there is one, the mode alone does not say who may read.
+_ACCESS_LIST = "system.posix_acl_access"
+
+# A folder that takes no new file, an owner that cannot be given, a file that is mounted: it is written in place.
+_IN_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.ENOTSUP}
+
+_DESCRIPTORS = re.compile(r"/proc/(?P<process>\d+)(?:/task/\d+)?/fd|/dev/fd")
+_BINARY = getattr(os, "O_BINARY", 0)
+_WINDOWS = os.name == "nt"
+_PAUSES = [0.001 * 2**i for i in range(10)]
 
 
-def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     r"""Write `content` to a temporary name beside `path`, then rename it to `path`.
 
     Parameters
     ----------
     path : path-like
-        A symbolic link is followed: the file that it points to is replaced.
+        A file that is there keeps its mode, owner, group and access list; a new one gets what the umask leaves. A
+        symbolic link stays, and the file that it points to is replaced, or made. Of a file with several hard links
+        this name gets the new content, and the others keep the old.
+
+        Written in place, and so not atomically, are devices, pipes and descriptors such as ``/dev/stdout``, and a
+        file whose owner cannot be kept or whose folder takes no new files.
     content : str or bytes
         Text is written as UTF-8, its line ends as they are.
 
+    Raises
+    ------
+    OSError
+        If `path` is a folder, is in no folder, or may not be written; the message names it.
+
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "a.txt")
+    ...     file = pathlib.Path(folder, "a.txt")
     ...     write_atomically(file, "old\n")
     ...     write_atomically(file, "new\n")
     ...     print(os.listdir(folder), file.read_text())
     ['a.txt'] new
     """
     data = content.encode() if isinstance(content, str) else content
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{os.fspath(path)} cannot be written: there is no folder {folder}")
-    temporary = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
+    descriptor = _own_descriptor(path)
+    if descriptor is not None:
+        _write_descriptor(descriptor, data)
+        return
+    target, there = os.path.realpath(path), _stat(path)
+    _check_target(path, target, there)
+    if there is None:
+        replace_file(target, data)
+    elif not stat.S_ISREG(there.st_mode):
+        _write_in_place(path, data)
+    else:
+        try:
+            _write_and_rename(target, data, target, _keep_access)
+        except OSError as error:
+            if error.errno not in _IN_PLACE:
+                raise
+            _write_in_place(target, data)
+
+
+def replace_file(path: Path, content: bytes, like: Path | None = None) -> None:
+    """Put a new file in the place of `path` atomically; a link that is there is replaced itself.
+
+    Parameters
+    ----------
+    path : path-like
+    content : bytes
+    like : path-like, optional
+        The file whose permissions and, as far as that is allowed, owner the new one gets; where the group cannot be
+        kept, it gets no permissions. By default, or if there is none, the umask decides.
+    """
+    kept = None if like is None or _stat(like) is None else like
+    _write_and_rename(path, content, kept, _keep_what_can_be)
+
+
+def patiently(action: Callable[[], Result]) -> Result:
+    """Return ``action()``; on Windows, which lets no file be replaced while it is open, try for a second."""
+    for pause in _PAUSES if _WINDOWS else ():
+        try:
+            return action()
+        except PermissionError:
+            time.sleep(pause)
+    return action()
+
+
+def _write_and_rename(target: Path, data: bytes, like: Path | None, keep: Callable[[Path, Path], None]) -> None:
+    folder = os.path.dirname(os.path.abspath(target))
+    temporary = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}.tmp")
+    # Until it has the other's owner and mode, it is open to nobody that the other is not open to.
+    mode = 0o666 if like is None else 0o600 & os.stat(like).st_mode
     try:
-        # "xb" rather than tempfile: the file gets the permissions that the user's umask gives any other.
-        with open(temporary, "xb") as file:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+    except OSError as error:
+        error.filename = os.fspath(target)
+        raise
+    try:
+        with open(descriptor, "wb") as file:
+            if like is not None:
+                keep(like, temporary)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        patiently(lambda: os.replace(temporary, target))
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _keep_access(like: Path, temporary: Path) -> None:
+    """Give a file the owner, group, access list and mode of another; an ``OSError`` where that is not allowed."""
+    there = os.stat(like)
+    own = os.stat(temporary)
+    if (there.st_uid, there.st_gid) != (own.st_uid, own.st_gid):
+        os.chown(temporary, there.st_uid, there.st_gid)
+    _keep_access_list(like, temporary)
+    os.chmod(temporary, stat.S_IMODE(there.st_mode))
+
+
+def _keep_what_can_be(like: Path, temporary: Path) -> None:
+    """Give a file the access of another as far as that is allowed; never more than it."""
+    try:
+        _keep_access(like, temporary)
+    except OSError:
+        there = os.stat(like)
+        mode = stat.S_IMODE(there.st_mode) & 0o777
+        try:
+            if there.st_gid != os.stat(temporary).st_gid:
+                os.chown(temporary, -1, there.st_gid)
+            _keep_access_list(like, temporary)
+        except OSError:
+            mode &= 0o707
+        os.chmod(temporary, mode)
+
+
+def _keep_access_list(like: Path, temporary: Path) -> None:
+    if sys.platform != "linux":
+        return
+    try:
+        access = os.getxattr(like, _ACCESS_LIST)
+    except OSError:
+        # The folder's default may have given the new file a list that the other has not.
+        with suppress(OSError):
+            os.removexattr(temporary, _ACCESS_LIST)
+        return
+    os.setxattr(temporary, _ACCESS_LIST, access)
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Return the number of the open descriptor that a path such as ``/dev/stdout`` stands for, if it does."""
+    step = os.fspath(path)
+    for _ in range(40):
+        folder, name = os.path.split(step)
+        folder = os.path.realpath(folder)
+        found = _DESCRIPTORS.fullmatch(folder)
+        if found and name.isdecimal() and found["process"] in (None, str(os.getpid())):
+            return int(name)
+        step = os.path.join(folder, name)
+        if not os.path.islink(step):
+            return None
+        step = os.path.join(folder, os.readlink(step))
+    return None
+
+
+def _write_descriptor(descriptor: int, data: bytes) -> None:
+    """Write where the descriptor stands: to open its path anew would begin a redirected file again."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    with open(os.dup(descriptor), "wb") as file:
+        file.write(data)
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_TRUNC | _BINARY), "wb") as file:
+        file.write(data)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _check_target(path: Path, target: str, there: os.stat_result | None) -> None:
+    name = os.fspath(path)
+    if os.path.isdir(target) or name.endswith(os.sep):
+        raise IsADirectoryError(f"{name!r} cannot be written: it is a folder; give the name of a file")
+    folder = os.path.dirname(target)
+    if there is None and not os.path.isdir(folder):
+        raise FileNotFoundError(f"{name} cannot be written: there is no folder {folder}")
+    # A rename would replace it all the same.
+    if there is not None and not os.access(path, os.W_OK):
+        raise PermissionError(f"{name} cannot be written: its permissions do not let you")

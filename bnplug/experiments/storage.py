@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bnplug.files import write_atomically
+
 #: One fold of one method on one data set, as JSON holds it.
 Record = dict[str, Any]
 
@@ -75,7 +77,7 @@ class ResultsFile:
                 f"there is no folder {str(self.path.parent)!r} for {self.path.name!r}: make it first"
             )
         header = json.dumps({_HEADER_KEY: _VERSION, "settings": settings})
-        self.path.write_text(header + "\n", encoding="utf-8")
+        write_atomically(self.path, header + "\n")
 
 
 def _header(path: Path, line: str) -> dict[str, Any]:
