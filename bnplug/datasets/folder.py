@@ -9,12 +9,12 @@ names separated by ``;``. Where it says nothing about a data set, the classifier
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from bnplug.data_files import read_data
+from bnplug.data_files import read_data, read_text
 from bnplug.datasets.dataset import Dataset
 from bnplug.errors import did_you_mean
 from bnplug.frames import to_frame
@@ -56,8 +56,10 @@ def load(folder: Path, name: str, files: tuple[Path, ...]) -> Dataset:
     """
     nominal = _nominal_columns(folder, name, files)
     parts = [_read(path, nominal) for path in files]
-    if len(parts) == 2 and list(parts[0].columns) != list(parts[1].columns):
-        raise ValueError(f"{files[0]} and {files[1]}: the two parts of {name!r} have different columns")
+    if len(parts) == 2:
+        if list(parts[0].columns) != list(parts[1].columns):
+            raise ValueError(f"{files[0]} and {files[1]}: the two parts of {name!r} have different columns")
+        parts = _with_common_types(files, parts)
     frame = pd.concat(parts, ignore_index=True)
     target = _target(frame)
     features = [column for column in frame.columns if column != target]
@@ -100,10 +102,7 @@ def _manifest(folder: Path) -> pd.DataFrame:
     path = folder / _MANIFEST
     if not path.exists():
         return pd.DataFrame()
-    try:
-        manifest = to_frame(pd.read_csv(path, dtype=str, keep_default_na=False), str(path))
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path}: not readable as CSV: {error}") from error
+    manifest = to_frame(read_text(path), str(path))
     if "name" not in manifest.columns:
         raise ValueError(f"{path}: there is no column 'name', only {list(manifest.columns)}")
     if manifest["name"].duplicated().any():
@@ -136,6 +135,20 @@ def _read(path: Path, nominal: list[str] | Literal["ALL"] | None) -> pd.DataFram
     if any(is_numeric(frame[column]) for column in columns):
         frame = to_frame(read_data(path, text=columns), str(path))
     return frame
+
+
+def _with_common_types(files: tuple[Path, ...], parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Read the columns that are numbers in one part and not in the other as text in both, as in one file."""
+    mixed = [name for name in parts[0].columns if len({_kind(part[name]) for part in parts} - {"empty"}) > 1]
+    return [
+        part.assign(**to_frame(read_data(path, text=mixed), str(path))[mixed]) if mixed else part
+        for path, part in zip(files, parts, strict=True)
+    ]
+
+
+def _kind(column: pd.Series[Any]) -> str:
+    """Return what a column holds, any two kinds of numbers being one."""
+    return "number" if is_numeric(column) else str(pd.api.types.infer_dtype(column, skipna=True))
 
 
 def _target(frame: pd.DataFrame) -> str:
