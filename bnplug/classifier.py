@@ -290,7 +290,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         else:
             X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
             frame = to_frame(X, "X").set_axis(list(self.intake_.names), axis=1)
-        return self.schema_.encode(self.intake_.apply(frame), self.unseen)
+        return self.intake_.encode(frame, self.schema_, self.unseen)
 
     def _match_names(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Match columns by name; a model that was trained on an array goes by position."""

@@ -18,7 +18,7 @@ from bnplug.explaining import plot as plot_contributions
 from bnplug.intake import Intake
 from bnplug.junction import Marginalizer, query
 from bnplug.parameters import LogTables
-from bnplug.sampling import sample
+from bnplug.sampling import label_index, sample, without_label
 from bnplug.table import Table
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FittedNetwork:
         rows = pd.Index(self.tables_.states[name], dtype=object, name=name)
         if not parents:
             return pd.DataFrame({"probability": np.exp(values)}, index=rows)
-        states = [self.tables_.states[parent] for parent in parents]
+        states = [label_index(self.tables_.states[parent]) for parent in parents]
         columns = pd.MultiIndex.from_product(states, names=parents)
         return pd.DataFrame(np.exp(values).reshape(len(rows), -1), index=rows, columns=columns)
 
@@ -130,34 +130,50 @@ class FittedNetwork:
         variables : str or sequence of str
             What is asked about, jointly.
         evidence : mapping of str to value, optional
-            What is known, by name; a numeric feature's value is a number.
+            What is known, by name, as data hold it; a numeric feature's value is a number. None (or NaN) is a
+            missing cell, where training made that a state (``missing="value"``); the state's label is no value.
 
         Returns
         -------
         pandas frame
-            One row for each joint state, and a column ``probability``.
+            One row for each joint state, by its labels, and a column ``probability``.
         """
         check_is_fitted(self)
         names = [variables] if isinstance(variables, str) else list(variables)
         probabilities = query(self.tables_, names, self._states(evidence or {}), self.max_clique_size)
-        states = pd.MultiIndex.from_product([self.tables_.states[name] for name in names], names=names)
-        return pd.DataFrame({"probability": probabilities.ravel()}, index=states).reset_index()
+        codes = np.indices(probabilities.shape).reshape(len(names), -1)
+        labels = [label_index(self.tables_.states[name]) for name in names]
+        frame = pd.DataFrame({name: own.take(c).array for name, own, c in zip(names, labels, codes, strict=True)})
+        frame.insert(len(names), "probability", probabilities.ravel())
+        return frame
 
     def _states(self, evidence: Mapping[str, Any]) -> dict[str, int]:
         """Return the code of each value in `evidence`; one that is no state is an error."""
         frame = pd.DataFrame({name: pd.Series([value]) for name, value in evidence.items()})
         for name in frame.columns:
             self.schema_.index(name)
-        empty = [name for name in frame.columns if frame[name].isna().all()]
+        missing_states = self.intake_.missing_states
+        empty = [name for name in frame.columns if frame[name].isna().all() and name not in missing_states]
         if empty:
             raise ValueError(f"evidence {empty} is missing; leave it out")
-        codes = self.schema_.encode(self.intake_.apply(frame), unseen="error")
+        for name, label in missing_states.items():
+            if isinstance(evidence.get(name), str) and evidence[name] == label:
+                raise ValueError(
+                    f"evidence {name!r}: training has not seen the value {label!r}, which names the state of missing "
+                    "cells here; for that state give None"
+                )
+        codes = self.intake_.encode(frame, self.schema_, unseen="error")
         return {name: int(codes[self.schema_.index(name), 0]) for name in evidence}
 
     def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
-        """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number."""
+        """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number.
+
+        Where missing is a state (``missing="value"``), a cell in that state is missing.
+        """
         check_is_fitted(self)
-        return sample(self.tables_, n, self.random_state if random_state is None else random_state)
+        rows = sample(self.tables_, n, self.random_state if random_state is None else random_state)
+        cells = {name: without_label(rows[name], label) for name, label in self.intake_.missing_states.items()}
+        return rows.assign(**cells)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the structure with matplotlib; return the axes."""

@@ -13,11 +13,12 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import has_fit_parameter
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import CodeArray, FloatArray
 from bnplug.coding import refuse_infinite
 from bnplug.discretize import discretizer as make_discretizer
 from bnplug.kinds import discrete_columns, numbers
 from bnplug.methods import is_component
+from bnplug.table import Table
 
 # A discrete column with more states than this and than half the rows names rows, it does not describe them.
 _IDENTIFIER_STATES = 10
@@ -79,21 +80,44 @@ class Intake:
         numeric = tuple(name for name, is_discrete in zip(names, discrete, strict=True) if not is_discrete)
         _check_identifiers(frame.loc[:, discrete])
         fitted = _fit(transformer, frame[list(numeric)], y, weights) if numeric else None
-        labels = _missing_states(frame) if missing == "value" else {}
-        intake = cls(names, numeric, fitted, labels)
-        return intake, intake.apply(frame)
+        intake = cls(names, numeric, fitted, {})
+        discrete_frame = intake.apply(frame)
+        if missing == "value":
+            intake.missing_states = _missing_states(discrete_frame)
+            discrete_frame = intake._with_missing_states(discrete_frame)
+        return intake, discrete_frame
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return `frame` with numeric columns cut into bins and missing cells as training treats them.
 
         A numeric column that is absent stays so.
+
+        Raises
+        ------
+        ValueError
+            If numbers are infinite, or a value is called as the state of missing cells is: :meth:`encode` takes that
+            for an unseen value.
         """
+        return self._with_missing_states(self._binned(frame))
+
+    def encode(self, frame: pd.DataFrame, schema: Table, unseen: str = "missing") -> CodeArray:
+        """Return the codes of `frame` by the states of `schema`, as :meth:`bnplug.Table.encode` does.
+
+        A missing cell is in the state that stands for missing, where its column has one; a value is never in it, also
+        if it is called the same: training has not seen that value.
+        """
+        return schema.encode(self._binned(frame), unseen, self.missing_states)
+
+    def _binned(self, frame: pd.DataFrame) -> pd.DataFrame:
         refuse_infinite(frame)
         present = [name for name in self.numeric if name in frame.columns]
         if present:
             whole = frame.reindex(columns=list(self.numeric)) if len(present) < len(self.numeric) else frame
             binned = self.discretizer.transform(_as_float(whole[list(self.numeric)]))
             frame = frame.assign(**{name: binned[name] for name in present})
+        return frame
+
+    def _with_missing_states(self, frame: pd.DataFrame) -> pd.DataFrame:
         for name in self.missing_states.keys() & set(frame.columns):
             frame = frame.assign(**{name: _with_state(frame[name], self.missing_states[name])})
         return frame
@@ -156,7 +180,8 @@ def _missing_states(frame: pd.DataFrame) -> dict[str, str]:
     labels = {}
     for name, column in frame.items():
         if column.isna().any():
-            taken = set(map(str, column.dropna().unique()))
+            is_categorical = isinstance(column.dtype, pd.CategoricalDtype)
+            taken = set(map(str, column.cat.categories if is_categorical else column.dropna().unique()))
             label = "missing"
             while label in taken:
                 label += "_"
@@ -166,5 +191,12 @@ def _missing_states(frame: pd.DataFrame) -> dict[str, str]:
 
 def _with_state(column: pd.Series[Any], label: str) -> pd.Series[Any]:
     """Return `column` with missing cells as a state of their own, behind the others."""
+    if any(str(value) == label for value in column.dropna().unique()):
+        raise ValueError(
+            f"column {column.name!r} has the value {label!r}, and so the state that stands for missing is called; "
+            "training has not seen that value"
+        )
     as_categorical = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
-    return as_categorical.cat.add_categories([label]).fillna(label)
+    if label not in as_categorical.cat.categories:
+        as_categorical = as_categorical.cat.add_categories([label])
+    return as_categorical.fillna(label)

@@ -164,7 +164,9 @@ class Table:
         """Yield the table in blocks of rows; a table in memory is one block."""
         yield self
 
-    def encode(self, frame: Any, unseen: str = "missing") -> CodeArray:
+    def encode(
+        self, frame: Any, unseen: str = "missing", missing_states: Mapping[str, State] | None = None
+    ) -> CodeArray:
         """Code new rows by this table's states.
 
         Parameters
@@ -174,6 +176,9 @@ class Table:
         unseen : {"missing", "error"}
             What becomes of a value that is not among the states: missing, with one warning per
             column, or a ``ValueError``.
+        missing_states : mapping of str to state label, optional
+            The state of missing cells, for columns that have one. No value is in that state: its label, where the
+            frame has it, is an unseen value.
 
         Returns
         -------
@@ -186,6 +191,8 @@ class Table:
         for v, name in enumerate(self.names):
             if name in frame.columns:
                 column = match_column(frame[name], self.states[name])
+                if missing_states and name in missing_states:
+                    column = _with_missing_state(column, self.states[name].index(missing_states[name]))
                 _report_unseen(frame[name], column, unseen)
                 codes[v] = _narrow(column, self.codes.dtype)
         return _read_only(codes)
@@ -231,6 +238,11 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _narrow(column: Codes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Codes in the table's dtype. -1 wraps round to the largest value, which is what missing is."""
     return np.maximum(column, MISSING).astype(dtype)
+
+
+def _with_missing_state(column: Codes, position: int) -> Codes:
+    """Codes of a column whose missing cells are in the state at `position`, and whose values are not."""
+    return np.where(column == MISSING, position, np.where(column == position, UNSEEN, column))
 
 
 def _with_positive_weights(

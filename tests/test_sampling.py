@@ -73,3 +73,13 @@ def test_query_takes_numbers_labels_and_the_class(boards):
     ]:
         with pytest.raises(ValueError, match=message):
             model.query("sepal width (cm)", evidence)
+
+
+@pytest.mark.parametrize(
+    "labels", [(1, "a", True, 2.5), (1, 2.5), (True, 2), (False, "no"), (2**63, -1), (2**70, 1), ("a\0", "b")]
+)
+def test_mixed_labels_keep_their_types(labels):
+    tables = LogTables(["c"], {"c": labels}, {"c": ((), np.log(np.full(len(labels), 1 / len(labels))))})
+    drawn = sample(tables, 200, random_state=0)["c"].tolist()
+    assert {(type(label), label) for label in drawn} == {(type(label), label) for label in labels}
+    assert sample(tables, 0)["c"].tolist() == []

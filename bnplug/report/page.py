@@ -24,6 +24,7 @@ from bnplug.files import write_atomically
 from bnplug.report import parts as html
 from bnplug.report.nodes import features_table, link, listing, tables
 from bnplug.report.rows import examples, performance
+from bnplug.sampling import sample
 from bnplug.summary import blanket_to_mark, class_joints, how_made
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def _discretizer_settings(model: BayesianNetworkClassifier) -> str:
 def _drawn(model: BayesianNetworkClassifier) -> str:
     """A few rows drawn from the network: what it takes the world to be."""
     try:
-        frame = model.sample(_ROWS_DRAWN, random_state=_SEED)
+        frame = sample(model.tables_, _ROWS_DRAWN, random_state=_SEED)
     except NotRepresentableError:
         return ""
     names = [model.target_, *model.intake_.names][:_MOST_COLUMNS]
