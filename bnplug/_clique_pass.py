@@ -83,10 +83,13 @@ def add_missing(network, codes, missing, rows, max_cells, result, clique):  # ty
             if not _measure(nodes[v], n_classes, separator, bucket, max_cells):
                 _name_clique(v, target, separator, bucket, clique)
                 return m
-            strides = _lay_strides(variables, factors, factor_axes, members, separator, bucket)
+            strides = np.zeros((bucket.n_members, bucket.n_axes), np.int64)
+            _lay_strides(variables, factors, factor_axes, members, separator, bucket, strides)
             room = bucket.start + bucket.size + bucket.block * (bucket.n_members - bucket.n_single + 1)
             if room > messages.shape[0]:
-                messages = _larger(messages, bucket.start, 2 * room)
+                larger = np.empty(2 * room, np.float64)
+                _copy(messages, bucket.start, larger)
+                messages = larger
             tables = values if bucket.plain else log_values
             _sum_out(tables, messages, factors, factor_axes, members, strides, separator, bucket)
             if bucket.n_axes == 0:
@@ -165,8 +168,11 @@ def _name_clique(v, target, separator, bucket, clique):  # type: ignore[no-untyp
 
 
 @kernel
-def _lay_strides(variables, factors, factor_axes, members, separator, bucket):  # type: ignore[no-untyped-def]
-    """Sort the members by the last axis of the separator that they have; find their strides along its axes."""
+def _lay_strides(variables, factors, factor_axes, members, separator, bucket, strides):  # type: ignore[no-untyped-def]
+    """Sort the members by the last axis of the separator that they have; fill their strides along its axes.
+
+    strides: (members, axes of the separator), all 0.
+    """
     for i in range(bucket.n_axes):
         variables[separator[i].variable].place = i
     bucket.n_single = 0
@@ -182,20 +188,16 @@ def _lay_strides(variables, factors, factor_axes, members, separator, bucket):  
             members[i] = members[i - 1]
             i -= 1
         members[i] = f
-    strides = np.zeros((bucket.n_members, bucket.n_axes), np.int64)
     for b in range(bucket.n_single, bucket.n_members):
         factor = factors[members[b]]
         for i in range(factor.axes + 1, factor.axes_end):
             strides[b, variables[factor_axes[i].variable].place] = factor_axes[i].stride
-    return strides
 
 
 @kernel
-def _larger(messages, used, size):  # type: ignore[no-untyped-def]
-    result = np.empty(size, np.float64)
+def _copy(messages, used, larger):  # type: ignore[no-untyped-def]
     for i in range(used):
-        result[i] = messages[i]
-    return result
+        larger[i] = messages[i]
 
 
 @kernel

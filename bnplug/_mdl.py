@@ -94,7 +94,8 @@ def mdl_cuts(values: FloatArray, classes: ClassColumn) -> FloatArray:
     order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
     values, codes, weights = values[order], classes.codes[order], classes.weights[order]
     entry_class, entry_weight, start, end_row = _blocks(values, codes, weights, classes.n_classes)
-    stretches = _stretches(entry_class, entry_weight, start, classes.n_classes)
+    stretches = np.zeros(((len(start) - 1) // (_STRETCH * classes.n_classes), classes.n_classes), dtype=np.int64)
+    _add_stretches(entry_class, entry_weight, start, stretches)
     cuts: list[int] = []
     waiting = [(0, len(end_row), _class_weights(entry_class, entry_weight, 0, start[-1], classes.n_classes))]
     while waiting:
@@ -105,7 +106,7 @@ def mdl_cuts(values: FloatArray, classes: ClassColumn) -> FloatArray:
         )  # fmt: skip
         if cut > first:
             left = _class_weights(entry_class, entry_weight, start[first], start[cut], classes.n_classes)
-            if _pays(total * classes.unit, left * classes.unit):
+            if _pays(classes.unit * total.astype(np.float64), classes.unit * left.astype(np.float64)):
                 cuts.append(cut)
                 waiting += [(first, cut, left), (cut, end, total - left)]
     rows = end_row[np.sort(np.array(cuts, dtype=np.int64)) - 1]
@@ -157,8 +158,9 @@ def _xlogx(count, table, unit, quantum):  # type: ignore[no-untyped-def]
     return np.int64(np.rint(x * np.log(x) / quantum))
 
 
-@kernel
-def _blocks(values, codes, weights, n_classes):  # type: ignore[no-untyped-def]
+def _blocks(
+    values: FloatArray, codes: npt.NDArray[np.int32], weights: IntArray, n_classes: int
+) -> tuple[npt.NDArray[np.int32], IntArray, IntArray, IntArray]:
     """Gather rows, sorted by value, into blocks.
 
     Returns
@@ -173,6 +175,14 @@ def _blocks(values, codes, weights, n_classes):  # type: ignore[no-untyped-def]
     n_rows = len(values)
     entry_class, entry_weight = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int64)
     start, end_row = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    n_blocks = _fill_blocks(values, codes, weights, n_classes, entry_class, entry_weight, start, end_row)
+    return entry_class, entry_weight, start[: n_blocks + 1], end_row[:n_blocks]
+
+
+@kernel
+def _fill_blocks(values, codes, weights, n_classes, entry_class, entry_weight, start, end_row):  # type: ignore[no-untyped-def]
+    """Fill what _blocks returns, in arrays with room for a block per row; return the number of blocks."""
+    n_rows = len(values)
     # place[c]: the latest entry of class c
     place = np.full(n_classes, -1, dtype=np.int64)
     n_blocks, n_entries, row, pure = 0, 0, 0, -1
@@ -202,27 +212,32 @@ def _blocks(values, codes, weights, n_classes):  # type: ignore[no-untyped-def]
             pure = c if alone else -1
         end_row[n_blocks - 1] = row
     start[n_blocks] = n_entries
-    return entry_class, entry_weight, start[: n_blocks + 1], end_row[:n_blocks]
+    return n_blocks
 
 
-@kernel
-def _class_weights(entry_class, entry_weight, first, end, n_classes):  # type: ignore[no-untyped-def]
+def _class_weights(
+    entry_class: npt.NDArray[np.int32], entry_weight: IntArray, first: int, end: int, n_classes: int
+) -> IntArray:
     """Return the weight (classes,) of each class in the entries first, ..., end - 1."""
     weights = np.zeros(n_classes, dtype=np.int64)
-    for entry in range(first, end):
-        weights[entry_class[entry]] += entry_weight[entry]
+    _add_weights(entry_class, entry_weight, first, end, weights)
     return weights
 
 
 @kernel
-def _stretches(entry_class, entry_weight, start, n_classes):  # type: ignore[no-untyped-def]
-    """Return the class weights (stretches, classes) of successive runs of ``_STRETCH * n_classes`` blocks."""
-    length = _STRETCH * n_classes
-    weights = np.zeros(((len(start) - 1) // length, n_classes), dtype=np.int64)
+def _add_weights(entry_class, entry_weight, first, end, weights):  # type: ignore[no-untyped-def]
+    """weights[c] += that of class c in the entries first, ..., end - 1."""
+    for entry in range(first, end):
+        weights[entry_class[entry]] += entry_weight[entry]
+
+
+@kernel
+def _add_stretches(entry_class, entry_weight, start, weights):  # type: ignore[no-untyped-def]
+    """weights[s, c] += that of class c in run s of ``_STRETCH * n_classes`` blocks."""
+    length = _STRETCH * weights.shape[1]
     for s in range(len(weights)):
         for entry in range(start[s * length], start[(s + 1) * length]):
             weights[s, entry_class[entry]] += entry_weight[entry]
-    return weights
 
 
 @kernel

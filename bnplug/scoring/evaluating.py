@@ -26,6 +26,7 @@ from bnplug.scoring.passes import (
     Joint,
     Scratch,
     apply_change,
+    change_in,
     make_scratch,
     score_candidates,
     score_change,
@@ -35,9 +36,10 @@ from bnplug.scoring.tables import (
     Change,
     Families,
     Graph,
-    dense_change,
-    features_of,
+    fill_dense,
+    find_features,
     flatten,
+    n_configurations,
     no_change,
     wide_change,
     with_replaced,
@@ -62,12 +64,12 @@ _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 22
 class _Proposal(NamedTuple):
     """A proposal whose work a commit can use: what was proposed, and what came of it.
 
-    The change is None where it was not kept; the quality always is, so that it has the same last bits whether or not
-    threads found it.
+    The size is that of its Change, which is in the scratch, or 0 where it is not; the quality is always kept, so that
+    it has the same last bits whether or not threads found it.
     """
 
     changes: dict[int, tuple[int, ...]]
-    change: Change | None
+    size: int
     quality: float
 
 
@@ -76,17 +78,15 @@ class _Batch(NamedTuple):
 
     Attributes
     ----------
-    candidates : sequence of Changes
-    new : Families
-        What they put in.
+    families : Families
+        What they take out and put in.
     penalties, bars : float64 arrays of shape (candidates,)
         The penalty of the graph that each leads to, and the score below which ``-inf`` will do.
     result : float64 array of shape (candidates,)
         Their scores; at first, what they are if no loss changes.
     """
 
-    candidates: Sequence[Changes]
-    new: Families
+    families: Families
     penalties: FloatArray
     bars: FloatArray
     result: FloatArray
@@ -151,20 +151,20 @@ class PredictiveEvaluator(Evaluator):
         """
         if self._workers(len(candidates)) > 1:
             scores = super().propose_in_turn(candidates, bars)
-            self._remember(candidates, bars, scores, None)
+            self._remember(candidates, bars, scores, 0)
             return scores
         batch = self._batch(candidates, bars)
         result = batch.result
         self._last = None
-        n, made, change = 0, -1, None
+        n, made, size = 0, -1, 0
         while n < len(candidates) and (n == 0 or not result[n - 1] >= bars[n - 1]):
-            last, scored, made, change = self._score(batch, True, n, len(candidates), self._scratch)
-            self.n_evaluations += scored
+            self.n_evaluations += self._score(batch, True, n, len(candidates), self._scratch)
+            last, made, size = self._scratch.found.tolist()
             if result[last] == np.inf:
                 self._score_wide(batch, last, self._scratch)
             n = last + 1
         self._checked(float(result[:n].sum()))
-        self._remember(candidates, bars, result[:n], change if made == n - 1 else None)
+        self._remember(candidates, bars, result[:n], size if made == n - 1 else 0)
         return result[:n]
 
     def commit(self, changes: Changes) -> float:
@@ -174,7 +174,7 @@ class PredictiveEvaluator(Evaluator):
         """
         made = _sorted(changes)
         last = self._last if self._last is not None and self._last.changes == made else None
-        change = self._change_of(made) if last is None or last.change is None else last.change
+        change = self._kept_change(last.size) if last is not None and last.size else self._change_of(made)
         self._replace_parents(made)
         self._n_commits += 1
         if self._n_commits % _REFRESH == 0:
@@ -192,22 +192,21 @@ class PredictiveEvaluator(Evaluator):
         folds = self.score.folds(self.table, self._random)
         self._rows = arrange(self.table, folds, self.score.alpha, self.score.floor)
         self._criterion = _criterion(self.score, self.table, self._rows)
-        self._scratch = make_scratch(self._rows)
-        self._still = no_change(self._rows)
         cells = min(max(_FEWEST_CELLS, 2 * self._rows.n_tested * self._rows.n_classes), _MOST_CELLS)
-        self._limit = cells / ((self._rows.n_folds + 1) * self._rows.n_classes)
+        self._limit = cells // ((self._rows.n_folds + 1) * self._rows.n_classes)
+        self._scratch = make_scratch(self._rows, self._limit)
+        self._still = no_change(self._rows)
 
     def _rebuild(self) -> None:
         """Make the log joint of the current graph anew."""
         self._last = None
         self._scratch.known[:] = False
         shape = (self._rows.n_tested, self._rows.n_classes)
-        finite = self._rows.alpha > 0 or self._rows.floor > 0
         gapped = not (np.isnan(self._criterion.high_gap) and np.isnan(self._criterion.low_gap))
         n_gaps = shape[0] if gapped else 0
         self._joint = Joint(
             values=np.zeros(shape),
-            zeros=np.zeros((0, 0) if finite else shape, dtype=np.int16),
+            zeros=np.zeros((0, 0) if self._rows.finite else shape, dtype=np.int16),
             gap=np.empty(n_gaps),
             rival=np.empty(n_gaps, dtype=np.uint32),
             second_gap=np.empty(n_gaps),
@@ -247,22 +246,20 @@ class PredictiveEvaluator(Evaluator):
         penalties = np.full(len(candidates), self._penalty)
         if self.score.penalized:
             penalties += [self._penalty_change(changes) for changes in candidates]
-        new = flatten([changes.items() for changes in candidates])
-        return _Batch(candidates, new, penalties, np.asarray(bars, dtype=np.float64), self._quality - penalties)
+        bars = np.asarray(bars, dtype=np.float64)
+        return _Batch(self._families(candidates), penalties, bars, self._quality - penalties)
 
-    def _remember(
-        self, candidates: Sequence[Changes], bars: FloatArray, scores: FloatArray, change: Change | None
-    ) -> None:
-        """Keep the proposal that reached its bar."""
+    def _remember(self, candidates: Sequence[Changes], bars: FloatArray, scores: FloatArray, size: int) -> None:
+        """Keep the proposal that reached its bar, and the size of its Change if that is in the scratch."""
         if len(scores) and scores[-1] >= bars[len(scores) - 1] and scores[-1] > -np.inf:
             changes = candidates[len(scores) - 1]
             penalty = self._penalty + (self._penalty_change(changes) if self.score.penalized else 0.0)
-            self._last = _Proposal(_sorted(changes), change, float(scores[-1] + penalty))
+            self._last = _Proposal(_sorted(changes), size, float(scores[-1] + penalty))
 
-    def _families(self, changes: Changes) -> Families:
-        """Return the families that one candidate takes out and puts in."""
-        families: Families = with_replaced(flatten([changes.items()]), self._graph, self.table.target_index)
-        return families
+    def _families(self, candidates: Sequence[Changes]) -> Families:
+        """Return the families that candidates take out and put in."""
+        new = flatten([changes.items() for changes in candidates])
+        return with_replaced(new, self._graph, self.table.target_index)
 
     def _workers(self, n_candidates: int) -> int:
         worth = n_candidates > 1 and self._joint.values.size * n_candidates >= _WORTH_THREADS
@@ -270,45 +267,51 @@ class PredictiveEvaluator(Evaluator):
 
     def _change_of(self, changes: Changes) -> Change | None:
         """Return what `changes` make of the log joint, None if nothing."""
-        families = self._families(changes)
-        return self._change(families, 0) if len(families.nodes) else None
+        families = self._families([changes])
+        return self._change(families, 0) if families.starts[-1] else None
 
     def _change(self, families: Families, candidate: int) -> Change:
-        features, size = features_of(self._rows, families, candidate)
+        scratch = self._scratch
+        features = scratch.features[: find_features(self._rows, families, candidate, scratch.features)]
+        size = n_configurations(self._rows, features)
         if size > self._limit:
             return wide_change(self._rows, families, candidate)
-        change: Change = dense_change(self._rows, families, candidate, features, size, self._scratch)
+        change = self._kept_change(int(size))
+        fill_dense(self._rows, families, candidate, features, scratch.known, scratch.logs, change)
+        return change
+
+    def _kept_change(self, size: int) -> Change:
+        """Return the Change of `size` configurations that is in the scratch, until the next one is made there."""
+        change: Change = change_in(self._scratch, self._rows.n_folds, size, self._rows.n_classes)
         return change
 
     def _score_change(self, change: Change, scratch: Scratch, penalty: float = 0.0, bar: float = -np.inf) -> float:
         loss, criterion = self._loss.address, self._criterion
         return float(score_change(self._rows, self._joint, change, loss, criterion, penalty, bar, scratch))
 
-    def _score(
-        self, batch: _Batch, in_turn: bool, first: int, stop: int, scratch: Scratch
-    ) -> tuple[int, int, int, Change]:
-        """Score the candidates first:stop, but those with too many configurations."""
-        _, new, penalties, bars, result = batch
-        found: tuple[int, int, int, Change] = score_candidates(
-            self._rows, self._joint, new, self._graph, first, stop, self._loss.address, self._criterion, penalties,
-            bars, in_turn, self._limit, scratch, result,
+    def _score(self, batch: _Batch, in_turn: bool, first: int, stop: int, scratch: Scratch) -> int:
+        """Score the candidates first:stop, but those with too many configurations; return how many change a loss."""
+        families, penalties, bars, result = batch
+        n_scored = score_candidates(
+            self._rows, self._joint, families, first, stop, self._loss.address, self._criterion, penalties, bars,
+            in_turn, self._limit, scratch, result,
         )  # fmt: skip
-        return found
+        return int(n_scored)
 
     def _score_range(self, batch: _Batch, first: int, stop: int, scratch: Scratch | None = None) -> int:
         """Score the candidates first:stop; return how many change a loss.
 
         Each thread needs a scratch of its own.
         """
-        scratch = scratch or make_scratch(self._rows)
-        _, scored, _, _ = self._score(batch, False, first, stop, scratch)
+        scratch = scratch or make_scratch(self._rows, self._limit)
+        n_scored = self._score(batch, False, first, stop, scratch)
         for i in (first + np.flatnonzero(batch.result[first:stop] == np.inf)).tolist():
             self._score_wide(batch, i, scratch)
-        return scored
+        return n_scored
 
     def _score_wide(self, batch: _Batch, candidate: int, scratch: Scratch) -> None:
         """Score a candidate with so many configurations that only those that occur are numbered."""
-        change = wide_change(self._rows, self._families(batch.candidates[candidate]), 0)
+        change = wide_change(self._rows, batch.families, candidate)
         penalty, bar = float(batch.penalties[candidate]), float(batch.bars[candidate])
         batch.result[candidate] = self._score_change(change, scratch, penalty, bar)
 

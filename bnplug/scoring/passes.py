@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba.extending import register_jitable
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.scoring.losses import loss_at
 from bnplug.scoring.rows import Rows
-from bnplug.scoring.tables import Change, dense_change, features_of, with_replaced
+from bnplug.scoring.tables import Change, fill_dense, find_features, n_configurations
 
 # A block of log joints on their way to the loss fits a first-level cache.
 _BLOCK_CELLS = 4096
@@ -90,10 +91,16 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     configuration : uint32 array of shape (rows,)
+    counts, delta, zeros : int64, float64 and int16 arrays
+        The numbers of a candidate's Change come first in them.
+    features : int64 array of shape (variables,)
+        Those of a candidate come first.
     pending : uint32 array of shape (tested rows,)
         The rows that no bound decided.
     ends : int64 array of shape (tested segments + 1,)
         Those of segment s are ``pending[ends[s]:ends[s + 1]]``.
+    short : float64 array of shape (1,)
+        What a block of pending rows falls short of the largest value, as far as the loss was not asked.
     joint : float64 array of shape (block, classes)
         New log joints on their way to the loss.
     labels, weights, values : int64, float64 and float64 arrays of shape (block,)
@@ -101,65 +108,96 @@ class Scratch(NamedTuple):
     known : bool array of shape (variables,)
         Whether the log parameters of a variable's family in the current graph are in `logs`.
     logs : float64 array of shape (variables, n_folds, most cells of a family)
-        As from `family_logs`: those of v come first in ``logs[v]``.
+        As from `find_logs`: those of v come first in ``logs[v]``.
+    found : int64 array of shape (3,)
+        What `score_candidates` came to: the last candidate; the one whose Change is here, -1 for none; how many
+        configurations that has.
     """
 
     configuration: npt.NDArray[np.uint32]
+    counts: IntArray
+    delta: FloatArray
+    zeros: npt.NDArray[np.int16]
+    features: IntArray
     pending: npt.NDArray[np.uint32]
     ends: IntArray
+    short: FloatArray
     joint: FloatArray
     labels: IntArray
     weights: FloatArray
     values: FloatArray
     known: npt.NDArray[np.bool_]
     logs: FloatArray
+    found: IntArray
 
 
-def make_scratch(rows: Rows) -> Scratch:
-    """Return a Scratch for these rows. Without bounds all rows are pending: so `ends` begins as the segments."""
+def make_scratch(rows: Rows, limit: int) -> Scratch:
+    """Return a Scratch for these rows, and for candidates of up to `limit` configurations.
+
+    Without bounds all rows are pending: so `ends` begins as the segments. What is not written to takes no memory.
+    """
     block = max(1, _BLOCK_CELLS // rows.n_classes)
     n_variables = len(rows.cards)
+    cells = rows.n_folds * limit * rows.n_classes
     return Scratch(
         configuration=np.empty(rows.codes.shape[1], dtype=np.uint32),
+        counts=np.empty(cells + limit * rows.n_classes, dtype=np.int64),
+        delta=np.empty(cells),
+        zeros=np.empty(0 if rows.finite else cells, dtype=np.int16),
+        features=np.empty(n_variables, dtype=np.int64),
         pending=np.empty(rows.n_tested, dtype=np.uint32),
         ends=rows.bounds[: rows.n_folds * rows.n_classes + 1].copy(),
+        short=np.zeros(1),
         joint=np.empty((block, rows.n_classes)),
         labels=np.empty(block, dtype=np.int64),
         weights=np.empty(block),
         values=np.empty(block),
         known=np.zeros(n_variables, dtype=np.bool_),
         logs=np.empty((n_variables, rows.n_folds, min(_MOST_LOGS, _ALL_LOGS // (n_variables * rows.n_folds)))),
+        found=np.empty(3, dtype=np.int64),
+    )
+
+
+@register_jitable
+def change_in(scratch, n_folds, size, n_classes):  # type: ignore[no-untyped-def]
+    """The Change of `size` configurations whose numbers are in a Scratch."""
+    cells = n_folds * size * n_classes
+    kept = n_folds if scratch.zeros.shape[0] > 0 else 0
+    return Change(
+        scratch.configuration,
+        scratch.counts[: cells + size * n_classes].reshape((n_folds + 1, size, n_classes)),
+        scratch.delta[:cells].reshape((n_folds, size, n_classes)),
+        scratch.zeros[: kept * size * n_classes].reshape((kept, size, n_classes)),
     )
 
 
 @kernel
 def score_candidates(  # type: ignore[no-untyped-def]
-    rows, joint, new, graph, first, stop, loss, criterion, penalties, bars, in_turn, limit, scratch, result
+    rows, joint, families, first, stop, loss, criterion, penalties, bars, in_turn, limit, scratch, result
 ):
     """result[i] = the score of candidate i, for first <= i < stop; one that changes no loss is passed over.
 
     -inf: it is below its bar; inf: it has more than `limit` configurations, and is not scored here. With `in_turn` the
-    first one that reaches its bar is the last, as is one that is not scored.
-    Returns the last candidate, how many were not passed over, the candidate that a Change was made of last, and that.
+    first one that reaches its bar is the last, as is one that is not scored. Returns how many were not passed over.
     """
-    families = with_replaced(new, graph, rows.target)
-    change = Change(
-        scratch.configuration, np.empty((0, 0, 0), np.int64), np.empty((0, 0, 0)), np.empty((0, 0, 0), np.int16)
-    )
-    n, made = 0, -1
+    n_scored = 0
+    scratch.found[0], scratch.found[1] = stop - 1, -1
     for i in range(first, stop):
         if families.starts[i] < families.starts[i + 1]:
-            n += 1
-            features, size = features_of(rows, families, i)
+            n_scored += 1
+            features = scratch.features[: find_features(rows, families, i, scratch.features)]
+            size = n_configurations(rows, features)
             if size > limit:
                 result[i] = np.inf
             else:
-                change = dense_change(rows, families, i, features, size, scratch)
+                change = change_in(scratch, rows.n_folds, int(size), rows.cards[rows.target])
+                fill_dense(rows, families, i, features, scratch.known, scratch.logs, change)
                 result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], bars[i], scratch)
-                made = i
+                scratch.found[1], scratch.found[2] = i, int(size)
         if in_turn and (result[i] == np.inf or result[i] >= bars[i]):
-            return i, n, made, change
-    return stop - 1, n, made, change
+            scratch.found[0] = i
+            break
+    return n_scored
 
 
 @kernel
@@ -172,17 +210,18 @@ def score_change(rows, joint, change, loss, criterion, penalty, at_least, scratc
     gapped = joint.gap.shape[0] > 0
     total = criterion.maximum * rows.tested_weight
     if gapped:
-        high_from, low_upto = _thresholds(change, criterion.high_gap, criterion.low_gap)
-        low, fallen = _decide(rows, joint, change, criterion, high_from, low_upto, scratch.pending, scratch.ends)
-        total -= low * (criterion.maximum - criterion.low_value) + fallen
+        n_folds, size, n_classes = change.delta.shape
+        high_from, low_upto = np.empty((n_folds, n_classes, size)), np.empty((n_folds, n_classes, size))
+        _find_thresholds(change, criterion.high_gap, criterion.low_gap, high_from, low_upto)
+        total -= _decide(rows, joint, change, criterion, high_from, low_upto, scratch.pending, scratch.ends)
     n_pending = scratch.ends[-1]
     for start in range(0, n_pending, scratch.joint.shape[0]):
         if criterion.droppable and total / criterion.divisor - penalty < at_least:
             return -np.inf
         stop = min(start + scratch.joint.shape[0], n_pending)
         if gapped:
-            low, fallen, n = _settle(rows, joint, change, criterion, start, stop, scratch)
-            total -= low * (criterion.maximum - criterion.low_value) + fallen
+            n = _settle(rows, joint, change, criterion, start, stop, scratch)
+            total -= scratch.short[0]
         else:
             n = _fill(rows, joint, change, start, stop, scratch)
         if n > 0:
@@ -194,16 +233,14 @@ def score_change(rows, joint, change, loss, criterion, penalty, at_least, scratc
 
 
 @kernel
-def _thresholds(change, high_gap, low_gap):  # type: ignore[no-untyped-def]
-    """For (fold, class, configuration): from which gap on the new one is high, and up to which it is low.
+def _find_thresholds(change, high_gap, low_gap, high_from, low_upto):  # type: ignore[no-untyped-def]
+    """Fill, for (fold, class, configuration), from which gap on the new one is high, and up to which it is low.
 
     A zero that is put in makes a class -inf, one that is taken out may or may not revive it. The infinite limits that
     follow are made finite or nan, so that a gap that is infinite itself decides nothing wrongly.
     """
     counts, delta, zeros = change.counts, change.delta, change.zeros
     n_folds, size, n_classes = delta.shape
-    high_from = np.empty((n_folds, n_classes, size))
-    low_upto = np.empty((n_folds, n_classes, size))
     high_from[:] = low_upto[:] = np.nan
     for f in range(n_folds):
         for k in range(size):
@@ -231,12 +268,11 @@ def _thresholds(change, high_gap, low_gap):  # type: ignore[no-untyped-def]
                     high_from[f, c, k] = max(high_gap - rise, -_LARGEST)
                 if fall < np.inf:
                     low_upto[f, c, k] = min(low_gap - fall, _LARGEST)
-    return high_from, low_upto
 
 
 @kernel
 def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
-    """The weight of the rows that are low for sure, and what others fall short of the largest value by a slope.
+    """What rows fall short of the largest value together: those that are low for sure, and those on the slope.
 
     The rows that are not decided go to `pending`. No loop branches: every row is written there, and the next one over
     it where it was decided.
@@ -276,14 +312,14 @@ def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):
             pending[n] = start + m
             n += not (is_low | is_known | ((ahead >= high_gap) & (second_gap[m] >= high[k])))
         ends[s + 1] = n
-    return weight, fallen
+    return weight * (criterion.maximum - criterion.low_value) + fallen
 
 
 @kernel
 def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: ignore[no-untyped-def]
-    """Of pending rows, the weight of those whose new gap is low, and what others fall short by a slope.
+    """Give those of the pending rows to the loss that are on no plateau and no slope; return their number.
 
-    Those that are on no plateau and no slope go to the loss, and their number back.
+    What the others fall short of the largest value goes to `scratch.short`.
 
     The new log joint is written out at each place: a function for it would be called once per cell.
     """
@@ -329,7 +365,8 @@ def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: igno
                 n += 1
         segment += 1
         start = max(start, ends[segment])
-    return low_weight, fallen, n
+    scratch.short[0] = low_weight * (criterion.maximum - criterion.low_value) + fallen
+    return n
 
 
 @kernel

@@ -63,6 +63,11 @@ class Rows(NamedTuple):
         """The number of rows that are tested."""
         return int(self.bounds[self.n_folds * self.n_classes])
 
+    @property
+    def finite(self) -> bool:
+        """Whether no probability can be zero."""
+        return self.alpha > 0 or self.floor > 0
+
 
 def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) -> Rows:
     """Sort the rows of a table by fold and class.

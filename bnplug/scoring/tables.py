@@ -55,7 +55,7 @@ class Change(NamedTuple):
     delta : float64 array of shape (n_folds, configurations, classes)
         The sum of the finite log parameters put in, minus those taken out. It has no meaning for a
         configuration that no tested row of the fold has.
-    zeros : int16 array of the same shape, or (0, 0, 0) where no probability can be zero
+    zeros : int16 array of the same shape, or (0, configurations, classes) where no probability can be zero
         How many zero probabilities are put in, minus those taken out.
     """
 
@@ -76,8 +76,8 @@ def flatten(candidates: Iterable[Iterable[tuple[int, Iterable[int]]]]) -> Famili
             parents.extend(own)
             bounds.append(len(parents))
         starts.append(len(nodes))
-    arrays = [np.array(numbers, dtype=np.int64) for numbers in (starts, nodes, bounds, parents)]
-    return Families(arrays[0], arrays[1], np.ones(len(nodes), dtype=np.int64), arrays[2], arrays[3])
+    signs = [1] * len(nodes)
+    return Families(*[np.array(numbers, dtype=np.int64) for numbers in (starts, nodes, signs, bounds, parents)])
 
 
 class Graph(NamedTuple):
@@ -110,19 +110,36 @@ class Graph(NamedTuple):
         return graph
 
 
-@kernel
-def with_replaced(new, graph, target):  # type: ignore[no-untyped-def]
-    """The families that candidates put in, together with those that they replace in a graph.
+def with_replaced(new: Families, graph: Graph, target: int) -> Families:
+    """Return the families that candidates put in, together with those that they replace in a graph.
 
-    new: what candidates put in. A family that neither is the class's nor has it as a parent drops out: its terms are
-    the same for all classes. So does one that is in the graph already.
+    Parameters
+    ----------
+    new : Families
+        What candidates put in. A family that neither is the class's nor has it as a parent drops out: its terms are
+        the same for all classes. So does one that is in the graph already.
+    graph : Graph
+    target : int
+        The class.
+
+    Returns
+    -------
+    Families
+        Its arrays may be longer than their families need.
     """
-    n, n_parents = new.nodes.shape[0], new.parents.shape[0]
-    for v in new.nodes:
-        n_parents += graph.n_parents[v]
-    starts, parents = np.zeros(new.starts.shape[0], np.int64), np.empty(n_parents, np.int64)
-    nodes, signs, bounds = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.zeros(2 * n + 1, np.int64)
-    size = 0
+    most = 2 * len(new.nodes)
+    most_parents = len(new.parents) + len(new.nodes) * graph.parents.shape[1]
+    sizes = (len(new.starts), most, most, most + 1, most_parents)
+    families = Families(*[np.empty(size, np.int64) for size in sizes])
+    _replace(new, graph, target, families)
+    return families
+
+
+@kernel
+def _replace(new, graph, target, families):  # type: ignore[no-untyped-def]
+    """Fill `families` as with_replaced describes it."""
+    starts, nodes, signs, bounds, parents = families
+    size = starts[0] = bounds[0] = 0
     for i in range(starts.shape[0] - 1):
         for j in range(new.starts[i], new.starts[i + 1]):
             v = new.nodes[j]
@@ -144,62 +161,74 @@ def with_replaced(new, graph, target):  # type: ignore[no-untyped-def]
                     bounds[size + 1] = end + own.shape[0]
                     size += 1
         starts[i + 1] = size
-    return Families(starts, nodes[:size], signs[:size], bounds[: size + 1], parents[: bounds[size]])
 
 
 @kernel
-def features_of(rows, families, candidate):  # type: ignore[no-untyped-def]
-    """All features of a candidate's families, each once, and how many configurations they have, missing included.
-
-    That number is a float, which does not overflow.
-    """
-    first, last = families.starts[candidate], families.starts[candidate + 1]
-    features = np.empty(families.bounds[last] - families.bounds[first] + last - first, np.int64)
-    size = 1.0
+def find_features(rows, families, candidate, features):  # type: ignore[no-untyped-def]
+    """Put all features of a candidate's families, each once, into `features` (variables,); return their number."""
     n = 0
-    for j in range(first, last):
+    for j in range(families.starts[candidate], families.starts[candidate + 1]):
         for i in range(families.bounds[j] - 1, families.bounds[j + 1]):
             v = families.nodes[j] if i < families.bounds[j] else families.parents[i]
             new = v != rows.target
             for seen in range(n):
                 new = new and features[seen] != v
             if new:
-                size *= rows.sizes[v]
                 features[n] = v
                 n += 1
-    return features[:n], size
+    return n
 
 
 @kernel
-def dense_change(rows, families, candidate, features, size, scratch):  # type: ignore[no-untyped-def]
-    """The Change of a candidate, all configurations of its features being numbered in C order.
+def n_configurations(rows, features):  # type: ignore[no-untyped-def]
+    """How many configurations features have, missing included: a float, which does not overflow."""
+    size = 1.0
+    for v in features:
+        size *= rows.sizes[v]
+    return size
 
-    features, size: as from features_of; scratch: its `configuration` is filled, and the log parameters of families that
-    are taken out are kept in its `logs`: other candidates take out the same ones.
+
+def new_change(rows: Rows, configuration: npt.NDArray[np.uint32], size: int) -> Change:
+    """Return a Change of `size` configurations, for these of the rows; only they are filled."""
+    shape = (rows.n_folds, size, rows.n_classes)
+    return Change(
+        configuration,
+        counts=np.empty((shape[0] + 1, *shape[1:]), np.int64),
+        delta=np.empty(shape),
+        zeros=np.empty((0 if rows.finite else shape[0], *shape[1:]), np.int16),
+    )
+
+
+@kernel
+def fill_dense(rows, families, candidate, features, known, logs, change):  # type: ignore[no-untyped-def]
+    """Fill the Change of a candidate, all configurations of its features being numbered in C order.
+
+    features: as from find_features; known, logs: as in Scratch. The log parameters of families that are taken out are
+    kept there: other candidates take out the same ones.
     """
-    _number_rows(rows.codes, rows.sizes, features, scratch.configuration)
-    change = empty_change(rows, scratch.configuration, int(size))
+    _number_rows(rows.codes, rows.sizes, features, change.configuration)
+    count(rows, change)
+    place = np.empty(change.counts.shape[1], np.int64)
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
         node, sign = families.nodes[j], families.signs[j]
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
-        place, columns = _place_family(rows, features, node, parents, change.counts.shape[1])
-        if sign < 0 and scratch.known[node]:
-            add_logs(scratch.logs[node], place, sign, change)
+        columns = _place_family(rows, features, node, parents, place)
+        if sign < 0 and known[node]:
+            add_logs(logs[node], place, sign, change)
             continue
-        logs = family_logs(rows, change.counts, node, parents, place, columns)
-        add_logs(logs, place, sign, change)
-        if sign < 0 and logs.shape[1] <= scratch.logs.shape[2]:
-            scratch.logs[node, :, : logs.shape[1]] = logs
-            scratch.known[node] = True
-    return change
+        own = np.empty((rows.n_folds, n_own(rows, node, columns)))
+        find_logs(rows, change.counts, node, parents, place, columns, own)
+        add_logs(own, place, sign, change)
+        if sign < 0 and own.shape[1] <= logs.shape[2]:
+            logs[node, :, : own.shape[1]] = own
+            known[node] = True
 
 
 @kernel
-def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
-    """A Change of `size` configurations that has counts, and adds nothing yet."""
+def count(rows, change):  # type: ignore[no-untyped-def]
+    """Fill the counts of a Change by its configurations; it adds nothing yet."""
     bounds, weights, n_classes = rows.bounds, rows.weights, rows.cards[rows.target]
-    # Filled by hand here and below: numba takes longest to compile where it has np.zeros of a new kind.
-    counts = np.empty((rows.n_folds + 1, size, n_classes), np.int64)
+    configuration, counts = change.configuration, change.counts
     counts[:] = 0
     for s in range(bounds.shape[0] - 1):
         fold, c = s // n_classes, s % n_classes
@@ -211,17 +240,19 @@ def empty_change(rows, configuration, size):  # type: ignore[no-untyped-def]
             weight = weights[bounds[s] : bounds[s + 1]]
             for m in range(segment.shape[0]):
                 counts[fold, segment[m], c] += weight[m]
-    delta = np.empty((rows.n_folds, size, n_classes))
-    delta[:] = 0.0
-    finite = rows.alpha > 0 or rows.floor > 0
-    zeros = np.empty((0, 0, 0) if finite else (rows.n_folds, size, n_classes), np.int16)
-    zeros[:] = 0
-    return Change(configuration, counts, delta, zeros)
+    change.delta[:] = 0.0
+    change.zeros[:] = 0
 
 
 @kernel
-def family_logs(rows, counts, node, parents, place, columns):  # type: ignore[no-untyped-def]
-    """Log parameters (folds, own configurations * classes) of a family, from the counts of a change.
+def n_own(rows, node, columns):  # type: ignore[no-untyped-def]
+    """How many log parameters of a family find_logs makes for each fold."""
+    return (columns if node == rows.target else rows.cards[node] * columns) * rows.cards[rows.target]
+
+
+@kernel
+def find_logs(rows, counts, node, parents, place, columns, logs):  # type: ignore[no-untyped-def]
+    """Fill the log parameters (folds, n_own) of a family, from the counts of a change.
 
     place: int64 (configurations,), the family's own configuration in each, -1 where a cell is missing:
     ``state of the node * columns + parent configuration``, the class left out of both.
@@ -231,7 +262,8 @@ def family_logs(rows, counts, node, parents, place, columns):  # type: ignore[no
     cells = float(states)
     for p in parents:
         cells *= rows.cards[p]
-    size = (columns if node == rows.target else states * columns) * n_classes
+    size = logs.shape[1]
+    # Filled by hand: numba takes longest to compile where it has np.zeros of a new kind.
     own = np.empty((n_folds + 1, size), np.int64)
     own[:] = 0
     for f in range(n_folds + 1):
@@ -243,13 +275,11 @@ def family_logs(rows, counts, node, parents, place, columns):  # type: ignore[no
     for f in range(n_folds):
         for i in range(size):
             own[n_folds, i] += own[f, i]
-    logs = np.empty((n_folds, size))
     for f in range(n_folds):
         for i in range(size):
             left_out = 0 if rows.resubstitution else own[f, i]
             logs[f, i] = (own[n_folds, i] - left_out) * rows.unit + rows.alpha / cells
     _take_logs(logs, np.empty(columns * n_classes), n_classes, states, rows.floor, node == rows.target)
-    return logs
 
 
 @kernel
@@ -283,9 +313,9 @@ def _number_rows(codes, sizes, features, configuration):  # type: ignore[no-unty
 
 
 @kernel
-def _place_family(rows, features, node, parents, size):  # type: ignore[no-untyped-def]
-    """`place` and `columns` of family_logs, for configurations of `features` numbered in C order."""
-    place = np.zeros(size, np.int64)
+def _place_family(rows, features, node, parents, place):  # type: ignore[no-untyped-def]
+    """Fill `place` of find_logs, for configurations of `features` numbered in C order; return `columns`."""
+    place[0] = 0
     columns = 1
     n = 1
     # Feature by feature, the numbers so far are spread over the feature's codes, from the last backwards.
@@ -303,7 +333,7 @@ def _place_family(rows, features, node, parents, size):  # type: ignore[no-untyp
                 lost = base < 0 or (stride > 0 and code >= known)
                 place[k * codes + code] = -1 if lost else base + code * stride
         n *= codes
-    return place, columns
+    return columns
 
 
 @kernel
@@ -355,16 +385,19 @@ def _add_states(theta, fold, n_classes, over_classes, sums):  # type: ignore[no-
 
 def wide_change(rows: Rows, families: Families, candidate: int) -> Change:
     """The Change of a candidate, only the configurations that occur being numbered."""
-    features, _ = features_of(rows, families, candidate)
+    features = np.empty(len(rows.cards), dtype=np.int64)
+    features = features[: find_features(rows, families, candidate, features)]
     label, size = _number_occurring(rows.codes[features], rows.sizes[features])
     first = np.unique(label, return_index=True)[1]
     codes = rows.codes[features][:, first].astype(np.int64)
-    change: Change = empty_change(rows, label.astype(np.uint32), size)
+    change = new_change(rows, label.astype(np.uint32), size)
+    count(rows, change)
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
         node = int(families.nodes[j])
         place, columns = _place_occurring(rows, features, codes, node, parents)
-        logs = family_logs(rows, change.counts, node, parents, place, columns)
+        logs = np.empty((rows.n_folds, n_own(rows, node, columns)))
+        find_logs(rows, change.counts, node, parents, place, columns, logs)
         add_logs(logs, place, families.signs[j], change)
     return change
 
@@ -381,7 +414,7 @@ def _number_occurring(codes: npt.NDArray[Any], sizes: IntArray) -> tuple[IntArra
 def _place_occurring(
     rows: Rows, features: IntArray, codes: IntArray, node: int, parents: IntArray
 ) -> tuple[IntArray, int]:
-    """`place` and `columns` of family_logs, for configurations with the given codes (features, size)."""
+    """`place` and `columns` of find_logs, for configurations with the given codes (features, size)."""
     own = np.isin(features, parents)
     known = (codes < rows.cards[features][:, None])[own | (features == node)].all(axis=0)
     label, columns = _number_occurring(codes[own][:, known], rows.cards[features][own])
@@ -393,5 +426,6 @@ def _place_occurring(
 
 def no_change(rows: Rows) -> Change:
     """The Change that leaves the log joint as it is."""
-    change: Change = empty_change(rows, np.zeros(rows.codes.shape[1], dtype=np.uint32), 1)
+    change = new_change(rows, np.zeros(rows.codes.shape[1], dtype=np.uint32), 1)
+    count(rows, change)
     return change
