@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 Path = str | os.PathLike[str]
 Result = TypeVar("Result")
@@ -77,26 +77,43 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         _write_in_place(path, data)
     else:
         try:
-            _write_and_rename(target, data, target, _keep_access)
+            _write_and_rename(target, data, access_of(target), _set_access)
         except OSError as error:
             if error.errno not in _IN_PLACE:
                 raise
             _write_in_place(target, data)
 
 
-def replace_file(path: Path, content: bytes, like: Path | None = None) -> None:
+class Access(NamedTuple):
+    """Who may do what with a file; `listed` is its access list, where there is one."""
+
+    mode: int
+    owner: int
+    group: int
+    listed: bytes | None
+
+
+def access_of(path: Path) -> Access | None:
+    """Return who may do what with a file, None where there is none."""
+    try:
+        there = os.stat(path)
+        return Access(stat.S_IMODE(there.st_mode), there.st_uid, there.st_gid, _access_list(path))
+    except FileNotFoundError:
+        return None
+
+
+def replace_file(path: Path, content: bytes, access: Access | None = None) -> None:
     """Put a new file in the place of `path` atomically; a link that is there is replaced itself.
 
     Parameters
     ----------
     path : path-like
     content : bytes
-    like : path-like, optional
-        The file whose permissions and, as far as that is allowed, owner the new one gets; where the group cannot be
-        kept, it gets no permissions. By default, or if there is none, the umask decides.
+    access : Access, optional
+        What the new file gets, as far as that is allowed: where the group cannot be kept, it gets no permissions. By
+        default the umask decides.
     """
-    kept = None if like is None or _stat(like) is None else like
-    _write_and_rename(path, content, kept, _keep_what_can_be)
+    _write_and_rename(path, content, access, _set_what_is_allowed)
 
 
 def patiently(action: Callable[[], Result]) -> Result:
@@ -109,11 +126,13 @@ def patiently(action: Callable[[], Result]) -> Result:
     return action()
 
 
-def _write_and_rename(target: Path, data: bytes, like: Path | None, keep: Callable[[Path, Path], None]) -> None:
+def _write_and_rename(
+    target: Path, data: bytes, access: Access | None, set_access: Callable[[Path, Access], None]
+) -> None:
     folder = os.path.dirname(os.path.abspath(target))
     temporary = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}.tmp")
-    # Until it has the other's owner and mode, it is open to nobody that the other is not open to.
-    mode = 0o666 if like is None else 0o600 & os.stat(like).st_mode
+    # Until owner and mode are set, it is open to nobody that the file is not meant for.
+    mode = 0o666 if access is None else 0o600 & access.mode
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
     except OSError as error:
@@ -121,8 +140,8 @@ def _write_and_rename(target: Path, data: bytes, like: Path | None, keep: Callab
         raise
     try:
         with open(descriptor, "wb") as file:
-            if like is not None:
-                keep(like, temporary)
+            if access is not None:
+                set_access(temporary, access)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -133,43 +152,48 @@ def _write_and_rename(target: Path, data: bytes, like: Path | None, keep: Callab
         raise
 
 
-def _keep_access(like: Path, temporary: Path) -> None:
-    """Give a file the owner, group, access list and mode of another; an ``OSError`` where that is not allowed."""
-    there = os.stat(like)
-    own = os.stat(temporary)
-    if (there.st_uid, there.st_gid) != (own.st_uid, own.st_gid):
-        os.chown(temporary, there.st_uid, there.st_gid)
-    _keep_access_list(like, temporary)
-    os.chmod(temporary, stat.S_IMODE(there.st_mode))
-
-
-def _keep_what_can_be(like: Path, temporary: Path) -> None:
-    """Give a file the access of another as far as that is allowed; never more than it."""
+def _access_list(path: Path) -> bytes | None:
+    if sys.platform != "linux":
+        return None
     try:
-        _keep_access(like, temporary)
+        return os.getxattr(path, _ACCESS_LIST)
+    except OSError as error:
+        # There is none, or the file system has none.
+        if error.errno in (errno.ENODATA, errno.ENOTSUP):
+            return None
+        raise
+
+
+def _set_access(path: Path, access: Access) -> None:
+    """Give a file its owner, group, access list and mode; an ``OSError`` where that is not allowed."""
+    there = os.stat(path)
+    if (access.owner, access.group) != (there.st_uid, there.st_gid):
+        os.chown(path, access.owner, access.group)
+    _set_access_list(path, access.listed)
+    os.chmod(path, access.mode)
+
+
+def _set_what_is_allowed(path: Path, access: Access) -> None:
+    """Give a file as much of its access as is allowed, and never more than it."""
+    try:
+        _set_access(path, access)
     except OSError:
-        there = os.stat(like)
-        mode = stat.S_IMODE(there.st_mode) & 0o777
+        mode = access.mode & 0o777
         try:
-            if there.st_gid != os.stat(temporary).st_gid:
-                os.chown(temporary, -1, there.st_gid)
-            _keep_access_list(like, temporary)
+            _set_access(path, access._replace(owner=os.stat(path).st_uid, mode=mode))
         except OSError:
-            mode &= 0o707
-        os.chmod(temporary, mode)
+            os.chmod(path, mode & 0o707)
 
 
-def _keep_access_list(like: Path, temporary: Path) -> None:
+def _set_access_list(path: Path, listed: bytes | None) -> None:
     if sys.platform != "linux":
         return
-    try:
-        access = os.getxattr(like, _ACCESS_LIST)
-    except OSError:
-        # The folder's default may have given the new file a list that the other has not.
+    if listed is not None:
+        os.setxattr(path, _ACCESS_LIST, listed)
+    else:
+        # The folder's default may have given the new file one.
         with suppress(OSError):
-            os.removexattr(temporary, _ACCESS_LIST)
-        return
-    os.setxattr(temporary, _ACCESS_LIST, access)
+            os.removexattr(path, _ACCESS_LIST)
 
 
 def _own_descriptor(path: Path) -> int | None:

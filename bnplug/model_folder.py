@@ -1,14 +1,12 @@
 """A fitted classifier as a folder: ``model.json`` says what it is, an ``.npz`` file holds its numbers.
 
-Nothing is pickled, so loading runs no code from the folder. The numbers' file is named after its content and
-``model.json``, which names it, is replaced last: a killed run leaves the old model or the new one.
+Nothing is pickled, so loading runs no code from the folder. Both files have checksums, and are replaced so that a
+killed run leaves the old model or the new one: see ``_model_files``.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import zipfile
 from collections.abc import Mapping
 from math import prod
@@ -19,21 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bnplug
+from bnplug._model_files import FORMAT, VERSION, damaged, index_there, read_model, write_model
 from bnplug.arrays import FloatArray
 from bnplug.discretize import discretizer_from_json, discretizer_to_json
 from bnplug.errors import ModelFileError
-from bnplug.files import write_atomically
 from bnplug.intake import Intake, check_missing
 from bnplug.parameters import LogTables
 from bnplug.summary import how_made
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
-
-FORMAT = "bnplug-model"
-VERSION = 1
-
-_INDEX = "model.json"
 
 # Constructor parameters that predicting depends on.
 _KEPT = ("missing", "unseen", "max_parameters", "max_clique_size")
@@ -44,21 +37,16 @@ _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError,
 
 
 def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
-    """Write a fitted classifier to a folder, in place of a model that is there already."""
+    """Write a fitted classifier to a folder, in place of a model that is there already.
+
+    Raises
+    ------
+    ValueError
+        If something else is there, which is left as it is, or a label is no text, number or truth value.
+    """
     folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; a model is saved to a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / _INDEX).exists():
-        raise ValueError(f"{folder} is a folder with other files in it; choose an empty or a new one")
-    index = _index(model)
-    numbers = _numbers(model.tables_)
-    name = f"tables-{hashlib.sha256(numbers).hexdigest()[:16]}.npz"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / name, numbers)
-    write_atomically(folder / _INDEX, json.dumps({**index, "tables": name}, indent=1, ensure_ascii=False) + "\n")
-    for stale in folder.glob("tables-*.npz"):
-        if stale.name != name:
-            stale.unlink()
+    index_there(folder)
+    write_model(folder, _index(model), _numbers(model.tables_))
 
 
 def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
@@ -73,11 +61,11 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
 
     folder = Path(path)
     try:
-        index = _read_index(folder)
+        index, numbers = read_model(folder)
         variables = index["variables"]
         states = {variable["name"]: _read_labels(variable) for variable in variables}
         parents = {variable["name"]: tuple(variable["parents"]) for variable in variables}
-        values = _read_numbers(folder / Path(index["tables"]).name, states, parents)
+        values = _read_numbers(numbers, states, parents)
         tables = LogTables(list(states), states, {n: (parents[n], values[n]) for n in states}, index["target"])
         intake = _read_intake(index)
         model = BayesianNetworkClassifier.from_tables(tables, intake, **_read_settings(index))
@@ -90,7 +78,7 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
     except ModelFileError:
         raise
     except _DAMAGE as error:
-        raise ModelFileError(f"{folder} is a damaged model folder: {error!r}") from error
+        raise damaged(folder, repr(error)) from error
     return model
 
 
@@ -124,23 +112,6 @@ def _numbers(tables: LogTables) -> bytes:
     arrays = {str(i): table.values for i, table in enumerate(tables.tables.values())}
     np.savez(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
-
-
-def _read_index(folder: Path) -> dict[str, Any]:
-    try:
-        index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelFileError(f"{folder} is no model folder: there is no {_INDEX} in it") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{folder / _INDEX} cannot be read: {error}") from error
-    if not isinstance(index, dict) or index.get("format") != FORMAT:
-        raise ModelFileError(f"{folder / _INDEX} is not a model of bnplug")
-    if index.get("version") != VERSION:
-        raise ModelFileError(
-            f"{folder}: format version {index.get('version')!r}; bnplug {bnplug.__version__} reads {VERSION}. "
-            f"It was written by bnplug {index.get('bnplug')}"
-        )
-    return index
 
 
 def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
@@ -179,11 +150,11 @@ def _read_intake(index: Mapping[str, Any]) -> Intake:
 
 
 def _read_numbers(
-    path: Path, states: Mapping[str, list[Any]], parents: Mapping[str, tuple[str, ...]]
+    content: bytes, states: Mapping[str, list[Any]], parents: Mapping[str, tuple[str, ...]]
 ) -> dict[str, FloatArray]:
     """Read the tables, each checked to have the shape that the index implies before it is read."""
     values = {}
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for i, name in enumerate(states):
             shape = tuple(len(states[variable]) for variable in (name, *parents[name]))
             with archive.open(f"{i}.npy") as file:

@@ -13,7 +13,7 @@ import threading
 import pytest
 
 from bnplug import files
-from bnplug.files import TEMPORARY, replace_file, write_atomically
+from bnplug.files import TEMPORARY, access_of, replace_file, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="devices, pipes and modes are those of POSIX")
 as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
@@ -192,7 +192,7 @@ def test_a_file_whose_owner_cannot_be_kept_is_written_in_place(tmp_path, monkeyp
     path.write_text("a longer old text")
     path.chmod(0o640)
     number = path.stat().st_ino
-    monkeypatch.setattr(files, "_keep_access", refuse(errno.EPERM))
+    monkeypatch.setattr(files, "_set_access", refuse(errno.EPERM))
     write_atomically(path, "new")
     assert (path.read_text(), mode(path), path.stat().st_ino) == ("new", 0o640, number)
     assert list(tmp_path.iterdir()) == [path]
@@ -280,19 +280,26 @@ def test_replacing_a_link_leaves_what_it_points_to(tmp_path):
 
 
 @posix
-def test_a_new_file_like_another_is_no_more_open(tmp_path, umask, monkeypatch):
+def test_a_new_file_is_no_more_open_than_it_is_meant_to_be(tmp_path, umask, monkeypatch):
     umask(0)
-    like = tmp_path / "like"
+    like, new = tmp_path / "like", tmp_path / "new"
     like.write_text("")
     like.chmod(0o640)
-    replace_file(tmp_path / "new", b"", like)
-    assert mode(tmp_path / "new") == 0o640
-    monkeypatch.setattr(files, "_keep_access", refuse(errno.EPERM))
-    replace_file(tmp_path / "other's", b"", like)
-    assert mode(tmp_path / "other's") == 0o640
-    monkeypatch.setattr(files, "_keep_access_list", refuse(errno.ENOTSUP))
-    replace_file(tmp_path / "another's", b"", like)
-    assert mode(tmp_path / "another's") == 0o600
+    access = access_of(like)
+    assert access_of(new) is None
+    replace_file(new, b"", access)
+    assert mode(new) == 0o640
+    set_access = files._set_access
+
+    def deny_owner(path, wanted):
+        return refuse(errno.EPERM)() if wanted.owner != os.getuid() else set_access(path, wanted)
+
+    monkeypatch.setattr(files, "_set_access", deny_owner)
+    replace_file(new, b"", access._replace(owner=4321))
+    assert mode(new) == 0o640
+    monkeypatch.setattr(files, "_set_access", refuse(errno.EPERM))
+    replace_file(new, b"", access)
+    assert mode(new) == 0o600
 
 
 def test_windows_is_given_time_to_close_what_others_read(monkeypatch):

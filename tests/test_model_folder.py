@@ -1,5 +1,11 @@
+"""A model folder gives back the model that was saved, or says why not."""
+
+from __future__ import annotations
+
+import hashlib
 import json
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -7,6 +13,7 @@ import pytest
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, ModelFileError
+from bnplug._model_files import sealed
 from bnplug.datasets import iris
 
 
@@ -21,6 +28,20 @@ def fitted():
 def folder(fitted, tmp_path):
     fitted[0].save(tmp_path / "model")
     return tmp_path / "model"
+
+
+def read_index(folder):
+    return json.loads((folder / "model.json").read_text(encoding="utf-8"))
+
+
+def reseal(folder, index):
+    """Write another index with checksums that are right, so that what is behind them is tested."""
+    with suppress(OSError, KeyError, TypeError):
+        numbers = (folder / Path(index["tables"]).name).read_bytes()
+        name = f"tables-{hashlib.sha256(numbers).hexdigest()[:16]}.npz"
+        (folder / name).write_bytes(numbers)
+        index = {**index, "tables": name, "tables_sha256": hashlib.sha256(numbers).hexdigest()}
+    (folder / "model.json").write_bytes(sealed({key: index[key] for key in index if key != "checksum"}))
 
 
 def test_loading_gives_the_same_model(fitted, folder):
@@ -115,7 +136,7 @@ def test_anything_else_in_the_index_is_a_clear_error_or_a_valid_model(folder):
         for key in place[:-1]:
             inner = inner[key]
         inner[place[-1]] = [None, 7, "x", [], {}, [[[]]], -1, 1e308, "../../x"][rng.integers(9)]
-        (folder / "model.json").write_text(json.dumps(index))
+        reseal(folder, index)
         try:
             model = bnplug.load(folder)
         except ModelFileError:
@@ -140,7 +161,7 @@ def test_labels_and_settings_are_checked(folder, place, value, message):
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
-    (folder / "model.json").write_text(json.dumps(index))
+    reseal(folder, index)
     with pytest.raises(ModelFileError, match=message):
         bnplug.load(folder)
 
@@ -150,6 +171,7 @@ def test_a_zip_of_a_version_that_there_is_not_is_damaged(folder):
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + 6] = 176
     path.write_bytes(bytes(content))
+    reseal(folder, read_index(folder))
     with pytest.raises(ModelFileError):
         bnplug.load(folder)
 
@@ -163,13 +185,17 @@ def test_flipped_bytes_are_a_clear_error_or_a_valid_model(folder):
         for _ in range(rng.integers(1, 4)):
             content[rng.integers(len(content))] = rng.integers(256)
         path.write_bytes(bytes(content[: rng.integers(len(content))] if rng.random() < 0.2 else content))
+        with suppress(ModelFileError, ValueError):
+            reseal(folder, read_index(folder))
         with suppress(ModelFileError):
             assert bnplug.load(folder).tables_.names
-        path.write_bytes(originals[path])
+        for original, before in originals.items():
+            original.write_bytes(before)
 
 
 def test_objects_are_never_unpickled(folder):
     numbers = next(folder.glob("*.npz"))
     np.savez(numbers, **{"0": np.array([{"a": 1}], dtype=object)})
+    reseal(folder, read_index(folder))
     with pytest.raises(ModelFileError, match="damaged"):
         bnplug.load(folder)
