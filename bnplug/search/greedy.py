@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,9 +70,7 @@ class GreedySearch:
                     search.commit(changes, f"star {v}")
     """
 
-    parents: list[list[int]]
-    trace: list[float]
-    moves: list[str]
+    _reached: _Reached
 
     def __init__(
         self,
@@ -91,6 +90,21 @@ class GreedySearch:
         self._deadline = None if max_time is None else time.monotonic() + max_time
         self._progress = Progress(label, verbose)
         self._begin_at_start()
+
+    @property
+    def parents(self) -> list[list[int]]:
+        """The current graph."""
+        return self._reached.parents
+
+    @property
+    def trace(self) -> list[float]:
+        """The score of the start, and after each move."""
+        return self._reached.trace
+
+    @property
+    def moves(self) -> list[str]:
+        """The moves, in words."""
+        return self._reached.moves
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -126,14 +140,13 @@ class GreedySearch:
         finally:
             if other.trace[-1] <= self.trace[-1] + noise(self.trace[-1]):
                 self.evaluator.start(self.parents)
+            elif again:
+                self._reached = other._reached
             else:
-                self.parents = other.parents
-                self.trace = other.trace if again else [*self.trace, other.trace[-1]]
-                self.moves = other.moves if again else [*self.moves, ", ".join(other.moves)]
+                self._reached = self._reached.after(other.parents, other.trace[-1], ", ".join(other.moves))
 
     def _begin_at_start(self) -> None:
-        self.trace = [float(self.evaluator.start(self._start))]
-        self.moves, self.parents = [], list(self._start)
+        self._reached = _Reached(list(self._start), [float(self.evaluator.start(self._start))], [])
 
     def begin(self) -> float:
         """Begin a step; return the current graph's score for it."""
@@ -185,14 +198,26 @@ class GreedySearch:
     def commit(self, changes: Changes, move: str) -> None:
         """Make a move, given as new parents and in words."""
         value = float(self.evaluator.commit(changes))
+        parents = self.parents.copy()
         for v, own in changes.items():
-            self.parents[v] = sorted(own)
-        self.trace.append(value)
-        self.moves.append(move)
+            parents[v] = sorted(own)
+        self._reached = self._reached.after(parents, value, move)
         self._progress.moved(*self._state(), move)
 
     def _state(self) -> tuple[int, float, int]:
         return len(self.moves), self.trace[-1], self.evaluator.n_evaluations
+
+
+class _Reached(NamedTuple):
+    """Where a search is; replaced as a whole, so that an interrupt never finds half a move in it."""
+
+    parents: list[list[int]]
+    trace: list[float]
+    moves: list[str]
+
+    def after(self, parents: list[list[int]], value: float, move: str) -> _Reached:
+        """Return where a move leads."""
+        return _Reached(parents, [*self.trace, value], [*self.moves, move])
 
 
 class _TimeUpError(Exception):

@@ -361,6 +361,22 @@ def test_an_interrupt_in_the_second_climb_returns_the_end_of_the_first():
     assert learner.moves_ == first.moves_
 
 
+def test_an_interrupt_in_the_middle_of_a_move_leaves_none_of_it():
+    """A reversal changes two families; with one of them alone, both directions of the edge could be in the graph."""
+
+    class Interrupted(dict):
+        def items(self):
+            yield 1, [0, 2]
+            raise KeyboardInterrupt
+
+    table = make_table()
+    search = GreedySearch(PlainMdl().evaluator(table), [[1], [], [], []], "test")
+    with pytest.warns(SearchWarning, match="interrupted"), search.running():
+        search.commit(Interrupted({0: [], 1: [0, 2]}), "reverse")
+    assert search.parents == [[1], [], [], []]
+    assert (len(search.trace), search.moves) == (1, [])
+
+
 def test_time_that_is_up_returns_the_graph_found_so_far():
     learner = HillClimb(Edges(seconds=0.005), "empty", max_time=0.15)
     started = time.monotonic()

@@ -243,10 +243,11 @@ class _Walk:
     def _record(self) -> None:
         """Take note of the current structure."""
         state = self.state
+        # First of all: an interrupt may come between any two of these lines.
+        if not state.trace or self.value > state.best_value + noise(state.best_value):
+            state.best, state.best_value = list(state.parents), self.value
         state.trace.append(self.value)
         state.evaluations.append(state.n_evaluations)
-        if len(state.trace) == 1 or self.value > state.best_value + noise(state.best_value):
-            state.best, state.best_value = list(state.parents), self.value
         self.progress.tick(len(state.trace) - 1, state.best_value, state.n_evaluations)
 
     def _scale(self) -> float:

@@ -237,7 +237,9 @@ class SimulatedAnnealing(StructureLearner):
         """Leave what the chains found in attributes; return the best structure."""
         self.chain_scores_ = [state.best_value for state in states]
         winner = states[first_best(np.array(self.chain_scores_)) or 0]
-        self.trace_, self.evaluations_, self.temperatures_ = winner.trace, winner.evaluations, winner.temperatures
+        # An interrupt may have come when only the first of the two was longer by one.
+        self.trace_ = winner.trace[: len(winner.evaluations)]
+        self.evaluations_, self.temperatures_ = winner.evaluations, winner.temperatures
         self.r_ = winner.r
         self.n_evaluations_ = sum(state.n_evaluations for state in states)
         return winner.best

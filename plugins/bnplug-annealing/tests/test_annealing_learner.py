@@ -14,6 +14,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from bnplug_annealing import chain as chains
 from bnplug_annealing.chain import Chain, Schedule, State
 from bnplug_annealing.learner import SimulatedAnnealing
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ import bnplug
 from bnplug.contracts import ScoringEvaluator
 from bnplug.errors import ContractError, SearchWarning
 from bnplug.scoring import ClassificationRate, evaluating
+from bnplug.search.greedy import noise
 from bnplug.table import Table
 
 
@@ -358,6 +360,31 @@ def test_an_interrupt_keeps_the_best_so_far():
         dag = learner.learn(table)
     assert len({("x0", "x1"), ("x1", "x2"), ("x2", "x3")} & feature_edges(table, dag)) == 2
     assert max(learner.trace_) == 2
+
+
+@pytest.mark.parametrize("when", range(20))
+def test_an_interrupt_between_two_steps_loses_no_best_structure(monkeypatch, when):
+    """The walk looks what a tie is before and after each change; the interrupt comes at one of these moments."""
+    moments = iter(range(when))
+
+    def interrupted(value):
+        if next(moments, None) is None:
+            raise KeyboardInterrupt
+        return noise(value)
+
+    monkeypatch.setattr(chains, "noise", interrupted)
+    learner = SimulatedAnnealing(Wanted(((0, 1), (1, 2), (2, 3))), max_evaluations=1000, random_state=2)
+    with pytest.warns(SearchWarning, match="was interrupted"):
+        learner.learn(make_table(6))
+    assert max(learner.trace_) <= learner.chain_scores_[0]
+
+
+def test_an_interrupt_between_a_score_and_its_number_leaves_neither():
+    state = State.at([[1], []], np.random.SeedSequence(0))
+    state.trace, state.evaluations = [1.0, 2.0], [0]
+    learner = SimulatedAnnealing()
+    learner._keep([state])
+    assert (learner.trace_, learner.evaluations_) == ([1.0], [0])
 
 
 @contextmanager
