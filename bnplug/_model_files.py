@@ -33,8 +33,8 @@ INDEX = "model.json"
 _TABLES = re.compile(r"tables-(?P<digest>[0-9a-f]{16})(?:-[0-9a-f]{16})?\.npz")
 _FIRST_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 
-# JSON would make one character of such a pair.
-_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+#: JSON would make one character of such a pair.
+SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 _TURN_SECONDS, _TURN_PAUSE = 10.0, 0.005
 
@@ -116,9 +116,9 @@ def sealed(index: Mapping[str, Any]) -> bytes:
     }
     """
     text = json.dumps({**index, "checksum": ""}, indent=1, ensure_ascii=False) + "\n"
-    found = _SURROGATE_PAIR.search(text)
+    found = SURROGATE_PAIR.search(text)
     if found:
-        raise ValueError(f"{found[0]!r} in a name or label is a pair of surrogates, which no model file can hold")
+        raise ValueError(f"{found[0]!r} in a name is a pair of surrogates, which no model file can hold")
     # A lone surrogate becomes the escape that JSON has for it.
     content = text.encode("utf-8", "backslashreplace")
     head, _, tail = content.rpartition(b'""')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,18 +12,17 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_n_features,
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.checks import check_dag, check_tables
+from bnplug.class_labels import as_array, class_labels, distinct_classes
 from bnplug.components import Composite, component
 from bnplug.discretize import discretizer as make_discretizer
 from bnplug.errors import MissingColumnWarning, MissingFeatureWarning
@@ -146,7 +145,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         if self.unseen not in ("missing", "error"):
             raise ValueError(f"unseen={self.unseen!r} is not 'missing' or 'error'")
         frame, labels, weights = self._training_rows(X, y, sample_weight)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.classes_, codes = distinct_classes(labels)
         if len(self.classes_) < 2:
             raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")
         self.intake_, discrete = Intake.learn(
@@ -161,11 +160,8 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
     def _training_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Any, Any]:
         """Check the data, leave out rows of weight 0 and, if asked, incomplete ones."""
         frame = self._checked_frame(X, y)
-        labels = column_or_1d(y, warn=True)
+        labels = class_labels(y)
         check_consistent_length(frame, labels)
-        if pd.isna(labels).any():
-            raise ValueError("Input y contains NaN: the class is missing in some rows; drop them")
-        _check_labels(labels)
         weights = self._weights(frame, labels, sample_weight)
         kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
         incomplete = [str(name) for name, column in frame.items() if column.hasnans]
@@ -243,7 +239,7 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
             raise ValueError("the tables do not say which variable is the class: LogTables(..., target=...)")
         model = cls(**{"structure": tables.edges, "discretizer": "none", **params})
         model.target_ = tables.target
-        model.classes_ = _as_array(tables.states[tables.target])
+        model.classes_ = as_array(tables.states[tables.target])
         features = tuple(name for name in tables.names if name != tables.target)
         model.intake_ = Intake(features, (), None, {}) if intake is None else intake
         model.n_features_in_ = len(features)
@@ -335,14 +331,6 @@ def given_dag(structure: Any, table: Table) -> DAG:
     return table.dag(parents)
 
 
-def _check_labels(labels: npt.NDArray[Any]) -> None:
-    try:
-        check_classification_targets(labels)
-    except TypeError:
-        types = sorted({type(label).__name__ for label in labels})
-        raise ValueError(f"y mixes labels of types {types}, which have no common order; make them all text") from None
-
-
 def _target_name(y: Any, frame: pd.DataFrame) -> str:
     """Return the name of `y`, or "class", made unlike every feature's."""
     name = getattr(y, "name", None)
@@ -350,9 +338,3 @@ def _target_name(y: Any, frame: pd.DataFrame) -> str:
     while name in frame.columns:
         name += "_"
     return name
-
-
-def _as_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
-    """Return labels as an array that keeps their types: of mixed ones, an array of objects."""
-    same = len({type(label) for label in labels}) == 1
-    return np.array(labels, dtype=None if same else object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,16 +31,21 @@ def code_column(column: pd.Series[Any]) -> tuple[Codes, tuple[State, ...]]:
     states : tuple
         The labels, sorted unless the column is categorical, as plain Python values.
 
+    Raises
+    ------
+    ValueError
+        If two values that are no text, number or truth value have the same text, or that of another.
+
     Examples
     --------
     >>> code_column(pd.Series(["no", None, "yes"]))
     (array([ 0, -1,  1]), ('no', 'yes'))
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        states = tuple(_label(value) for value in column.cat.categories)
+        states = tuple(_distinct_labels(column, column.cat.categories))
         return column.cat.codes.to_numpy(), states
     codes, values = pd.factorize(column, sort=False)
-    labels = [_label(value) for value in values]
+    labels = _distinct_labels(column, values)
     order = sorted(range(len(labels)), key=lambda i: _sort_key(labels[i]))
     rank = np.empty(len(labels) + 1, dtype=np.int64)
     rank[order] = np.arange(len(labels))
@@ -83,14 +89,46 @@ def _match_whole_numbers(values: npt.NDArray[Any], states: Sequence[State]) -> C
         distinct, inverse = np.unique(values, return_inverse=True)
         return _match_values(distinct.tolist(), states)[inverse]
     lookup = _match_values(list(range(low, high + 1)), states)
-    return lookup[values.astype(np.int64) - low]
+    # In its own type, a number above 2**63 stays what it is; in the other, one below zero does.
+    steps = values - values.min() if values.dtype.kind == "u" else values.astype(np.int64) - low
+    return lookup[steps]
+
+
+def plain_label(value: object) -> State | None:
+    """Return a label as a plain Python value of the same worth; None where it is no text, number or truth value.
+
+    Examples
+    --------
+    >>> plain_label(np.int8(3)), plain_label(np.datetime64("2026-01-01")), plain_label(np.longdouble(1) / 3)
+    (3, None, None)
+    """
+    if isinstance(value, np.longdouble):
+        value = float(value) if float(value) == value else None
+    elif isinstance(value, np.generic):
+        # numpy counts durations among the whole numbers.
+        is_plain = isinstance(value, np.bool_ | np.integer | np.floating | np.str_)
+        value = value.item() if is_plain and not isinstance(value, np.timedelta64) else None
+    if isinstance(value, str):
+        # An enumeration may have a text of its own, which is not its value.
+        return str.__str__(value)
+    kinds: tuple[type[State], ...] = (bool, int, float)
+    return next((kind(value) for kind in kinds if isinstance(value, kind)), None)
 
 
 def _label(value: Any) -> State:
     """Return `value` as a plain Python value; what is not text, number or truth value becomes its text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, str | int | float | bool) else str(value)
+    label = plain_label(value)
+    return str(value) if label is None else label
+
+
+def _distinct_labels(column: pd.Series[Any], values: Any) -> list[State]:
+    labels = [_label(value) for value in values]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, times in Counter(labels).items() if times > 1)
+        raise ValueError(
+            f"column {column.name!r} has two values that both have the text {twice!r}; make them unlike, or one"
+        )
+    return labels
 
 
 def _sort_key(label: State) -> tuple[int, Any]:

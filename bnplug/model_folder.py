@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from os import PathLike
 from pathlib import Path
@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bnplug
-from bnplug._model_files import FORMAT, VERSION, damaged, index_there, read_model, write_model
+from bnplug._model_files import FORMAT, SURROGATE_PAIR, VERSION, damaged, index_there, read_model, write_model
 from bnplug.arrays import FloatArray
+from bnplug.coding import State
 from bnplug.discretize import discretizer_from_json, discretizer_to_json
 from bnplug.errors import ModelFileError
 from bnplug.intake import Intake, check_missing
 from bnplug.parameters import LogTables
+from bnplug.safe_names import checked_labels
 from bnplug.summary import how_made
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If something else is there, which is left as it is, or a label is no text, number or truth value.
+        If something else is there, which is left as it is.
+    TypeError
+        If a state label is no text, number or truth value.
     """
     folder = Path(path)
     index_there(folder)
@@ -70,7 +74,7 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
         intake = _read_intake(index)
         model = BayesianNetworkClassifier.from_tables(tables, intake, **_read_settings(index))
         model.made_ = {str(part): str(text) for part, text in index["made"].items()}
-        model.classes_ = model.classes_.astype(np.dtype(index["class_dtype"]))
+        model.classes_ = np.array(tables.states[index["target"]], dtype=np.dtype(index["class_dtype"]))
         if model.classes_.tolist() != list(tables.states[index["target"]]):
             raise ValueError(f"classes are not of dtype {index['class_dtype']}")
         if not index["named"]:
@@ -94,7 +98,7 @@ def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
         "class_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
         "named": hasattr(model, "feature_names_in_"),
         "variables": [
-            {"name": name, "states": list(model.tables_.states[name]), "parents": list(parents)}
+            {"name": name, "states": _plain_labels(name, model.tables_.states[name]), "parents": list(parents)}
             for name, parents in model.tables_.parents.items()
         ],
         "intake": {
@@ -105,6 +109,15 @@ def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
         },
         "settings": {name: getattr(model, name) for name in _KEPT},
     }
+
+
+def _plain_labels(name: str, labels: Iterable[Any]) -> list[State]:
+    """Return labels as JSON holds them; an error that names the variable where it does not."""
+    plain = checked_labels(name, labels)
+    for label in plain:
+        if isinstance(label, str) and SURROGATE_PAIR.search(label):
+            raise ValueError(f"variable {name!r}: the label {label!r} is a pair of surrogates, and no valid text")
+    return plain
 
 
 def _numbers(tables: LogTables) -> bytes:

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-import numpy as np
-
-from bnplug.coding import State
+from bnplug.coding import State, plain_label
 
 NAME, STATES, TARGET = "bnplug_name", "bnplug_states", "bnplug_target"
 
@@ -65,7 +63,7 @@ def encode_labels(labels: Iterable[State]) -> str:
     >>> encode_labels([1, 1.5, True, "a, b"])
     'int:1,float:1.5,bool:True,str:a%2C%20b'
     """
-    plain = (plain_label(label) for label in labels)
+    plain = (checked_label(label) for label in labels)
     return ",".join(
         f"str:{encode(label)}" if isinstance(label, str) else f"{type(label).__name__}:{label!r}" for label in plain
     )
@@ -89,14 +87,20 @@ def _decode_label(text: str) -> State:
     raise ValueError(f"{text!r} is not a state label with its type")
 
 
-def plain_label(label: object) -> State:
+def checked_label(label: object) -> State:
     """Return a label as a plain Python value; a ``TypeError`` where it is no text, number or truth value."""
-    value = label.item() if isinstance(label, np.generic) else label
-    kinds: tuple[type[State], ...] = (bool, int, float, str)
-    for kind in kinds:
-        if isinstance(value, kind):
-            return kind(value)
-    raise TypeError(f"state label {label!r} is of type {type(label).__name__}, not text, number or truth value")
+    plain = plain_label(label)
+    if plain is None:
+        raise TypeError(f"state label {label!r} is of type {type(label).__name__}, not text, number or truth value")
+    return plain
+
+
+def checked_labels(name: str, labels: Iterable[object]) -> list[State]:
+    """Return a variable's labels as plain Python values; the ``TypeError`` names the variable."""
+    try:
+        return [checked_label(label) for label in labels]
+    except TypeError as error:
+        raise TypeError(f"variable {name!r}: {error}") from None
 
 
 def safe_variables(
@@ -113,7 +117,7 @@ def safe_variables(
     """
     variables = {}
     for name, safe_name in zip(names, _stand_ins(names, safe.takes_name, safe.fold), strict=True):
-        true_labels = [plain_label(label) for label in states[name]]
+        true_labels = checked_labels(name, states[name])
         labels = _stand_ins([str(label) for label in true_labels], safe.takes_label, str)
         properties = {}
         if safe_name != name:
