@@ -55,7 +55,7 @@ SEARCHES = [
     anneal("cll", 1_000),
     anneal("mdl", 4_000),
     anneal("cr", 4_000, restarts=2, n_jobs=2),
-    anneal("cll", 1_000, n_jobs=2),
+    anneal("cll", 1_000, n_jobs=2, max_evaluations=300),
 ]
 OTHERS = [
     other(STRUCTURE, "tan", 100_000),
@@ -106,12 +106,12 @@ def test_an_interrupt_ends_everything_else():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_many_interrupts_of_searches(seed):
     check(SEARCHES, "returned", 6, seed, 1200)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_many_interrupts_of_everything_else(seed):
     check(OTHERS, "raised", 6, seed, 1200)
