@@ -21,8 +21,8 @@ import numpy as np
 from search import CANDIDATES, N_FEATURES, naive_bayes, random_table
 
 import bnplug
+from bnplug.data.table import Table
 from bnplug.scoring import ClassificationRate
-from bnplug.table import Table
 
 
 def seconds(run: Callable[[], object]) -> float:

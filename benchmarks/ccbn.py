@@ -47,11 +47,11 @@ from threadpoolctl import threadpool_limits
 
 import bnplug
 from bnplug import datasets
-from bnplug.discretize import QuantileDiscretizer
+from bnplug.data.discretize import QuantileDiscretizer
+from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
 from bnplug.experiments import published
 from bnplug.gradient import Objective, conditional_nll, minimize
-from bnplug.table import Table
 
 SETS = ("letter", "adult", "magic", "pendigits", "waveform-5000", "satellite", "shuttle", "spambase", "chess-kr-vs-kp")
 PARTS = ("letter", "large", "sgd", "backoff", "table", "logistic")

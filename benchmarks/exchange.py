@@ -16,8 +16,8 @@ import numpy as np
 from pgmpy.readwrite import BIFReader, XMLBIFReader
 
 from bnplug import LogTables
-from bnplug.bif import read_bif, write_bif
-from bnplug.xmlbif import read_xmlbif, write_xmlbif
+from bnplug.exchange.bif import read_bif, write_bif
+from bnplug.exchange.xmlbif import read_xmlbif, write_xmlbif
 
 N_CLASSES, N_FEATURES, N_STATES = 26, 16, 16
 

@@ -27,8 +27,8 @@ import pyagrum
 from pgmpy.inference import BeliefPropagation, VariableElimination
 
 from bnplug import LogTables, Table, parameter_learner, structure_learner
-from bnplug.junction import Marginalizer
-from bnplug.posterior import posterior
+from bnplug.inference.complete import posterior
+from bnplug.inference.marginals import Marginalizer
 
 RATES = (0.1, 0.3, 0.6, 0.9)
 ROWS = 20_000

@@ -31,9 +31,9 @@ from bnplug_mlbnsvm.summary import hidden_curve, likelihoods, mean_accuracy
 
 import bnplug
 from bnplug import datasets
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
-from bnplug.intake import Intake
-from bnplug.table import Table
 
 
 def generated(rows: int = 1000, features: int = 20, classes: int = 4, states: int = 4) -> Table:

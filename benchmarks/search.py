@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.contracts import Evaluator
+from bnplug.data.table import Table
 from bnplug.scoring import ClassificationRate, PredictiveScore, winner
-from bnplug.table import Table
 
 #: Rows, classes and folds (None: resubstitution).
 SHAPES: list[tuple[int, int, int | None]] = [

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from bnplug.contracts import ParameterLearner as ParameterLearner
     from bnplug.contracts import ScoreFunction as ScoreFunction
     from bnplug.contracts import StructureLearner as StructureLearner
-    from bnplug.discretize import MDLDiscretizer as MDLDiscretizer
-    from bnplug.discretize import QuantileDiscretizer as QuantileDiscretizer
-    from bnplug.discretize import UniformDiscretizer as UniformDiscretizer
+    from bnplug.data.discretize import MDLDiscretizer as MDLDiscretizer
+    from bnplug.data.discretize import QuantileDiscretizer as QuantileDiscretizer
+    from bnplug.data.discretize import UniformDiscretizer as UniformDiscretizer
+    from bnplug.data.table import Table as Table
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ContractError as ContractError
     from bnplug.errors import MissingColumnWarning as MissingColumnWarning
@@ -30,30 +31,29 @@ if TYPE_CHECKING:
     from bnplug.errors import SearchWarning as SearchWarning
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
-    from bnplug.export import load as load
-    from bnplug.export import read_bif as read_bif
-    from bnplug.export import read_xmlbif as read_xmlbif
-    from bnplug.hookspecs import HOOK_API as HOOK_API
-    from bnplug.hookspecs import hookimpl as hookimpl
-    from bnplug.hookspecs import hookspec as hookspec
-    from bnplug.methods import ParameterLearnerMethod as ParameterLearnerMethod
-    from bnplug.methods import Recipe as Recipe
-    from bnplug.methods import Reproduction as Reproduction
-    from bnplug.methods import ScoreFunctionMethod as ScoreFunctionMethod
-    from bnplug.methods import StructureLearnerMethod as StructureLearnerMethod
-    from bnplug.parameters import LogTables as LogTables
-    from bnplug.registry import parameter_learner as parameter_learner
-    from bnplug.registry import plugins as plugins
-    from bnplug.registry import recipe as recipe
-    from bnplug.registry import score_function as score_function
-    from bnplug.registry import structure_learner as structure_learner
-    from bnplug.table import Table as Table
+    from bnplug.exchange.export import load as load
+    from bnplug.exchange.export import read_bif as read_bif
+    from bnplug.exchange.export import read_xmlbif as read_xmlbif
+    from bnplug.hooks.descriptors import ParameterLearnerMethod as ParameterLearnerMethod
+    from bnplug.hooks.descriptors import Recipe as Recipe
+    from bnplug.hooks.descriptors import Reproduction as Reproduction
+    from bnplug.hooks.descriptors import ScoreFunctionMethod as ScoreFunctionMethod
+    from bnplug.hooks.descriptors import StructureLearnerMethod as StructureLearnerMethod
+    from bnplug.hooks.registry import parameter_learner as parameter_learner
+    from bnplug.hooks.registry import plugins as plugins
+    from bnplug.hooks.registry import recipe as recipe
+    from bnplug.hooks.registry import score_function as score_function
+    from bnplug.hooks.registry import structure_learner as structure_learner
+    from bnplug.hooks.specs import HOOK_API as HOOK_API
+    from bnplug.hooks.specs import hookimpl as hookimpl
+    from bnplug.hooks.specs import hookspec as hookspec
+    from bnplug.model.log_tables import LogTables as LogTables
 
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
     "classifier": ["BayesianNetworkClassifier"],
     "contracts": ["Evaluator", "ParameterLearner", "ScoreFunction", "StructureLearner"],
-    "discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
+    "data.discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
     "errors": [
         "BnplugWarning",
         "ContractError",
@@ -67,24 +67,24 @@ _HOMES = {
         "UnknownMethodError",
         "UnseenValueWarning",
     ],
-    "export": ["load", "read_bif", "read_xmlbif"],
-    "hookspecs": ["HOOK_API", "hookimpl", "hookspec"],
-    "methods": [
+    "exchange.export": ["load", "read_bif", "read_xmlbif"],
+    "hooks.specs": ["HOOK_API", "hookimpl", "hookspec"],
+    "hooks.descriptors": [
         "ParameterLearnerMethod",
         "Recipe",
         "Reproduction",
         "ScoreFunctionMethod",
         "StructureLearnerMethod",
     ],
-    "parameters": ["LogTables"],
-    "registry": [
+    "model.log_tables": ["LogTables"],
+    "hooks.registry": [
         "parameter_learner",
         "plugins",
         "recipe",
         "score_function",
         "structure_learner",
     ],
-    "table": ["Table"],
+    "data.table": ["Table"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

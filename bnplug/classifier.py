@@ -21,22 +21,22 @@ from sklearn.utils.validation import (
 )
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.checks import check_dag, check_tables
-from bnplug.class_labels import as_array, class_labels, distinct_classes
-from bnplug.components import Composite, component
-from bnplug.discretize import discretizer as make_discretizer
+from bnplug.data.class_labels import as_array, class_labels, distinct_classes
+from bnplug.data.discretize import discretizer as make_discretizer
+from bnplug.data.frames import is_frame, to_frame
+from bnplug.data.intake import Intake, check_missing
+from bnplug.data.table import Table
 from bnplug.errors import MissingColumnWarning, MissingFeatureWarning
 from bnplug.fitted import FittedNetwork
-from bnplug.frames import is_frame, to_frame
-from bnplug.intake import Intake, check_missing
-from bnplug.junction import MAX_CLIQUE_SIZE, Marginalizer
-from bnplug.methods import is_component
-from bnplug.parameters import LogTables, check_size
-from bnplug.posterior import log_posterior, posterior
-from bnplug.table import Table
+from bnplug.hooks.components import Composite, component
+from bnplug.hooks.descriptors import is_component
+from bnplug.inference.complete import log_posterior, posterior
+from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
+from bnplug.model.checks import check_dag, check_tables
+from bnplug.model.log_tables import LogTables, check_size
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG, DiscreteBayesianNetwork
+    from bnplug.model.pgmpy import DAG, DiscreteBayesianNetwork
 
 
 class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.components import Composite
+from bnplug.hooks.components import Composite
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.parameters import LogTables
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.log_tables import LogTables
+    from bnplug.model.pgmpy import DAG
 
 #: New parents of some variables, as numbers: one move of a search.
 Changes = Mapping[int, Sequence[int]]

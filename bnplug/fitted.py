@@ -13,19 +13,19 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.explaining import contributions, to_long_frame
-from bnplug.explaining import plot as plot_contributions
-from bnplug.intake import Intake
-from bnplug.junction import Marginalizer, query
-from bnplug.parameters import LogTables
-from bnplug.sampling import label_index, sample, without_label
-from bnplug.table import Table
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
+from bnplug.inference.explain import contributions, to_long_frame
+from bnplug.inference.explain import plot as plot_contributions
+from bnplug.inference.marginals import Marginalizer, query
+from bnplug.inference.sample import label_index, sample, without_label
+from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bnplug._pgmpy import DAG, DiscreteBayesianNetwork
     from bnplug.classifier import BayesianNetworkClassifier
+    from bnplug.model.pgmpy import DAG, DiscreteBayesianNetwork
 
 
 class FittedNetwork:
@@ -177,41 +177,41 @@ class FittedNetwork:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the structure with matplotlib; return the axes."""
-        from bnplug.drawing import plot
+        from bnplug.show.drawing import plot
 
         check_is_fitted(self)
         return plot(self.tables_.names, self.tables_.edges, self.target_, ax=ax)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the fitted model to a folder that :func:`bnplug.load` reads; no code is stored."""
-        from bnplug.model_folder import save
+        from bnplug.exchange.model_folder import save
 
         check_is_fitted(self)
         save(cast("BayesianNetworkClassifier", self), path)
 
     def to_bif(self, path: str | PathLike[str]) -> None:
         """Write the network as a BIF file, which pgmpy and pyAgrum read; see :func:`bnplug.read_bif`."""
-        from bnplug.bif import write_bif
+        from bnplug.exchange.bif import write_bif
 
         check_is_fitted(self)
         write_bif(self.tables_, path)
 
     def to_xmlbif(self, path: str | PathLike[str]) -> None:
         """Write the network as an XMLBIF file, which Weka reads too; see :func:`bnplug.read_xmlbif`."""
-        from bnplug.xmlbif import write_xmlbif
+        from bnplug.exchange.xmlbif import write_xmlbif
 
         check_is_fitted(self)
         write_xmlbif(self.tables_, path)
 
     def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
         """Write one self-contained HTML page on the model; with data, also on how well it does on them."""
-        from bnplug.report import write
+        from bnplug.show.report import write
 
         check_is_fitted(self)
         write(cast("BayesianNetworkClassifier", self), path, X, y)
 
     def _repr_html_(self) -> str:
-        from bnplug.drawing import to_svg
+        from bnplug.show.drawing import to_svg
 
         html: str = estimator_html_repr(self)
         if hasattr(self, "tables_"):

@@ -13,8 +13,9 @@ import warnings
 
 import matplotlib.pyplot as plt
 
-from bnplug import BayesianNetworkClassifier, BnplugWarning, registry, score_function, structure_learner
+from bnplug import BayesianNetworkClassifier, BnplugWarning, score_function, structure_learner
 from bnplug.experiments import compare
+from bnplug.hooks import registry
 
 COLOURS = {"structure": "tab:blue", "score": "tab:orange", "parameters": "tab:green"}
 

@@ -19,7 +19,8 @@ import pyagrum
 from pgmpy.inference import VariableElimination
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, datasets, registry
+from bnplug import BayesianNetworkClassifier, datasets
+from bnplug.hooks import registry
 
 X, y = datasets.tic_tac_toe()
 installed = {method.name for method in registry.methods("parameter learner")}

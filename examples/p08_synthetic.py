@@ -22,7 +22,7 @@ import pandas as pd
 from sklearn.svm import SVC
 
 import bnplug
-from bnplug.registry import methods
+from bnplug.hooks.registry import methods
 
 SIZES = (20, 50, 100, 200, 500, 1000)
 RECIPES = {

@@ -16,7 +16,8 @@ import numpy as np
 from bnplug_rmcv.reporting import describe_search, plot_search
 from sklearn.model_selection import train_test_split
 
-from bnplug import BayesianNetworkClassifier, datasets, parameter_learner, registry, score_function, structure_learner
+from bnplug import BayesianNetworkClassifier, datasets, parameter_learner, score_function, structure_learner
+from bnplug.hooks import registry
 from bnplug.scoring import PredictiveScore, winner
 
 X, y = datasets.tic_tac_toe()

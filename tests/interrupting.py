@@ -19,10 +19,11 @@ from functools import wraps
 import numpy as np
 import pandas as pd
 
-from bnplug import BayesianNetworkClassifier, Table, registry
-from bnplug.components import component
-from bnplug.discretize import MDLDiscretizer
+from bnplug import BayesianNetworkClassifier, Table
+from bnplug.data.discretize import MDLDiscretizer
 from bnplug.errors import SearchWarning
+from bnplug.hooks import registry
+from bnplug.hooks.components import component
 from bnplug.scoring import evaluating
 from bnplug.scoring.decomposable import DecomposableEvaluator
 

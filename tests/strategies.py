@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from bnplug.table import Table
+from bnplug.data.table import Table
 
 
 @st.composite

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import bnplug
 from bnplug import BayesianNetworkClassifier, MissingColumnWarning, UnseenValueWarning
 from bnplug.datasets import tic_tac_toe
-from bnplug.parameters import LogTables
+from bnplug.model.log_tables import LogTables
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 import bnplug
-from bnplug import registry
 from bnplug.cli import cli
 from bnplug.datasets import iris
 from bnplug.experiments import compare
-from bnplug.manager import HOOKS
+from bnplug.hooks import registry
+from bnplug.hooks.discovery import HOOKS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bnplug import registry
+from bnplug.hooks import registry
 
 STRUCTURE, PARAMETERS = "structure learner", "parameter learner"
 

@@ -17,7 +17,7 @@ import pytest
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
-from bnplug import warm
+from bnplug.cli import warm
 
 # What makes one number of others.
 _NUMBERS = {"abs", "bool", "float", "int", "len", "max", "min", "round", "sum"}
@@ -132,7 +132,7 @@ def test_kernels_that_methods_call_return_one_number():
     warm.run(told.append)
     assert not [line for line in told if "not compiled" in line]
     compiled = {name for name, kernel in KERNELS.items() if kernel.nopython_signatures}
-    assert {"bnplug.scoring.passes.score_candidates", "bnplug._clique_pass.add_missing"} <= compiled
+    assert {"bnplug.scoring.passes.score_candidates", "bnplug.inference.elimination.add_missing"} <= compiled
     assert {name: found for name in compiled if (found := compiled_returns(KERNELS[name]))} == {}
 
 

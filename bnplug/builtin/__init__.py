@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bnplug.hookspecs import hookimpl
-from bnplug.methods import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod
+from bnplug.hooks.descriptors import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod
+from bnplug.hooks.specs import hookimpl
 
 
 @hookimpl
@@ -13,28 +13,28 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
     """Naive Bayes and the classic augmented ones."""
     yield StructureLearnerMethod(
         name="nb",
-        factory="bnplug.builtin.nb:NaiveBayes",
+        factory="bnplug.builtin.structures.nb:NaiveBayes",
         summary="Naive Bayes: the class is the only parent of every feature.",
         reference="Duda, Hart: Pattern Classification and Scene Analysis (1973)",
         api=1,
     )
     yield StructureLearnerMethod(
         name="tan",
-        factory="bnplug.builtin.tan:TreeAugmentedNaiveBayes",
+        factory="bnplug.builtin.structures.tan:TreeAugmentedNaiveBayes",
         summary="Naive Bayes plus a maximum spanning tree over I(Xi; Xj | C).",
         reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
         api=1,
     )
     yield StructureLearnerMethod(
         name="kdb",
-        factory="bnplug.builtin.kdb:KDependence",
+        factory="bnplug.builtin.structures.kdb:KDependence",
         summary="Naive Bayes plus up to k earlier features as parents of each feature.",
         reference="Sahami: Learning limited dependence Bayesian classifiers (1996)",
         api=1,
     )
     yield StructureLearnerMethod(
         name="hill-climb",
-        factory="bnplug.builtin.hill_climb:HillClimb",
+        factory="bnplug.builtin.structures.hill_climb:HillClimb",
         summary="The best single change of an edge, again and again, by any score.",
         reference="Heckerman, Geiger, Chickering: Learning Bayesian networks (1995)",
         api=1,
@@ -107,7 +107,7 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
     """Estimates from counts."""
     yield ParameterLearnerMethod(
         name="ml",
-        factory="bnplug.builtin.ml:MaximumLikelihood",
+        factory="bnplug.builtin.parameters.ml:MaximumLikelihood",
         summary="Smoothed relative frequencies.",
         reference="Peharz, Tschiatschek, Pernkopf (2013), eq. 4",
         api=1,

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bnplug.data_files import read_data, read_text
+from bnplug.data.files import read_data, read_text
+from bnplug.data.frames import to_frame
+from bnplug.data.kinds import is_numeric
 from bnplug.datasets.dataset import Dataset
 from bnplug.errors import did_you_mean
-from bnplug.frames import to_frame
-from bnplug.kinds import is_numeric
 
 _MANIFEST = "MANIFEST.csv"
 _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".parquet", ".pq")

@@ -17,11 +17,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from bnplug import registry
 from bnplug.classifier import BayesianNetworkClassifier
+from bnplug.data.kinds import discrete_columns
 from bnplug.errors import UnknownMethodError, did_you_mean
-from bnplug.kinds import discrete_columns
-from bnplug.methods import is_component
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import is_component
 
 #: Classifiers of scikit-learn that go by a name, for the command line.
 BASELINES: dict[str, tuple[str, dict[str, Any]]] = {

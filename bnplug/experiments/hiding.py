@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnplug.frames import to_frame
+from bnplug.data.frames import to_frame
 
 
 def hide_features(

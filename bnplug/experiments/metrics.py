@@ -11,7 +11,7 @@ import pandas as pd
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.errors import did_you_mean
-from bnplug.evaluation import area_under_curve
+from bnplug.show.evaluation import area_under_curve
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.drawing import new_axes
+from bnplug.exchange.files import write_atomically
 from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.metrics import find_metric
 from bnplug.experiments.statistics import BonferroniDunn, Nemenyi
-from bnplug.files import write_atomically
+from bnplug.show.drawing import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

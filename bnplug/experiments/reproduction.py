@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bnplug.exchange.files import write_atomically
 from bnplug.experiments.tables import frame_table
-from bnplug.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bnplug.files import write_atomically
+from bnplug.exchange.files import write_atomically
 
 #: One fold of one method on one data set, as JSON holds it.
 Record = dict[str, Any]

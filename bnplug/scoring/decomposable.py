@@ -17,11 +17,11 @@ from scipy.special import gammaln
 from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
-from bnplug.counting import count_occurring, count_with_each
-from bnplug.table import Table
+from bnplug.counts.counting import count_occurring, count_with_each
+from bnplug.data.table import Table
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
+    from bnplug.model.pgmpy import DAG
 
 Family = tuple[int, tuple[int, ...]]
 

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from bnplug.arrays import FloatArray
 from bnplug.contracts import Changes, Evaluator
+from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.scoring.losses import Bounds, compile_loss
 from bnplug.scoring.passes import (
@@ -44,7 +45,6 @@ from bnplug.scoring.tables import (
     wide_change,
     with_replaced,
 )
-from bnplug.table import Table
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore

@@ -25,7 +25,7 @@ from numba.extending import intrinsic, is_jitted
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.errors import ContractError
-from bnplug.posterior import TIE
+from bnplug.inference.complete import TIE
 
 Loss = Callable[[FloatArray, IntArray, FloatArray, FloatArray], None]
 

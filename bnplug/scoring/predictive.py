@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.components import check_numbers
 from bnplug.contracts import ScoreFunction
+from bnplug.data.table import Table
 from bnplug.errors import ContractError
+from bnplug.hooks.components import check_numbers
 from bnplug.scoring.decomposable import dimension
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.losses import (
@@ -31,10 +32,9 @@ from bnplug.scoring.losses import (
     log_posterior,
 )
 from bnplug.scoring.resampling import Splitter, draw_folds
-from bnplug.table import Table
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
+    from bnplug.model.pgmpy import DAG
 
 
 class PredictiveScore(ScoreFunction):
@@ -45,7 +45,7 @@ class PredictiveScore(ScoreFunction):
     Parameters
     ----------
     alpha : float
-        The virtual sample size of the parameters (:func:`bnplug.parameters.estimate`):
+        The virtual sample size of the parameters (:func:`bnplug.model.log_tables.estimate`):
         ``(n + alpha / (q r)) / (N + alpha / q)`` for r states and q parent configurations.
     floor : float
         The smallest probability.

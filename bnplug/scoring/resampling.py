@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bnplug.arrays import IntArray
-from bnplug.table import Table
+from bnplug.data.table import Table
 
 
 class Splitter(Protocol):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
-from bnplug.table import Table
+from bnplug.data.table import Table
 
 # Weights become whole numbers that add up to less than this, so that float64 holds their sums exactly.
 _WHOLE = 2**52
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     resubstitution : bool
         Whether the rows that are tested train, too.
     alpha, floor : float
-        As in :func:`bnplug.parameters.estimate`. With both 0, probabilities can be zero.
+        As in :func:`bnplug.model.log_tables.estimate`. With both 0, probabilities can be zero.
     """
 
     codes: CodeArray

@@ -11,8 +11,8 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from bnplug.methods import Method
-from bnplug.table import Table
+from bnplug.data.table import Table
+from bnplug.hooks.descriptors import Method
 from bnplug.testing import data
 from bnplug.testing.subjects import MethodSubject, Subject, require
 
@@ -68,7 +68,7 @@ def check_parameters_untouched(subject: MethodSubject) -> None:
     require(
         _digest(instance.get_params()) == before,
         "its parameters are others than before it ran; keep what you find out in attributes that end with an "
-        "underscore, and take components through bnplug.components.component",
+        "underscore, and take components through bnplug.hooks.components.component",
     )
 
 
@@ -158,7 +158,7 @@ def check_weight_repeats_a_row(subject: MethodSubject) -> None:
     of_weighted, of_repeated = (subject.run(table, **subject.indifferent) for table in (weighted, repeated))
     require(
         subject.alike(of_weighted, of_repeated, weighted),
-        "weights give another result than rows repeated as often; use table.total_weight and bnplug.counting",
+        "weights give another result than rows repeated as often; use table.total_weight and bnplug.counts.counting",
     )
 
 
@@ -168,7 +168,7 @@ def _require_usable(subject: MethodSubject, table: Table) -> None:
 
 def _component_instances(subject: MethodSubject) -> dict[str, Any]:
     """Return a score as an instance, where the method takes one."""
-    from bnplug import registry
+    from bnplug.hooks import registry
 
     needs_score = getattr(subject.method, "needs_score", False)
     return {"score": registry.score_function("mdl")} if needs_score else {}

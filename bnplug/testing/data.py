@@ -13,11 +13,11 @@ import networkx as nx
 import numpy as np
 
 from bnplug.arrays import IntArray
-from bnplug.coding import State
-from bnplug.table import Table
+from bnplug.data.coding import State
+from bnplug.data.table import Table
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
+    from bnplug.model.pgmpy import DAG
 
 #: The class stands neither first nor last, so that its position is not taken for granted.
 NAMES = ("x1", "x2", "class", "x3")

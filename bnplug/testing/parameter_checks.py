@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bnplug.parameters import LogTables
+from bnplug.model.log_tables import LogTables
 from bnplug.testing import common_checks, data
 from bnplug.testing.common_checks import Check
 from bnplug.testing.subjects import ParameterSubject, require

@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 
-from bnplug import registry
-from bnplug.methods import Recipe
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Recipe
 from bnplug.testing import common_checks
 from bnplug.testing.common_checks import Check
 from bnplug.testing.subjects import PluginSubject, require
@@ -16,7 +16,7 @@ _HEAVY = ("pgmpy", "numba")
 
 _PROBE = f"""
 import sys
-from bnplug import manager
+from bnplug.hooks import discovery as manager
 wanted = tuple(sys.argv[1:])
 (found,) = [candidate for candidate in manager.candidates() if (candidate.name, candidate.distribution) == wanted]
 manager.discover([found])

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bnplug import manager, registry
 from bnplug.errors import UnknownMethodError, did_you_mean
-from bnplug.methods import Method
+from bnplug.hooks import discovery as manager
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Method
 from bnplug.testing import parameter_checks, plugin_checks, score_checks, structure_checks
 from bnplug.testing.common_checks import Check, applies
 from bnplug.testing.subjects import (
@@ -211,7 +212,7 @@ def checks_of(subject: Subject) -> list[BoundCheck]:
 
     Examples
     --------
-    >>> from bnplug import registry
+    >>> from bnplug.hooks import registry
     >>> from bnplug.testing import checks_of, subject_of
     >>> for check in checks_of(subject_of(registry.find("structure learner", "nb"))):
     ...     check()  # raises where it fails

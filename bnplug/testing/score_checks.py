@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import Changes
+from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.losses import evaluate
 from bnplug.search import Graph, Neighbourhood
-from bnplug.table import Table
 from bnplug.testing import common_checks, data
 from bnplug.testing.common_checks import Check
 from bnplug.testing.subjects import SCORE_NOISE, ScoreSubject, require

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 
 from bnplug.contracts import ScoreFunction
-from bnplug.table import Table
+from bnplug.data.table import Table
 from bnplug.testing import common_checks, data
 from bnplug.testing.common_checks import Check, only_if
 from bnplug.testing.subjects import StructureSubject, require
@@ -16,7 +16,7 @@ from bnplug.testing.subjects import StructureSubject, require
 
 def check_returns_a_dag(subject: StructureSubject) -> None:
     """``learn`` returns a pgmpy DAG; ``table.dag(parents)`` makes one."""
-    from bnplug._pgmpy import is_dag
+    from bnplug.model.pgmpy import is_dag
 
     require(is_dag(subject.result), f"learn returned a {type(subject.result).__name__}; table.dag(parents) makes a DAG")
 

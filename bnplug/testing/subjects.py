@@ -16,20 +16,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bnplug import registry
 from bnplug.arrays import FloatArray
-from bnplug.manager import PluginInfo
-from bnplug.methods import (
+from bnplug.data.table import Table
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import (
     Descriptor,
     Method,
     ParameterLearnerMethod,
     ScoreFunctionMethod,
     StructureLearnerMethod,
 )
-from bnplug.parameters import LogTables
-from bnplug.posterior import log_joint, posterior, terms
+from bnplug.hooks.discovery import PluginInfo
+from bnplug.inference.complete import log_joint, posterior, terms
+from bnplug.model.log_tables import LogTables
 from bnplug.search import Graph, Neighbourhood
-from bnplug.table import Table
 from bnplug.testing import data
 
 #: Scores of the same graph on the same rows may differ by what the order of summation makes, relatively.
@@ -225,7 +225,7 @@ class ParameterSubject(MethodSubject):
             require(
                 not impossible,
                 f"{name!r}: no state is possible in these configurations of its parents {parents}: {impossible}; "
-                "bnplug.parameters.estimate makes them uniform",
+                "bnplug.model.log_tables.estimate makes them uniform",
             )
 
 

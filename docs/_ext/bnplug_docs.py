@@ -17,9 +17,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from bnplug import datasets, registry
+from bnplug import datasets
 from bnplug.cli import cli
-from bnplug.methods import Method
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Method
 
 
 class _Written(SphinxDirective):

@@ -9,8 +9,8 @@ import inspect
 import re
 from typing import Any, NamedTuple
 
-from bnplug import registry
-from bnplug.methods import Component, Method
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Component, Method
 
 #: The folder under ``methods/`` for each kind of method that has pages.
 FOLDERS = {"structure learner": "structure", "score function": "score", "parameter learner": "parameters"}

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 import bnplug
 from bnplug import datasets
-from bnplug.methods import Method
+from bnplug.hooks.descriptors import Method
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

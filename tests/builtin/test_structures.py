@@ -8,8 +8,8 @@ from hypothesis import given
 from strategies import tables
 
 from bnplug import structure_learner
-from bnplug.information import class_information, pairwise_information
-from bnplug.table import Table
+from bnplug.counts.information import class_information, pairwise_information
+from bnplug.data.table import Table
 
 
 def edges(table, dag):

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from sklearn.utils import Bunch
 
 from bnplug import datasets
-from bnplug.cli_datasets import datasets_command
-from bnplug.kinds import discrete_columns
+from bnplug.cli.datasets import datasets_command
+from bnplug.data.kinds import discrete_columns
 
 
 @pytest.fixture

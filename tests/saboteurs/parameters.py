@@ -6,8 +6,8 @@ import numpy as np
 from saboteurs.registering import register
 
 from bnplug import LogTables, ParameterLearner, ParameterLearnerMethod
-from bnplug.counting import count
-from bnplug.parameters import estimate
+from bnplug.counts.counting import count
+from bnplug.model.log_tables import estimate
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, ParameterLearnerMethod)

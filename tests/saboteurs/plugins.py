@@ -6,7 +6,8 @@ import bnplug
 @bnplug.hookimpl
 def bnplug_structure_learners():
     yield bnplug.StructureLearnerMethod(
-        name="{name}", factory="bnplug.builtin.nb:NaiveBayes", summary="A saboteur.", reference="Nobody (2026)", api=1)
+        name="{name}", factory="bnplug.builtin.structures.nb:NaiveBayes", summary="A saboteur.",
+        reference="Nobody (2026)", api=1)
 """
 
 _RECIPE = """
@@ -29,7 +30,7 @@ SABOTEURS = {
     "loads-numba": ("check_loads_without_pgmpy_or_numba", "import numba\n" + _METHOD.format(name="loads-numba")),
     "loads-pgmpy": (
         "check_loads_without_pgmpy_or_numba",
-        _METHOD.format(name="loads-pgmpy") + "import bnplug._pgmpy\n",
+        _METHOD.format(name="loads-pgmpy") + "import bnplug.model.pgmpy\n",
     ),
     "lacks-a-method": ("check_recipes_can_be_made", _recipe("lacks-a-method", "'nobody-has-this'")),
     "wrong-parameter": ("check_recipes_can_be_made", _recipe("wrong-parameter", "('kdb', {'kk': 2})")),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bnplug.methods import Method
+from bnplug.hooks.descriptors import Method
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from saboteurs.registering import register
 
 from bnplug import StructureLearner, StructureLearnerMethod
-from bnplug.components import component
+from bnplug.hooks.components import component
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, StructureLearnerMethod)

@@ -8,7 +8,7 @@ from math import exp, inf, lgamma, log, prod
 import networkx as nx
 import numpy as np
 
-from bnplug.table import Table, smallest_dtype
+from bnplug.data.table import Table, smallest_dtype
 
 TIE = 1e-9
 

@@ -307,7 +307,7 @@ def test_a_loss_is_compiled_once_for_all_processes(tmp_path):
         from bnplug.scoring import PredictiveScore
         from bnplug.scoring.losses import compile_loss
         from bnplug.scoring.passes import score_candidates
-        from bnplug.table import Table
+        from bnplug.data.table import Table
 
         class Score(PredictiveScore):
             loss = someone.loss

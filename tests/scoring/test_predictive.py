@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from strategies import random_parents
 
+from bnplug.data.table import Table
 from bnplug.scoring import (
     ClassificationRate,
     ConditionalLogLikelihood,
@@ -19,7 +20,6 @@ from bnplug.scoring import (
     PredictiveScore,
     evaluating,
 )
-from bnplug.table import Table
 
 
 def definition(score, table, parents, folds):

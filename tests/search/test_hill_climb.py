@@ -15,12 +15,12 @@ import pytest
 from sklearn.base import clone
 
 import bnplug
-from bnplug.builtin.hill_climb import HillClimb
+from bnplug.builtin.structures.hill_climb import HillClimb
 from bnplug.contracts import Evaluator, ScoreFunction
-from bnplug.counting import count
+from bnplug.counts.counting import count
+from bnplug.data.table import Table
 from bnplug.errors import ContractError, SearchWarning
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
-from bnplug.table import Table
 
 
 def family_score(table, v, parents):
@@ -456,8 +456,8 @@ def test_learning_changes_neither_the_learner_nor_its_score():
 
 PROGRAM = """
 import numpy as np, pandas as pd
-from bnplug.builtin.hill_climb import HillClimb
-from bnplug.table import Table
+from bnplug.builtin.structures.hill_climb import HillClimb
+from bnplug.data.table import Table
 rng = np.random.default_rng(5)
 frame = pd.DataFrame(rng.integers(0, 3, (80, 6)), columns=list("fedcba"))
 for child, parent in ["bf", "db", "cd", "ad"]:

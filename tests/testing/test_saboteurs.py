@@ -3,7 +3,8 @@
 import pytest
 from saboteurs import parameters, plugins, scores, structures
 
-from bnplug import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod, manager
+from bnplug import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod
+from bnplug.hooks import discovery as manager
 from bnplug.testing import CHECKS, check_plugin, checks_of, subject_of
 
 HEALTHY = [

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bnplug.files import write_atomically
-from bnplug.table import Table
+from bnplug.data.table import Table
+from bnplug.exchange.files import write_atomically
 from bnplug_annealing.chain import State
 
 _KEY, _VERSION = "bnplug-annealing", 1

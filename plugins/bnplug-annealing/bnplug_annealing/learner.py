@@ -18,17 +18,17 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from bnplug import registry
-from bnplug.components import check_numbers, component
 from bnplug.contracts import ScoreFunction, StructureLearner
 from bnplug.errors import SearchWarning
+from bnplug.hooks import registry
+from bnplug.hooks.components import check_numbers, component
 from bnplug.search.greedy import first_best
 from bnplug_annealing.chain import Chain, Schedule, State
 from bnplug_annealing.checkpoints import Checkpoint, chain_path, digest
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 #: The paper's r (its footnote 5), by the score's registered name.
 PAPER_R = {"cr": 1.0, "mm": 100.0}

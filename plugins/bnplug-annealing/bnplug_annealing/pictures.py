@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bnplug.drawing import new_axes
+from bnplug.show.drawing import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bnplug import Recipe, Reproduction, StructureLearnerMethod, hookimpl
-from bnplug.methods import Component
+from bnplug.hooks.descriptors import Component
 
 _PAPER = "Pernkopf, Wohlmayr: Stochastic margin-based structure learning of Bayesian network classifiers (2013)"
 _MARGIN = "bnplug-margin"

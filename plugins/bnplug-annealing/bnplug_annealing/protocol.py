@@ -15,14 +15,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from bnplug import datasets, registry
+from bnplug import datasets
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.components import component
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
-from bnplug.intake import Intake
-from bnplug.parameters import LogTables
-from bnplug.posterior import log_joint, posterior, terms
-from bnplug.table import Table
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
+from bnplug.hooks import registry
+from bnplug.hooks.components import component
+from bnplug.inference.complete import log_joint, posterior, terms
+from bnplug.model.log_tables import LogTables
 
 #: The paper's data sets that can be had, by the names of their files, with the share of rows that trains.
 USPS = "usps-11000"

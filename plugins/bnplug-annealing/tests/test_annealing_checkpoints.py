@@ -20,7 +20,7 @@ from bnplug_annealing.learner import SimulatedAnnealing
 
 import bnplug
 from bnplug.contracts import Evaluator
-from bnplug.table import Table
+from bnplug.data.table import Table
 
 FOLDED = ("cll", {"cv": 3})
 
@@ -76,7 +76,7 @@ class Interrupted(bnplug.ScoreFunction):
         return self.evaluator(table).start(table.parents(dag))
 
     def evaluator(self, table, n_jobs=1):
-        return Interruptible(bnplug.registry.build("score function", FOLDED).evaluator(table))
+        return Interruptible(bnplug.hooks.registry.build("score function", FOLDED).evaluator(table))
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -102,7 +102,7 @@ def test_any_state_between_temperatures_leads_to_the_same_end(tmp_path, score):
     table, path = make_table(5), tmp_path / "sa.json"
     expected = never_stopped(table, score=score)
     learner = SimulatedAnnealing(score=score, random_state=3, checkpoint=path)
-    prepared = bnplug.components.component("score function", score, learner)
+    prepared = bnplug.hooks.components.component("score function", score, learner)
     [(chain, checkpoint)] = learner._chains(table, prepared)
     states = [state.copy() for state in chain.run(lambda: prepared.evaluator(table))]
     assert len(states) > 3
@@ -112,13 +112,15 @@ def test_any_state_between_temperatures_leads_to_the_same_end(tmp_path, score):
         assert outcome(again, again.learn(table)) == expected
 
 
-@pytest.mark.skipif("rmho" not in {m.name for m in bnplug.registry.methods("score function")}, reason="needs rmho")
+@pytest.mark.skipif(
+    "rmho" not in {m.name for m in bnplug.hooks.registry.methods("score function")}, reason="needs rmho"
+)
 def test_a_score_that_draws_its_rows_anew_goes_on_with_the_same_draws(tmp_path):
     table, path = make_table(4), tmp_path / "sa.json"
     params = {"score": "rmho", "r": 0.05, "max_rejections": 60}
     expected = never_stopped(table, **params)
     learner = SimulatedAnnealing(random_state=3, checkpoint=path, **params)
-    prepared = bnplug.components.component("score function", "rmho", learner)
+    prepared = bnplug.hooks.components.component("score function", "rmho", learner)
     [(chain, checkpoint)] = learner._chains(table, prepared)
     states = [state.copy() for state in chain.run(lambda: prepared.evaluator(table))]
     checkpoint.write(states[len(states) // 2])

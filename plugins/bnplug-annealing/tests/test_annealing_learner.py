@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 
 import bnplug
 from bnplug.contracts import ScoringEvaluator
+from bnplug.data.table import Table
 from bnplug.errors import ContractError, SearchWarning
 from bnplug.scoring import ClassificationRate, evaluating
 from bnplug.search.greedy import noise
-from bnplug.table import Table
 
 
 def make_table(features=6, rows=80, seed=0, classes=2):
@@ -163,7 +163,7 @@ def test_any_score_gives_a_structure_that_is_not_below_naive_bayes(score, k):
     table = make_table(6)
     learner = SimulatedAnnealing(score=score, k=k, random_state=0)
     dag = learner.learn(table)
-    function = bnplug.registry.build("score function", score)
+    function = bnplug.hooks.registry.build("score function", score)
     if function.get_params().get("cv"):
         function.set_params(random_state=0)
     assert function.score(table, dag) == pytest.approx(max(learner.trace_), abs=1e-9)

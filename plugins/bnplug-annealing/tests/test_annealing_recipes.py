@@ -11,8 +11,9 @@ from bnplug_annealing import pictures, protocol, reproduction
 from sklearn.datasets import load_iris
 
 import bnplug
-from bnplug import datasets, registry
+from bnplug import datasets
 from bnplug.experiments import Page
+from bnplug.hooks import registry
 
 RECIPES = ["TAN-SA-CR-ML", "TAN-SA-MM-ML", "TAN-SA-CR-MM", "TAN-SA-MM-MM"]
 NEEDS_MARGIN = pytest.mark.skipif(not protocol.available(["TAN-SA-MM"]), reason="needs bnplug-margin")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bnplug.drawing import new_axes
+from bnplug.show.drawing import new_axes
 from bnplug_ccbn import protocol
 from bnplug_ccbn.protocol import KEPT, LETTERS, STRUCTURES
 

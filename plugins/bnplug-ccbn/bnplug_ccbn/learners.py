@@ -18,19 +18,19 @@ from threadpoolctl import threadpool_limits
 
 from bnplug import parameter_learner
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.gradient import Columns, Objective, conditional_nll, minimize, with_values
-from bnplug.parameters import LogTables
-from bnplug.posterior import Terms, terms
-from bnplug.wettig import is_c1
+from bnplug.hooks.components import check_numbers
+from bnplug.inference.complete import Terms, terms
+from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import is_c1
 from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Softmax, backing_off, weighted
 from bnplug_ccbn.preconditioning import Preconditioner
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 #: What ``l2="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
 L2_GRID = tuple(10.0**exponent for exponent in range(4, -4, -1))
@@ -322,7 +322,7 @@ class Weighted(ConditionalLikelihood):
     Examples
     --------
     >>> import pandas as pd
-    >>> from bnplug.table import Table
+    >>> from bnplug.data.table import Table
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1], "c": [0, 0, 1, 1, 0]}), "c")
     >>> learner = Weighted(level=1)
     >>> learner.fit(table, table.dag([[1], []])).normalized

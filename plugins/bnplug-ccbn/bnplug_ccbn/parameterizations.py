@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.counting import count
+from bnplug.counts.counting import count
+from bnplug.data.table import Table
 from bnplug.gradient import Columns
-from bnplug.parameters import LogTables, estimate
-from bnplug.posterior import Terms
-from bnplug.table import Table
+from bnplug.inference.complete import Terms
+from bnplug.model.log_tables import LogTables, estimate
 
 
 class Parameterization(ABC):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bnplug import ParameterLearnerMethod, Recipe, Reproduction, hookimpl
-from bnplug.methods import Component
+from bnplug.hooks.descriptors import Component
 
 _PAPER = (
     "Zaidi, Webb, Carman, Petitjean, Buntine, Hynes, De Sterck: "

@@ -12,8 +12,8 @@ import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.posterior import Terms, posterior
-from bnplug.table import Table
+from bnplug.data.table import Table
+from bnplug.inference.complete import Terms, posterior
 
 # Blocks are kept this small (cells, all classes together), and computed on at most so many rows.
 _CELLS = 1 << 22

@@ -22,14 +22,14 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 import bnplug
 from bnplug import datasets
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.data.intake import Intake
+from bnplug.data.kinds import discrete_columns
+from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
 from bnplug.experiments.statistics import WinDrawLoss, win_draw_loss
 from bnplug.experiments.storage import Record, ResultsFile
-from bnplug.intake import Intake
-from bnplug.junction import Marginalizer
-from bnplug.kinds import discrete_columns
-from bnplug.posterior import posterior
-from bnplug.table import Table
+from bnplug.inference.complete import posterior
+from bnplug.inference.marginals import Marginalizer
 
 #: Those of the paper's 72 data sets that a folder may hold; of poker-hand, UCI's training rows.
 SETS = (

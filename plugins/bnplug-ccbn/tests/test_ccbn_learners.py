@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
 import bnplug
+from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning, NotRepresentableError
-from bnplug.posterior import log_joint, log_posterior, posterior, terms
-from bnplug.table import Table
+from bnplug.inference.complete import log_joint, log_posterior, posterior, terms
 
 LETTERS = ("d", "e", "w")
 C1 = {"nb": "nb", "tan": "tan", "kdb-1": ("kdb", {"k": 1})}

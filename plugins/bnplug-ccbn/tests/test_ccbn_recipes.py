@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bnplug
-from bnplug import registry
+from bnplug.hooks import registry
 
 OWN = [f"{s}{p}{i}" for s, p, i in product(("NB", "TAN", "KDB-1"), "dew", ("", "(I)"))]
 CORE = ["NB-CL", "TAN-CMI-CL"]

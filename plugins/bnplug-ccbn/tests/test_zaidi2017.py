@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from bnplug_ccbn import protocol, reproduction
 
-from bnplug import datasets, registry
+from bnplug import datasets
 from bnplug.experiments import Page, published
+from bnplug.hooks import registry
 
 
 @pytest.fixture(scope="module")

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils import check_random_state
 
-from bnplug.components import component
 from bnplug.contracts import StructureLearner
-from bnplug.information import by_falling, pairwise_information
+from bnplug.counts.information import by_falling, pairwise_information
+from bnplug.hooks.components import component
 from bnplug.search import GreedySearch
 from bnplug_cmi_order.orders import order_by_all, order_by_single
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 
 class OrderBasedLearner(StructureLearner):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnplug.information import first_largest
-from bnplug.table import Table
+from bnplug.counts.information import first_largest
+from bnplug.data.table import Table
 from bnplug_cmi_order.patterns import Patterns
 
 

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.table import Table
+from bnplug.data.table import Table
 
 
 class Patterns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bnplug import Recipe, Reproduction, StructureLearnerMethod, hookimpl
-from bnplug.methods import Component
+from bnplug.hooks.descriptors import Component
 
 _PAPER = "Pernkopf, Bilmes: Order-based discriminative structure learning for Bayesian network classifiers (2008)"
 _REQUIRES = ("bnplug-cmi-order",)

@@ -15,11 +15,12 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 import bnplug
-from bnplug import datasets, registry
+from bnplug import datasets
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.intake import Intake
-from bnplug.methods import is_component
-from bnplug.table import Table
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import is_component
 
 #: Of the paper's 25 UCI sets, those with 5-fold cross-validation, and those with rows for training and for testing.
 CROSS_VALIDATED = (

@@ -12,9 +12,9 @@ from bnplug_cmi_order.learners import ConditionalInformationOrder, RandomOrder, 
 from bnplug_cmi_order.orders import order_by_all, order_by_single
 
 import bnplug
+from bnplug.counts.information import pairwise_information
+from bnplug.data.table import Table
 from bnplug.errors import SearchWarning
-from bnplug.information import pairwise_information
-from bnplug.table import Table
 
 LEARNERS = [ConditionalInformationOrder, SingleParentInformationOrder, RandomOrder]
 

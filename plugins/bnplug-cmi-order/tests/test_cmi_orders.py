@@ -13,8 +13,8 @@ from bnplug_cmi_order.patterns import Patterns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bnplug.information import class_information, pairwise_information
-from bnplug.table import Table
+from bnplug.counts.information import class_information, pairwise_information
+from bnplug.data.table import Table
 
 
 def entropy(rows, weights):

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bnplug
-from bnplug import registry
+from bnplug.hooks import registry
 
 RECIPES = [
     "NB-ML",

@@ -8,8 +8,9 @@ import pytest
 from bnplug_cmi_order import protocol, reproduction
 
 import bnplug
-from bnplug import datasets, registry
+from bnplug import datasets
 from bnplug.experiments import Page, compare, published
+from bnplug.hooks import registry
 
 GENERATIVE, ORDERED, GREEDY = protocol.GENERATIVE, protocol.ORDERED, protocol.GREEDY
 

@@ -23,16 +23,16 @@ from threadpoolctl import threadpool_limits
 from bnplug import parameter_learner
 from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
-from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
 from bnplug.gradient import Columns, Objective, classified, minimize, with_values
-from bnplug.parameters import LogTables
-from bnplug.posterior import Terms, terms
+from bnplug.hooks.components import check_numbers
+from bnplug.inference.complete import Terms, terms
+from bnplug.model.log_tables import LogTables
 from bnplug_margin.score import LAM_GRID
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 #: What ``kappa="cv"`` chooses from (Peharz, Tschiatschek and Pernkopf 2013, section 5.3).
 KAPPA_GRID: tuple[float, ...] = tuple(np.linspace(0.01, 0.5, 10).round(3).tolist())

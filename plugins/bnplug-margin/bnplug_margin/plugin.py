@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bnplug import ParameterLearnerMethod, Recipe, ScoreFunctionMethod, hookimpl
-from bnplug.methods import Component
+from bnplug.hooks.descriptors import Component
 
 _PAPER = "Pernkopf, Wohlmayr: Stochastic margin-based structure learning of Bayesian network classifiers (2013)"
 

@@ -17,14 +17,14 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.information import by_falling, class_information, pairwise_information
+from bnplug.counts.information import by_falling, class_information, pairwise_information
 from bnplug.scoring import Bounds, ClassificationRate, PredictiveScore
 
 if TYPE_CHECKING:
     from bnplug.contracts import Evaluator
+    from bnplug.data.table import Table
     from bnplug.scoring.evaluating import PredictiveEvaluator
     from bnplug.scoring.resampling import Splitter
-    from bnplug.table import Table
 
 #: What ``lam="cv"`` chooses from: ten values from 0.01 to 1 (Peharz, Tschiatschek and Pernkopf 2013, section 5.3), here
 #: with equal ratios, since evenly spaced ones leave out all between 0.01 and 0.12, where the best is on digit images.

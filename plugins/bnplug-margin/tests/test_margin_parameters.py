@@ -15,10 +15,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import bnplug
-from bnplug.discretize import QuantileDiscretizer
+from bnplug.data.discretize import QuantileDiscretizer
+from bnplug.data.table import Table
 from bnplug.gradient import classified
-from bnplug.posterior import log_joint, terms
-from bnplug.table import Table
+from bnplug.inference.complete import log_joint, terms
 
 
 def coded(X, y, n_bins=4):

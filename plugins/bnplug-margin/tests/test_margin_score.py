@@ -12,8 +12,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import PredefinedSplit
 
 import bnplug
-from bnplug.discretize import QuantileDiscretizer
-from bnplug.table import Table
+from bnplug.data.discretize import QuantileDiscretizer
+from bnplug.data.table import Table
 
 
 def table_of(rng, n_rows=60, cards=(3, 2, 4, 3), weighted=False, missing=0.0):

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.gradient import Columns
-from bnplug.posterior import Terms
+from bnplug.inference.complete import Terms
 from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:
-    from bnplug.table import Table
+    from bnplug.data.table import Table
 
 # Of a mean over rows; closer than this, the solver cannot always tell whether it has got there.
 _TOL = 1e-7

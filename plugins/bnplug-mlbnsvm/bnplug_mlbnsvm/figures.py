@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bnplug.drawing import new_axes
 from bnplug.experiments import pictures
+from bnplug.show.drawing import new_axes
 from bnplug_mlbnsvm.summary import hidden_curve, relative_likelihoods
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from bnplug.scoring.resampling import draw_folds
 from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 #: The paper's grids.
 GAMMAS = (0.1, 1.0, 5.0, 10.0, 15.0, 20.0)

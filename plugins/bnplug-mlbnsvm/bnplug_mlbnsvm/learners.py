@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.components import check_numbers
 from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
-from bnplug.parameters import LogTables
+from bnplug.hooks.components import check_numbers
+from bnplug.model.log_tables import LogTables
 from bnplug_mlbnsvm.descent import Descent
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS, choose, cross_validate
 from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 # Cross-validation stops so much earlier: it looks at who wins, not at probabilities.
 _COARSER = 10.0

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 import bnplug
-from bnplug.drawing import new_axes
 from bnplug.experiments import hide_features, pictures
 from bnplug.gradient import Objective, classified
+from bnplug.show.drawing import new_axes
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
 from bnplug_mlbnsvm.learners import MaximumLikelihoodSVM, grid
 from bnplug_mlbnsvm.problem import Problem, Setting
@@ -20,9 +20,9 @@ from bnplug_mlbnsvm.problem import Problem, Setting
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bnplug._pgmpy import DAG
-    from bnplug.parameters import LogTables
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.log_tables import LogTables
+    from bnplug.model.pgmpy import DAG
 
 _INK, _LIKELIHOOD, _SLACK, _RATE = "#1c2733", "#1d5fa6", "#d1600a", "#2a8a4a"
 

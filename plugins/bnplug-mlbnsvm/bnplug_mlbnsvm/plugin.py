@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bnplug import ParameterLearnerMethod, Recipe, Reproduction, hookimpl
-from bnplug.methods import Component
+from bnplug.hooks.descriptors import Component
 
 _PAPER = "Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013)"
 _CROSS_VALIDATED: Component = ("ml-bn-svm", {"lam": "cv", "gamma": "cv"})

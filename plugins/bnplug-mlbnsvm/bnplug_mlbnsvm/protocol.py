@@ -21,13 +21,14 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 import bnplug
-from bnplug import datasets, registry
+from bnplug import datasets
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
 from bnplug.experiments import hide_features
 from bnplug.experiments.storage import ResultsFile
-from bnplug.intake import Intake
-from bnplug.table import Table
+from bnplug.hooks import registry
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
 
 #: Of the paper's data sets, those that are compared here.

@@ -11,9 +11,9 @@ import pandas as pd
 
 import bnplug
 from bnplug import datasets
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
 from bnplug.experiments import Page, beside, published
-from bnplug.intake import Intake
-from bnplug.table import Table
 from bnplug_mlbnsvm import protocol
 from bnplug_mlbnsvm.figures import draw_hidden, draw_likelihoods
 from bnplug_mlbnsvm.paths import draw_missing, draw_path, missing_path, path

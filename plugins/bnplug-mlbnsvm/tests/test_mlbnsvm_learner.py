@@ -14,9 +14,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import bnplug
+from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
-from bnplug.posterior import log_joint
-from bnplug.table import Table
+from bnplug.inference.complete import log_joint
 
 
 def make_table(rows=80, features=5, classes=2, states=3, seed=0, weights=None):
@@ -192,7 +192,7 @@ def by_cone(table, dag, lam, gamma):
         constraints += [own - log_joint_of(row, k) + slack[row] >= gamma for k in range(n_classes) if k != y]
     likelihood = 0
     for v, own in enumerate(parents):
-        counts = bnplug.counting.count(table, v, own)
+        counts = bnplug.counts.counting.count(table, v, own)
         likelihood = likelihood + cp.sum(cp.multiply((counts + 1 / counts.size).reshape(shapes[v][0], -1), omega[v]))
     goal = cp.Problem(cp.Minimize((lam * cp.sum(slack) - likelihood) / table.n_rows), constraints)
     return goal.solve(solver=cp.CLARABEL, tol_gap_abs=1e-7, tol_gap_rel=1e-7, tol_feas=1e-7) * table.n_rows
@@ -247,7 +247,7 @@ def test_attributes_agree_with_the_result():
     dag = learn(table, "tan")
     learner = MaximumLikelihoodSVM(lam=2.0, gamma=3.0)
     tables = learner.fit(table, dag)
-    own = bnplug.posterior.terms(tables, "c")
+    own = bnplug.inference.complete.terms(tables, "c")
     L, y = log_joint(own, table.codes), table.codes[table.target_index].astype(int)
     rows = np.arange(table.n_rows)
     rival = np.where(np.arange(3) == y[:, None], -np.inf, L).max(axis=1)
@@ -408,7 +408,7 @@ def test_held_out_accuracy_is_that_of_fits_on_the_other_rows():
     ((train, test),) = splitter.split(np.zeros(90), y)
     for lam, accuracy in zip((0.0, 1.0), learner.cv_accuracy_[0], strict=True):
         tables = MaximumLikelihoodSVM(lam=lam, gamma=2.0, tol=1e-3).fit(table.take(train), dag)
-        L = log_joint(bnplug.posterior.terms(tables, "c"), table.take(test).codes)
+        L = log_joint(bnplug.inference.complete.terms(tables, "c"), table.take(test).codes)
         assert accuracy == pytest.approx(np.mean(L.argmax(axis=1) == y[test]))
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 import bnplug
-from bnplug import datasets, registry
+from bnplug import datasets
+from bnplug.hooks import registry
 
 OURS = [found for found in registry.recipes() if found.recipe.name.endswith("-ML-BN-SVM")]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bnplug.components import component
 from bnplug.contracts import StructureLearner
+from bnplug.hooks.components import component
 from bnplug_rmcv.scores import CrossValidatedRisk, HoldOutRisk, RedrawnHoldOutRisk
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 
 class RiskMinimization(StructureLearner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bnplug import Recipe, Reproduction, ScoreFunctionMethod, StructureLearnerMethod, hookimpl
-from bnplug.methods import Component
+from bnplug.hooks.descriptors import Component
 
 _PAPER = "Kelner, Lerner: Learning Bayesian network classifiers by risk minimization (2012)"
 _FRIEDMAN = "Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)"

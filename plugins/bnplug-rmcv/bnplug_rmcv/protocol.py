@@ -17,17 +17,17 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bnplug
 from bnplug import UniformDiscretizer, datasets
-from bnplug.components import component
 from bnplug.contracts import StructureLearner
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
 from bnplug.experiments import Comparison, compare
-from bnplug.intake import Intake
+from bnplug.hooks.components import component
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
-from bnplug.table import Table
 from bnplug_rmcv.scores import CrossValidatedRisk, RedrawnHoldOutRisk
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
+    from bnplug.model.pgmpy import DAG
 
 NAME = "kelner2012"
 

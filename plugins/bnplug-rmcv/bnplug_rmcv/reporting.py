@@ -8,8 +8,8 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from bnplug.drawing import new_axes, plot
-from bnplug.summary import counted
+from bnplug.show.drawing import new_axes, plot
+from bnplug.show.summary import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import IntArray
+from bnplug.data.table import Table
 from bnplug.scoring import ClassificationRate
 from bnplug.scoring.resampling import draw_folds
-from bnplug.table import Table
 
 
 class CrossValidatedRisk(ClassificationRate):
@@ -22,7 +22,7 @@ class CrossValidatedRisk(ClassificationRate):
     Parameters
     ----------
     alpha, floor : float
-        How parameters are smoothed (:func:`bnplug.parameters.estimate`). The paper's are not: ``alpha=0``.
+        How parameters are smoothed (:func:`bnplug.model.log_tables.estimate`). The paper's are not: ``alpha=0``.
     cv : int or splitter
         The number K of stratified folds, which are shuffled if `random_state` is given, or any splitter of
         scikit-learn whose test sets do not overlap.

@@ -10,8 +10,8 @@ import pytest
 from sklearn.base import clone
 
 import bnplug
+from bnplug.data.table import Table
 from bnplug.scoring import evaluating
-from bnplug.table import Table
 
 LEARNERS = ["rmcv", "rmho", "rmho-f", "rmho-ar"]
 NOISE = 1e-12

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bnplug
-from bnplug import registry
+from bnplug.hooks import registry
 
 SEARCHES = {"RMCV": "nb", "RMCV-empty": "empty", "RMHO": "nb", "RMHO-f": "nb", "RMHO-ar": "nb"}
 RIVALS = {

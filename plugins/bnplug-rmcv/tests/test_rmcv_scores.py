@@ -10,7 +10,7 @@ import pytest
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 import bnplug
-from bnplug.table import Table, smallest_dtype
+from bnplug.data.table import Table, smallest_dtype
 
 TIE = 1e-9
 

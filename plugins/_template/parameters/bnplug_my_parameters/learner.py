@@ -8,11 +8,11 @@ import numpy as np
 
 from bnplug import LogTables, ParameterLearner
 from bnplug.arrays import FloatArray
-from bnplug.counting import count
+from bnplug.counts.counting import count
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 
 class MyParameters(ParameterLearner):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
-from bnplug.table import Table
 
 
 def negative_distance(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:

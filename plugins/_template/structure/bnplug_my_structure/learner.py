@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bnplug import StructureLearner
-from bnplug.components import component
+from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch
 
 if TYPE_CHECKING:
-    from bnplug._pgmpy import DAG
-    from bnplug.table import Table
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
 
 
 class MyStructure(StructureLearner):

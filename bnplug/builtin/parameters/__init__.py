@@ -1,0 +1,1 @@
+"""The parameter learners of the core, one a file."""

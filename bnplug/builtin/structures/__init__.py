@@ -1,0 +1,1 @@
+"""The structure learners of the core, one a file."""

@@ -1,0 +1,197 @@
+"""Hill climbing over graphs, with any score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bnplug.arrays import BoolArray, IntArray
+from bnplug.contracts import StructureLearner
+from bnplug.hooks.components import component
+from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
+from bnplug.search.moves import KINDS
+from bnplug.search.shaking import climb_widely
+
+if TYPE_CHECKING:
+    from bnplug.data.table import Table
+    from bnplug.model.pgmpy import DAG
+
+
+class HillClimb(StructureLearner):
+    """Makes the best single deletion, reversal or addition of an edge until none improves the score.
+
+    Graphs are unrestricted: the class may have parents, and features may lose it. Of tied moves the first
+    is made: deletions before reversals before additions, then by the parent's and by the child's position.
+
+    A decomposable score often gives both directions of an edge the same gain, and the direction then
+    decides where the climb ends. With such a score, whose moves cost little, a second climb makes the last of
+    tied moves. If the two end apart, the better end is shaken: some edges are reversed or deleted, and it is
+    climbed on from there, again and again, for no more evaluations than were made before. There is no chance
+    in it. What a shake improves is one entry of `trace_` and `moves_`; with `max_iter` nothing is shaken.
+
+    Parameters
+    ----------
+    score : str or ScoreFunction
+        What to maximise.
+    start : {"nb", "empty"}, DAG or list of edges
+        Where to start; edges are pairs ``(parent, child)`` of names.
+    max_parents : int, optional
+        The largest number of parents of a variable, the class included.
+    reversals : bool
+        Whether edges are reversed.
+    tree : bool
+        Only add edges between features, as long as no feature has two feature parents: a partial 1-tree
+        (Pernkopf and Wohlmayr 2013, section 4.2).
+    complete : bool
+        With `tree`, go on when nothing improves any more, until the tree has N - 1 edges.
+    whitelist : list of edges, optional
+        Edges that are in the graph from the start and stay there.
+    blacklist : list of edges, optional
+        Edges that are never in the graph; ``start="nb"`` leaves them out.
+    max_iter : int, optional
+        The largest number of moves.
+    max_time : float, optional
+        Seconds after which the graph found so far is returned, with a warning. An interrupt from the
+        keyboard does the same.
+    n_jobs : int, optional
+        Threads that score candidates. The result does not depend on it.
+    random_state : int or RandomState, optional
+        Handed to a score that has none of its own.
+    verbose : int, optional
+        1 tells once a second about moves, score and evaluations; 2 tells about every move.
+
+    Attributes
+    ----------
+    trace_ : list of float
+        The score of the start, and after each move.
+    moves_ : list of str
+        The moves, such as ``"add outlook -> wind"``.
+    n_evaluations_ : int
+        How many candidates were scored.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug import Table
+    >>> frame = pd.DataFrame({"a": [0, 0, 1, 1] * 9, "b": [0, 1, 0, 1] * 9, "c": [0, 0, 1, 1] * 9})
+    >>> learner = HillClimb(score="mdl", start="empty")
+    >>> dag = learner.learn(Table.from_frame(frame, target="c"))
+    >>> learner.moves_
+    ['add a -> c']
+    """
+
+    def __init__(
+        self,
+        score: Any = "mdl",
+        start: Any = "nb",
+        max_parents: int | None = None,
+        reversals: bool = True,
+        tree: bool = False,
+        complete: bool = False,
+        whitelist: Iterable[tuple[str, str]] | None = None,
+        blacklist: Iterable[tuple[str, str]] | None = None,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.score = score
+        self.start = start
+        self.max_parents = max_parents
+        self.reversals = reversals
+        self.tree = tree
+        self.complete = complete
+        self.whitelist = whitelist
+        self.blacklist = blacklist
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def learn(self, table: Table) -> DAG:
+        """Return the graph at which the search ends."""
+        self._check()
+        start = self._neighbourhood(table)
+        evaluator = component("score function", self.score, self).evaluator(table, self.n_jobs)
+        search = GreedySearch(evaluator, start.graph.parents, "hill-climb", self.max_time, self.verbose)
+        with search.running():
+            if evaluator.decomposable and not self.complete:
+                climb_widely(search, start, table.names, self.max_iter)
+            else:
+                climb(search, start, table.names, self.max_iter, improve=not self.complete)
+        self.trace_, self.moves_ = search.trace, search.moves
+        self.n_evaluations_ = evaluator.n_evaluations
+        return table.dag(search.parents)
+
+    def _check(self) -> None:
+        for name in ("max_parents", "max_iter"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"{name}={value} must not be negative; None is no limit")
+        if self.complete and not self.tree:
+            raise ValueError("complete=True completes a tree, and needs tree=True")
+
+    def _neighbourhood(self, table: Table) -> Neighbourhood:
+        """Return the start with the moves that the parameters allow."""
+        fixed, forbidden = _matrix(table, self.whitelist), _matrix(table, self.blacklist)
+        graph = Graph(self._start(table, fixed, forbidden))
+        allowed = ~forbidden
+        kinds = {"add"} if self.tree else set(KINDS) if self.reversals else {"delete", "add"}
+        if self.tree:
+            allowed[table.target_index, :] = allowed[:, table.target_index] = False
+        capacity = self._capacity(table, graph)
+        over = np.flatnonzero(graph.edges.sum(axis=0) > capacity)
+        if len(over):
+            limit = "tree=True allows one feature parent" if self.tree else f"max_parents={self.max_parents}"
+            raise ValueError(
+                f"the start, with the whitelist, gives {table.names[over[0]]!r} the parents "
+                f"{[table.names[p] for p in graph.parents[over[0]]]}; {limit}"
+            )
+        return Neighbourhood(graph, kinds, allowed, fixed, capacity)
+
+    def _start(self, table: Table, fixed: BoolArray, forbidden: BoolArray) -> list[list[int]]:
+        if isinstance(self.start, str):
+            if self.start not in ("nb", "empty"):
+                raise ValueError(f"start={self.start!r} is not 'nb', 'empty', a DAG or a list of edges")
+            edges = np.zeros_like(fixed)
+            edges[table.target_index, table.features] = self.start == "nb"
+            # An edge of the whitelist may point to the class; its opposite then gives way.
+            edges &= ~forbidden & ~fixed.T
+        else:
+            edges = _matrix(table, getattr(self.start, "edges", self.start))
+        edges |= fixed
+        for u, v in np.argwhere(edges & forbidden):
+            raise ValueError(
+                f"edge {table.names[u]!r} -> {table.names[v]!r} is in the blacklist, and in the start or the whitelist"
+            )
+        parents: list[list[int]] = [np.flatnonzero(own).tolist() for own in edges.T]
+        # Names the cycle, if there is one.
+        table.dag(parents)
+        return parents
+
+    def _capacity(self, table: Table, graph: Graph) -> IntArray:
+        """Return the largest number of parents of each variable."""
+        size, c = len(table.names), table.target_index
+        capacity: IntArray = np.full(size, size if self.max_parents is None else self.max_parents)
+        if not self.tree:
+            return capacity
+        # One feature parent, next to the class where it is one; the class keeps the parents it has.
+        of_tree = 1 + graph.edges[c]
+        of_tree[c] = graph.edges[:, c].sum()
+        capacity = np.minimum(capacity, of_tree)
+        return capacity
+
+
+def _matrix(table: Table, edges: Iterable[tuple[str, str]] | None) -> BoolArray:
+    """Return named edges as a matrix."""
+    size = len(table.names)
+    matrix = np.zeros((size, size), dtype=bool)
+    for edge in edges or ():
+        if isinstance(edge, str) or len(edge) != 2:
+            raise ValueError(f"an edge is a pair (parent, child) of names, not {edge!r}")
+        matrix[table.index(edge[0]), table.index(edge[1])] = True
+    return matrix

@@ -1,0 +1,225 @@
+"""The commands of ``bnplug`` that make a model or work with one."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+import bnplug
+from bnplug.cli.errors import one_line_errors
+
+_model_argument = click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+_na_option = click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+
+
+@click.command("fit")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--target", required=True, help="The column that holds the class.")
+@click.option("--recipe", help="A named composition; other options win over it.")
+@click.option("--structure", help="A structure learner.  [default: tan]")
+@click.option("--parameters", help="A parameter learner.  [default: ml]")
+@click.option("--discretizer", help="mdl, quantile, uniform or none.  [default: mdl]")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
+)
+@_na_option
+@click.option("--random-state", type=int, help="A seed, for methods that draw at random.")
+@click.option("--n-jobs", type=int, help="Threads or processes.")
+@click.option("-v", "--verbose", count=True, help="Show progress.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model's folder.")
+@one_line_errors
+def fit_command(
+    data: Path,
+    target: str,
+    recipe: str | None,
+    settings: Sequence[str],
+    na: Sequence[str],
+    output: Path,
+    **options: Any,
+) -> None:
+    """Learn a classifier from DATA (CSV or Parquet) and save it to a folder."""
+    from bnplug.data.files import read_data
+    from bnplug.data.frames import to_frame
+    from bnplug.show.summary import headline
+
+    params = {name: value for name, value in options.items() if value is not None}
+    model = bnplug.recipe(recipe, **params) if recipe else bnplug.BayesianNetworkClassifier(**params)
+    model.set_params(**dict(_setting(text) for text in settings))
+    frame = to_frame(read_data(data, missing=na), str(data))
+    if target not in frame.columns:
+        raise ValueError(f"{data}: target {target!r} is not a column; there are {list(frame.columns)}")
+    model.fit(frame.drop(columns=target), frame[target])
+    model.save(output)
+    click.echo(f"{output}: {target!r}, {len(frame):,} rows, {headline(model)}")
+
+
+@click.command("predict")
+@_model_argument
+@click.argument("data", type=click.Path(path_type=Path))
+@_na_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
+@one_line_errors
+def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path | None) -> None:
+    """Predict the rows of DATA with the model in DIR: the class, and each class's probability."""
+    import pandas as pd
+
+    from bnplug.exchange.files import write_atomically
+
+    model = bnplug.load(model_dir)
+    probabilities = model.predict_proba(_read_features(model, data, na))
+    result = pd.DataFrame({model.target_: model.classes_[probabilities.argmax(axis=1)]})
+    for label, column in zip(model.classes_, probabilities.T, strict=True):
+        result[f"P({label})"] = column
+    if output is None:
+        click.echo(result.to_csv(index=False), nl=False)
+    else:
+        write_atomically(output, result.to_csv(index=False))
+
+
+@click.command("export")
+@_model_argument
+@click.argument("file", type=click.Path(path_type=Path))
+@one_line_errors
+def export_command(model_dir: Path, file: Path) -> None:
+    """Write the network of the model in DIR to FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
+    _, write = _exchange_format(file)
+    tables = bnplug.load(model_dir).tables_
+    normalized = tables.normalized
+    write(tables if normalized else tables.normalize(), file)
+    click.echo(
+        f"{file}: {len(tables.names)} nodes, {len(tables.edges)} edges, {tables.n_parameters} parameters"
+        + ("" if normalized else ", normalised to a network with the same posterior")
+    )
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model's folder.")
+@one_line_errors
+def import_command(file: Path, target: str | None, output: Path) -> None:
+    """Make a model folder of the network in FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
+    from bnplug.show.summary import headline
+
+    read, _ = _exchange_format(file)
+    if not file.is_file():
+        raise ValueError(f"{file}: there is no such file")
+    model = read(file, target)
+    model.save(output)
+    click.echo(f"{output}: {model.target_!r}, {headline(model)}")
+
+
+@click.command("show")
+@_model_argument
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg or .png.")
+@click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
+@one_line_errors
+def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> None:
+    """Show the model in DIR: its graph, the Markov blanket of the class, its tables."""
+    from bnplug.show.drawing import save_picture
+    from bnplug.show.summary import blanket_to_mark, to_text
+
+    model = bnplug.load(model_dir)
+    click.echo(to_text(model, nodes))
+    if plot is not None:
+        save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
+        click.echo(f"\ndrawn in {plot}")
+
+
+@click.command("evaluate")
+@_model_argument
+@click.argument("data", type=click.Path(path_type=Path))
+@_na_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_line_errors
+def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], as_json: bool) -> None:
+    """Compare what the model in DIR predicts for DATA with the class that DATA holds."""
+    from bnplug.show.evaluation import evaluate
+
+    model = bnplug.load(model_dir)
+    found = evaluate(model, *_read_labelled(model, data, na))
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    click.echo(f"{'rows':<18} {found.n_rows}")
+    for name, value in found.figures.items():
+        click.echo(f"{name:<18} {'undefined' if value is None else f'{value:.4f}'}")
+    click.echo(f"\nrows: the true class; columns: the predicted one\n{found.confusion.to_string()}")
+
+
+@click.command("report")
+@_model_argument
+@click.argument("data", type=click.Path(path_type=Path), required=False)
+@_na_option
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
+@one_line_errors
+def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output: Path) -> None:
+    """Write one self-contained HTML page on the model in DIR, and on how it does on DATA."""
+    from bnplug.show import report
+
+    model = bnplug.load(model_dir)
+    rows = () if data is None else _read_labelled(model, data, na)
+    report.write(model, output, *rows)
+    click.echo(f"{output}: {output.stat().st_size:,} bytes")
+
+
+def _exchange_format(file: Path) -> tuple[Any, Any]:
+    """Return the reader and the writer of the format that the name of `file` ends with."""
+    from bnplug.exchange.bif import write_bif
+    from bnplug.exchange.xmlbif import write_xmlbif
+
+    formats = {".bif": (bnplug.read_bif, write_bif)}
+    formats |= dict.fromkeys((".xml", ".xmlbif", ".bifxml"), (bnplug.read_xmlbif, write_xmlbif))
+    if file.suffix.lower() not in formats:
+        raise ValueError(f"{file}: the name of a network file ends in one of {', '.join(formats)}")
+    return formats[file.suffix.lower()]
+
+
+def _read_rows(model: Any, data: Path, na: Sequence[str]) -> Any:
+    """Read rows for a model: text stays text where the model knows text."""
+    from bnplug.data.files import read_data
+
+    text = [name for name, states in model.schema_.states.items() if all(isinstance(s, str) for s in states)]
+    return read_data(data, text=[name for name in text if name not in model.intake_.numeric], missing=na)
+
+
+def _read_features(model: Any, data: Path, na: Sequence[str]) -> Any:
+    """Read the rows to predict; the class, if there, is left out."""
+    return _read_rows(model, data, na).drop(columns=model.target_, errors="ignore")
+
+
+def _read_labelled(model: Any, data: Path, na: Sequence[str]) -> tuple[Any, Any]:
+    """Read rows and their class."""
+    frame = _read_rows(model, data, na)
+    if model.target_ not in frame.columns:
+        raise ValueError(
+            f"{data}: there is no column {model.target_!r}, the class of the model; there are {list(frame.columns)}"
+        )
+    return frame.drop(columns=model.target_), frame[model.target_]
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """``structure.k=2`` as ``("structure__k", 2)``; a value that is no Python literal is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
+    try:
+        return name.replace(".", "__"), ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name.replace(".", "__"), value
+
+
+COMMANDS = [
+    fit_command,
+    predict_command,
+    evaluate_command,
+    show_command,
+    report_command,
+    export_command,
+    import_command,
+]

@@ -1,0 +1,75 @@
+"""Compiling everything once: every registered method runs on each kind of table that kernels tell apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from bnplug.data.discretize import MDLDiscretizer
+from bnplug.data.table import Table
+from bnplug.hooks import registry
+from bnplug.inference.complete import log_posterior, posterior
+from bnplug.inference.marginals import Marginalizer
+
+
+def run(say: Callable[[str], Any] = print) -> None:
+    """Run every registered method on tables of both common code types, weighted and not, quietly."""
+    MDLDiscretizer().fit(np.linspace(0, 1, 20).reshape(-1, 1), [0] * 10 + [1] * 10)
+    for kind, name, call in _jobs():
+        started = time.perf_counter()
+        try:
+            for table in _tables():
+                call(name, table)
+        except Exception as error:
+            say(f"{kind} {name}: not compiled: {' '.join(str(error).split())}")
+        else:
+            say(f"{kind} {name}: {time.perf_counter() - started:.1f} s")
+
+
+def _jobs() -> Iterator[tuple[str, str, Callable[[str, Table], Any]]]:
+    calls = {"structure learner": _learn, "score function": _score, "parameter learner": _predict}
+    for kind, call in calls.items():
+        for method in registry.methods(kind):
+            yield kind, method.name, call
+
+
+def _learn(name: str, table: Table) -> None:
+    registry.structure_learner(name).learn(table)
+
+
+def _score(name: str, table: Table) -> None:
+    evaluator = registry.score_function(name).evaluator(table)
+    c = table.target_index
+    evaluator.start([[] if v == c else [c] for v in range(len(table.names))])
+    candidates = [{0: [1, c]}, {1: [0, c]}]
+    evaluator.propose_many(candidates, at_least=evaluator.value)
+    evaluator.commit(candidates[0])
+
+
+def _predict(name: str, table: Table) -> None:
+    """Learn on a tree and on a structure that needs cliques; answer complete and incomplete rows."""
+    c = table.target_index
+    some_missing = table.codes.copy()
+    some_missing[0, ::2] = some_missing[1, ::3] = table.missing
+    some_missing.flags.writeable = False
+    for parents in ([[c], [0, c], [1, c], []], [[], [0, c], [0, 1, c], [0]]):
+        tables = registry.parameter_learner(name).fit(table, table.dag(parents))
+        marginalizer = Marginalizer(tables, table.target)
+        for codes in (table.codes, some_missing):
+            joint = marginalizer.log_joint(codes)
+            posterior(joint), log_posterior(joint)
+
+
+def _tables() -> Iterator[Table]:
+    """Yield tables of three features and a class: codes of one and of two bytes, weighted and not."""
+    rng = np.random.default_rng(0)
+    for extra, weighted in product((0, 300), (False, True)):
+        cards = [3 + extra, 3, 3, 2]
+        dtype = np.uint16 if extra else np.uint8
+        codes = np.array([rng.integers(0, 3 if v < 3 else 2, 60) for v in range(4)], dtype=dtype)
+        states = {name: tuple(range(card)) for name, card in zip("abdc", cards, strict=True)}
+        yield Table(codes, "abdc", states, "c", rng.random(60) + 0.5 if weighted else None)

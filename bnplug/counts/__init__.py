@@ -1,0 +1,1 @@
+"""Sums over rows: contingency counts, and the information measures that they give."""

@@ -1,0 +1,188 @@
+"""Mutual information between variables, from raw counts, in nats.
+
+All pairwise I(Xi; Xj | C) come from one compiled pass that counts each pair's table and reduces it
+at once. Where cells are missing, a pair uses the rows in which both features are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from bnplug.arrays import BoolArray, CodeArray, FloatArray
+from bnplug.compiling import kernel
+from bnplug.counts.counting import configurations, count, tally
+from bnplug.data.table import Table
+
+#: Information values this close are tied; the lowest feature index comes first.
+TIE = 1e-9
+
+# A pair whose full table has more cells than this is counted by the configurations that occur.
+_DENSE_CELLS = 1 << 22
+
+_TILE = 4096
+
+
+def class_information(table: Table) -> FloatArray:
+    """Return I(X; C) of every variable X; 0 for the class itself."""
+    result = np.zeros(len(table.names))
+    for v in table.features:
+        counts = count(table, v, [table.target_index])
+        result[v] = _entropy(counts.sum(0)) + _entropy(counts.sum(1)) - _entropy(counts)
+    return np.maximum(result, 0.0)
+
+
+def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
+    """Return I(Xi; Xj | C) for all pairs of variables, a symmetric matrix; 0 in the class's row and column.
+
+    Parameters
+    ----------
+    table : Table
+    n_jobs : int, optional
+        Threads, as joblib counts them. The result does not depend on it.
+    """
+    size = len(table.names)
+    result = np.zeros((size, size))
+    codes, dense = _filled(table)
+    features = np.array(table.features, dtype=np.int64)
+    workers = int(effective_n_jobs(n_jobs))
+    weights = table.weights
+    zero = np.zeros(0, np.int64 if weights is None else np.float64)
+    Parallel(n_jobs=workers, require="sharedmem")(
+        delayed(_count_pairs)(
+            codes, table.target_index, table.cards, features, dense, weights, zero, part, workers, result
+        )
+        for part in range(workers)
+    )
+    for pair in np.argwhere(np.tril(~dense[np.ix_(features, features)], -1)):
+        a, b = features[pair].tolist()
+        result[a, b] = _sparse_information(table, a, b)
+    return np.maximum(result + result.T, 0.0)
+
+
+def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:
+    """Return the candidate with the largest value; among tied ones, the lowest."""
+    largest = max(values[v] for v in candidates)
+    return min(v for v in candidates if values[v] >= largest - TIE)
+
+
+def by_falling(values: FloatArray, candidates: Sequence[int]) -> list[int]:
+    """Return the candidates by falling value; among tied ones the lowest comes first."""
+    left, ordered = list(candidates), []
+    while left:
+        ordered.append(first_largest(values, left))
+        left.remove(ordered[-1])
+    return ordered
+
+
+def _filled(table: Table) -> tuple[CodeArray, BoolArray]:
+    """Return codes in which missing is one state more, and which pairs the kernel takes.
+
+    The extra state spares the kernel a branch per cell.
+    """
+    codes = table.codes
+    if (codes == table.missing).any():
+        codes = np.minimum(codes, table.cards.astype(codes.dtype)[:, None])
+        codes.flags.writeable = False
+    cells = np.outer(table.cards + 1, table.cards + 1) * table.cards[table.target_index]
+    return codes, cells <= _DENSE_CELLS
+
+
+def _sparse_information(table: Table, a: int, b: int) -> float:
+    """I(A; B | C) = H(A,C) + H(B,C) - H(C) - H(A,B,C), over the rows where both are known."""
+    known = (table.codes[a] != table.missing) & (table.codes[b] != table.missing)
+    rows, c = table.take(known), table.target_index
+
+    def entropy(*variables: int) -> float:
+        joint = configurations(rows, variables)
+        return _entropy(tally(joint.index, joint.size, rows.weights))
+
+    return entropy(a, c) + entropy(b, c) - entropy(c) - entropy(a, b, c)
+
+
+def _entropy(counts: FloatArray) -> float:
+    """Return the entropy of the distribution that `counts` are proportional to; 0 where there are none."""
+    positive = counts[counts > 0]
+    total = positive.sum()
+    return float(np.log(total) - (positive * np.log(positive)).sum() / total) if total else 0.0
+
+
+@kernel
+def _count_pairs(codes, c, cards, features, dense, weights, zero, part, parts, result):  # type: ignore[no-untyped-def]
+    """Fill result[a, b] = I(a; b | class) for features a > b with a's position = part modulo parts.
+
+    codes: (variables, rows) where missing is the state cards[v]; c: the class;
+    dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array of the
+    counts' dtype. A pair's table has axes (class, a, b), its last state of a and of b being missing;
+    tables of one a lie behind one another.
+    """
+    n_rows = codes.shape[1]
+    n_classes = cards[c]
+    target = codes[c]
+    base = np.empty(_TILE, np.int64)
+    for position in range(part, features.shape[0], parts):
+        a = features[position]
+        width = cards[a] + 1
+        starts = np.zeros(position + 1, np.int64)
+        for other in range(position):
+            b = features[other]
+            cells = n_classes * width * (cards[b] + 1) if dense[a, b] else 0
+            starts[other + 1] = starts[other] + cells
+        counts = np.zeros(starts[position], zero.dtype)
+        for low in range(0, n_rows, _TILE):
+            size = min(_TILE, n_rows - low)
+            for m in range(size):
+                base[m] = np.int64(target[low + m]) * width + np.int64(codes[a, low + m])
+            for other in range(position):
+                b = features[other]
+                if dense[a, b]:
+                    table = counts[starts[other] : starts[other + 1]]
+                    _add_tile(table, base, codes[b, low : low + size], cards[b] + 1, weights, low)
+        for other in range(position):
+            b = features[other]
+            if dense[a, b]:
+                table = counts[starts[other] : starts[other + 1]].reshape(n_classes, width, cards[b] + 1)
+                result[a, b] = _reduce(table)
+
+
+@kernel
+def _add_tile(table, base, column, width, weights, low):  # type: ignore[no-untyped-def]
+    """table[base[m] * width + column[m]] += weight of row low + m."""
+    for m in range(column.shape[0]):
+        cell = base[m] * width + np.int64(column[m])
+        if weights is None:
+            table[cell] += 1
+        else:
+            table[cell] += weights[low + m]
+
+
+@kernel
+def _reduce(table):  # type: ignore[no-untyped-def]
+    """I(A; B | C) of counts with axes (C, A, B), without the last state of A and of B, which is missing."""
+    n_classes, n_a, n_b = table.shape[0], table.shape[1] - 1, table.shape[2] - 1
+    of_b = np.empty(n_b, np.float64)
+    total = 0.0
+    information = 0.0
+    for c in range(n_classes):
+        of_class = 0.0
+        of_b[:] = 0.0
+        for a in range(n_a):
+            of_a = 0.0
+            for b in range(n_b):
+                n = np.float64(table[c, a, b])
+                if n > 0:
+                    information += n * np.log(n)
+                of_a += n
+                of_b[b] += n
+            if of_a > 0:
+                information -= of_a * np.log(of_a)
+            of_class += of_a
+        for b in range(n_b):
+            if of_b[b] > 0:
+                information -= of_b[b] * np.log(of_b[b])
+        if of_class > 0:
+            information += of_class * np.log(of_class)
+        total += of_class
+    return information / total if total > 0 else 0.0

@@ -1,0 +1,111 @@
+"""Class labels: taken as they are given, or refused where a file could not give them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from bnplug.data.coding import State, plain_label
+
+_ACCEPTED = (
+    "class labels are text, or an array whose type is of truth values or of numbers of at most 64 bits; convert them, "
+    "such as with y.astype(str)"
+)
+# scikit-learn's checks look for these words.
+_UNKNOWN = "Unknown label type"
+_MISSING = "Input y contains NaN: the class is missing in some rows; drop them"
+
+
+def class_labels(y: Any) -> npt.NDArray[Any]:
+    """Return the class of every row as an array: of objects, text alone, or of numbers or truth values.
+
+    Raises
+    ------
+    ValueError
+        If there is something else among them (points in time, bytes, numbers longer than 64 bits, mixed types), a
+        class is missing, or the numbers are no classes.
+
+    Examples
+    --------
+    >>> class_labels(pd.Series([1, 0, 1], dtype="Int64"))
+    array([1, 0, 1])
+    """
+    name = getattr(y, "name", None)
+    where = "y" if name is None else f"y ({str(name)!r})"
+    if isinstance(y, list | tuple):
+        _check_listed(y, where)
+    labels: npt.NDArray[Any] = column_or_1d(_without_mask(y), warn=True)
+    if labels.dtype.kind == "T":
+        labels = labels.astype(object)
+    if labels.dtype.kind not in "OUbiuf" or labels.dtype == np.longdouble:
+        raise ValueError(f"{_UNKNOWN}: {where} has labels of type {labels.dtype}; {_ACCEPTED}")
+    if pd.isna(labels).any():
+        raise ValueError(_MISSING)
+    if labels.dtype == object:
+        _check_types(labels, where)
+    check_classification_targets(labels)
+    return labels
+
+
+def distinct_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Return the classes, sorted, and which of them each row has; text of another type is plain text."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    if classes.dtype == object:
+        classes = np.array([plain_label(label) for label in classes], dtype=object)
+    return classes, codes
+
+
+def as_array(labels: Sequence[State]) -> npt.NDArray[Any]:
+    """Return labels as an array that gives them back: of objects where numpy has no type that does.
+
+    Examples
+    --------
+    >>> as_array([1, 2**63]).dtype, as_array(["a\\0"]).dtype, as_array([1, "a"]).dtype
+    (dtype('uint64'), dtype('O'), dtype('O'))
+    """
+    wanted = list(labels)
+    dtypes = (None, np.uint64) if len({type(label) for label in wanted}) == 1 else ()
+    for dtype in dtypes:
+        with suppress(OverflowError, TypeError, ValueError):
+            array = np.array(wanted, dtype=dtype)
+            if repr(array.tolist()) == repr(wanted):
+                return array
+    return np.array(wanted, dtype=object)
+
+
+def _without_mask(y: Any) -> Any:
+    """Return pandas' whole numbers and truth values that may be missing, and are not, as those that may not."""
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.kind in "biuf" and hasattr(dtype, "numpy_dtype"):
+        return y.to_numpy(dtype.numpy_dtype) if not pd.isna(y).any() else y
+    return y
+
+
+def _check_listed(y: Sequence[Any], where: str) -> None:
+    """Refuse what numpy would change when it makes an array of a list."""
+    texts = [label for label in y if isinstance(label, str)]
+    if texts and len(texts) < len(y):
+        # NaN alone is unlike itself.
+        if any(label is None or label is pd.NA or label != label for label in y):
+            raise ValueError(_MISSING)
+        _refuse_types(set(map(type, y)), where)
+    if any(text.endswith("\0") for text in texts):
+        raise ValueError(f"{where} has labels that end in a NUL character, which numpy drops; leave it out")
+
+
+def _check_types(labels: npt.NDArray[Any], where: str) -> None:
+    types = set(map(type, labels))
+    if not all(issubclass(kind, str) for kind in types):
+        _refuse_types(types, where)
+
+
+def _refuse_types(types: set[type], where: str) -> None:
+    names = sorted(kind.__name__ for kind in types)
+    raise ValueError(f"{_UNKNOWN}: {where} has labels of types {names} among Python objects; {_ACCEPTED}")

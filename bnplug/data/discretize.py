@@ -1,0 +1,485 @@
+"""Discretisation: numeric columns are cut into bins, as scikit-learn transformers.
+
+:class:`MDLDiscretizer` cuts where the class changes (Fayyad and Irani, IJCAI 1993), :class:`QuantileDiscretizer`
+into bins of equal weight, :class:`UniformDiscretizer` into bins of equal width. Cuts come from the rows given to
+``fit`` alone. A value belongs to the left of a cut when it is at most the cut.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.data.coding import MISSING
+from bnplug.data.frames import is_polars, to_frame
+from bnplug.data.kinds import discrete_columns, is_numeric, numbers
+from bnplug.errors import did_you_mean
+
+#: Significant digits of a bin label; more only where labels would coincide.
+_DIGITS = 10
+
+
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+    """What the discretisers share: a subclass says, in ``_cutter``, where the cuts are."""
+
+    def __init__(self, categorical_features: Any = "auto") -> None:
+        self.categorical_features = categorical_features
+
+    @abstractmethod
+    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return the function that finds the cuts of a column, NaN among its values, of these rows."""
+
+    def fit(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Find the cuts of every numeric column.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or 2-D array
+            NaN is missing and takes no part; infinite numbers are refused.
+        y : array-like of shape (rows,)
+            The class of each row; only ``MDLDiscretizer`` needs it, the others ignore it.
+        sample_weight : array-like of shape (rows,), optional
+            A weight of 2 is the row twice, 0 is absence.
+        """
+        frame = self._frame(X, reset=True)
+        classes = self._classes(y, frame)
+        weights = _row_weights(sample_weight, len(frame))
+        present = weights > 0
+        if not present.all():
+            frame, weights = frame.loc[present], weights[present]
+            classes = None if classes is None else classes[present]
+        cutter = self._cutter(classes, weights)
+        discrete = discrete_columns(frame, self.categorical_features, weights)
+        _check_finite(frame.loc[:, discrete])
+        columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
+        self.cut_points_: list[FloatArray | None] = [
+            None if alone else cutter(numbers(column)) for column, alone in zip(columns, discrete, strict=True)
+        ]
+        self.bin_labels_: list[list[str] | None] = [
+            None if cuts is None else bin_labels(cuts) for cuts in self.cut_points_
+        ]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Put the numeric columns into their bins.
+
+        Returns
+        -------
+        array or frame of the shape of X
+            As an array (scikit-learn's default): the number of the bin, from 0, and NaN where the value
+            is missing; of type object where a column that was left alone holds something other than
+            numbers. After ``set_output(transform="pandas")``: ordered categoricals of the bins'
+            labels; for ``"polars"``, columns of type ``Enum``. Other columns stay as they are.
+        """
+        check_is_fitted(self)
+        frame = self._frame(X, reset=False)
+        _check_finite(frame.loc[:, [cuts is None for cuts in self.cut_points_]])
+        codes = {
+            j: self.bin_codes(numbers(frame.iloc[:, j]), j)
+            for j, cuts in enumerate(self.cut_points_)
+            if cuts is not None
+        }
+        container = _get_output_config("transform", self)["dense"]
+        if container == "pandas":
+            return self._to_pandas(frame, codes)
+        if container == "polars":
+            return self._to_polars(frame, codes, X)
+        return _to_array(frame, codes)
+
+    def bin_codes(self, values: FloatArray, column: int) -> IntArray:
+        """Return the number of each value's bin in a column (given by position), -1 for NaN.
+
+        Examples
+        --------
+        >>> bins = UniformDiscretizer(n_bins=2).fit(np.linspace(0, 1, 20)[:, None])
+        >>> bins.bin_codes(np.array([0.3, 0.5, 7.0, np.nan]), 0)
+        array([ 0,  0,  1, -1])
+        """
+        check_is_fitted(self)
+        cuts = self.cut_points_[column]
+        if cuts is None:
+            raise ValueError(f"column {column} has no bins: it is discrete, and was left alone")
+        codes = np.searchsorted(cuts, values, side="left")
+        codes[np.isnan(values)] = MISSING
+        return codes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
+        """Check names and number of the columns as scikit-learn does; return X as a frame."""
+        if not (isinstance(X, pd.DataFrame) or is_polars(X)):
+            return to_frame(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False), "X")
+        frame = to_frame(validate_data(self, X, reset=reset, skip_check_array=True), "X")
+        if frame.empty:
+            raise ValueError(
+                f"X has {frame.shape[0]} sample(s) and {frame.shape[1]} feature(s); at least one of each is required"
+            )
+        return frame
+
+    def _classes(self, y: Any, frame: pd.DataFrame) -> npt.NDArray[Any] | None:
+        """Return the class of each row, where the cuts depend on it."""
+        return None
+
+    def _to_pandas(self, frame: pd.DataFrame, codes: Mapping[int, IntArray]) -> pd.DataFrame:
+        columns: dict[str, Any] = {}
+        for j, (name, column) in enumerate(frame.items()):
+            labels = self.bin_labels_[j]
+            columns[str(name)] = (
+                column
+                if labels is None
+                else pd.Categorical.from_codes(codes[j], categories=pd.Index(labels), ordered=True)
+            )
+        return pd.DataFrame(columns, index=frame.index)
+
+    def _to_polars(self, frame: pd.DataFrame, codes: Mapping[int, IntArray], X: Any) -> Any:
+        import polars
+
+        columns = []
+        for j, (name, column) in enumerate(frame.items()):
+            labels = self.bin_labels_[j]
+            if labels is not None:
+                # -1, for missing, picks the last
+                values = np.array([*labels, None])[codes[j]]
+                columns.append(polars.Series(name, values, dtype=polars.Enum(labels)))
+            elif is_polars(X):
+                columns.append(X[name])
+            else:
+                cells = column.astype(object)
+                columns.append(polars.Series(name, cells.where(cells.notna(), None).tolist(), strict=False))
+        return polars.DataFrame(columns)
+
+
+class MDLDiscretizer(Discretizer):
+    """Cut where it tells classes apart, by the minimum description length of Fayyad and Irani.
+
+    An interval is cut where the class entropy that is left, E, is least; both parts are cut in turn. A
+    cut is accepted when its gain exceeds ``[log2(n - 1) + log2(3^k - 2) - k E + k1 E1 + k2 E2] / n``.
+    Cuts lie midway between neighbouring values. Of cuts that leave equal entropies (within 1e-11 nats)
+    the one at the lowest value is taken. A column without any cut has one bin, ``all``.
+
+    Parameters
+    ----------
+    categorical_features : "auto", None, or sequence of names, positions or booleans
+        The discrete columns, which are left alone; see :func:`bnplug.data.kinds.discrete_columns`.
+
+    Attributes
+    ----------
+    cut_points_ : list of (float64 array or None)
+        The ascending cuts of each column; None for a column that is left alone.
+    bin_labels_ : list of (list of str or None)
+        The labels of each column's bins, from the lowest.
+
+    Notes
+    -----
+    With weights, ``n`` is the total weight of an interval, and n - 1 is taken as at least 1. Weights
+    count evidence: if they sum to 1, there is one row's worth of it, which pays for hardly any cut.
+
+    References
+    ----------
+    U. M. Fayyad and K. B. Irani. Multi-interval discretization of continuous-valued attributes for
+    classification learning. IJCAI 1993.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> mdl = MDLDiscretizer().set_output(transform="pandas")
+    >>> mdl.fit_transform(X, y)["petal width (cm)"].cat.categories.tolist()
+    ['<=0.8', '0.8..1.75', '>1.75']
+    """
+
+    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        # Compiled code is loaded when it is first needed.
+        from bnplug.data.mdl import ClassColumn, mdl_cuts
+
+        assert y is not None
+        return partial(mdl_cuts, classes=ClassColumn.of(y, weights))
+
+    def _classes(self, y: Any, frame: pd.DataFrame) -> npt.NDArray[Any]:
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        classes: npt.NDArray[Any] = column_or_1d(y, warn=True)
+        check_consistent_length(frame, classes)
+        if pd.isna(classes).any():
+            raise ValueError("Input y contains NaN: the class is missing in some rows; drop them")
+        if classes.dtype.kind == "f" and (classes != np.rint(classes)).any():
+            raise ValueError("Unknown label type: continuous. y holds fractional numbers, not classes")
+        return classes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class QuantileDiscretizer(Discretizer):
+    """Cut into bins of equal weight.
+
+    The cut below which a share q of the weight lies is the least value whose cumulative weight reaches
+    it (the inverted distribution function), so weights and repeated rows give the same cuts. Where
+    many values are equal, cuts coincide and there are fewer bins.
+
+    Parameters
+    ----------
+    n_bins : int
+        The number of bins, at least 2.
+    categorical_features : "auto", None, or sequence of names, positions or booleans
+        The discrete columns, which are left alone; see :func:`bnplug.data.kinds.discrete_columns`.
+
+    Attributes
+    ----------
+    cut_points_ : list of (float64 array or None)
+        The ascending cuts of each column; None for a column that is left alone.
+    bin_labels_ : list of (list of str or None)
+        The labels of each column's bins, from the lowest.
+
+    Examples
+    --------
+    >>> QuantileDiscretizer(n_bins=4).fit(np.arange(1.0, 101.0)[:, None]).bin_labels_
+    [['<=25', '25..50', '50..75', '>75']]
+    """
+
+    def __init__(self, n_bins: int = 5, categorical_features: Any = "auto") -> None:
+        super().__init__(categorical_features)
+        self.n_bins = n_bins
+
+    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        return partial(_quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
+
+
+class UniformDiscretizer(Discretizer):
+    """Cut into bins of equal width between the least and the greatest value.
+
+    Parameters
+    ----------
+    n_bins : int
+        The number of bins, at least 2; a constant column has one.
+    categorical_features : "auto", None, or sequence of names, positions or booleans
+        The discrete columns, which are left alone; see :func:`bnplug.data.kinds.discrete_columns`.
+
+    Attributes
+    ----------
+    cut_points_ : list of (float64 array or None)
+        The ascending cuts of each column; None for a column that is left alone.
+    bin_labels_ : list of (list of str or None)
+        The labels of each column's bins, from the lowest.
+
+    Examples
+    --------
+    >>> UniformDiscretizer(n_bins=4).fit(np.arange(0.0, 101.0)[:, None]).bin_labels_
+    [['<=25', '25..50', '50..75', '>75']]
+    """
+
+    def __init__(self, n_bins: int = 5, categorical_features: Any = "auto") -> None:
+        super().__init__(categorical_features)
+        self.n_bins = n_bins
+
+    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        return partial(_uniform_cuts, n_bins=_checked_bins(self.n_bins))
+
+
+DISCRETIZERS: dict[str, type[Discretizer]] = {
+    "mdl": MDLDiscretizer,
+    "quantile": QuantileDiscretizer,
+    "uniform": UniformDiscretizer,
+}
+
+
+def discretizer(spec: Any, **params: Any) -> Any:
+    """Return the unfitted transformer that `spec` asks for.
+
+    Parameters
+    ----------
+    spec : "mdl", "quantile", "uniform", "none", None, (str, mapping), or transformer
+        A name, a name with parameters, or an instance, which is cloned.
+    **params
+        Parameters of a transformer given by name.
+
+    Returns
+    -------
+    transformer or None
+        None for ``"none"``: the data is discrete already, and every distinct value is a state.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, or parameters where no name takes them.
+
+    Examples
+    --------
+    >>> discretizer("quantile", n_bins=3)
+    QuantileDiscretizer(n_bins=3)
+    >>> discretizer("quantil")
+    Traceback (most recent call last):
+    ValueError: there is no discretizer 'quantil'; known are mdl, quantile, uniform, none. Did you mean 'quantile'?
+    """
+    if isinstance(spec, tuple) and len(spec) == 2:
+        spec, params = spec[0], {**spec[1], **params}
+    if isinstance(spec, str) and spec in DISCRETIZERS:
+        return DISCRETIZERS[spec](**params)
+    if params:
+        raise ValueError(f"parameters {sorted(params)} go with the name of a discretizer, not with {spec!r}")
+    if spec is None or (isinstance(spec, str) and spec == "none"):
+        return None
+    if hasattr(spec, "fit") and hasattr(spec, "transform"):
+        return clone(spec)
+    known = [*DISCRETIZERS, "none"]
+    hint = did_you_mean(spec, known) if isinstance(spec, str) else " Or pass a transformer."
+    raise ValueError(f"there is no discretizer {spec!r}; known are {', '.join(known)}.{hint}")
+
+
+def bin_labels(cuts: npt.ArrayLike) -> list[str]:
+    """Name the bins between ascending cuts; the labels are distinct, and free of commas and brackets.
+
+    Examples
+    --------
+    >>> bin_labels([5.45, 6.15])
+    ['<=5.45', '5.45..6.15', '>6.15']
+    >>> bin_labels([])
+    ['all']
+    """
+    # Adding zero makes -0.0 plain.
+    values = [float(cut) + 0.0 for cut in np.asarray(cuts, dtype=np.float64)]
+    if not values:
+        return ["all"]
+    texts = [f"{value:.{_DIGITS}g}" for value in values]
+    if len(set(texts)) < len(texts):
+        texts = [repr(value) for value in values]
+    inner = [f"{low}..{high}" for low, high in pairwise(texts)]
+    return [f"<={texts[0]}", *inner, f">{texts[-1]}"]
+
+
+def discretizer_to_json(transformer: Any) -> dict[str, Any] | None:
+    """Return a fitted discretiser, or None, as what JSON can hold.
+
+    Raises
+    ------
+    ValueError
+        For a transformer that is not one of this module's.
+    """
+    if transformer is None:
+        return None
+    names = {kind: name for name, kind in DISCRETIZERS.items()}
+    if type(transformer) not in names:
+        raise ValueError(
+            f"a {type(transformer).__name__} cannot be saved with a model; use one of {', '.join(DISCRETIZERS)}"
+        )
+    params = {name: value for name, value in transformer.get_params().items() if name == "n_bins"}
+    cuts = [None if own is None else own.tolist() for own in transformer.cut_points_]
+    return {"name": names[type(transformer)], "params": params, "cut_points": cuts}
+
+
+def discretizer_from_json(data: Mapping[str, Any] | None, names: Sequence[str]) -> Discretizer | None:
+    """Return the fitted discretiser that :func:`discretizer_to_json` described, for columns of these names.
+
+    It returns pandas frames.
+
+    Raises
+    ------
+    ValueError
+        If the description is damaged or does not fit the columns.
+    """
+    if data is None:
+        if names:
+            raise ValueError(f"columns {list(names)} are numeric, and there is no discretizer for them")
+        return None
+    if data["name"] not in DISCRETIZERS or len(data["cut_points"]) != len(names):
+        raise ValueError(f"no discretizer of {len(names)} columns: {data['name']!r}, {len(data['cut_points'])}")
+    made = DISCRETIZERS[data["name"]](**data["params"])
+    made.cut_points_ = [None if cuts is None else _checked_cuts(cuts) for cuts in data["cut_points"]]
+    made.bin_labels_ = [None if cuts is None else bin_labels(cuts) for cuts in made.cut_points_]
+    made.n_features_in_, made.feature_names_in_ = len(names), np.array(names, dtype=object)
+    made.set_output(transform="pandas")
+    return made
+
+
+def _checked_cuts(cuts: Any) -> FloatArray:
+    if not all(isinstance(cut, float | int) for cut in cuts):
+        raise ValueError("cut points are not numbers")
+    values = np.array(cuts, dtype=np.float64)
+    if not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+        raise ValueError("cut points are not finite and ascending")
+    return values
+
+
+def _checked_bins(n_bins: Any) -> int:
+    if isinstance(n_bins, bool) or not isinstance(n_bins, Integral) or int(n_bins) < 2:
+        raise ValueError(f"n_bins={n_bins!r}: expected a whole number of at least 2")
+    return int(n_bins)
+
+
+def _quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
+    # NaN sorts to the end.
+    order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
+    if len(order) == 0:
+        return np.empty(0)
+    values, cumulative = values[order], np.cumsum(weights[order])
+    # Multiplied out, the comparison is exact for whole weights.
+    reached = np.searchsorted(cumulative * n_bins, np.arange(1, n_bins) * cumulative[-1], side="left")
+    cuts = np.unique(values[reached])
+    inner: FloatArray = cuts[cuts < values[-1]]
+    return inner
+
+
+def _uniform_cuts(values: FloatArray, n_bins: int) -> FloatArray:
+    present = values[~np.isnan(values)]
+    if len(present) == 0:
+        return np.empty(0)
+    low, high = present.min(), present.max()
+    # The difference of the two may overflow.
+    share = np.arange(1, n_bins) / n_bins
+    cuts = np.unique(low * (1 - share) + high * share)
+    inner: FloatArray = cuts[(low <= cuts) & (cuts < high)]
+    return inner
+
+
+def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has the shape {weights.shape}; there are {n_rows} rows")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total) or (weights < 0).any():
+        raise ValueError("sample_weight holds negative, missing or infinite numbers, or its sum is infinite")
+    if not weights.any():
+        raise ValueError("all sample weights are zero; at least one row must have a positive weight")
+    return weights
+
+
+def _check_finite(frame: pd.DataFrame) -> None:
+    """Refuse infinite numbers in columns that are left alone."""
+    for _, column in frame.items():
+        if is_numeric(column):
+            numbers(column)
+
+
+def _to_array(frame: pd.DataFrame, codes: Mapping[int, IntArray]) -> npt.NDArray[Any]:
+    """Return bin numbers and the columns that were left alone, as floats where all of them are numbers."""
+    alone = [frame.iloc[:, j] for j in range(frame.shape[1]) if j not in codes]
+    numeric = all(is_numeric(column) or pd.api.types.is_bool_dtype(column.dtype) for column in alone)
+    array = np.empty(frame.shape, dtype=np.float64 if numeric else object, order="F")
+    for j in range(frame.shape[1]):
+        if j in codes:
+            array[:, j] = np.where(codes[j] == MISSING, np.nan, codes[j])
+        elif numeric:
+            array[:, j] = frame.iloc[:, j].to_numpy(np.float64, na_value=np.nan)
+        else:
+            array[:, j] = frame.iloc[:, j].to_numpy(object)
+    return array

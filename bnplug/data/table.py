@@ -1,0 +1,293 @@
+"""Table: the one form in which data reaches a learner.
+
+Columns are coded as numbers, one contiguous row of ``codes`` per variable. Names and state labels
+live here, at the door; inside, variables and states are numbers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bnplug.arrays import CodeArray, FloatArray
+from bnplug.data.coding import MISSING, UNSEEN, Codes, State, code_column, match_column, refuse_infinite
+from bnplug.data.frames import to_frame
+from bnplug.errors import UnseenValueWarning
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bnplug.model.pgmpy import DAG
+
+
+class Table:
+    """Coded discrete columns with their state names and the class column.
+
+    Most users call :meth:`from_frame`. The constructor takes what is coded already.
+
+    Parameters
+    ----------
+    codes : unsigned array of shape (variables, rows)
+        ``codes[v, m]`` is the state of variable ``v`` in row ``m``; the dtype's largest value is missing.
+    names : sequence of str
+        The variables.
+    states : mapping of str to sequence
+        The state labels of each variable, in the order of their codes.
+    target : str
+        The class variable.
+    weights : array of shape (rows,), optional
+        A weight of 2 is the row twice.
+
+    Attributes
+    ----------
+    codes, names, states, target, weights
+        As given; ``codes`` in C order, in the smallest unsigned dtype. Arrays are read-only.
+    cards : int64 array
+        The number of states of each variable.
+    target_index : int
+        The position of the class variable in ``names``.
+    missing : int
+        The code of a missing cell.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"sky": ["sun", "rain", None], "play": [True, False, True]})
+    >>> table = Table.from_frame(frame, target="play")
+    >>> table.states["sky"], table.codes.tolist()
+    (('rain', 'sun'), [[1, 0, 255], [1, 0, 1]])
+    """
+
+    def __init__(
+        self,
+        codes: npt.NDArray[Any],
+        names: Sequence[str],
+        states: Mapping[str, Sequence[State]],
+        target: str,
+        weights: npt.ArrayLike | None = None,
+    ) -> None:
+        self.names = tuple(names)
+        self.states = {name: tuple(states[name]) for name in self.names}
+        self.target = target
+        self._position = {name: v for v, name in enumerate(self.names)}
+        self.target_index = self.index(target)
+        self.cards = np.array([len(self.states[name]) for name in self.names], dtype=np.int64)
+        dtype = smallest_dtype(self.cards)
+        self.missing = int(np.iinfo(dtype).max)
+        if codes.dtype != dtype:
+            raise ValueError(f"codes have dtype {codes.dtype}; {dtype} is the smallest that holds these states")
+        self.codes: CodeArray = _read_only(np.ascontiguousarray(codes))
+        self.weights = None if weights is None else _read_only(np.asarray(weights, dtype=np.float64))
+        self._check_codes()
+
+    @classmethod
+    def from_frame(cls, frame: Any, target: str, weights: npt.ArrayLike | None = None) -> Table:
+        """Code the columns of a frame of discrete values.
+
+        Parameters
+        ----------
+        frame : pandas or polars frame
+            Columns of strings, categoricals (their order and unused categories are kept), booleans or
+            numbers; every distinct value is a state. Rows of weight 0 are left out.
+        target : str
+            The column that holds the class.
+        weights : array-like of shape (rows,), optional
+            Non-negative row weights.
+
+        Raises
+        ------
+        ValueError
+            For an empty frame, a target that is not there or has missing cells, no feature, duplicate
+            names, infinite numbers, or a column with no value at all; the message names the column.
+        """
+        frame, target = to_frame(frame), str(target)
+        frame, kept = _with_positive_weights(frame, weights)
+        _check_frame(frame, target)
+        coded = {str(name): code_column(column) for name, column in frame.items()}
+        states = {name: labels for name, (_, labels) in coded.items()}
+        _check_states(states, coded[target][0], target)
+        dtype = smallest_dtype([len(labels) for labels in states.values()])
+        codes = np.empty((len(coded), len(frame)), dtype=dtype)
+        for v, (column, _) in enumerate(coded.values()):
+            codes[v] = _narrow(column, dtype)
+        return cls(codes, tuple(coded), states, target, kept)
+
+    def _check_codes(self) -> None:
+        """Refuse what compiled kernels, which check no bounds, would write outside their arrays for."""
+        if self.codes.ndim != 2 or len(self.codes) != len(self.names):
+            raise ValueError(f"codes have shape {self.codes.shape}; {len(self.names)} variables need one row each")
+        if self.weights is not None and self.weights.shape != (self.n_rows,):
+            raise ValueError(f"weights have shape {self.weights.shape}; there are {self.n_rows} rows")
+        for name, card, column in zip(self.names, self.cards, self.codes, strict=True):
+            if column.max(initial=0) >= card and ((column >= card) & (column != self.missing)).any():
+                raise ValueError(f"codes of {name!r} must be below {card}, its number of states, or {self.missing}")
+
+    @classmethod
+    def empty(cls, names: Sequence[str], states: Mapping[str, Sequence[State]], target: str) -> Table:
+        """Return a table without rows: the variables and their states, to encode new rows by."""
+        dtype = smallest_dtype([len(states[name]) for name in names])
+        return cls(np.empty((len(names), 0), dtype=dtype), names, states, target)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.codes.shape[1])
+
+    @property
+    def features(self) -> list[int]:
+        """The positions of all variables but the class."""
+        return [v for v in range(len(self.names)) if v != self.target_index]
+
+    @property
+    def total_weight(self) -> float:
+        """M: the number of rows, or the sum of their weights."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def index(self, name: str) -> int:
+        """Return the position of variable `name`."""
+        if name not in self._position:
+            raise ValueError(f"no variable {name!r} in the table; it has {list(self.names)}")
+        return self._position[name]
+
+    def take(self, rows: npt.ArrayLike) -> Table:
+        """Return a table of the given rows (numbers or a mask), with the same states."""
+        rows = np.asarray(rows)
+        rows = rows if rows.dtype == bool else rows.astype(np.int64)
+        weights = None if self.weights is None else self.weights[rows]
+        return Table(self.codes[:, rows], self.names, self.states, self.target, weights)
+
+    def blocks(self) -> Iterator[Table]:
+        """Yield the table in blocks of rows; a table in memory is one block."""
+        yield self
+
+    def encode(
+        self, frame: Any, unseen: str = "missing", missing_states: Mapping[str, State] | None = None
+    ) -> CodeArray:
+        """Code new rows by this table's states.
+
+        Parameters
+        ----------
+        frame : pandas or polars frame
+            Columns are matched by name. A column that is absent (such as the class) is missing in every row.
+        unseen : {"missing", "error"}
+            What becomes of a value that is not among the states: missing, with one warning per
+            column, or a ``ValueError``.
+        missing_states : mapping of str to state label, optional
+            The state of missing cells, for columns that have one. No value is in that state: its label, where the
+            frame has it, is an unseen value.
+
+        Returns
+        -------
+        unsigned array of shape (variables, rows)
+        """
+        if unseen not in ("missing", "error"):
+            raise ValueError(f"unseen={unseen!r} is not 'missing' or 'error'")
+        frame = to_frame(frame)
+        codes = np.full((len(self.names), len(frame)), self.missing, dtype=self.codes.dtype)
+        for v, name in enumerate(self.names):
+            if name in frame.columns:
+                column = match_column(frame[name], self.states[name])
+                if missing_states and name in missing_states:
+                    column = _with_missing_state(column, self.states[name].index(missing_states[name]))
+                _report_unseen(frame[name], column, unseen)
+                codes[v] = _narrow(column, self.codes.dtype)
+        return _read_only(codes)
+
+    def dag(self, parents: Sequence[Iterable[int]]) -> DAG:
+        """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``, as numbers."""
+        from bnplug.model.pgmpy import make_dag
+
+        listed = [sorted(own) for own in parents]
+        numbers = range(len(self.names))
+        if len(listed) != len(numbers) or any(p not in numbers for own in listed for p in own):
+            raise ValueError(
+                f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}; "
+                f"they are {listed}"
+            )
+        edges = [(self.names[p], self.names[v]) for v, own in enumerate(listed) for p in own]
+        return make_dag(self.names, edges)
+
+    def parents(self, dag: DAG) -> list[list[int]]:
+        """Return the parents of every variable in `dag` as ascending numbers; the inverse of :meth:`dag`."""
+        return [sorted(self.index(p) for p in dag.predecessors(name)) for name in self.names]
+
+    def __repr__(self) -> str:
+        return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"
+
+
+def smallest_dtype(cards: npt.ArrayLike) -> np.dtype[Any]:
+    """Return the smallest unsigned dtype whose largest value is free to mean missing."""
+    largest = int(np.max(cards, initial=0))
+    for dtype in (np.uint8, np.uint16):
+        if largest <= np.iinfo(dtype).max:
+            return np.dtype(dtype)
+    return np.dtype(np.uint32)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that cannot be written to: no learner changes data, and kernels see one type of array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _narrow(column: Codes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Codes in the table's dtype. -1 wraps round to the largest value, which is what missing is."""
+    return np.maximum(column, MISSING).astype(dtype)
+
+
+def _with_missing_state(column: Codes, position: int) -> Codes:
+    """Codes of a column whose missing cells are in the state at `position`, and whose values are not."""
+    return np.where(column == MISSING, position, np.where(column == position, UNSEEN, column))
+
+
+def _with_positive_weights(
+    frame: pd.DataFrame, weights: npt.ArrayLike | None
+) -> tuple[pd.DataFrame, FloatArray | None]:
+    """Leave out rows of weight 0: they are absent, and so are states that only they have."""
+    if weights is None:
+        return frame, None
+    checked = np.asarray(weights, dtype=np.float64)
+    if checked.shape != (len(frame),):
+        raise ValueError(f"weights have shape {checked.shape}; the data have {len(frame)} rows")
+    if not np.isfinite(checked).all() or (checked < 0).any():
+        raise ValueError("weights must be finite and not negative")
+    kept = checked > 0
+    if kept.all():
+        return frame, checked
+    return frame[kept], checked[kept]
+
+
+def _check_frame(frame: pd.DataFrame, target: str) -> None:
+    if target not in frame.columns:
+        raise ValueError(f"target {target!r} is not a column; there are {list(frame.columns)}")
+    if len(frame) == 0:
+        raise ValueError("the data have no rows (or none with a positive weight)")
+    if frame.shape[1] < 2:
+        raise ValueError(f"there is no feature: {target!r}, the target, is the only column")
+    refuse_infinite(frame)
+
+
+def _check_states(states: Mapping[str, Sequence[State]], target_codes: Codes, target: str) -> None:
+    empty = [name for name, labels in states.items() if not labels]
+    if empty:
+        raise ValueError(f"columns {empty} have no value at all; drop them")
+    absent = int((target_codes == MISSING).sum())
+    if absent:
+        raise ValueError(f"the target {target!r} is missing in {absent} row(s); drop those rows")
+
+
+def _report_unseen(column: pd.Series[Any], codes: Codes, unseen: str) -> None:
+    where = codes == UNSEEN
+    if not where.any():
+        return
+    values = column[where].drop_duplicates().tolist()
+    shown = ", ".join(repr(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
+    message = f"column {column.name!r}: {shown} not seen in training"
+    if unseen == "error":
+        raise ValueError(f'{message}; unseen="missing" would treat it as missing')
+    warnings.warn(f"{message}; treated as missing", UnseenValueWarning, stacklevel=3)

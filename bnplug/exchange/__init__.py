@@ -1,0 +1,1 @@
+"""Models out and in again: BIF, XMLBIF and the model folder."""

@@ -1,0 +1,172 @@
+"""What the readers of BIF and of XMLBIF share: from the parts of a file to LogTables, checked on the way."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bnplug.arrays import FloatArray
+from bnplug.data.coding import State
+from bnplug.errors import ModelFileError
+from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable, decode, decode_labels
+from bnplug.model.log_tables import NORMALIZED, LogTables
+
+# How far from one a column may sum in a file: others round, three times a third to 0.999. It is renormalised.
+_ROUNDED = 1e-3 + NORMALIZED
+
+# A damaged file's names may be very long, and a cycle may go through all of them.
+_MESSAGE_LENGTH = 500
+
+# numpy's arrays have at most 64 axes.
+_MAX_PARENTS = 63
+
+
+class Family(NamedTuple):
+    """A node's table in a file: names as the file holds them, probabilities with axes (*parents, node)."""
+
+    node: str
+    parents: list[str]
+    probabilities: FloatArray
+    line: int
+
+
+def file_error(path: str | os.PathLike[str], message: object) -> ModelFileError:
+    """Return the error that names the file, with a message of a length that a person reads."""
+    return ModelFileError(f"{os.fspath(path)}: {str(message)[:_MESSAGE_LENGTH]}")
+
+
+def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], line: int) -> tuple[int, ...]:
+    """Return the shape (*parents, node) of a table; a ``ModelFileError`` where the family cannot be."""
+    unknown = [variable for variable in (node, *parents) if variable not in cards]
+    if unknown:
+        raise ModelFileError(f"line {line}: {unknown[0]!r} in the table of {node!r} is no declared variable")
+    if len({node, *parents}) != len(parents) + 1:
+        raise ModelFileError(f"line {line}: the table of {node!r} names a variable twice")
+    if len(parents) > _MAX_PARENTS:
+        raise ModelFileError(f"line {line}: {node!r} has {len(parents)} parents, over {_MAX_PARENTS}")
+    return tuple(cards[variable] for variable in (*parents, node))
+
+
+def assemble(
+    variables: Mapping[str, SafeVariable], families: Mapping[str, Family], properties: Mapping[str, str]
+) -> LogTables:
+    """Return the model of a file's parts, under its true names and labels.
+
+    Raises
+    ------
+    ModelFileError
+        If the parts do not make a Bayesian network; the message names the node.
+    """
+    missing = [name for name in variables if name not in families]
+    if missing:
+        raise ModelFileError(f"there is no table for {missing[0]!r}")
+    if not variables:
+        raise ModelFileError("there are no variables")
+    names = {file_name: _true_name(variable) for file_name, variable in variables.items()}
+    if len(set(names.values())) != len(names):
+        twice = next(name for name, times in Counter(names.values()).items() if times > 1)
+        raise ModelFileError(f"two variables have one name, {twice!r}")
+    states = {names[file_name]: _true_labels(variable) for file_name, variable in variables.items()}
+    position = {file_name: i for i, file_name in enumerate(variables)}
+    tables = {}
+    for file_name, family in families.items():
+        own = _without_padding(family, names, states)
+        _check_columns(own, variables)
+        order = sorted(range(len(family.parents)), key=lambda axis: position[own.parents[axis]])
+        values = np.ascontiguousarray(own.probabilities.transpose([len(order), *order]))
+        tables[names[file_name]] = ([names[own.parents[axis]] for axis in order], _log_normalized(values))
+    target = _decoded(properties[TARGET], "the network") if TARGET in properties else None
+    try:
+        return LogTables(list(names.values()), states, tables, target)
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+
+
+def _true_name(variable: SafeVariable) -> str:
+    if NAME not in variable.properties:
+        return variable.name
+    return _decoded(variable.properties[NAME], f"variable {variable.name!r}")
+
+
+def _decoded(text: str, where: str) -> str:
+    try:
+        return decode(text.strip())
+    except ValueError:
+        raise ModelFileError(f"{where} has a damaged bnplug property: {text[:60]!r}") from None
+
+
+def _true_labels(variable: SafeVariable) -> tuple[State, ...]:
+    labels: list[State] = list(variable.labels)
+    if STATES in variable.properties:
+        text = variable.properties[STATES]
+        try:
+            labels = decode_labels(text)
+        except ValueError:
+            raise ModelFileError(f"variable {variable.name!r} has a damaged property {STATES}: {text[:60]!r}") from None
+        # A variable with one state has a second, impossible one in a BIF file.
+        if len(labels) != len(variable.labels) and (len(labels), len(variable.labels)) != (1, 2):
+            raise ModelFileError(
+                f"variable {variable.name!r} has {len(variable.labels)} states, but its property {STATES} "
+                f"holds {len(labels)}"
+            )
+    if not labels:
+        raise ModelFileError(f"variable {variable.name!r} has no states")
+    if len({repr(label) for label in labels}) != len(labels):
+        raise ModelFileError(f"variable {variable.name!r} has a state twice")
+    return tuple(labels)
+
+
+def _without_padding(family: Family, names: Mapping[str, str], states: Mapping[str, Sequence[State]]) -> Family:
+    """Return the table without the impossible second state of variables that have but one."""
+    kept = tuple(slice(len(states[names[variable]])) for variable in (*family.parents, family.node))
+    return family._replace(probabilities=family.probabilities[kept])
+
+
+def _check_columns(family: Family, variables: Mapping[str, SafeVariable]) -> None:
+    """Raise where a column is no distribution."""
+    values = family.probabilities
+    possible = (values >= 0.0) & (values <= 1.0 + _ROUNDED)
+    sums = np.asarray(np.where(possible, values, np.nan).sum(axis=-1))
+    wrong = np.argwhere(~(np.abs(sums - 1.0) <= _ROUNDED))
+    if len(wrong):
+        at = tuple(wrong[0])
+        labels = [variables[parent].labels[i] for parent, i in zip(family.parents, at, strict=True)]
+        column = ", ".join(f"{parent}={label}" for parent, label in zip(family.parents, labels, strict=True))
+        raise ModelFileError(
+            f"line {family.line}: the probabilities of {family.node!r}{column and ' given '}{column} are not "
+            f"between 0 and 1 with the sum 1: {' '.join(f'{value:.6g}' for value in values[at][:6])}"
+        )
+
+
+def _log_normalized(probabilities: FloatArray) -> FloatArray:
+    """Return the logs of a table; a column that others have rounded is renormalised, ours never is."""
+    logs = _log(probabilities)
+    sums = probabilities.sum(axis=0)
+    # LogTables' own test decides what is normalised; it is slow, and needed only where this one is close.
+    if np.abs(sums - 1.0).max() > NORMALIZED / 2:
+        rounded = np.abs(logsumexp(logs, axis=0)) > NORMALIZED
+        logs = _log(probabilities / np.where(rounded, sums, 1.0))
+    return logs
+
+
+def _log(probabilities: FloatArray) -> FloatArray:
+    """Return logs whose ``exp`` is the given probability to the last bit, wherever such a log exists.
+
+    It does for every probability that is the ``exp`` of a float, so for all that we write; the plain log
+    can be a few units in the last place away from it.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(probabilities)
+    wrong = np.nonzero(np.exp(logs) != probabilities)
+    wanted = probabilities[wrong]
+    for direction in (-np.inf, np.inf):
+        nearby = np.log(wanted)
+        for _ in range(4):
+            nearby = np.nextafter(nearby, direction)
+            logs[wrong] = np.where(np.exp(nearby) == wanted, nearby, logs[wrong])
+    return logs

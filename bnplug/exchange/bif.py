@@ -1,0 +1,458 @@
+"""BIF, the interchange format of bnlearn, pgmpy, pyAgrum and JavaBayes: a reader and a writer.
+
+What we write, pgmpy and pyAgrum read too; our own reader also gives back the true names, labels and types,
+from properties, and the probabilities to the last bit. The reader takes the dialects of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bnplug.arrays import FloatArray
+from bnplug.data.coding import State
+from bnplug.errors import ModelFileError
+from bnplug.exchange._network_file import Family, assemble, file_error, table_shape
+from bnplug.exchange.files import write_atomically
+from bnplug.exchange.names import (
+    KEYWORDS,
+    STATES,
+    TARGET,
+    SafeText,
+    SafeVariable,
+    encode,
+    encode_labels,
+    safe_variables,
+)
+from bnplug.model.log_tables import LogTables
+
+# Cells that `default` lines may stand for: a short file must not ask for much memory.
+_MAX_DEFAULT_CELLS = 1_000_000
+
+# pyAgrum takes identifiers and, as labels, whole numbers; it ends the process at a token of more than 16,383
+# characters, so that long names get a stand-in, and long properties go into pieces.
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}+")
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,200}+")
+_PIECE = 10_000
+# Inside a name, pgmpy takes "property" for a property, and "table" or "default" before what could begin a number
+# for a line of a table.
+_MISREAD = re.compile(r"property|(?:table|default)[0-9eE.+-]")
+
+
+def write_bif(tables: LogTables, path: str | os.PathLike[str]) -> None:
+    """Write a model as a BIF file, which pgmpy and pyAgrum read too.
+
+    Parameters
+    ----------
+    tables : LogTables
+        Names and labels that the format has no room for get a safe stand-in, and the true one a property.
+    path : path-like
+
+    Raises
+    ------
+    NotRepresentableError
+        If a table is not normalised.
+    """
+    write_atomically(path, format_bif(tables))
+
+
+def read_bif(path: str | os.PathLike[str]) -> LogTables:
+    """Read a model from a BIF file, ours or another program's.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    LogTables
+        With the class as its target, where the file is ours and says so. The labels of other programs'
+        files are text.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged or holds no Bayesian network; the message gives the line or the node.
+    """
+    data = Path(path).read_bytes()
+    try:
+        return parse_bif(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise file_error(path, f"byte {error.start} is not UTF-8 text") from None
+    except ModelFileError as error:
+        raise file_error(path, error) from None
+
+
+def format_bif(tables: LogTables) -> str:
+    """Return a model as the text of a BIF file.
+
+    Examples
+    --------
+    >>> tables = LogTables(["c", "x 1"], {"c": ["n", "y"], "x 1": [0, 1]},
+    ...     {"c": ((), np.log([0.5, 0.5])), "x 1": (("c",), np.log([[0.25, 0.5], [0.75, 0.5]]))}, target="c")
+    >>> print(format_bif(tables))
+    network bnplug {
+        property bnplug_target = c ;
+    }
+    variable c {
+        type discrete [ 2 ] { n, y };
+    }
+    variable x_1 {
+        type discrete [ 2 ] { 0, 1 };
+        property bnplug_name = x%201 ;
+        property bnplug_states = int:0,int:1 ;
+    }
+    probability ( c ) {
+        table 0.5, 0.5;
+    }
+    probability ( x_1 | c ) {
+        ( n ) 0.25, 0.75;
+        ( y ) 0.5, 0.5;
+    }
+    """
+    probabilities = tables.probabilities()
+    variables = safe_variables(tables.names, tables.states, _SAFE)
+    single = {name for name in tables.names if len(tables.states[name]) == 1}
+    for name in single:
+        variables[name] = _padded_variable(variables[name], tables.states[name])
+    target = {} if tables.target is None else {TARGET: encode(tables.target)}
+    parts = ["network bnplug {\n", *_property_lines(target), "}\n"]
+    parts += [_format_variable(variable) for variable in variables.values()]
+    for name, table in tables.tables.items():
+        values = _padded_table(probabilities[name], [v in single for v in (name, *table.parents)])
+        parts += _format_family(variables[name], [variables[parent] for parent in table.parents], values)
+    return "".join(parts)
+
+
+def parse_bif(text: str) -> LogTables:
+    """Return the model that the text of a BIF file holds; see :func:`read_bif`.
+
+    Examples
+    --------
+    >>> tables = parse_bif('''network rain { }
+    ... variable rain { type discrete [2] {"yes" "no"}; }
+    ... variable grass { type discrete [2] {wet, dry}; }
+    ... probability ( rain ) { table 0.25 0.75; }
+    ... probability ( grass | rain ) { default 0.5, 0.5; (yes) 1.0, 0.0; }''')
+    >>> tables.states["grass"], np.exp(tables.tables["grass"].values).tolist()
+    (('wet', 'dry'), [[1.0, 0.5], [0.0, 0.5]])
+    """
+    scanner = _Scanner(_without_comments(text))
+    properties: dict[str, str] = {}
+    variables: dict[str, SafeVariable] = {}
+    blocks: list[_Block] = []
+    while not scanner.at_end():
+        keyword = scanner.expect(_BLOCK, "'network', 'variable' or 'probability'")[1]
+        if keyword == "network":
+            scanner.expect(_OPEN, "the network's name and '{'")
+            properties |= scanner.properties()
+            scanner.expect(_CLOSE, "'property' or '}'")
+        elif keyword == "variable":
+            variable = _scan_variable(scanner)
+            if variable.name in variables:
+                raise scanner.error(f"variable {variable.name!r} is declared twice")
+            variables[variable.name] = variable
+        else:
+            blocks.append(_scan_probability(scanner))
+    return assemble(variables, _families(blocks, variables, len(text)), properties)
+
+
+# Writing
+
+
+def _takes_name(text: str) -> bool:
+    return bool(_IDENTIFIER.fullmatch(text)) and text not in KEYWORDS and not _MISREAD.search(text)
+
+
+def _takes_label(text: str) -> bool:
+    return _takes_name(text) or bool(_WHOLE_NUMBER.fullmatch(text))
+
+
+# pgmpy takes names that differ in case for one.
+_SAFE = SafeText(_takes_name, _takes_label, str.lower)
+
+
+def _padded_variable(variable: SafeVariable, states: tuple[State, ...]) -> SafeVariable:
+    """Return a one-state variable with a second, impossible state: pyAgrum demands two."""
+    unused = "unused" if variable.labels != ["unused"] else "unused_2"
+    properties = variable.properties | {STATES: encode_labels(states)}
+    return SafeVariable(variable.name, [*variable.labels, unused], properties)
+
+
+def _padded_table(values: FloatArray, is_single: list[bool]) -> FloatArray:
+    """Give the impossible states their part of a table: probability zero, and any distribution below them."""
+    for axis, single in enumerate(is_single):
+        if single:
+            values = np.repeat(values, 2, axis=axis)
+            if axis == 0:
+                values[1] = 0.0
+    return values
+
+
+def _property_lines(properties: Mapping[str, str]) -> list[str]:
+    return [
+        f"    property {key} = {value[start : start + _PIECE]} ;\n"
+        for key, value in properties.items()
+        for start in range(0, len(value) or 1, _PIECE)
+    ]
+
+
+def _format_variable(variable: SafeVariable) -> str:
+    return (
+        f"variable {variable.name} {{\n"
+        f"    type discrete [ {len(variable.labels)} ] {{ {', '.join(variable.labels)} }};\n"
+        f"{''.join(_property_lines(variable.properties))}}}\n"
+    )
+
+
+def _format_family(node: SafeVariable, parents: list[SafeVariable], values: FloatArray) -> list[str]:
+    columns = [", ".join(map(repr, column)) for column in values.reshape(len(node.labels), -1).T.tolist()]
+    if not parents:
+        return [f"probability ( {node.name} ) {{\n    table {columns[0]};\n}}\n"]
+    configurations = product(*(parent.labels for parent in parents))
+    return [
+        f"probability ( {node.name} | {', '.join(parent.name for parent in parents)} ) {{\n",
+        *(f"    ( {', '.join(labels)} ) {column};\n" for labels, column in zip(configurations, columns, strict=True)),
+        "}\n",
+    ]
+
+
+# Reading: text to blocks
+
+# Each pattern takes the blanks after it too. Quoted text may hold any character. Everything is possessive,
+# so that no input makes a pattern backtrack.
+_BLANKS = re.compile(r"\s*+")
+_BLOCK = re.compile(r"(network|variable|probability)\b\s*+")
+_OPEN = re.compile(r'((?:[^{}"]++|"[^"]*+")*+)\{\s*+')
+_CLOSE = re.compile(r"\}\s*+")
+_BODY = re.compile(r'((?:[^{}"]++|"[^"]*+")*+)\}\s*+')
+_STATEMENT = re.compile(r'((?:[^;"]++|"[^"]*+")*+)(;|\Z)\s*+')
+_PROPERTY = re.compile(r'property\b((?:[^;"]++|"[^"]*+")*+);\s*+')
+_TYPE = re.compile(r'type\s++discrete\s*+\[\s*+([0-9]{1,9})\s*+\]\s*+\{((?:[^{}"]++|"[^"]*+")*+)\}\s*+;\s*+')
+_COMMENT = re.compile(r'"[^"\n]*+"|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_WORD = re.compile(r'"([^"]*+)"|([^\s,|"]++)')
+
+
+class _Block(NamedTuple):
+    """A probability block: what is in its parentheses, what is in its braces, and where the latter begin."""
+
+    header: str
+    body: str
+    line: int
+
+
+class _Scanner:
+    """Goes through a text from pattern to pattern, and knows the line where it stands."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._counted = 0
+        self._line = 1
+        self.take(_BLANKS)
+
+    def at_end(self) -> bool:
+        return self._position == len(self._text)
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        match = pattern.match(self._text, self._position)
+        if match:
+            self._position = match.end()
+        return match
+
+    def expect(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
+        match = self.take(pattern)
+        if match is None:
+            raise self.error(f"expected {what}, found {self._text[self._position :][:40]!r}")
+        return match
+
+    def properties(self) -> dict[str, str]:
+        """Take properties as long as there are any, and put the pieces of one together."""
+        found: dict[str, str] = {}
+        while match := self.take(_PROPERTY):
+            key, equals, value = match[1].partition("=")
+            if equals:
+                found[key.strip()] = found.get(key.strip(), "") + value.strip()
+        return found
+
+    def line(self) -> int:
+        self._line += self._text.count("\n", self._counted, self._position)
+        self._counted = self._position
+        return self._line
+
+    def error(self, message: str) -> ModelFileError:
+        return ModelFileError(f"line {self.line()}: {message}")
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub(_blank_comment, text) if "/" in text else text
+
+
+def _blank_comment(match: re.Match[str]) -> str:
+    """Keep quoted text; of a comment keep the line ends, so that lines are still counted right."""
+    text = match[0]
+    if text.startswith('"'):
+        return text
+    if text.startswith("/*") and (len(text) < 4 or not text.endswith("*/")):
+        line = match.string.count("\n", 0, match.start()) + 1
+        raise ModelFileError(f"line {line}: this comment is never closed")
+    return " " + "\n" * text.count("\n")
+
+
+def _scan_variable(scanner: _Scanner) -> SafeVariable:
+    name = _unquoted(scanner.expect(_OPEN, "the variable's name and '{'")[1])
+    properties = scanner.properties()
+    declared = scanner.expect(_TYPE, f"'type discrete [ n ] {{ ... }};' of variable {name!r}")
+    labels = _split(declared[2], int(declared[1]))
+    if labels is None:
+        raise scanner.error(f"variable {name!r} has not {declared[1]} states, but {declared[2][:60]!r}")
+    if len(set(labels)) != len(labels):
+        raise scanner.error(f"variable {name!r} has a state twice")
+    properties |= scanner.properties()
+    scanner.expect(_CLOSE, "'property' or '}'")
+    return SafeVariable(name, labels, properties)
+
+
+def _scan_probability(scanner: _Scanner) -> _Block:
+    header = scanner.expect(_OPEN, "'( node | parents ) {'")[1].strip()
+    line = scanner.line()
+    if not (header.startswith("(") and header.endswith(")")):
+        raise ModelFileError(f"line {line}: expected '( node | parents ) {{', found {header[:40]!r}")
+    return _Block(header[1:-1], scanner.expect(_BODY, "lines of probabilities and '}'")[1], line)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _split(text: str, count: int) -> list[str] | None:
+    """Return the `count` items of a list with commas, or with blanks alone; None where it has not as many."""
+    if '"' in text:
+        items = [quoted or bare for quoted, bare in _WORD.findall(text)]
+    else:
+        items = [item.strip() for item in text.split(",")]
+        if len(items) != count:
+            items = text.replace(",", " ").split()
+    return items if len(items) == count else None
+
+
+# Reading: blocks to tables
+
+
+def _families(blocks: list[_Block], variables: Mapping[str, SafeVariable], length: int) -> dict[str, Family]:
+    """Return the table of each node; together they hold few more numbers than a text of this length can."""
+    cards = {name: len(variable.labels) for name, variable in variables.items()}
+    families: dict[str, Family] = {}
+    cells = 0
+    for block in blocks:
+        family = _family(block, variables, cards)
+        if family.node in families:
+            raise ModelFileError(f"line {block.line}: a second table for {family.node!r}")
+        families[family.node] = family
+        cells += family.probabilities.size
+        if cells > length + _MAX_DEFAULT_CELLS:
+            raise ModelFileError(f"line {block.line}: 'default' lines stand for {cells:,} numbers")
+    return families
+
+
+def _family(block: _Block, variables: Mapping[str, SafeVariable], cards: Mapping[str, int]) -> Family:
+    node, *parents = _members(block.header, cards)
+    *shape, card = table_shape(node, parents, cards, block.line)
+    reader = _TableReader(parents, [variables[parent].labels for parent in parents], card)
+    for match in _STATEMENT.finditer(block.body):
+        try:
+            reader.read(match[1], ended=match[2] == ";")
+        except ModelFileError as error:
+            line = block.line + block.body.count("\n", 0, match.start())
+            raise ModelFileError(f"line {line}: {error}") from None
+    try:
+        values = reader.columns()
+    except ModelFileError as error:
+        raise ModelFileError(f"line {block.line}: the table of {node!r} {error}") from None
+    return Family(node, parents, values.reshape(*shape, card), block.line)
+
+
+def _members(header: str, known: Mapping[str, int]) -> list[str]:
+    """Return the node and its parents: ``x | y, z``, or ``"x" "y" "z"`` as JavaBayes has it."""
+    if '"' in header:
+        return [quoted or bare for quoted, bare in _WORD.findall(header)] or [""]
+    node, bar, rest = (part.strip() for part in header.partition("|"))
+    if bar and rest:
+        parents = [parent.strip() for parent in rest.split(",")]
+        return [node, *(parents if parents[0] in known else rest.replace(",", " ").split())]
+    return [node] if node in known else node.replace(",", " ").split() or [node]
+
+
+class _TableReader:
+    """Collects the columns of a node's table from the lines of its block."""
+
+    def __init__(self, parents: list[str], labels: list[list[str]], card: int) -> None:
+        self._parents = parents
+        self._codes = [{label: code for code, label in enumerate(own)} for own in labels]
+        self._card = card
+        self._n_columns = prod(map(len, labels))
+        self._given: list[int] = []
+        self._numbers: list[float] = []
+        self._default: list[float] | None = None
+
+    def read(self, statement: str, ended: bool) -> None:
+        if not ended:
+            if statement:
+                raise ModelFileError(f"there is no ';' after {statement[:40]!r}")
+        elif statement.startswith("("):
+            labels, _, numbers = statement[1:].rpartition(")")
+            self._given.append(self._column(labels))
+            self._numbers += _numbers(numbers, self._card)
+        elif statement.startswith("table"):
+            # In such a line the last parent's state changes fastest, the node's slowest.
+            table = _numbers(statement[5:], self._n_columns * self._card)
+            self._given += range(self._n_columns)
+            self._numbers += [n for i in range(self._n_columns) for n in table[i :: self._n_columns]]
+        elif statement.startswith("default"):
+            self._default = _numbers(statement[7:], self._card)
+        elif not statement.startswith("property"):
+            raise ModelFileError(f"expected '(states) numbers', 'table' or 'default', found {statement[:40]!r}")
+
+    def _column(self, text: str) -> int:
+        labels = _split(text, len(self._parents))
+        if labels is None:
+            raise ModelFileError(f"expected a state of each of {self._parents}, found {text[:60]!r}")
+        column = 0
+        for parent, label, codes in zip(self._parents, labels, self._codes, strict=True):
+            if label not in codes:
+                raise ModelFileError(f"{label!r} is no state of {parent!r}")
+            column = column * len(codes) + codes[label]
+        return column
+
+    def columns(self) -> FloatArray:
+        """Return the table, one column a row; sizes are checked before anything is allocated."""
+        if len(set(self._given)) != len(self._given):
+            raise ModelFileError("has a column twice")
+        if self._default is None and len(self._given) != self._n_columns:
+            raise ModelFileError(f"has {len(self._given)} columns instead of {self._n_columns:,}")
+        if self._default is not None and self._n_columns * self._card > _MAX_DEFAULT_CELLS:
+            raise ModelFileError(f"has a 'default' for {self._n_columns * self._card:,} numbers")
+        values = np.empty((self._n_columns, self._card))
+        if self._default is not None:
+            values[:] = self._default
+        values[self._given] = np.array(self._numbers).reshape(-1, self._card)
+        return values
+
+
+def _numbers(text: str, count: int) -> list[float]:
+    words = text.split(",")
+    try:
+        numbers = list(map(float, words if len(words) == count else text.replace(",", " ").split()))
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+    if len(numbers) != count:
+        raise ModelFileError(f"expected {count:,} numbers, found {len(numbers):,}")
+    return numbers

@@ -1,0 +1,1 @@
+"""How plugins are found, what they bring, and from names to methods."""

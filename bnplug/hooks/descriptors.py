@@ -1,0 +1,202 @@
+"""The frozen descriptors that hooks return: what a method is called, and how one is made.
+
+A descriptor is data. Making one imports nothing of the method itself: its ``factory`` may be a string
+``"module:Class"`` that is resolved when the method is first asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from bnplug import __version__
+from bnplug.errors import ContractError
+from bnplug.hooks.specs import HOOK_API_ACCEPTED
+
+#: A component of a recipe: a registered name, or that name with parameters.
+Component = str | tuple[str, Mapping[str, Any]]
+
+_IMPORTABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is common to the descriptors of learners and scores.
+
+    Parameters
+    ----------
+    name : str
+        What users call it: ``"tan"``, ``"ccbn-w"``.
+    factory : type or str
+        The class, or ``"module:Class"``, which keeps the plugin's heavy imports out of discovery.
+    summary : str
+        One line on what it does.
+    reference : str
+        The paper or book that defines it.
+    api : int
+        The ``HOOK_API`` that its author wrote it for, as a literal number.
+    stochastic : bool
+        Whether its result depends on ``random_state``.
+    """
+
+    kind: ClassVar[str] = ""
+
+    name: str
+    factory: type | str
+    summary: str
+    reference: str
+    api: int
+    stochastic: bool = False
+
+    def capabilities(self) -> dict[str, bool]:
+        """Return the flags of this descriptor, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.type == "bool"}
+
+
+@dataclass(frozen=True)
+class StructureLearnerMethod(Method):
+    """Describes a :class:`~bnplug.StructureLearner`; ``needs_score``: it takes a parameter ``score``."""
+
+    kind: ClassVar[str] = "structure learner"
+
+    needs_score: bool = False
+
+
+@dataclass(frozen=True)
+class ScoreFunctionMethod(Method):
+    """Describes a :class:`~bnplug.ScoreFunction`; ``decomposable``: it is a sum of terms, one per family."""
+
+    kind: ClassVar[str] = "score function"
+
+    decomposable: bool = False
+
+
+@dataclass(frozen=True)
+class ParameterLearnerMethod(Method):
+    """Describes a :class:`~bnplug.ParameterLearner`."""
+
+    kind: ClassVar[str] = "parameter learner"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A named composition: a whole classifier, by the names of its parts.
+
+    Parameters
+    ----------
+    name : str
+        What users call it: ``"TAN-OMI-CR-ML"``.
+    structure, parameters : str or (str, mapping)
+        A registered name, or that name with parameters; a parameter may itself be such a pair.
+    discretizer : str or (str, mapping)
+        What makes numeric columns discrete.
+    summary, reference : str
+        One line on what it is, and the paper it comes from.
+    requires : tuple of str
+        Distributions that bring its components, named to users who lack them.
+    api : int
+        The ``HOOK_API`` that its author wrote it for.
+    """
+
+    kind: ClassVar[str] = "recipe"
+
+    name: str
+    structure: Component
+    parameters: Component = "ml"
+    discretizer: Component = "mdl"
+    summary: str = field(kw_only=True)
+    reference: str = field(kw_only=True)
+    requires: tuple[str, ...] = ()
+    api: int = 1
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper's protocol: ``run(data, out, quick)`` writes a page with its figures and ours.
+
+    ``run`` is a function, or ``"module:function"``, resolved when the reproduction is asked for.
+    """
+
+    kind: ClassVar[str] = "reproduction"
+
+    name: str
+    run: Callable[..., Any] | str
+    summary: str
+    reference: str
+    api: int = 1
+
+
+#: Whatever a hook may return.
+Descriptor = Method | Recipe | Reproduction
+
+
+def check_descriptor(descriptor: Descriptor) -> None:
+    """Raise `ContractError` unless every field of a descriptor holds what its class documents.
+
+    Examples
+    --------
+    >>> check_descriptor(Recipe("TAN", "tan", summary="", reference="Friedman et al. (1997)"))
+    Traceback (most recent call last):
+    bnplug.errors.ContractError: recipe 'TAN': its summary must be a non-empty string, not ''
+    """
+    if not _is_text(descriptor.name):
+        raise ContractError(f"the name of a {descriptor.kind} must be a non-empty string, not {descriptor.name!r}")
+    what = f"{descriptor.kind} {descriptor.name!r}"
+    if type(descriptor.api) is not int or descriptor.api not in HOOK_API_ACCEPTED:
+        raise ContractError(
+            f"{what} is written for hook api {descriptor.api!r}; bnplug {__version__} accepts "
+            f"{', '.join(map(str, HOOK_API_ACCEPTED))}: upgrade bnplug or the plugin, whichever is older"
+        )
+    for attribute, allowed, is_allowed in _rules(descriptor):
+        value = getattr(descriptor, attribute)
+        if not is_allowed(value):
+            raise ContractError(f"{what}: its {attribute} must be {allowed}, not {value!r}")
+
+
+def is_component(value: object) -> bool:
+    """Say whether this is a name, or a (name, parameters) pair.
+
+    Examples
+    --------
+    >>> is_component("tan"), is_component(("kdb", {"k": 2})), is_component(("a", "b"))
+    (True, True, False)
+    """
+    if isinstance(value, tuple) and len(value) == 2:
+        name, parameters = value
+        return _is_text(name) and isinstance(parameters, Mapping) and all(map(_is_text, parameters))
+    return _is_text(value)
+
+
+def _rules(descriptor: Descriptor) -> list[tuple[str, str, Callable[[object], bool]]]:
+    """Return (field, what it must be, the check of that) for one kind of descriptor."""
+    common = [(name, "a non-empty string", _is_text) for name in ("summary", "reference")]
+    if isinstance(descriptor, Method):
+        return [*common, ("factory", "a class or 'module:Class'", _is_class)]
+    if isinstance(descriptor, Reproduction):
+        return [*common, ("run", "a function or 'module:function'", _is_function)]
+    components = [
+        (name, "a name or (name, parameters)", is_component) for name in ("structure", "parameters", "discretizer")
+    ]
+    return [*common, *components, ("requires", "a tuple of distribution names", _is_tuple_of_text)]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_tuple_of_text(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(_is_text, value))
+
+
+def _is_class(value: object) -> bool:
+    return isinstance(value, type) or _is_importable(value)
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) or _is_importable(value)
+
+
+def _is_importable(value: object) -> bool:
+    return isinstance(value, str) and _IMPORTABLE.fullmatch(value) is not None

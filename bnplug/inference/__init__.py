@@ -1,0 +1,1 @@
+"""Answers of a network: complete rows, marginals, queries, explanations, samples."""

@@ -1,0 +1,171 @@
+"""The log joint of every row with every class, and the posterior it gives.
+
+Only the class and its children matter: the terms of all other nodes are the same for every class
+and drop out. Each node that matters becomes one table [configuration without the class, class].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from bnplug.arrays import CodeArray, FloatArray, IntArray
+from bnplug.compiling import kernel
+from bnplug.counts.counting import find_cells
+from bnplug.model.log_tables import LogTables
+
+#: Log joints this close to a row's largest are tied with it; the lowest class index wins.
+TIE = 1e-9
+
+_BLOCK = 512
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The nodes that the posterior depends on, flat, as kernels take them.
+
+    Attributes
+    ----------
+    variables, strides : int64 arrays
+        Term t reads ``variables[i]`` with ``strides[i]`` for i in ``bounds[t]:bounds[t + 1]``.
+    bounds : int64 array of shape (terms + 1,)
+    starts : int64 array of shape (terms,)
+        Where the term's table begins in `values`; strides and starts count floats.
+    values : float64 array
+        The tables, one behind the other, each with axes (configuration without the class, class).
+    n_classes : int
+    nodes : tuple of int
+        The node that each term comes from, as a position in the tables' names.
+    """
+
+    variables: IntArray
+    strides: IntArray
+    bounds: IntArray
+    starts: IntArray
+    values: FloatArray
+    n_classes: int
+    nodes: tuple[int, ...]
+
+
+def terms(tables: LogTables, target: str) -> Terms:
+    """Return the terms of the class and its children, in the order of the tables' names."""
+    position = {name: v for v, name in enumerate(tables.names)}
+    n_classes = len(tables.states[target])
+    variables: list[int] = []
+    strides: list[int] = []
+    bounds, starts, values, nodes = [0], [], [], []
+    start = 0
+    for node, (name, (parents, table)) in enumerate(tables.tables.items()):
+        family = (name, *parents)
+        if target not in family:
+            continue
+        others = [variable for variable in family if variable != target]
+        cards = [len(tables.states[variable]) for variable in others]
+        flat = np.moveaxis(table, family.index(target), -1).ravel()
+        variables += [position[variable] for variable in others]
+        strides += [prod(cards[i + 1 :]) * n_classes for i in range(len(cards))]
+        bounds.append(len(variables))
+        starts.append(start)
+        values.append(flat)
+        nodes.append(node)
+        start += flat.size
+    return Terms(
+        variables=np.array(variables, dtype=np.int64),
+        strides=np.array(strides, dtype=np.int64),
+        bounds=np.array(bounds, dtype=np.int64),
+        starts=np.array(starts, dtype=np.int64),
+        values=np.concatenate(values),
+        n_classes=n_classes,
+        nodes=tuple(nodes),
+    )
+
+
+def log_joint(terms: Terms, codes: CodeArray) -> FloatArray:
+    """Return L[m, c], the log joint of row m and class c, up to what is the same for all classes.
+
+    Cells that a term reads must not be missing, except that a term of one feature alone is skipped where
+    that feature is: on naive Bayes this is exact marginalisation.
+    """
+    result = np.zeros((codes.shape[1], terms.n_classes))
+    missing = np.iinfo(codes.dtype).max
+    _add_terms(codes, terms.variables, terms.strides, terms.bounds, terms.starts, terms.values, missing, result)
+    return result
+
+
+def posterior(joint: FloatArray) -> FloatArray:
+    """Return P(class | row) from log joints; tied classes get exactly equal probabilities.
+
+    A row that is impossible under every class gets equal probabilities.
+    """
+    result = np.empty_like(joint)
+    _normalize_rows(joint, TIE, result)
+    return result
+
+
+def log_posterior(joint: FloatArray) -> FloatArray:
+    """Return log P(class | row) from log joints, without a detour through probabilities that underflow."""
+    result = np.empty_like(joint)
+    _log_normalize_rows(joint, TIE, result)
+    return result
+
+
+@kernel
+def _add_terms(codes, variables, strides, bounds, starts, values, missing, joint):  # type: ignore[no-untyped-def]
+    """joint[m, :] += the table row that each term finds for row m; shapes as in Terms.
+
+    Rows are taken in blocks, so that a block of `joint` stays in cache while all terms are added.
+    """
+    n_rows, n_classes = joint.shape
+    cells = np.empty(_BLOCK, np.int64)
+    for low in range(0, n_rows, _BLOCK):
+        high = min(low + _BLOCK, n_rows)
+        block = codes[:, low:high]
+        for t in range(starts.shape[0]):
+            own = slice(bounds[t], bounds[t + 1])
+            find_cells(block, variables[own], strides[own], missing, cells[: high - low])
+            table = values[starts[t] :]
+            for m in range(high - low):
+                if cells[m] >= 0:
+                    for c in range(n_classes):
+                        joint[low + m, c] += table[cells[m] + c]
+
+
+@kernel
+def _largest(row):  # type: ignore[no-untyped-def]
+    """The largest value; numpy's max takes a second to compile."""
+    largest = row[0]
+    for value in row[1:]:
+        largest = max(largest, value)
+    return largest
+
+
+@kernel
+def _normalize_rows(joint, tie, result):  # type: ignore[no-untyped-def]
+    """result[m, :] = softmax of joint[m, :], classes within `tie` of the largest being equal to it."""
+    n_rows, n_classes = joint.shape
+    for m in range(n_rows):
+        largest = _largest(joint[m])
+        total = 0.0
+        for c in range(n_classes):
+            below = joint[m, c] - largest
+            result[m, c] = 1.0 if not below < -tie else np.exp(below)
+            total += result[m, c]
+        for c in range(n_classes):
+            result[m, c] /= total
+
+
+@kernel
+def _log_normalize_rows(joint, tie, result):  # type: ignore[no-untyped-def]
+    """The logarithm of what _normalize_rows gives."""
+    n_rows, n_classes = joint.shape
+    for m in range(n_rows):
+        largest = _largest(joint[m])
+        total = 0.0
+        for c in range(n_classes):
+            below = joint[m, c] - largest
+            result[m, c] = 0.0 if not below < -tie else below
+            total += np.exp(result[m, c])
+        for c in range(n_classes):
+            result[m, c] -= np.log(total)

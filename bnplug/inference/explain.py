@@ -1,0 +1,95 @@
+"""What each known feature contributes to the log odds of each class.
+
+Features are revealed one at a time, those not yet revealed being marginalised, and a feature's contribution is
+the change of a class's log odds when it is revealed. That change depends on what was revealed before it, so the
+mean over two orders is taken: the features as they come, and the reverse. Either way the prior log odds
+and all contributions add up to the posterior log odds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import logsumexp
+
+from bnplug.arrays import CodeArray, FloatArray
+from bnplug.inference.marginals import Marginalizer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What explanations call the log odds that no feature contributed.
+PRIOR = "(prior)"
+
+#: Log odds beyond this are as good as certain, and are cut off, so that contributions stay finite.
+CERTAIN = 1000.0
+
+
+def contributions(marginalizer: Marginalizer, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
+    """Return every feature's contribution to the log odds of every class.
+
+    Parameters
+    ----------
+    marginalizer : Marginalizer
+    codes : unsigned array of shape (variables, rows)
+        In the order of the tables' names.
+
+    Returns
+    -------
+    float64 array of shape (rows, 1 + features, classes)
+        First the prior log odds, then the features in the order of the tables' names; a missing
+        feature contributes 0.
+    """
+    target = marginalizer.tables.names.index(marginalizer.target)
+    features = [v for v in range(len(codes)) if v != target]
+    result = np.zeros((codes.shape[1], 1 + len(features), len(marginalizer.tables.states[marginalizer.target])))
+    for order in (range(len(features)), range(len(features) - 1, -1, -1)):
+        shown = np.full_like(codes, np.iinfo(codes.dtype).max)
+        before = _log_odds(marginalizer.log_joint(shown, n_jobs))
+        result[:, 0] += before / 2
+        for position in order:
+            shown[features[position]] = codes[features[position]]
+            after = _log_odds(marginalizer.log_joint(shown, n_jobs))
+            result[:, 1 + position] += (after - before) / 2
+            before = after
+    return result
+
+
+def to_long_frame(values: FloatArray, rows: pd.Index, features: list[str], classes: npt.NDArray[Any]) -> pd.DataFrame:
+    """Return contributions as a long frame with columns row, feature, class and contribution."""
+    names = [PRIOR, *features]
+    index = pd.MultiIndex.from_product([rows, names, classes], names=["row", "feature", "class"])
+    return pd.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
+
+
+def plot(explanation: pd.DataFrame, label: object, title: str, ax: Axes | None = None) -> Axes:
+    """Draw the contributions to one class in one row as bars, the largest on top; return the axes."""
+    from bnplug.show.drawing import new_axes
+
+    chosen = explanation[explanation["class"] == label].set_index("feature")["contribution"]
+    chosen = chosen[(chosen != 0) | (chosen.index == PRIOR)].sort_values(key=np.abs)
+    axes = new_axes((7, 1.2 + 0.3 * len(chosen))) if ax is None else ax
+    colours = ["#b2182b" if value < 0 else "#2166ac" for value in chosen]
+    axes.barh(range(len(chosen)), chosen.to_numpy(), color=colours)
+    axes.set_yticks(range(len(chosen)), [str(name) for name in chosen.index])
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_xlabel("contribution to the log odds")
+    axes.set_title(title)
+    return axes
+
+
+def _log_odds(joint: FloatArray) -> FloatArray:
+    """Return log P(c) - log (1 - P(c)) of every class, cut off where it is certain."""
+    n_classes = joint.shape[1]
+    odds = np.empty_like(joint)
+    for c in range(n_classes):
+        others = logsumexp(np.delete(joint, c, axis=1), axis=1)
+        with np.errstate(invalid="ignore"):
+            odds[:, c] = joint[:, c] - others
+    # A row that no class allows says nothing about any of them.
+    impossible = np.isneginf(joint).all(axis=1)
+    odds[impossible] = -np.log(n_classes - 1)
+    return np.clip(odds, -CERTAIN, CERTAIN)

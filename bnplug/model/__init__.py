@@ -1,0 +1,1 @@
+"""Log parameters of a network, and the networks that they make."""

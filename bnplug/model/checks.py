@@ -1,0 +1,49 @@
+"""What a learner returns is checked at the door, so that a fault is named with whoever made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+
+from bnplug.data.table import Table
+from bnplug.errors import ContractError
+from bnplug.hooks.registry import origin
+from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import is_c1
+
+
+def check_dag(dag: Any, table: Table, learner: object) -> list[list[int]]:
+    """Return the parents of every variable in a learned DAG, or raise a ``ContractError``."""
+    from bnplug.model.pgmpy import is_dag
+
+    if not is_dag(dag):
+        raise ContractError(f"{origin(learner)}: learn returned a {type(dag).__name__}, not a pgmpy DAG")
+    if set(dag.nodes) != set(table.names):
+        odd = sorted(set(dag.nodes) ^ set(table.names), key=str)
+        raise ContractError(f"{origin(learner)}: the DAG's nodes are not the table's variables; they differ in {odd}")
+    if not nx.is_directed_acyclic_graph(dag):
+        raise ContractError(f"{origin(learner)}: the graph has a cycle: {nx.find_cycle(dag)}")
+    return table.parents(dag)
+
+
+def check_tables(tables: Any, table: Table, parents: list[list[int]], learner: object) -> LogTables:
+    """Return learned parameters, normalised where the structure allows it; else a ``ContractError``.
+
+    Parameters that do not sum to one give no Bayesian network. On a C1 structure there is one with
+    the same posterior, and it is returned in their place.
+    """
+    if not isinstance(tables, LogTables):
+        raise ContractError(f"{origin(learner)}: fit returned a {type(tables).__name__}, not LogTables")
+    if tables.names != table.names or tables.states != table.states:
+        raise ContractError(f"{origin(learner)}: the parameters' variables or states are not the table's")
+    for v, name in enumerate(table.names):
+        expected = tuple(table.names[p] for p in parents[v])
+        if tables.tables[name].parents != expected:
+            raise ContractError(
+                f"{origin(learner)}: {name!r} has parents {tables.tables[name].parents}, in the DAG {expected}"
+            )
+    checked = LogTables(tables.names, tables.states, tables.tables, table.target)
+    if not checked.normalized and is_c1(checked.parents, table.target):
+        return checked.normalize()
+    return checked

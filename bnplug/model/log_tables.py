@@ -1,0 +1,285 @@
+"""LogTables, the log parameters of a network, and the estimates that counts give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from bnplug.arrays import FloatArray
+from bnplug.data.coding import State
+from bnplug.data.table import Table
+from bnplug.errors import NotRepresentableError
+
+if TYPE_CHECKING:
+    from bnplug.model.pgmpy import DiscreteBayesianNetwork
+
+#: How far the log of a column's sum may be from 0 for the column to count as normalised.
+NORMALIZED = 1e-9
+
+
+class LogTable(NamedTuple):
+    """One node's log parameters: its parents, and an array with axes ``(node, *parents)``."""
+
+    parents: tuple[str, ...]
+    values: FloatArray
+
+
+class LogTables:
+    """The log parameters of every node of a network.
+
+    What a parameter learner returns. A table need not be normalised: a discriminative learner's posterior
+    P(class | features) is what counts, and :meth:`normalize` looks for a network that has the same one.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The variables, in the order of ``table.names``.
+    states : mapping of str to sequence
+        The state labels of each variable.
+    tables : mapping of str to (parents, array)
+        For each variable the names of its parents, ascending by position in `names`, and its log
+        parameters, with axes ``(node, *parents)``. ``-inf`` is allowed, ``nan`` and ``inf`` are not.
+    target : str, optional
+        The class, which :meth:`normalize` needs.
+
+    Examples
+    --------
+    >>> tables = LogTables(
+    ...     ["c", "x"], {"c": ["n", "y"], "x": [0, 1]},
+    ...     {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))})
+    >>> tables.normalized, tables.edges
+    (True, [('c', 'x')])
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        states: Mapping[str, Sequence[State]],
+        tables: Mapping[str, tuple[Sequence[str], npt.ArrayLike]],
+        target: str | None = None,
+    ) -> None:
+        self.names = tuple(names)
+        self.target = target
+        _check_same(self.names, states, "states")
+        _check_same(self.names, tables, "tables")
+        if target is not None and target not in self.names:
+            raise ValueError(f"target {target!r} is not among the variables {list(self.names)}")
+        self.states: dict[str, tuple[State, ...]] = {name: tuple(states[name]) for name in self.names}
+        self.tables = {
+            name: LogTable(tuple(tables[name][0]), np.ascontiguousarray(tables[name][1], dtype=np.float64))
+            for name in self.names
+        }
+        position = {name: i for i, name in enumerate(self.names)}
+        for name, table in self.tables.items():
+            _check_labels(name, self.states[name])
+            self._check_table(name, table, position)
+        self._check_acyclic()
+
+    def _check_table(self, name: str, table: LogTable, position: Mapping[str, int]) -> None:
+        unknown = [parent for parent in table.parents if parent not in position]
+        if unknown:
+            raise ValueError(f"node {name!r} has parents {unknown}, which are not among the variables")
+        order = [position[parent] for parent in table.parents]
+        if order != sorted(set(order)):
+            raise ValueError(f"node {name!r}: parents {table.parents} are not ascending by position in names")
+        shape = tuple(len(self.states[variable]) for variable in (name, *table.parents))
+        if table.values.shape != shape:
+            raise ValueError(
+                f"node {name!r}: the table has shape {table.values.shape}; its states and those of its "
+                f"parents {table.parents} make {shape}"
+            )
+        if np.isnan(table.values).any() or np.isposinf(table.values).any():
+            raise ValueError(f"node {name!r}: log parameters must be finite numbers or -inf")
+
+    def _check_acyclic(self) -> None:
+        try:
+            TopologicalSorter(self.parents).prepare()
+        except CycleError as error:
+            raise ValueError(f"the parents make a cycle: {' -> '.join(reversed(error.args[1]))}") from None
+
+    @property
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """The parents of every node, by name."""
+        return {name: table.parents for name, table in self.tables.items()}
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """The edges (parent, child), by child in the order of names."""
+        return [(parent, name) for name, table in self.tables.items() for parent in table.parents]
+
+    @property
+    def n_parameters(self) -> int:
+        """Dim(G): the number of free parameters, (states - 1) x parent configurations over all nodes."""
+        return sum((t.values.shape[0] - 1) * prod(t.values.shape[1:]) for t in self.tables.values())
+
+    @property
+    def normalized(self) -> bool:
+        """Whether every column of every node's table sums to one."""
+        return self.unnormalized_node() is None
+
+    def unnormalized_node(self) -> str | None:
+        """Return the first node with a column that does not sum to one, if there is one."""
+        for name, table in self.tables.items():
+            if np.abs(logsumexp(table.values, axis=0)).max(initial=0.0) > NORMALIZED:
+                return name
+        return None
+
+    def probabilities(self) -> dict[str, FloatArray]:
+        """Return the probabilities of every node, with axes ``(node, *parents)``.
+
+        Raises
+        ------
+        NotRepresentableError
+            If a table is not normalised; :meth:`normalize` may help.
+        """
+        name = self.unnormalized_node()
+        if name is not None:
+            raise NotRepresentableError(
+                f"node {name!r} has columns that do not sum to one, so this is no Bayesian network; {self._way_out()}"
+            )
+        return {name: np.exp(table.values) for name, table in self.tables.items()}
+
+    def _way_out(self) -> str:
+        """Say whether, and if not why, there is a network with the same posterior of the class."""
+        from bnplug.model.wettig import violation
+
+        found = None if self.target is None else violation(self.parents, self.target)
+        if found is None:
+            return "normalize() gives one with the same posterior where the structure allows it"
+        node, (a, b) = found
+        return (
+            f"nor need any on this structure have the same posterior, since it is not C1: the parents {a!r} and {b!r} "
+            f"of {node!r} are not adjacent"
+        )
+
+    def normalize(self, target: str | None = None) -> LogTables:
+        """Return normalised tables with the same posterior of the class (Wettig's algorithm).
+
+        Raises
+        ------
+        NotRepresentableError
+            If the structure is not C1; the message names the node.
+        """
+        from bnplug.model.wettig import normalize
+
+        chosen = target if target is not None else self.target
+        if chosen is None:
+            raise ValueError("normalize needs the class: normalize(target), or LogTables(..., target=...)")
+        return normalize(self, chosen)
+
+    def to_network(self) -> DiscreteBayesianNetwork:
+        """Return the pgmpy network with these parameters.
+
+        Raises
+        ------
+        NotRepresentableError
+            If a table is not normalised; :meth:`normalize` may help.
+        """
+        from bnplug.model.pgmpy import make_network
+
+        values = self.probabilities()
+        return make_network(self.names, self.states, {n: (self.tables[n].parents, values[n]) for n in self.names})
+
+    @classmethod
+    def from_network(cls, network: DiscreteBayesianNetwork, target: str | None = None) -> LogTables:
+        """Return the log parameters of a pgmpy network, its nodes in their own order."""
+        from bnplug.model.pgmpy import read_network
+
+        names, states, families = read_network(network)
+        with np.errstate(divide="ignore"):
+            tables = {name: (parents, np.log(values)) for name, (parents, values) in families.items()}
+        return cls(names, states, tables, target)
+
+    def log_likelihood(self, table: Table, incomplete: bool = False) -> float:
+        """Return the log-likelihood of the rows of `table`, each as often as its weight says.
+
+        Parameters
+        ----------
+        table : Table
+        incomplete : bool
+            Whether rows may have missing cells: each family's term is then of the rows in which all of it is known.
+
+        Raises
+        ------
+        ValueError
+            If the table's variables or states are not these, or a cell is missing and must not be.
+        """
+        from bnplug.counts.counting import count
+
+        if set(table.names) != set(self.names) or any(table.states[n] != self.states[n] for n in self.names):
+            raise ValueError("the table's variables or states differ from those of these parameters")
+        holes = [n for v, n in enumerate(table.names) if (table.codes[v] == table.missing).any()]
+        if holes and not incomplete:
+            raise ValueError(f"columns {holes} have missing cells; give complete rows, or incomplete=True")
+        total = 0.0
+        for name, (parents, values) in self.tables.items():
+            counts = count(table, table.index(name), [table.index(parent) for parent in parents])
+            seen = counts > 0
+            total += float((counts[seen] * values[seen]).sum())
+        return total
+
+    def __repr__(self) -> str:
+        return f"LogTables({len(self.names)} nodes, {len(self.edges)} edges, {self.n_parameters} parameters)"
+
+
+def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> FloatArray:
+    """Return log probabilities from counts with axes ``(node, *parents)``.
+
+    ``theta = (n[j|h] + alpha / (r q)) / (n[h] + alpha / q)`` for r states and q parent configurations
+    (Peharz et al. 2013, eq. 4): virtual counts that are consistent between tables.
+
+    Parameters
+    ----------
+    counts : float array
+    alpha : float
+        The virtual sample size. With 0, a configuration never seen is uniform.
+    floor : float
+        Probabilities below it are lifted to it, and the column renormalised.
+    """
+    states = counts.shape[0]
+    smoothed = counts + alpha / counts.size
+    totals = smoothed.sum(axis=0)
+    unseen = totals <= 0
+    theta = np.where(unseen, 1.0 / states, smoothed / np.where(unseen, 1.0, totals))
+    if floor > 0:
+        theta = np.maximum(theta, floor)
+        theta /= theta.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(theta))
+
+
+def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: int) -> None:
+    """Raise a ``ValueError`` where the tables of a structure would hold more than `max_parameters` cells.
+
+    Called before anything is allocated; the message names the largest node, its parents and its size.
+    """
+    sizes = [prod(int(table.cards[v]) for v in (node, *own)) for node, own in enumerate(parents)]
+    if sum(sizes) <= max_parameters:
+        return
+    node = int(np.argmax(sizes))
+    names = [table.names[p] for p in parents[node]]
+    raise ValueError(
+        f"the tables of this structure would hold {sum(sizes):,} parameters, over max_parameters="
+        f"{max_parameters:,}; the largest is that of {table.names[node]!r} with parents {names}: "
+        f"{sizes[node]:,}. Use fewer parents, fewer states, or a larger max_parameters"
+    )
+
+
+def _check_labels(name: str, labels: tuple[State, ...]) -> None:
+    # By type and text, since 1 and True, and 0.0 and -0.0, are equal and yet two labels.
+    if not labels or len({(type(label), repr(label)) for label in labels}) < len(labels):
+        raise ValueError(f"node {name!r}: its states must be one or more distinct labels, not {list(labels)}")
+
+
+def _check_same(names: tuple[str, ...], mapping: Mapping[str, Any], what: str) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError(f"names are not distinct: {list(names)}")
+    if set(mapping) != set(names):
+        odd = sorted(set(mapping) ^ set(names))
+        raise ValueError(f"{what} and names disagree about {odd}")

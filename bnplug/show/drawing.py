@@ -1,0 +1,319 @@
+"""Pictures of a classifier's graph: the one place that draws a network, as SVG or with matplotlib.
+
+The class is accented, and the edges that leave it are pale and behind the others.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from bnplug.exchange.files import write_atomically
+from bnplug.show._layout import (
+    BOX_HEIGHT,
+    CORNER,
+    FONT_SIZE,
+    Box,
+    Edge,
+    Network,
+    Picture,
+    Point,
+    checked_network,
+    picture_of,
+    printable,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["layout", "new_axes", "plot", "save_picture", "to_svg"]
+
+_EDGE_WIDTH, _BORDER_WIDTH = 1.4, 1.3
+_PAPER, _INK = "#ffffff", "#1c2733"
+_BOX_FILL, _BOX_LINE = "#f4f6f9", "#5b6b7c"
+_MARK_FILL, _MARK_LINE = "#fff0c9", "#b97f00"
+_CLASS_FILL, _CLASS_LINE, _CLASS_INK = "#1d5fa6", "#16487f", "#ffffff"
+_FEATURE_EDGE, _CLASS_EDGE = "#34434f", "#a9c3e2"
+
+
+def layout(names: Sequence[str], edges: Iterable[tuple[str, str]], target: str) -> dict[str, Point]:
+    """Place the nodes of a classifier's graph in rows, parents above children.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The nodes, in the order of the table.
+    edges : iterable of (parent, child)
+        The edges, as pairs of names.
+    target : str
+        The name of the class.
+
+    Returns
+    -------
+    dict of str to (x, y)
+        The centre of each node's box in pixels, y downwards, in the order of `names`. The same graph
+        is always laid out in the same way.
+
+    Examples
+    --------
+    >>> places = layout(["a", "b", "y"], [("y", "a"), ("y", "b"), ("a", "b")], "y")
+    >>> places["y"][1] < places["a"][1] < places["b"][1]
+    True
+    """
+    return {names[box.node]: (box.x, box.y) for box in picture_of(checked_network(names, edges, target)).boxes}
+
+
+def to_svg(
+    names: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    target: str,
+    marked: Collection[str] = (),
+    clickable: bool = False,
+) -> str:
+    """Draw a classifier's graph as one self-contained SVG element.
+
+    Parameters
+    ----------
+    names, edges, target
+        As for :func:`layout`.
+    marked : collection of str
+        Nodes to highlight, such as the Markov blanket of the class.
+    clickable : bool
+        Give each node's group, of class ``bn-node``, its name as ``data-node``, for a page's script.
+
+    Returns
+    -------
+    str
+        The SVG, on white paper of its own. Hovering over a node shows its whole name and its parents.
+
+    Examples
+    --------
+    >>> svg = to_svg(["a", "y"], [("y", "a")], "y")
+    >>> svg.startswith("<svg "), svg.endswith("</svg>")
+    (True, True)
+    """
+    picture = picture_of(checked_network(names, edges, target, marked))
+    left, top, width, height = (_number(length) for length in picture.frame())
+    # No height: browsers then keep the proportions where the page is narrower than the picture.
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" width="{width}" '
+        f'style="max-width:100%" role="img" aria-label={_attribute(_summary(picture.network))} '
+        f'font-family="Helvetica, Arial, \'DejaVu Sans\', sans-serif" font-size="{_number(FONT_SIZE)}" '
+        'text-anchor="middle">',
+        f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="{CORNER}" fill="{_PAPER}"/>',
+        *(_svg_line(f"M{_points(rail)}", _CLASS_EDGE) for rail in picture.rails),
+        *(_svg_edge(edge, picture.network) for edge in picture.edges),
+        *(_svg_node(box, picture, clickable) for box in picture.boxes),
+        "</svg>",
+    ]
+    return "\n".join(lines)
+
+
+def plot(
+    names: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    target: str,
+    marked: Collection[str] = (),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a classifier's graph with matplotlib.
+
+    Parameters
+    ----------
+    names, edges, target, marked
+        As for :func:`to_svg`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default a figure of its own, as large as the graph needs; no window opens.
+
+    Returns
+    -------
+    matplotlib Axes
+        The picture; ``.figure`` is the figure that holds it.
+
+    Examples
+    --------
+    >>> axes = plot(["a", "y"], [("y", "a")], "y")
+    >>> sorted(text.get_text() for text in axes.texts)
+    ['a', 'y']
+    """
+    picture = picture_of(checked_network(names, edges, target, marked))
+    left, top, width, height = picture.frame()
+    if ax is None:
+        ax = new_axes((width / 96, height / 96))
+        ax.set_position((0.0, 0.0, 1.0, 1.0))
+    ax.set(xlim=(left, left + width), ylim=(top + height, top), aspect="equal")
+    ax.set_axis_off()
+    space = ax.get_window_extent()
+    points_per_pixel = min(space.width / width, space.height / height) * 72 / ax.figure.dpi
+    _plot_edges(ax, picture, points_per_pixel)
+    _plot_nodes(ax, picture, points_per_pixel)
+    return ax
+
+
+def new_axes(size: tuple[float, float]) -> Axes:
+    """Make axes on a figure of their own, outside pyplot: no window, no change of the backend.
+
+    Parameters
+    ----------
+    size : (width, height)
+        The size of the figure in inches.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        Where matplotlib is not installed.
+
+    Examples
+    --------
+    >>> new_axes((4, 3)).figure.get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('plotting needs matplotlib: pip install "bnplug[plot]"') from error
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def save_picture(
+    path: str | os.PathLike[str],
+    names: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    target: str,
+    marked: Collection[str] = (),
+) -> None:
+    """Write a picture of a classifier's graph to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        A name that ends in ``.svg``, or in ``.png``, which needs matplotlib.
+    names, edges, target, marked
+        As for :func:`to_svg`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_picture(Path(folder, "nb.svg"), ["a", "y"], [("y", "a")], "y")
+    ...     Path(folder, "nb.svg").read_text(encoding="utf-8")[:4]
+    '<svg'
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in (".svg", ".png"):
+        raise ValueError(f"a picture is saved as .svg or .png: give {str(path)!r} one of these endings")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save {path.name!r} in: make it first")
+    if suffix == ".svg":
+        write_atomically(path, to_svg(names, edges, target, marked))
+    else:
+        png = io.BytesIO()
+        plot(names, edges, target, marked).figure.canvas.print_figure(png, format="png", dpi=192)
+        write_atomically(path, png.getvalue())
+
+
+def _number(length: float) -> str:
+    return f"{length:.1f}".removesuffix(".0")
+
+
+def _points(points: Iterable[Point]) -> str:
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(printable(text))
+
+
+def _title(text: str) -> str:
+    return f"<title>{escape(printable(text))}</title>"
+
+
+def _summary(network: Network) -> str:
+    return (
+        f"Bayesian network classifier; class: {network.names[network.target]}; "
+        f"features: {len(network.names) - 1}; edges: {len(network.edges)}"
+    )
+
+
+def _svg_line(path: str, colour: str) -> str:
+    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{_EDGE_WIDTH}"/>'
+
+
+def _svg_edge(edge: Edge, network: Network) -> str:
+    colour = _CLASS_EDGE if edge.parent == network.target else _FEATURE_EDGE
+    steps = "".join(("L" if len(step) == 1 else "C") + _points(step) for step in edge.shaft())
+    return (
+        f'<g class="bn-edge">{_title(f"{network.names[edge.parent]} → {network.names[edge.child]}")}'
+        f"{_svg_line(f'M{_points([edge.start])}{steps}', colour)}"
+        f'<path d="M{_points(edge.head())}Z" fill="{colour}"/></g>'
+    )
+
+
+def _colours(picture: Picture, node: int) -> tuple[str, str, str]:
+    """Fill, border and text colour of a node."""
+    if node == picture.network.target:
+        return _CLASS_FILL, _CLASS_LINE, _CLASS_INK
+    if node in picture.network.marked:
+        return _MARK_FILL, _MARK_LINE, _INK
+    return _BOX_FILL, _BOX_LINE, _INK
+
+
+def _svg_node(box: Box, picture: Picture, clickable: bool) -> str:
+    network, name = picture.network, picture.network.names[box.node]
+    parents = ", ".join(network.names[parent] for parent in network.parents[box.node]) or "none"
+    title = _title(f"{name}\nparents: {parents}")
+    fill, line, ink = _colours(picture, box.node)
+    data = f' data-node={_attribute(name)} cursor="pointer"' if clickable else ""
+    bold = ' font-weight="bold"' if box.node == network.target else ""
+    return (
+        f'<g class="bn-node"{data}>{title}'
+        f'<rect x="{_number(box.x - box.width / 2)}" y="{_number(box.y - BOX_HEIGHT / 2)}" '
+        f'width="{_number(box.width)}" height="{_number(BOX_HEIGHT)}" rx="{_number(CORNER)}" '
+        f'fill="{fill}" stroke="{line}" stroke-width="{_BORDER_WIDTH}"/>'
+        f'<text x="{_number(box.x)}" y="{_number(box.baseline)}" fill="{ink}"{bold}>'
+        f"{escape(box.label)}</text></g>"
+    )
+
+
+def _plot_edges(ax: Axes, picture: Picture, scale: float) -> None:
+    from matplotlib.collections import PathCollection, PolyCollection
+    from matplotlib.path import Path as Curve
+
+    target = picture.network.target
+    curves = [Curve(rail) for rail in picture.rails]
+    for edge in picture.edges:
+        points = [edge.start, *(point for step in edge.shaft() for point in step)]
+        codes = [Curve.LINETO if len(step) == 1 else Curve.CURVE4 for step in edge.steps for _ in step]
+        curves.append(Curve(points, [Curve.MOVETO, *codes]))
+    colours = [_CLASS_EDGE if edge.parent == target else _FEATURE_EDGE for edge in picture.edges]
+    lines = PathCollection(curves, facecolors="none", edgecolors=[_CLASS_EDGE] * len(picture.rails) + colours)
+    lines.set(linewidth=_EDGE_WIDTH * scale, zorder=1)
+    ax.add_collection(lines, autolim=False)
+    heads = PolyCollection([edge.head() for edge in picture.edges], facecolors=colours, zorder=1)
+    ax.add_collection(heads, autolim=False)
+
+
+def _plot_nodes(ax: Axes, picture: Picture, scale: float) -> None:
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
+    left, top, width, height = picture.frame()
+    ax.add_patch(Rectangle((left, top), width, height, facecolor=_PAPER, edgecolor="none", zorder=0))
+    style = f"round,pad=0,rounding_size={CORNER}"
+    for box in picture.boxes:
+        fill, line, ink = _colours(picture, box.node)
+        corner = (box.x - box.width / 2, box.y - BOX_HEIGHT / 2)
+        patch = FancyBboxPatch(corner, box.width, BOX_HEIGHT, style, facecolor=fill, edgecolor=line)
+        patch.set(linewidth=_BORDER_WIDTH * scale, zorder=2)
+        ax.add_patch(patch)
+        text = ax.text(box.x, box.baseline, box.label, color=ink, ha="center", va="baseline", zorder=3)
+        text.set(size=FONT_SIZE * scale, parse_math=False)
+        text.set_fontweight("bold" if box.node == picture.network.target else "normal")

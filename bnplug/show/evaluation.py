@@ -1,0 +1,166 @@
+"""How good a fitted classifier is on rows whose class is known: accuracy, probabilities, confusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, recall_score, roc_auc_score
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from bnplug.arrays import FloatArray
+from bnplug.data.coding import MISSING, UNSEEN, Codes, match_column
+
+if TYPE_CHECKING:
+    from bnplug.classifier import BayesianNetworkClassifier
+
+__all__ = ["Evaluation", "area_under_curve", "evaluate", "evaluate_probabilities"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What :func:`evaluate` found.
+
+    Attributes
+    ----------
+    n_rows : int
+        The rows with a positive weight.
+    accuracy : float
+        The share of rows whose most probable class is the true one.
+    balanced_accuracy : float
+        The mean over the classes in the data of the share of their rows that are predicted right.
+    auc : float or None
+        The area under the ROC curve; of more than two classes, the mean over the classes in the data of each
+        one's area against the rest. None where the data holds only one class.
+    log_loss : float
+        The mean of -log P(true class); a probability of 0 counts as the smallest relative step of a float.
+    brier : float
+        The mean over rows of the squared errors of all classes' probabilities, summed: from 0 to 2. With two
+        classes it is twice the score of one class's probability.
+    confusion : pandas frame
+        Weights of rows (numbers, where rows have no weights); a row for each true class, a column for each
+        predicted one.
+    """
+
+    n_rows: int
+    accuracy: float
+    balanced_accuracy: float
+    auc: float | None
+    log_loss: float
+    brier: float
+    confusion: pd.DataFrame
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """The figures that are one number, by what a reader calls them."""
+        return {
+            "accuracy": self.accuracy,
+            "balanced accuracy": self.balanced_accuracy,
+            "AUC": self.auc,
+            "log loss": self.log_loss,
+            "Brier score": self.brier,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as what JSON can hold."""
+        return {
+            "rows": self.n_rows,
+            **{name.lower().replace(" ", "_"): value for name, value in self.figures.items()},
+            "classes": self.confusion.index.tolist(),
+            "confusion": self.confusion.to_numpy().tolist(),
+        }
+
+
+def evaluate(
+    model: BayesianNetworkClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None
+) -> Evaluation:
+    """Compare what a fitted classifier predicts with the true classes.
+
+    Parameters
+    ----------
+    model : BayesianNetworkClassifier
+        Fitted.
+    X : frame or array
+        The rows; missing features are marginalised.
+    y : array-like
+        The true class of each row.
+    sample_weight : array-like, optional
+        A weight of 2 is the row twice, 0 is absence.
+
+    Raises
+    ------
+    ValueError
+        Where `y` has missing labels, or ones that the model does not know; the message names them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug import BayesianNetworkClassifier
+    >>> X = pd.DataFrame({"sky": ["sun", "sun", "rain", "rain"]})
+    >>> model = BayesianNetworkClassifier("nb").fit(X, ["go", "go", "stay", "stay"])
+    >>> found = evaluate(model, X, ["go", "go", "stay", "go"])
+    >>> found.accuracy, found.confusion.to_numpy().tolist()
+    (0.75, [[2, 1], [0, 1]])
+    """
+    return evaluate_probabilities(model, model.predict_proba(X), y, sample_weight)
+
+
+def evaluate_probabilities(
+    model: BayesianNetworkClassifier, probabilities: FloatArray, y: Any, sample_weight: npt.ArrayLike | None = None
+) -> Evaluation:
+    """Return what :func:`evaluate` does, from what ``model.predict_proba`` returned for the rows."""
+    truth = _class_codes(model, y)
+    if len(truth) != len(probabilities):
+        raise ValueError(f"X has {len(probabilities)} rows and y has {len(truth)}")
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, probabilities, dtype=np.float64, ensure_non_negative=True)
+        kept = weights > 0
+        truth, probabilities, weights = truth[kept], probabilities[kept], weights[kept]
+    if len(truth) == 0:
+        raise ValueError("there is no row to evaluate on")
+    predicted = probabilities.argmax(axis=1)
+    classes = np.arange(len(model.classes_))
+    return Evaluation(
+        n_rows=len(truth),
+        accuracy=float(accuracy_score(truth, predicted, sample_weight=weights)),
+        balanced_accuracy=float(
+            recall_score(truth, predicted, labels=np.unique(truth), average="macro", sample_weight=weights)
+        ),
+        auc=area_under_curve(truth, probabilities, weights),
+        log_loss=float(log_loss(truth, probabilities, labels=classes, sample_weight=weights)),
+        brier=float(np.average(((probabilities - np.eye(len(classes))[truth]) ** 2).sum(axis=1), weights=weights)),
+        confusion=pd.DataFrame(
+            confusion_matrix(truth, predicted, labels=classes, sample_weight=weights),
+            index=pd.Index(model.classes_.tolist(), dtype=object, name="true"),
+            columns=pd.Index(model.classes_.tolist(), dtype=object, name="predicted"),
+        ),
+    )
+
+
+def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
+    """Return each label's position among the model's classes."""
+    labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(y))
+    codes = match_column(labels, model.tables_.states[model.target_])
+    n_missing = int((codes == MISSING).sum())
+    if n_missing:
+        raise ValueError(f"{n_missing} of {len(labels)} rows have no label for {model.target_!r}; drop them")
+    unknown = labels[codes == UNSEEN].unique().tolist()
+    if unknown:
+        shown = f"{unknown[:10]}{f' and {len(unknown) - 10} more' if len(unknown) > 10 else ''}"
+        raise ValueError(f"labels {shown} are not among the classes of {model.target_!r}, {model.classes_.tolist()}")
+    return codes
+
+
+def area_under_curve(truth: Codes, probabilities: FloatArray, weights: FloatArray | None) -> float | None:
+    """Return the area under the ROC curve, as :class:`Evaluation` has it; `truth` holds positions of classes."""
+    present = np.unique(truth)
+    if len(present) == 1:
+        return None
+    if probabilities.shape[1] == 2:
+        present = present[1:]
+    areas = [roc_auc_score(truth == c, probabilities[:, c], sample_weight=weights) for c in present]
+    return float(np.mean(areas))

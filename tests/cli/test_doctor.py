@@ -1,0 +1,88 @@
+"""What `bnplug doctor` says where all is well, and where it is not."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bnplug
+from bnplug.cli import cli
+from bnplug.cli import doctor as cli_doctor
+from bnplug.hooks import registry
+
+SICK = """
+import bnplug
+
+class Sick(bnplug.StructureLearner):
+    def learn(self, table):
+        raise ArithmeticError("I am\\nunwell")
+
+@bnplug.hookimpl
+def bnplug_structure_learners():
+    yield bnplug.StructureLearnerMethod(name="sick", factory=Sick, summary="Raises.", reference="None", api=1)
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A folder with two plugins as they are when installed: one whose method raises, one that cannot be imported."""
+    for name, source in (("sick", SICK), ("dead", "import no_such_module_of_anybody")):
+        (tmp_path / f"{name}.py").write_text(source)
+        info = tmp_path / f"bnplug_{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: bnplug-{name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[bnplug]\n{name} = {name}\n")
+    return tmp_path
+
+
+def test_all_is_well():
+    done = CliRunner().invoke(cli, ["doctor"])
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[-1] == "everything works"
+    assert f"bnplug {bnplug.__version__}, Python {sys.version.split()[0]}" in done.output
+    assert f"numpy {np.__version__}" in done.output
+    for plugin in bnplug.plugins():
+        assert f"{plugin}: ok" in done.output
+    for kind in registry.CONTRACTS:
+        for method in registry.methods(kind):
+            assert f"  ok {kind} {method.name}\n" in done.output
+
+
+def test_a_sick_method_and_a_failed_plugin_are_named_and_stop_nothing(site):
+    path = os.pathsep.join([str(site), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "bnplug", "doctor"],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "  FAILED structure learner sick: ArithmeticError: I am unwell\n" in done.stdout
+    assert "bnplug-dead 1.0 (dead): failed, 0 methods; cause: import: ModuleNotFoundError" in done.stdout
+    assert "  ok parameter learner ml\n" in done.stdout
+    assert "environment: OMP_NUM_THREADS=3" in done.stdout
+    assert done.stdout.splitlines()[-1] == ("2 things do not work: bnplug-dead 1.0 (dead); structure learner sick")
+    assert done.stderr == ""
+
+
+def test_wrong_answers_are_noticed(monkeypatch):
+    monkeypatch.setattr("bnplug.inference.complete.posterior", lambda joint: np.full(joint.shape, 1 / joint.shape[1]))
+    with pytest.raises(AssertionError, match="tan: P"):
+        cli_doctor._check_answers()
+
+
+def test_a_model_that_reads_back_otherwise_is_noticed(monkeypatch):
+    other = bnplug.BayesianNetworkClassifier("nb").fit(np.array([[0], [1]]), np.array(["no", "yes"]))
+    monkeypatch.setattr(bnplug, "load", lambda path: other)
+    assert cli_doctor._problem_of(cli_doctor._check_files)
+
+
+def test_a_score_that_is_not_finite_is_noticed(monkeypatch):
+    monkeypatch.setattr("bnplug.scoring.MDL.score", lambda self, table, dag: float("nan"))
+    assert cli_doctor._problem_of(lambda: cli_doctor._check_score("mdl")) == (
+        "AssertionError: the score of a TAN is nan"
+    )

@@ -1,0 +1,121 @@
+import click
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from bnplug import Reproduction
+from bnplug.cli.experiments import COMMANDS
+from bnplug.hooks import registry
+
+cli = click.Group(commands=COMMANDS)
+
+
+def run(*args, code=0):
+    result = CliRunner().invoke(cli, [str(arg) for arg in args])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def protocol(monkeypatch):
+    """Stand in for a plugin's reproduction; return what it is called with."""
+    calls = []
+
+    def reproduce(data, out, quick):
+        import joblib
+
+        calls.append((data, out, quick, joblib.effective_n_jobs(None)))
+        (out / "me2026.md").write_text("page")
+
+    described = Reproduction("me2026", reproduce, summary="Tables.", reference="Me (2026)")
+    find = registry.find
+    monkeypatch.setattr(registry, "find", lambda kind, name: described if name == "me2026" else find(kind, name))
+    return calls
+
+
+def test_compare_writes_tables_and_pictures_and_goes_on(tmp_path):
+    out = tmp_path / "out"
+    arguments = ["compare", "--methods", "nb, tan,decision-tree", "--datasets", "corral,iris", "--cv", "1x2", "-o", out]
+    first = run(*arguments)
+    assert "average rank" in first.stdout
+    assert "12 of 12 folds" in first.stderr
+    names = {
+        "results.jsonl",
+        "table.md",
+        "table.csv",
+        "table.tex",
+        "time.png",
+        "scatter.png",
+        "critical-difference.png",
+    }
+    assert {path.name for path in out.iterdir()} == names
+    assert all(str(out / name) in first.stdout for name in names)
+    page = (out / "table.md").read_text(encoding="utf-8")
+    assert "Friedman test over 2 data sets" in page
+    assert "| nb | tan |" in page
+    assert "## nb against the others, on each data set" in page
+    assert len(pd.read_csv(out / "table.csv")) == 6
+    (out / "table.md").unlink()
+    second = run(*arguments)
+    assert second.stdout == first.stdout
+    assert second.stderr == ""
+    assert (out / "table.md").read_text(encoding="utf-8") == page
+    refused = run(*arguments, "--random-state", 1, code=1)
+    assert "another experiment" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def test_compare_on_files_with_another_metric(tmp_path):
+    frame = pd.DataFrame(
+        {"a": list("xyxyxyxy"), "b": [1.0, None, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0], "class": list("pqpqpqqp")}
+    )
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    result = run("compare", "--methods", "nb,svm", "--datasets", "mine", "--data-dir", tmp_path, "--cv", "2", "--quiet",
+                 "--metric", "bias", "--missing", "drop", "-o", tmp_path / "out")  # fmt: skip
+    assert result.stdout.startswith("bias ")
+    assert result.stderr == ""
+
+
+def test_a_failed_fold_is_told(tmp_path):
+    pd.DataFrame({"a": [None] * 6, "b": list("xyxyxy"), "class": list("ppqqpq")}).to_csv(
+        tmp_path / "m.csv", index=False
+    )
+    result = run("compare", "--methods", "nb", "--datasets", "m", "--data-dir", tmp_path, "--cv", "2", "-q",
+                 "-o", tmp_path / "out")  # fmt: skip
+    assert "failed: m, nb, fold 0: ValueError: columns ['a'] have no value at all" in result.stderr
+    assert "## Folds that failed" in (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
+
+
+ERRORS = {
+    "method": (["--methods", "tann", "--datasets", "iris"], 1, "Did you mean 'tan'"),
+    "dataset": (["--methods", "nb", "--datasets", "iriss"], 1, "Did you mean 'iris'"),
+    "cv": (["--methods", "nb", "--datasets", "iris", "--cv", "ten"], 1, "cv='ten'"),
+    "metric": (["--methods", "nb", "--datasets", "iris", "--metric", "f1"], 1, "there is no metric 'f1'"),
+    "missing": (["--methods", "nb", "--datasets", "iris", "--missing", "mean"], 2, "--missing"),
+    "nothing": (["--datasets", "iris"], 2, "--methods"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_one_line(case, tmp_path):
+    arguments, code, message = ERRORS[case]
+    result = run("compare", *arguments, "-o", tmp_path / "out", code=code)
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert code == 2 or (result.stderr.startswith("bnplug: ") and len(result.stderr.splitlines()) == 1)
+
+
+def test_reproduce_runs_the_protocol(tmp_path, protocol):
+    run("reproduce", "me2026", "-o", tmp_path / "out")
+    run("reproduce", "me2026", "--data-dir", tmp_path, "--quick", "--n-jobs", 2, "-o", tmp_path / "out")
+    assert protocol == [(None, tmp_path / "out", False, 1), (tmp_path, tmp_path / "out", True, 2)]
+    assert (tmp_path / "out" / "me2026.md").exists()
+
+
+def test_reproduce_tells_what_is_wrong(tmp_path, protocol):
+    unknown = run("reproduce", "me2027", "-o", tmp_path / "out", code=1).stderr
+    assert unknown.startswith("bnplug: there is no reproduction 'me2027'.")
+    assert len(unknown.splitlines()) == 1
+    no_data = run("reproduce", "me2026", "--data-dir", tmp_path / "no", "-o", tmp_path / "out", code=1).stderr
+    assert "there is no such folder" in no_data
+    assert protocol == []

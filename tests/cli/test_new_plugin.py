@@ -1,0 +1,154 @@
+"""`bnplug new-plugin`: what it makes installs, passes its tests, and is the template under another name."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import bnplug
+from bnplug.cli import cli
+from bnplug.cli.new_plugin import KINDS, new_plugin, template
+
+ROOT = Path(bnplug.__file__).parents[1]
+NAMES = {"score": "cost-matrix", "structure": "super-parent", "parameters": "none"}
+
+
+#: In one interpreter, since importing everything takes longer than the rest.
+RUN_ALL = """
+import pathlib, runpy, sys
+import pytest
+folders = sys.argv[1:]
+for folder in folders:
+    for example in pathlib.Path(folder, "examples").glob("*.py"):
+        runpy.run_path(str(example))
+packages = [str(path.parent) for folder in folders for path in pathlib.Path(folder).glob("bnplug_*/plugin.py")]
+tests = [str(pathlib.Path(folder, "tests")) for folder in folders]
+sys.exit(pytest.main(["-q", "--import-mode=importlib", "--doctest-modules", *packages, *tests]))
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run([sys.executable, *map(str, command)], check=False, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What examples and tests of a plugin of each kind print, when it is generated and installed."""
+    folder = tmp_path_factory.mktemp("generated")
+    made = [new_plugin(name, kind, folder / kind) for kind, name in NAMES.items()]
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", folder / "site"]
+    run("-m", "pip", "install", *options, *made)
+    path = os.pathsep.join([str(folder / "site"), str(ROOT)])
+    return run("-c", RUN_ALL, *made, cwd=folder, env={**os.environ, "PYTHONPATH": path})
+
+
+def test_the_tests_pass_as_generated(printed):
+    last = printed.strip().splitlines()[-1]
+    n_passed, _, rest = last.partition(" passed in ")
+    assert rest
+    # The checks of three plugins and their methods, tests of their own, and two examples in docstrings.
+    assert int(n_passed) > 80
+
+
+def test_the_examples_run_and_name_their_methods(printed):
+    for name in NAMES.values():
+        assert f"\n{name}: " in printed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_word_of_the_template_is_left(tmp_path, kind):
+    made = new_plugin("cost", kind, tmp_path / "mine")
+    files = [path for path in made.rglob("*") if path.is_file()]
+    assert len(files) == 8
+    for path in files:
+        text = f"{path.relative_to(made)} {path.read_text()}"
+        for mark in (f"my-{kind}", f"my_{kind}", f"My{kind.capitalize()}"):
+            assert mark not in text, path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_under_the_names_of_the_template_it_is_the_template(tmp_path, kind):
+    made = new_plugin(f"my-{kind}", kind, tmp_path / "mine")
+    original = template() / kind
+    files = [path.relative_to(original) for path in original.rglob("*") if "__pycache__" not in path.parts]
+    assert sorted(files) == sorted(path.relative_to(made) for path in made.rglob("*"))
+    for file in files:
+        if (original / file).is_file():
+            assert (made / file).read_text() == (original / file).read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_distribution_is_complete(tmp_path, kind):
+    made = new_plugin("cost", kind, tmp_path / "mine")
+    project = tomllib.loads((made / "pyproject.toml").read_text())["project"]
+    assert project["name"] == "bnplug-cost"
+    assert project["entry-points"]["bnplug"] == {"cost": "bnplug_cost.plugin"}
+    assert project["dependencies"] == ["bnplug"]
+    assert (made / project["readme"]).read_text().startswith("# bnplug-cost\n")
+    assert (made / "bnplug_cost" / "plugin.py").is_file()
+    assert (made / "tests" / "test_cost_conformance.py").is_file()
+
+
+@pytest.mark.parametrize(
+    "given", ["cost-matrix", "bnplug-cost-matrix", "Cost_Matrix", " cost matrix ", "bnplug_cost.matrix"]
+)
+def test_names_are_brought_to_one_form(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    assert new_plugin(given) == Path("bnplug-cost-matrix")
+    assert "class CostMatrixScore(" in Path("bnplug-cost-matrix/bnplug_cost_matrix/score.py").read_text()
+
+
+@pytest.mark.parametrize("given", ["", "bnplug-", "2-trees", "größe", "a/b", "../up", "-x", "x--", "a:b"])
+def test_what_is_no_name_is_refused(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="cannot be the name of a plugin; use letters a-z, digits and single hyphens"):
+        new_plugin(given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_that_are_taken_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"there is a structure learner 'tan' already, from bnplug .* \(builtin\)"):
+        new_plugin("tan", "structure", tmp_path / "mine")
+    new_plugin("tan", "score", tmp_path / "mine")
+    taken = next(info for info in bnplug.plugins() if info.distribution != "bnplug" and info.status == "ok")
+    with pytest.raises(ValueError, match="already"):
+        new_plugin(taken.distribution, "structure", tmp_path / "another")
+
+
+def test_the_command_says_what_is_next(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["new-plugin", "cost"])
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines() == [
+        "bnplug-cost: a score function, working and tested; next:",
+        '  cd bnplug-cost && pip install --editable ".[test]" && python -m pytest',
+    ]
+    assert (tmp_path / "bnplug-cost" / "pyproject.toml").is_file()
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    done = CliRunner().invoke(cli, ["new-plugin", "cost", "--kind", "parameters", str(tmp_path)])
+    assert done.exit_code == 1
+    assert done.output == f"bnplug: {tmp_path} is there already, and not empty; give another DIR, or remove it\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_an_empty_folder_and_one_whose_parents_are_missing_will_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(cli, ["new-plugin", "cost", "."]).exit_code == 0
+    assert (tmp_path / "pyproject.toml").is_file()
+    assert CliRunner().invoke(cli, ["new-plugin", "cost", "a/b/c"]).exit_code == 0
+    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["c"]
+
+
+def test_a_kind_that_is_none_is_a_mistake_in_the_command_line(tmp_path):
+    done = CliRunner().invoke(cli, ["new-plugin", "cost", "--kind", "loss", str(tmp_path / "mine")])
+    assert done.exit_code == 2
+    assert "'score', 'structure', 'parameters'" in done.output

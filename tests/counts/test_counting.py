@@ -1,0 +1,78 @@
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import tables
+
+from bnplug.counts.counting import configurations, count, count_occurring
+from bnplug.data.table import Table
+
+
+def slow_count(table, child, parents, folds=None, fold=None):
+    family = [child, *parents]
+    counts = np.zeros([table.cards[v] for v in family])
+    for m in range(table.n_rows):
+        cell = tuple(table.codes[v, m] for v in family)
+        if table.missing in cell or (folds is not None and folds[m] != fold):
+            continue
+        counts[cell] += 1 if table.weights is None else table.weights[m]
+    return counts
+
+
+@given(tables(missing=True), st.data())
+def test_counts_equal_a_loop_over_rows(table, data):
+    family = data.draw(st.permutations(range(len(table.names))))
+    size = data.draw(st.integers(1, len(family)))
+    assert (count(table, family[0], family[1:size]) == slow_count(table, family[0], family[1:size])).all()
+
+
+@given(tables(missing=True, weighted=True))
+def test_weighted_folds_in_one_pass(table):
+    rng = np.random.default_rng(table.n_rows)
+    folds = rng.integers(-1, 3, table.n_rows)
+    folds[0] = 2
+    counts = count(table, 0, [1], folds)
+    assert counts.shape[0] == 3
+    for fold in range(3):
+        assert (counts[fold] == slow_count(table, 0, [1], folds, fold)).all()
+
+
+@given(tables(weighted=True))
+def test_a_weight_of_two_is_the_row_twice(table):
+    repeated = table.take(np.repeat(np.arange(table.n_rows), table.weights.astype(int)))
+    repeated.weights = None
+    assert (count(table, 0, [1]) == count(repeated, 0, [1])).all()
+
+
+@given(tables(missing=True, max_features=3, min_features=2))
+def test_occurring_configurations_hold_the_same_counts(table):
+    parents = [1, 2]
+    dense = configurations(table, parents)
+    sparse = configurations(table, parents, limit=0)
+    assert dense.states is None
+    assert sparse.size <= table.n_rows
+    assert ((dense.index < 0) == (sparse.index < 0)).all()
+    for m in np.flatnonzero(dense.index >= 0):
+        assert sparse.states[sparse.index[m]].tolist() == table.codes[parents, m].tolist()
+
+
+def test_many_parents_are_counted_by_what_occurs():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 10, (500, 9)), columns=[*"abdefghi", "c"])
+    table = Table.from_frame(frame, "c")
+    counts, parent = count_occurring(table, 8, range(8))
+    assert counts.shape == (10, parent.size)
+    assert parent.size <= 500 < 10**8
+    assert counts.sum() == 500
+    seen = {tuple(row) for row in table.codes[:8].T.tolist()}
+    assert {tuple(row) for row in parent.states.tolist()} == seen
+
+
+def test_few_parents_are_numbered_in_order():
+    frame = pd.DataFrame(list(product([0, 1], [0, 1, 2], [0, 1])), columns=["a", "b", "c"])
+    table = Table.from_frame(frame, "c")
+    counts, parent = count_occurring(table, 2, [0, 1])
+    assert parent.states is None
+    assert (counts.reshape(2, 2, 3) == count(table, 2, [0, 1])).all()

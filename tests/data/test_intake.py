@@ -1,0 +1,243 @@
+"""Missing cells in training: as a state of their own, apart from every value, and what counting leaves out."""
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+import bnplug
+from bnplug import BayesianNetworkClassifier, LogTables, UnseenValueWarning
+from bnplug.data.intake import Intake
+
+Y = pd.Series(["p", "p", "p", "q", "q", "q"] * 10, name="y")
+
+
+class Named:
+    """A value that is no text, and looks like one."""
+
+    def __str__(self):
+        return "missing"
+
+
+def frame_of(*values, dtype=object):
+    return pd.DataFrame({"x": pd.Series(list(values) * 10, dtype=dtype), "z": ["u", "v", "v"] * 20})
+
+
+def fitted(X, **params):
+    return BayesianNetworkClassifier("nb", missing="value", **params).fit(X, Y)
+
+
+@pytest.fixture
+def holes():
+    """`x` tells the class where it is missing, and there is no value called "missing"."""
+    return frame_of("a", "a", "b", None, None, "b")
+
+
+def rows(*values):
+    return pd.DataFrame({"x": pd.Series(list(values), dtype=object)}).assign(z="u")
+
+
+def quiet(function, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*arguments)
+
+
+SAME = {"text": "missing", "numpy": np.str_("missing"), "object": Named()}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_a_value_called_like_the_missing_state_is_an_unseen_one(holes, kind):
+    model = fitted(holes)
+    assert model.tables_.states["x"] == ("a", "b", "missing")
+    with pytest.warns(UnseenValueWarning, match="column 'x'.* not seen in training"):
+        found = model.predict_proba(rows(SAME[kind], None, "a"))
+    expected = quiet(model.predict_proba, rows("never", None, "a"))
+    assert found.tolist() == expected.tolist()
+    assert abs(found[0] - found[1]).max() > 0.1
+    as_category = rows(SAME[kind]).astype({"x": "category"})
+    assert quiet(model.predict_proba, as_category).tolist() == expected[:1].tolist()
+    with pytest.raises(ValueError, match="not seen in training"):
+        fitted(holes, unseen="error").predict(rows(SAME[kind]))
+
+
+@pytest.mark.parametrize("value", SAME.values(), ids=SAME)
+def test_a_value_called_missing_and_missing_cells_are_two_states(value):
+    model = fitted(frame_of(value, value, value, None, None, "b"))
+    assert sorted(model.tables_.states["x"]) == ["b", "missing", "missing_"]
+    assert model.tables_.states["x"][-1] == "missing_"
+    p = model.predict_proba(rows("missing", None))[:, 0]
+    assert p[0] > 0.8
+    assert p[1] < 0.2
+
+
+def test_a_category_without_rows_is_a_value_too():
+    X = frame_of("a", "a", "b", None, None, "b", dtype=pd.CategoricalDtype(["a", "missing", "b"]))
+    assert fitted(X).tables_.states["x"] == ("a", "missing", "b", "missing_")
+
+
+def test_numbers_keep_their_type_beside_the_missing_state():
+    model = fitted(frame_of(1, 1, 2, None, None, 2, dtype=float), categorical_features=["x"])
+    assert model.tables_.states["x"] == (1, 2, "missing")
+    assert model.predict_proba(rows(1, None)).tolist() != model.predict_proba(rows(2, None)).tolist()
+
+
+class Words(BaseEstimator):
+    """A discretiser whose bins are called as one pleases."""
+
+    def set_output(self, transform):
+        return self
+
+    def fit(self, X, y):
+        return self
+
+    def transform(self, X):
+        return X.apply(lambda column: column.map(lambda v: "missing" if v > 5 else "low", na_action="ignore"))
+
+
+def test_a_bin_may_be_called_missing():
+    x = np.array([1.5, 2.5, np.nan, 8.5, 9.5, np.nan] * 10)
+    intake, made = Intake.learn(pd.DataFrame({"x": x}), Y.to_numpy(), None, Words(), None, "value")
+    assert intake.missing_states == {"x": "missing_"}
+    assert made["x"].tolist()[:6] == ["low", "low", "missing_", "missing", "missing", "missing_"]
+
+
+def test_a_frame_made_discrete_does_not_mix_the_two(holes):
+    intake = fitted(holes).intake_
+    assert intake.apply(rows(None, "a"))["x"].tolist() == ["missing", "a"]
+    unused = rows(None, "a").astype({"x": pd.CategoricalDtype(["missing", "a"])})
+    assert intake.apply(unused)["x"].tolist() == ["missing", "a"]
+    with pytest.raises(ValueError, match="column 'x' has the value 'missing'"):
+        intake.apply(rows("missing"))
+
+
+# Evidence is what data hold: None is the missing state, its label is no value.
+
+
+def test_evidence_of_the_missing_state_is_none(holes):
+    model = fitted(holes)
+    for nothing in (None, np.nan, pd.NA):
+        given = model.query("y", {"x": nothing})["probability"]
+        assert given.tolist() == pytest.approx(model.predict_proba(pd.DataFrame({"x": [None]}).assign(z=None))[0])
+    assert given.tolist() == pytest.approx([0, 1], abs=0.05)
+    with pytest.raises(ValueError, match=r"not seen the value 'missing'.* give None"):
+        model.query("y", {"x": "missing"})
+    with pytest.raises(ValueError, match=r"\['z'\] is missing; leave it out"):
+        model.query("y", {"z": None})
+    assert model.query("x")["x"].tolist() == ["a", "b", "missing"]
+
+
+def test_evidence_called_missing_is_the_value_where_there_is_one():
+    model = fitted(frame_of("missing", "missing", "missing", None, None, "b"))
+    assert model.query("y", {"x": "missing"})["probability"].tolist() == pytest.approx([1, 0], abs=0.05)
+    assert model.query("y", {"x": None})["probability"].tolist() == pytest.approx([0, 1], abs=0.05)
+    with pytest.raises(ValueError, match="not seen the value 'missing_'"):
+        model.query("y", {"x": "missing_"})
+
+
+def test_a_missing_number_is_evidence_too():
+    x = [1.5, 2.5, 1.7, np.nan, np.nan, 9.5] * 10
+    model = fitted(pd.DataFrame({"x": x, "z": ["u", "v"] * 30}), categorical_features=None)
+    assert model.intake_.numeric == ("x",)
+    assert model.query("y", {"x": None})["probability"].tolist() == pytest.approx([0, 1], abs=0.05)
+    with pytest.raises(ValueError, match="give None"):
+        model.query("y", {"x": "missing"})
+
+
+def test_rows_drawn_from_the_model_are_missing_where_that_is_their_state(holes):
+    model = fitted(holes, unseen="error")
+    drawn = model.sample(500, random_state=0)
+    assert drawn["x"].isna().mean() == pytest.approx(1 / 3, abs=0.1)
+    assert set(drawn["x"].dropna()) == {"a", "b"}
+    assert model.score(drawn.drop(columns="y"), drawn["y"]) > 0.6
+    numbers = fitted(frame_of(1, 1, 2, None, None, 2, dtype=float), categorical_features=["x"], unseen="error")
+    drawn = numbers.sample(500, random_state=0)
+    assert set(drawn["x"].dropna()) == {1, 2}
+    assert numbers.predict(drawn.drop(columns="y")).shape == (500,)
+
+
+@pytest.mark.parametrize("value", ["missing", "a"])
+def test_a_saved_model_keeps_the_two_apart(tmp_path, value):
+    model = fitted(frame_of(value, value, value, None, None, "b"))
+    model.save(tmp_path / "model")
+    loaded = bnplug.load(tmp_path / "model")
+    assert loaded.intake_.missing_states == model.intake_.missing_states
+    asked = rows("missing", "missing_", None, "b")
+    assert quiet(loaded.predict_proba, asked).tolist() == quiet(model.predict_proba, asked).tolist()
+    assert loaded.query("y", {"x": None}).equals(model.query("y", {"x": None}))
+
+
+@pytest.mark.parametrize("suffix", ["bif", "xmlbif"])
+def test_a_network_file_keeps_both_states(tmp_path, suffix):
+    model = fitted(frame_of("missing", "missing", "missing", None, None, "b"))
+    getattr(model, f"to_{suffix}")(tmp_path / "net")
+    back = getattr(bnplug, f"read_{suffix}")(tmp_path / "net")
+    assert back.tables_.states["x"] == model.tables_.states["x"]
+    for label, value in [("missing", "missing"), ("missing_", None)]:
+        one, other = back.query("y", {"x": label}), model.query("y", {"x": value})
+        assert one["probability"].tolist() == pytest.approx(other["probability"].tolist())
+
+
+def test_answers_keep_the_types_of_mixed_labels():
+    states = {"x": [1, "a", True, 2.5], "w": [1, 2.5], "c": ["n", "y"]}
+    own = {name: ((), np.log(np.full(len(labels), 1 / len(labels)))) for name, labels in states.items()}
+    model = BayesianNetworkClassifier.from_tables(LogTables(list(states), states, own, "c"))
+    for name, labels in states.items():
+        found = model.query(name)[name].tolist()
+        assert [(type(label), label) for label in found] == [(type(label), label) for label in labels]
+    both = model.query(["w", "x"])
+    assert both["x"].map(repr).tolist() == ["1", "'a'", "True", "2.5"] * 2
+    assert both["w"].map(repr).tolist() == ["1"] * 4 + ["2.5"] * 4
+
+
+# The case of docs/missing.md: whether a test is made depends on the symptom, which is always known.
+
+
+@pytest.fixture(scope="module")
+def patients():
+    """1,000 patients of either sex: (symptom, infected) as often as it occurs, and as often as it is known."""
+    counts = {("yes", "yes"): (225, 225), ("yes", "no"): (25, 25), ("no", "yes"): (75, 10), ("no", "no"): (675, 90)}
+    cells = [
+        (symptom, infected if i < known else None, infected, sex)
+        for (symptom, infected), (n, known) in counts.items()
+        for i in range(n)
+        for sex in "fm"
+    ]
+    return pd.DataFrame(cells, columns=["symptom", "infected", "truth", "sex"])
+
+
+@pytest.mark.parametrize(
+    ("missing", "symptom_is_parent", "infected", "symptom"),
+    [
+        ("ignore", False, 0.67, 0.25),
+        ("ignore", True, 0.30, 0.25),
+        ("drop", False, 0.67, 0.71),
+        ("drop", True, 0.67, 0.71),
+    ],
+)
+def test_counts_of_known_cells_are_biased_unless_their_parents_decide(
+    patients, missing, symptom_is_parent, infected, symptom
+):
+    assert (patients["truth"] == "yes").mean() == 0.30
+    edges = [("sex", "symptom"), ("sex", "infected")] + [("symptom", "infected")] * symptom_is_parent
+    model = BayesianNetworkClassifier(edges, missing=missing).fit(patients[["symptom", "infected"]], patients["sex"])
+    for name, share in [("infected", infected), ("symptom", symptom)]:
+        found = model.query(name).set_index(name)["probability"]["yes"]
+        assert found == pytest.approx(share, abs=0.005)
+
+
+def test_the_page_on_missing_features_shows_that_case(capsys):
+    page = (Path(__file__).parents[1] / "docs" / "missing.md").read_text()
+    snippets = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    [snippet] = [text for text in snippets if "patients" in text]
+    namespace = {"BayesianNetworkClassifier": BayesianNetworkClassifier}
+    exec(compile(snippet, "missing.md", "exec"), namespace)
+    assert namespace["share"] == {"not a parent": 0.67, "a parent": 0.3}
+    truth = namespace["patients"].groupby("infected")["rows"].sum()
+    assert truth["yes"] / truth.sum() == 0.3
+    for figure in ("share of the infected is 0.30", "it is 0.67: 235 of the 350", "0.71 have the symptom"):
+        assert figure in page.replace("\n", " ")

@@ -1,0 +1,85 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import bnplug
+from bnplug import BayesianNetworkClassifier, NotRepresentableError
+from bnplug.datasets import iris, tic_tac_toe
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = iris()
+    model = BayesianNetworkClassifier("tan").fit(X, y)
+    return model, X
+
+
+@pytest.mark.parametrize("suffix", ["bif", "xmlbif"])
+def test_a_classifier_leaves_and_comes_back(fitted, suffix, tmp_path):
+    model, X = fitted
+    path = tmp_path / f"iris.{suffix}"
+    getattr(model, f"to_{suffix}")(path)
+    read = getattr(bnplug, f"read_{suffix}")
+    binned = model.intake_.apply(X)
+    for back in (read(path), read(path, "species")):
+        assert back.tables_.names == model.tables_.names
+        assert back.tables_.states == model.tables_.states
+        assert back.predict_proba(binned) == pytest.approx(model.predict_proba(X), abs=1e-12)
+        assert (back.predict(binned) == model.predict(X)).all()
+    other = read(path, "petal width (cm)")
+    assert list(other.classes_) == list(model.tables_.states["petal width (cm)"])
+    with pytest.raises(ValueError, match="Did you mean 'species'"):
+        read(path, "specie")
+
+
+def test_a_file_that_names_no_class_needs_a_target(tmp_path):
+    model = BayesianNetworkClassifier("nb").fit(*tic_tac_toe())
+    tables = bnplug.LogTables(model.tables_.names, model.tables_.states, model.tables_.tables)
+    from bnplug.exchange.bif import write_bif
+
+    write_bif(tables, tmp_path / "t.bif")
+    with pytest.raises(ValueError, match="name the target, one of"):
+        bnplug.read_bif(tmp_path / "t.bif")
+    assert bnplug.read_bif(tmp_path / "t.bif", "class").target_ == "class"
+
+
+def test_pgmpy_and_pyagrum_answer_the_same(fitted, tmp_path):
+    import pyagrum
+    from pgmpy.inference import VariableElimination
+    from pgmpy.readwrite import BIFReader
+
+    model, X = fitted
+    path = tmp_path / "iris.bif"
+    model.to_bif(path)
+    codes = model._encode(X.iloc[[0, 60, 120]])
+    network = BIFReader(str(path)).get_model()
+    graph = pyagrum.loadBN(str(path))
+    names = [graph.variable(i).name() for i in range(graph.size())]
+    target = names[model.schema_.target_index]
+    for m, expected in enumerate(model.predict_proba(X.iloc[[0, 60, 120]])):
+        evidence = {n: codes[i, m] for i, n in enumerate(names) if n != target}
+        states = {n: network.get_cpds(n).state_names[n][code] for n, code in evidence.items()}
+        answer = VariableElimination(network).query([target], evidence=states, show_progress=False)
+        assert answer.values == pytest.approx(expected, abs=1e-12)
+        inference = pyagrum.LazyPropagation(graph)
+        inference.setEvidence({n: int(code) for n, code in evidence.items()})
+        assert inference.posterior(target).toarray() == pytest.approx(expected, abs=1e-6)
+
+
+class Doubled(bnplug.ParameterLearner):
+    def fit(self, table, dag):
+        fitted = bnplug.parameter_learner("ml").fit(table, dag)
+        return bnplug.LogTables(
+            table.names, table.states, {n: (p, 2 * v) for n, (p, v) in fitted.tables.items()}, table.target
+        )
+
+
+def test_what_is_no_network_says_so(tmp_path):
+    X = pd.DataFrame({"a": [0, 1, 0, 1], "b": [0, 0, 1, 1], "d": [0, 1, 1, 0]})
+    edges = [("a", "d"), ("b", "d"), ("class", "d")]
+    model = BayesianNetworkClassifier(edges, Doubled()).fit(X, [0, 1, 1, 0])
+    assert np.isfinite(model.predict_proba(X)).all()
+    for write in (model.to_bif, model.to_xmlbif):
+        with pytest.raises(NotRepresentableError, match="sum to one"):
+            write(tmp_path / "x")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,177 @@
+"""XMLBIF: every awkward name and label survives, other programs read our files, and we read theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyagrum
+import pytest
+from awkward import (
+    WEKA,
+    assert_identical,
+    assert_same_posteriors,
+    awkward_labels,
+    awkward_names,
+    pgmpy_arrays,
+    pyagrum_arrays,
+    random_tables,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pgmpy.readwrite import XMLBIFReader, XMLBIFWriter
+
+from bnplug import LogTables, ModelFileError, NotRepresentableError
+from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif, write_xmlbif
+
+
+@pytest.mark.parametrize("make", [awkward_names, awkward_labels])
+def test_awkward_file_is_read_by_us_by_pgmpy_and_by_pyagrum(make, tmp_path):
+    tables = make()
+    path = tmp_path / "awkward.bifxml"
+    write_xmlbif(tables, path)
+    assert path.read_text(encoding="utf-8") == format_xmlbif(tables)
+
+    again = read_xmlbif(path)
+    assert_identical(again, tables)
+    assert format_xmlbif(again) == format_xmlbif(tables)
+
+    reader = XMLBIFReader(path)
+    network = reader.get_model()
+    assert network.check_model()
+    assert_same_posteriors(pgmpy_arrays(network, tables), tables, 1e-12)
+
+    network = pyagrum.loadBN(str(path))
+    names = dict(zip(tables.names, reader.variables, strict=True))
+    assert_same_posteriors(pyagrum_arrays(network, names, tables), tables, 1e-12)
+    for name, own in names.items():
+        assert list(network.variable(own).labels()) == reader.variable_states[own]
+        assert len(reader.variable_states[own]) == len(tables.states[name])
+
+
+def test_what_the_format_can_hold_is_written_as_it_is():
+    labels = ["(0.1, 0.5]", "größer & <", '"a"', "table", "日 本"]
+    text = format_xmlbif(random_tables(["petal length (cm)"], {"petal length (cm)": labels}, {}))
+    assert "<NAME>petal length (cm)</NAME>" in text
+    assert "<OUTCOME>größer &amp; &lt;</OUTCOME>" in text
+    assert "PROPERTY" not in text
+
+
+def test_unnormalised_tables_are_refused(tmp_path):
+    tables = LogTables(["c"], {"c": ["a", "b"]}, {"c": ((), np.log([0.5, 0.6]))})
+    with pytest.raises(NotRepresentableError, match="node 'c'"):
+        write_xmlbif(tables, tmp_path / "c.xml")
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.text(), min_size=2, max_size=3, unique=True),
+    st.lists(
+        st.text() | st.integers() | st.floats(allow_nan=False) | st.booleans(), min_size=1, max_size=5, unique=True
+    ),
+    st.integers(0, 2**32),
+)
+def test_any_names_and_labels_come_back(names, labels, seed):
+    tables = random_tables(names, dict.fromkeys(names, labels), {names[1]: (names[0],)}, seed, target=names[-1])
+    text = format_xmlbif(tables)
+    again = parse_xmlbif(text)
+    assert_identical(again, tables)
+    assert format_xmlbif(again) == text
+    assert_identical(parse_xmlbif(text.encode()), tables)
+
+
+def test_reads_what_weka_writes():
+    tables = parse_xmlbif(WEKA)
+    assert tables.names == ("petallength", "sepal & more", "class")
+    assert tables.states["petallength"] == ("'\\'(-inf-2.45]\\''", "'\\'(2.45-inf)\\''")
+    assert tables.tables["sepal & more"].parents == ("petallength", "class")
+    probabilities = np.exp(tables.tables["sepal & more"].values)
+    np.testing.assert_allclose(probabilities[:, 1, 0], [0.1, 0.2, 0.7], rtol=1e-12)
+    np.testing.assert_allclose(probabilities[:, 0, 1], [0.3, 0.3, 0.4], rtol=1e-12)
+    np.testing.assert_allclose(probabilities[:, 1, 1], [1e-4, 0.9998, 1e-4], rtol=1e-12)
+
+
+def test_reads_what_pgmpy_writes():
+    written = random_tables(["b", "a", "c"], {v: ["x", "y", "z"] for v in "abc"}, {"c": ("b", "a")})
+    read = parse_xmlbif(str(XMLBIFWriter(written.to_network())))
+    assert read.tables["c"].parents == ("a", "b")
+    expected = np.exp(written.tables["c"].values).transpose(0, 2, 1)
+    np.testing.assert_allclose(np.exp(read.tables["c"].values), expected, rtol=1e-12)
+
+
+def test_reads_what_pyagrum_writes(tmp_path):
+    network = pyagrum.fastBN("a{x|y}->c{u|v|w}<-b[4]; d{1.5|2.5|3}->a")
+    path = tmp_path / "agrum.bifxml"
+    pyagrum.saveBN(network, str(path))
+    tables = read_xmlbif(path)
+    names = {name: name for name in tables.names}
+    for array, table in zip(pyagrum_arrays(network, names, tables), tables.tables.values(), strict=True):
+        np.testing.assert_allclose(np.exp(table.values), array, atol=1e-5)
+    assert tables.normalized
+
+
+def network(variables, definitions):
+    return f'<BIF VERSION="0.3">\n<NETWORK>\n<NAME>n</NAME>\n{variables}\n{definitions}\n</NETWORK>\n</BIF>'
+
+
+A = "<VARIABLE><NAME>a</NAME><OUTCOME>x</OUTCOME><OUTCOME>y</OUTCOME></VARIABLE>"
+DEFINED = "<DEFINITION><FOR>a</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: no element found"),
+        ("<BIF>", "line 1: no element found"),
+        ("<HTML></HTML>", "line 1: expected the element BIF, found 'HTML'"),
+        ("<BIF></BIF>", "no variables"),
+        (network(A, ""), "no table for 'a'"),
+        (network(A + "\n" + A, DEFINED), "line 5: variable 'a' is declared twice"),
+        (network(A, DEFINED + DEFINED), "line 5: a second table for 'a'"),
+        (network(A, DEFINED.replace("0.25", "0.35")), "line 5: the probabilities of 'a' are not .* 0.35 0.75"),
+        (network(A, DEFINED.replace("0.25", "")), "line 5: expected the 2 numbers of the table of 'a', found 1"),
+        (network(A, DEFINED.replace("0.25", "inf")), "line 5: expected the 2 numbers"),
+        (network(A, DEFINED.replace("0.25", "1e1e1")), "line 5: expected the 2 numbers"),
+        (network(A, DEFINED.replace("a<", "b<")), "line 5: 'b' in the table of 'b' is no declared variable"),
+        (network(A, DEFINED.replace("<TABLE>", "<GIVEN>a</GIVEN><TABLE>")), "names a variable twice"),
+        (network(A, DEFINED.replace("<FOR>a</FOR>", "")), "line 5: a definition with 0 elements FOR instead of one"),
+        (network(A.replace("<NAME>a</NAME>", ""), DEFINED), "line 4: a variable with 0 elements NAME"),
+        (network(A.replace(">y<", ">x<"), DEFINED), "variable 'a' has an outcome twice"),
+        (network(A.replace("<VARIABLE>", '<VARIABLE TYPE="utility">'), DEFINED), "a variable of type 'utility'"),
+        (network("<VARIABLE><NAME>a</NAME></VARIABLE>", DEFINED.replace("0.25 0.75", "")), "'a' has no states"),
+        (network(A, DEFINED)[:-20], "line 5: "),
+        (network(A, DEFINED).replace("</TABLE>", "</TABEL>"), "line 5: mismatched tag"),
+        ("<BIF>" + "<a>" * 100_000, "nested too deep"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_and_where(text, message):
+    with pytest.raises(ModelFileError, match=message):
+        parse_xmlbif(text)
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        '<!DOCTYPE BIF [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>',
+        '<!DOCTYPE BIF [<!ENTITY a SYSTEM "file:///etc/hostname">]>',
+        '<!DOCTYPE BIF [<!ENTITY % a SYSTEM "file:///etc/hostname"> %a;]>',
+        '<!DOCTYPE BIF SYSTEM "http://localhost:1/bif.dtd">',
+    ],
+)
+def test_entities_are_refused(doctype):
+    with pytest.raises(ModelFileError, match=r"line [14]: entity 'a'"):
+        parse_xmlbif(doctype + network(A.replace(">x<", ">&a;<"), DEFINED))
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "rot13", "no-such"])
+def test_unknown_encodings_are_refused(encoding, tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + network(A, DEFINED).encode())
+    with pytest.raises(ModelFileError, match=r"a\.xml: line 1: its encoding"):
+        read_xmlbif(path)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8"])
+def test_known_encodings_are_read(encoding, tmp_path):
+    path = tmp_path / "a.xml"
+    text = network(A.replace(">x<", ">é<"), DEFINED)
+    path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
+    assert read_xmlbif(path).states == {"a": ("é", "y")}
