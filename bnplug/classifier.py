@@ -36,7 +36,7 @@ from bnplug.model.checks import check_dag, check_tables
 from bnplug.model.log_tables import LogTables, check_size
 
 if TYPE_CHECKING:
-    from bnplug.model.pgmpy import DAG, DiscreteBayesianNetwork
+    from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
 class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):

@@ -18,7 +18,7 @@ from bnplug.hooks.components import Composite
 if TYPE_CHECKING:
     from bnplug.data.table import Table
     from bnplug.model.log_tables import LogTables
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 #: New parents of some variables, as numbers: one move of a search.
 Changes = Mapping[int, Sequence[int]]

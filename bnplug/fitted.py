@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bnplug.classifier import BayesianNetworkClassifier
-    from bnplug.model.pgmpy import DAG, DiscreteBayesianNetwork
+    from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
 class FittedNetwork:

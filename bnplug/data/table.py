@@ -21,7 +21,7 @@ from bnplug.errors import UnseenValueWarning
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class Table:

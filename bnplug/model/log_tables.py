@@ -17,7 +17,7 @@ from bnplug.data.table import Table
 from bnplug.errors import NotRepresentableError
 
 if TYPE_CHECKING:
-    from bnplug.model.pgmpy import DiscreteBayesianNetwork
+    from bnplug.typing import DiscreteBayesianNetwork
 
 #: How far the log of a column's sum may be from 0 for the column to count as normalised.
 NORMALIZED = 1e-9

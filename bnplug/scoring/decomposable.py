@@ -21,7 +21,7 @@ from bnplug.counts.counting import count_occurring, count_with_each
 from bnplug.data.table import Table
 
 if TYPE_CHECKING:
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 Family = tuple[int, tuple[int, ...]]
 

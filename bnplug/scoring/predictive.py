@@ -34,7 +34,7 @@ from bnplug.scoring.losses import (
 from bnplug.scoring.resampling import Splitter, draw_folds
 
 if TYPE_CHECKING:
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class PredictiveScore(ScoreFunction):

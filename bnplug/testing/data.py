@@ -17,7 +17,7 @@ from bnplug.data.coding import State
 from bnplug.data.table import Table
 
 if TYPE_CHECKING:
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 #: The class stands neither first nor last, so that its position is not taken for granted.
 NAMES = ("x1", "x2", "class", "x3")

@@ -11,7 +11,7 @@ from bnplug.model.log_tables import LogTables, estimate
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class MaximumLikelihood(ParameterLearner):

@@ -16,7 +16,7 @@ from bnplug.search.shaking import climb_widely
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class HillClimb(StructureLearner):

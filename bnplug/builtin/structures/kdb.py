@@ -11,7 +11,7 @@ from bnplug.counts.information import by_falling, class_information, pairwise_in
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class KDependence(StructureLearner):

@@ -8,7 +8,7 @@ from bnplug.contracts import StructureLearner
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class NaiveBayes(StructureLearner):

@@ -12,7 +12,7 @@ from bnplug.counts.information import TIE, class_information, first_largest, pai
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class TreeAugmentedNaiveBayes(StructureLearner):

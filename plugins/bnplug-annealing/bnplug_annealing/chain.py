@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.contracts import Evaluator
 from bnplug.errors import ContractError
 from bnplug.search.greedy import noise
 from bnplug.search.progress import Progress
+from bnplug.typing import FloatArray
 from bnplug_annealing.proposals import Structure
 
 # The most proposals that are scored at once; between two batches the clock is looked at.

@@ -28,7 +28,7 @@ from bnplug_annealing.checkpoints import Checkpoint, chain_path, digest
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 #: The paper's r (its footnote 5), by the score's registered name.
 PAPER_R = {"cr": 1.0, "mm": 100.0}

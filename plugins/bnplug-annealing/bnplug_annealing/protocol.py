@@ -16,7 +16,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from bnplug import datasets
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
@@ -24,6 +23,7 @@ from bnplug.hooks import registry
 from bnplug.hooks.components import component
 from bnplug.inference.complete import log_joint, posterior, terms
 from bnplug.model.log_tables import LogTables
+from bnplug.typing import FloatArray, IntArray
 
 #: The paper's data sets that can be had, by the names of their files, with the share of rows that trains.
 USPS = "usps-11000"

@@ -17,7 +17,6 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from bnplug import parameter_learner
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.gradient import Columns, Objective, conditional_nll, minimize, with_values
@@ -25,12 +24,13 @@ from bnplug.hooks.components import check_numbers
 from bnplug.inference.complete import Terms, terms
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
+from bnplug.typing import FloatArray, IntArray
 from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Softmax, backing_off, weighted
 from bnplug_ccbn.preconditioning import Preconditioner
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 #: What ``l2="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
 L2_GRID = tuple(10.0**exponent for exponent in range(4, -4, -1))

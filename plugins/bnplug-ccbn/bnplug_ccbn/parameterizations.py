@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.counts.counting import count
 from bnplug.data.table import Table
 from bnplug.gradient import Columns
 from bnplug.inference.complete import Terms
 from bnplug.model.log_tables import LogTables, estimate
+from bnplug.typing import FloatArray, IntArray
 
 
 class Parameterization(ABC):

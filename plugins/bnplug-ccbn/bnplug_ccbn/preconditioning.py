@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.data.table import Table
 from bnplug.inference.complete import Terms, posterior
+from bnplug.typing import FloatArray, IntArray
 
 # Blocks are kept this small (cells, all classes together), and computed on at most so many rows.
 _CELLS = 1 << 22

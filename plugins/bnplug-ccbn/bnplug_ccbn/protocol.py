@@ -21,7 +21,6 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bnplug
 from bnplug import datasets
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.data.intake import Intake
 from bnplug.data.kinds import discrete_columns
 from bnplug.data.table import Table
@@ -30,6 +29,7 @@ from bnplug.experiments.statistics import WinDrawLoss, win_draw_loss
 from bnplug.experiments.storage import Record, ResultsFile
 from bnplug.inference.complete import posterior
 from bnplug.inference.marginals import Marginalizer
+from bnplug.typing import FloatArray, IntArray
 
 #: Those of the paper's 72 data sets that a folder may hold; of poker-hand, UCI's training rows.
 SETS = (

@@ -20,7 +20,7 @@ from bnplug_cmi_order.orders import order_by_all, order_by_single
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class OrderBasedLearner(StructureLearner):

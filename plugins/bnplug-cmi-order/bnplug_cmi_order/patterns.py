@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.data.table import Table
+from bnplug.typing import CodeArray, FloatArray, IntArray
 
 
 class Patterns:

@@ -16,11 +16,11 @@ from sklearn.utils import check_random_state
 
 import bnplug
 from bnplug import datasets
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import is_component
+from bnplug.typing import FloatArray, IntArray
 
 #: Of the paper's 25 UCI sets, those with 5-fold cross-validation, and those with rows for training and for testing.
 CROSS_VALIDATED = (

@@ -21,18 +21,18 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from bnplug import parameter_learner
-from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
 from bnplug.contracts import ParameterLearner
 from bnplug.gradient import Columns, Objective, classified, minimize, with_values
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.complete import Terms, terms
 from bnplug.model.log_tables import LogTables
+from bnplug.typing import FloatArray
 from bnplug_margin.score import LAM_GRID
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 #: What ``kappa="cv"`` chooses from (Peharz, Tschiatschek and Pernkopf 2013, section 5.3).
 KAPPA_GRID: tuple[float, ...] = tuple(np.linspace(0.01, 0.5, 10).round(3).tolist())

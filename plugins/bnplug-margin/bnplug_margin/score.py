@@ -16,9 +16,9 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import check_random_state
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.counts.information import by_falling, class_information, pairwise_information
 from bnplug.scoring import Bounds, ClassificationRate, PredictiveScore
+from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.contracts import Evaluator

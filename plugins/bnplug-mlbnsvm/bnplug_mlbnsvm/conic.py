@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.gradient import Columns
 from bnplug.inference.complete import Terms
+from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:

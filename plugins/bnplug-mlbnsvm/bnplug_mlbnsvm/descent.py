@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
 from bnplug.gradient import Columns
+from bnplug.typing import FloatArray
 from bnplug_mlbnsvm.projection import project
 
 # The step is tried this much longer each time, and shortened by half while the line search fails.

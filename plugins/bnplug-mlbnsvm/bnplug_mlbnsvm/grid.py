@@ -12,14 +12,14 @@ from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.gradient import Objective, classified
 from bnplug.scoring.resampling import draw_folds
+from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 #: The paper's grids.
 GAMMAS = (0.1, 1.0, 5.0, 10.0, 15.0, 20.0)

@@ -20,7 +20,7 @@ from bnplug_mlbnsvm.problem import Problem, Setting
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 # Cross-validation stops so much earlier: it looks at who wins, not at probabilities.
 _COARSER = 10.0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bnplug.data.table import Table
     from bnplug.model.log_tables import LogTables
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 _INK, _LIKELIHOOD, _SLACK, _RATE = "#1c2733", "#1d5fa6", "#d1600a", "#2a8a4a"
 

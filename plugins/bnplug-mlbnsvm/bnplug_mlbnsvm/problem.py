@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug import parameter_learner
-from bnplug.arrays import FloatArray
 from bnplug.counts.counting import count
 from bnplug.gradient import Columns, Objective, minimize, with_values
 from bnplug.inference.complete import Terms, terms
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
+from bnplug.typing import FloatArray
 from bnplug_mlbnsvm.descent import Descent, descend
 from bnplug_mlbnsvm.slack import hard_slack, slack_params, soft_slack
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 # The share of their mean that every count is raised by in the metric of the descent: without it, entries that
 # were never counted move too far, with much more of it those counted often hardly move.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
 from bnplug.gradient import Columns
+from bnplug.typing import FloatArray
 
 # How far from 1 the sum of a projected column may be; up to ten times that is rounding, and counts as inside.
 _ROUNDING = 1e-13

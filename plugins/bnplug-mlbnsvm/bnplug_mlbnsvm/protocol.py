@@ -22,13 +22,13 @@ from threadpoolctl import threadpool_limits
 
 import bnplug
 from bnplug import datasets
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
 from bnplug.experiments import hide_features
 from bnplug.experiments.storage import ResultsFile
 from bnplug.hooks import registry
+from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
 
 #: Of the paper's data sets, those that are compared here.

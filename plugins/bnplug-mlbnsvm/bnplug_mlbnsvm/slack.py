@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel
+from bnplug.typing import FloatArray
 
 _SQRT_2 = math.sqrt(2.0)
 

@@ -14,7 +14,7 @@ from bnplug_rmcv.scores import CrossValidatedRisk, HoldOutRisk, RedrawnHoldOutRi
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class RiskMinimization(StructureLearner):

@@ -27,7 +27,7 @@ from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
 from bnplug_rmcv.scores import CrossValidatedRisk, RedrawnHoldOutRisk
 
 if TYPE_CHECKING:
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 NAME = "kelner2012"
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from bnplug.arrays import IntArray
 from bnplug.data.table import Table
 from bnplug.scoring import ClassificationRate
 from bnplug.scoring.resampling import draw_folds
+from bnplug.typing import IntArray
 
 
 class CrossValidatedRisk(ClassificationRate):

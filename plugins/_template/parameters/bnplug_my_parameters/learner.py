@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug import LogTables, ParameterLearner
-from bnplug.arrays import FloatArray
 from bnplug.counts.counting import count
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class MyParameters(ParameterLearner):

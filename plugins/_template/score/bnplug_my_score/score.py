@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.typing import FloatArray, IntArray
 
 
 def negative_distance(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:

@@ -10,7 +10,7 @@ from bnplug.search import Graph, GreedySearch
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.model.pgmpy import DAG
+    from bnplug.typing import DAG
 
 
 class MyStructure(StructureLearner):

@@ -1,0 +1,23 @@
+"""The types that annotations name: arrays, and pgmpy's graph and network.
+
+Importing this module does not load pgmpy: ``DAG`` and ``DiscreteBayesianNetwork`` come when they are asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from bnplug.model.pgmpy import DAG, DiscreteBayesianNetwork
+
+__all__ = ["DAG", "BoolArray", "CodeArray", "DiscreteBayesianNetwork", "FloatArray", "IntArray"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a type of pgmpy when it is first used (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module 'bnplug.typing' has no attribute {name!r}")
+    return getattr(import_module("bnplug.model.pgmpy"), name)
