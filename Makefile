@@ -3,6 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PLUGINS := $(sort $(wildcard plugins/bnplug-*/pyproject.toml))
+# Where the packages are whose imports are looked at, and the contracts that are our own.
+empty :=
+LINTED := $(subst $(empty) $(empty),:,$(strip .ci $(dir $(PLUGINS)) $(sort $(wildcard plugins/_template/*/))))
 
 .PHONY: demo test lint bench docs clean
 
@@ -23,6 +26,7 @@ test: .venv/stamp
 lint: .venv/stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	PYTHONPATH=$(LINTED) $(BIN)/lint-imports
 	$(BIN)/mypy
 
 bench: .venv/stamp
