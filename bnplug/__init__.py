@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bnplug.errors import NotRepresentableError as NotRepresentableError
     from bnplug.errors import PluginError as PluginError
     from bnplug.errors import PluginWarning as PluginWarning
+    from bnplug.errors import SearchInterruptedWarning as SearchInterruptedWarning
     from bnplug.errors import SearchWarning as SearchWarning
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
@@ -63,6 +64,7 @@ _HOMES = {
         "NotRepresentableError",
         "PluginError",
         "PluginWarning",
+        "SearchInterruptedWarning",
         "SearchWarning",
         "UnknownMethodError",
         "UnseenValueWarning",

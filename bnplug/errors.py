@@ -29,6 +29,10 @@ class SearchWarning(BnplugWarning):
     """A search ended before it was done, and returned the best graph it had found."""
 
 
+class SearchInterruptedWarning(SearchWarning):
+    """It ended because of an interrupt from the keyboard, which is thereby answered."""
+
+
 class UnknownMethodError(LookupError):
     """No method of that kind is registered under that name."""
 

@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 
 import bnplug
 from bnplug import datasets
+from bnplug.experiments.runner import interrupts_raised
 from bnplug.hooks import registry
 from bnplug.inference.explain import PRIOR
 from bnplug.show import drawing
@@ -74,7 +75,8 @@ def _compare(X: Any, y: Any, say: Say) -> Iterator[Result]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                result = _measure(name, classifier.set_params(random_state=0), *parts)
+                with interrupts_raised():
+                    result = _measure(name, classifier.set_params(random_state=0), *parts)
             except Exception as error:
                 say(f"  {name:<24} failed: {' '.join(str(error).split())}")
                 continue

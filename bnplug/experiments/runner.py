@@ -6,8 +6,8 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from bnplug.arrays import IntArray
-from bnplug.errors import UnseenValueWarning
+from bnplug.errors import SearchInterruptedWarning, UnseenValueWarning
 from bnplug.experiments.data import SplitData
 from bnplug.experiments.estimators import fitted_network, prepare
 from bnplug.experiments.metrics import FOLD_METRICS, answers, measure
@@ -75,7 +75,7 @@ def run_job(job: Job, sequential: bool) -> Record:
             warnings.simplefilter("ignore", category)
         try:
             # The number of threads of BLAS and OpenMP changes last bits, and times.
-            with threadpool_limits(1):
+            with threadpool_limits(1), interrupts_raised():
                 figures, predicted = _run(job, sequential)
             if job.keep_predictions:
                 record["predicted"] = predicted.tolist()
@@ -118,8 +118,20 @@ def _warm(job: Job, X: pd.DataFrame, y: pd.Series[Any], sequential: bool) -> Non
     # The fold itself will tell of errors and warnings; a given structure, for one, wants all columns.
     with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("ignore")
-        model = prepare(job.estimator, few, "auto", job.missing, job.seed, sequential)
-        model.fit(few, labels).predict(few)
+        with interrupts_raised():
+            model = prepare(job.estimator, few, "auto", job.missing, job.seed, sequential)
+            model.fit(few, labels).predict(few)
+
+
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Let an interrupt end the run: a search would answer it with the best graph so far, which is no result."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SearchInterruptedWarning)
+        try:
+            yield
+        except SearchInterruptedWarning:
+            raise KeyboardInterrupt from None
 
 
 def _one_line(problem: Any) -> str:

@@ -23,7 +23,7 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.extending import intrinsic, is_jitted
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import interrupts_held_back, kernel
 from bnplug.errors import ContractError
 from bnplug.inference.complete import TIE
 
@@ -136,7 +136,8 @@ def compile_loss(loss: Loss) -> Any:
             "define it at the top of a module, and pass it numbers in params"
         )
     try:
-        compiled = _compile(loss)
+        with interrupts_held_back():
+            compiled = _compile(loss)
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise ContractError(
             f"the loss {name!r} cannot be compiled: {error}\nA loss calls nothing but numpy, math, "

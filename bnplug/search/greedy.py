@@ -19,7 +19,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 from bnplug.contracts import Changes, Evaluator
-from bnplug.errors import ContractError, SearchWarning
+from bnplug.errors import ContractError, SearchInterruptedWarning, SearchWarning
 from bnplug.search.progress import Progress
 
 # Relative to the score. Gains below it come from the order of summation: a reversal between equivalent
@@ -109,17 +109,17 @@ class GreedySearch:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the steps inside; an interrupt, or the end of the time, ends them with a warning."""
-        why = None
+        why, category = None, SearchWarning
         try:
             yield
         except KeyboardInterrupt:
-            why = "was interrupted"
+            why, category = "was interrupted", SearchInterruptedWarning
         except _TimeUpError:
             why = f"reached max_time={self.max_time}"
         self._progress.tell(*self._state())
         if why:
             message = f"{self.label} {why}; the best graph so far is returned, {len(self.moves)} moves from the start"
-            warnings.warn(message, SearchWarning, stacklevel=4)
+            warnings.warn(message, category, stacklevel=4)
 
     @contextmanager
     def trial(self, again: bool) -> Iterator[GreedySearch]:

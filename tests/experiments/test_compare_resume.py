@@ -138,3 +138,33 @@ def test_what_cannot_be_told_apart_is_refused_only_with_a_file(tmp_path):
     with pytest.raises(TypeError, match="method 'mine' cannot be told from others"):
         compare([("mine", model)], ["corral"], cv=2, output=tmp_path / "r.jsonl")
     assert len(compare([("mine", model)], ["corral"], cv=2).failures) == 0
+
+
+INTERRUPTED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from bnplug.experiments import compare
+from bnplug.search.greedy import GreedySearch
+
+begin, steps = GreedySearch.begin, []
+
+def interrupted(search):
+    steps.append(search)
+    if len(steps) == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGINT)
+    return begin(search)
+
+GreedySearch.begin = interrupted
+compare([("hill-climb", {"score": "cr"})], ["corral"], cv=3, output=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("step", [2, 9])
+def test_an_interrupt_ends_the_run_and_leaves_no_unfinished_search_among_the_results(tmp_path, step):
+    file = tmp_path / "results.jsonl"
+    command = [sys.executable, "-c", INTERRUPTED, str(file), str(step)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "KeyboardInterrupt" in done.stderr
+    kept = [json.loads(line) for line in file.read_text().splitlines()[1:]] if file.exists() else []
+    assert len(kept) < 3
+    assert not any(record["warnings"] for record in kept)

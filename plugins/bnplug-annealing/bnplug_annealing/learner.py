@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from bnplug.contracts import ScoreFunction, StructureLearner
-from bnplug.errors import SearchWarning
+from bnplug.errors import SearchInterruptedWarning, SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import check_numbers, component
 from bnplug.search.greedy import first_best
@@ -35,6 +35,9 @@ PAPER_R = {"cr": 1.0, "mm": 100.0}
 
 # On rows drawn anew something improves at every temperature; at 0.8^50 the walk is frozen all the same.
 _TEMPERATURES_OF_REDRAWN = 50
+
+#: Why a search ended before it was done.
+INTERRUPTED = "was interrupted"
 
 _WHOLE = ("max_try", "max_success", "max_rejections", "max_evaluations")
 
@@ -154,7 +157,8 @@ class SimulatedAnnealing(StructureLearner):
         best = self._keep([chain.state for chain, _ in chains])
         if why:
             message = f"sa {why}; the best structure so far is returned, after {self.n_evaluations_} evaluations"
-            warnings.warn(message, SearchWarning, stacklevel=2)
+            category = SearchInterruptedWarning if why == INTERRUPTED else SearchWarning
+            warnings.warn(message, category, stacklevel=2)
         return table.dag(best)
 
     def _check(self) -> None:
@@ -230,7 +234,7 @@ class SimulatedAnnealing(StructureLearner):
                 time.sleep(0.01)
             if not any(chain.state.trace for chain, _ in chains):
                 raise
-            return "was interrupted"
+            return INTERRUPTED
         return f"reached max_time={self.max_time}" if any(chain.out_of_time for chain, _ in chains) else None
 
     def _keep(self, states: list[State]) -> list[list[int]]:
