@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from bnplug.arrays import CodeArray, FloatArray
+from bnplug.contracts import Composite
 from bnplug.data.class_labels import as_array, class_labels, distinct_classes
 from bnplug.data.discretize import discretizer as make_discretizer
 from bnplug.data.frames import is_frame, to_frame
@@ -28,7 +29,7 @@ from bnplug.data.intake import Intake, check_missing
 from bnplug.data.table import Table
 from bnplug.errors import MissingColumnWarning, MissingFeatureWarning
 from bnplug.fitted import FittedNetwork
-from bnplug.hooks.components import Composite, component
+from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import is_component
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer

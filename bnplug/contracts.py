@@ -1,27 +1,64 @@
 """The base classes that plugins implement.
 
 Constructors only store their parameters; data comes to ``learn``, ``score`` and ``fit``. What a
-learner finds out on the way it leaves in attributes that end with an underscore.
+learner finds out on the way it leaves in attributes that end with an underscore. Nothing here needs the plugin
+system: it says by `resolve_with` how a component's name becomes an instance.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from bnplug.arrays import FloatArray
-from bnplug.hooks.components import Composite
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
     from bnplug.model.log_tables import LogTables
     from bnplug.typing import DAG
 
-#: New parents of some variables, as numbers: one move of a search.
+#: New parents of some variables, as numbers: one candidate of a search.
 Changes = Mapping[int, Sequence[int]]
+
+#: Returns what a value, a name or a (name, parameters) pair, means as a parameter: of an owner, by its name.
+Resolver = Callable[[Any, str, Any], Any]
+
+
+class Composite(BaseEstimator):
+    """An estimator with components among its parameters, each of them an instance or a registered name.
+
+    ``set_params(score__cv=5)`` reaches into a component given by name too: the name becomes an instance.
+    """
+
+    _resolver: ClassVar[Resolver | None] = None
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``component__parameter`` reaches into a component."""
+        for name in self.get_params(deep=False):
+            if name in params:
+                setattr(self, name, params.pop(name))
+            nested = any(key.startswith(f"{name}__") for key in params)
+            if nested and not hasattr(getattr(self, name), "set_params"):
+                setattr(self, name, self._make(name, getattr(self, name)))
+        super().set_params(**params)
+        return self
+
+    def _make(self, parameter: str, spec: Any) -> Any:
+        """Return what `spec`, a name or a pair, means as the value of `parameter`."""
+        if Composite._resolver is None:
+            import_module("bnplug.hooks.components")  # which calls resolve_with
+        assert Composite._resolver is not None
+        return Composite._resolver(self, parameter, spec)
+
+
+def resolve_with(resolver: Resolver) -> None:
+    """Let `resolver` make the components that are given by name."""
+    Composite._resolver = staticmethod(resolver)
 
 
 class StructureLearner(Composite, ABC):
@@ -50,8 +87,17 @@ class ParameterLearner(Composite, ABC):
 class ScoreFunction(Composite, ABC):
     """Says how good a DAG is for a table; higher is better.
 
-    :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`.
+    :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`; one with a
+    parameter that the data choose overrides :meth:`settle`.
+
+    Attributes
+    ----------
+    redraws : bool
+        Whether the score of one graph changes from step to step of a search, because something is drawn anew at
+        each. False unless a class says otherwise.
     """
+
+    redraws: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, table: Table, dag: DAG) -> float:
@@ -60,6 +106,14 @@ class ScoreFunction(Composite, ABC):
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> Evaluator:
         """Return what a search talks to; this one calls :meth:`score` for each candidate."""
         return ScoringEvaluator(self, table)
+
+    def settle(self, table: Table) -> ScoreFunction:
+        """Return this score with every parameter that is chosen by data, such as ``lam="cv"``, chosen on `table`.
+
+        A search that makes several evaluators settles its score once, so that all of them score alike. Whatever a
+        score chooses, it chooses as its evaluator would. Where there is nothing to choose it returns itself.
+        """
+        return self
 
 
 class Evaluator(ABC):
@@ -74,11 +128,15 @@ class Evaluator(ABC):
     decomposable : bool
         Whether the score is a sum of terms, one per family: a change then gains the same whatever
         the other families are, and a search need not ask again.
+    redraws : bool
+        Whether :meth:`step` may change the score of the current graph: a score from before a step is then not to be
+        compared with one from after it.
     """
 
     value: float
     n_evaluations: int = 0
     decomposable: bool = False
+    redraws: bool = False
 
     @abstractmethod
     def start(self, parents: Sequence[Iterable[int]]) -> float:
@@ -113,6 +171,7 @@ class ScoringEvaluator(Evaluator):
     def __init__(self, function: ScoreFunction, table: Table) -> None:
         self.function = function
         self.table = table
+        self.redraws = function.redraws
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Score the given graph and keep it."""

@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
+from bnplug.contracts import resolve_with
 from bnplug.hooks import registry
 
 #: What a component takes from its owner where it has no value of its own.
 INHERITED = ("random_state", "n_jobs", "verbose")
-
-
-class Composite(BaseEstimator):
-    """An estimator with components among its parameters, each of them an instance or a registered name.
-
-    ``set_params(score__cv=5)`` reaches into a component given by name too: the name becomes an instance.
-    """
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``component__parameter`` reaches into a component."""
-        for name in self.get_params(deep=False):
-            if name in params:
-                setattr(self, name, params.pop(name))
-            nested = any(key.startswith(f"{name}__") for key in params)
-            if nested and not hasattr(getattr(self, name), "set_params"):
-                setattr(self, name, self._make(name, getattr(self, name)))
-        super().set_params(**params)
-        return self
-
-    def _make(self, parameter: str, spec: Any) -> Any:
-        """Return what `spec`, a name or a pair, means as the value of `parameter`."""
-        if parameter not in registry.NESTED:
-            raise ValueError(f"parameter {parameter!r} of {type(self).__name__} has no parameters of its own")
-        return registry.build(registry.NESTED[parameter], spec)
 
 
 def component(kind: str, spec: Any, owner: Any) -> Any:
@@ -85,3 +62,13 @@ def _from_owner(owner: Any, name: str) -> Any:
     """Return the owner's value; of a random generator, a seed drawn from it."""
     value = getattr(owner, name, None)
     return int(value.randint(2**31 - 1)) if isinstance(value, np.random.RandomState) else value
+
+
+def _resolve(owner: Any, parameter: str, spec: Any) -> Any:
+    """Return the component that `spec` names as the value of a parameter of `owner`."""
+    if parameter not in registry.NESTED:
+        raise ValueError(f"parameter {parameter!r} of {type(owner).__name__} has no parameters of its own")
+    return registry.build(registry.NESTED[parameter], spec)
+
+
+resolve_with(_resolve)

@@ -1,10 +1,13 @@
+"""Components: made from names, cloned, and given what their owner has."""
+
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import bnplug
-from bnplug.contracts import ScoringEvaluator
-from bnplug.hooks.components import component
+from bnplug.hooks.components import check_numbers, component
 
 
 class Edges(bnplug.ScoreFunction):
@@ -59,29 +62,24 @@ def test_a_name_is_resolved_when_the_learner_runs(table):
         seeker.learn(table)
 
 
-def test_parameters_of_a_nested_instance_are_reached(table):
-    model = bnplug.BayesianNetworkClassifier(Seeker(Edges()))
-    model.set_params(structure__score__factor=2.5)
-    assert model.structure.score.factor == 2.5
-    with pytest.raises(ValueError, match="'verbose' of Seeker has no parameters"):
-        Seeker().set_params(verbose__x=1)
-
-
 def test_a_wrong_component_is_named(table):
     with pytest.raises(TypeError, match="a score function is a name"):
         Seeker(42).learn(table)
 
 
-def test_any_score_has_an_evaluator(table):
-    evaluator = Edges(factor=2.0).evaluator(table)
-    assert isinstance(evaluator, ScoringEvaluator)
-    assert evaluator.start([[2], [2], []]) == 4.0
-    assert evaluator.step() == evaluator.value == 4.0
-    assert evaluator.propose({0: [1, 2]}) == 6.0
-    assert evaluator.value == 4.0
-    assert evaluator.propose_many([{0: []}, {1: [0, 2]}], at_least=5.0).tolist() == [2.0, 6.0]
-    in_turn = evaluator.propose_in_turn([{0: []}, {1: [0, 2]}, {0: [1, 2]}], np.array([5.0, 6.0, 0.0]))
-    assert in_turn.tolist() == [2.0, 6.0]
-    assert evaluator.propose_in_turn([{0: []}], np.array([5.0])).tolist() == [2.0]
-    assert evaluator.commit({0: [1, 2]}) == evaluator.value == 6.0
-    assert evaluator.n_evaluations == 8
+def test_a_name_with_parameters_inside_becomes_an_instance_with_them():
+    seeker = Seeker(score="cr")
+    seeker.set_params(score__alpha=2.0)
+    assert (type(seeker.score).__name__, seeker.score.alpha) == (type(bnplug.score_function("cr")).__name__, 2.0)
+
+
+@pytest.mark.parametrize("value", [-1, "1", None, np.inf, np.nan])
+def test_numbers_are_checked_by_name(value):
+    with pytest.raises(ValueError, match=r"tol=.* must be a finite number that is not negative"):
+        check_numbers(SimpleNamespace(tol=value), "tol")
+
+
+def test_numbers_that_must_be_positive():
+    check_numbers(SimpleNamespace(a=0, b=np.float32(0.5)), "a", "b")
+    with pytest.raises(ValueError, match="a=0 must be a finite positive number"):
+        check_numbers(SimpleNamespace(a=0, b=0.5), "b", "a", positive=True)
