@@ -1,0 +1,116 @@
+"""What the reference, ``api.md``, documents, and whether a name that somebody imports is among it.
+
+Nothing here needs Sphinx, so that the tests read the page as the build does.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PAGE = Path(__file__).parents[1] / "api.md"
+
+_DIRECTIVE = re.compile(r"^( *)\.\. (?:py:)?(\w+):: *([\w.]+)")
+_MEMBERS = re.compile(r"^ +:members:(.*)")
+_AUTOMATIC = {"autoclass", "autofunction", "autodata", "autoexception", "autodecorator"}
+_BY_HAND = {"data", "class", "function", "exception", "decorator"}
+
+
+def documented(text: str | None = None) -> dict[str, str]:
+    """Return the full name of everything that has an entry of its own, with the line that makes it.
+
+    Examples
+    --------
+    >>> list(documented(".. currentmodule:: bnplug.search\\n\\n.. autofunction:: climb"))
+    ['bnplug.search.climb']
+    """
+    module, found = "bnplug", {}
+    lines = (PAGE.read_text() if text is None else text).splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        directive = _DIRECTIVE.match(line)
+        if directive is None or directive[1]:
+            continue
+        _, kind, name = directive.groups()
+        if kind in ("currentmodule", "automodule"):
+            module = name
+        if kind == "automodule":
+            found.update((f"{module}.{member}", following) for member in _members(module, following))
+        elif kind in _AUTOMATIC | _BY_HAND:
+            found[name if name.startswith("bnplug.") else f"{module}.{name}"] = line
+    return found
+
+
+def _members(module: str, option: str) -> list[str]:
+    """Return the members that an option asks for: those listed, or all that the module has itself and says so."""
+    given = _MEMBERS.match(option)
+    if given is None:
+        return []
+    if given[1].strip():
+        return [name.strip() for name in given[1].split(",")]
+    found = pkgutil.resolve_name(module)
+    own = (name for name, value in vars(found).items() if getattr(value, "__module__", None) == module)
+    return [name for name in getattr(found, "__all__", own) if not name.startswith("_")]
+
+
+def used(text: str) -> Iterator[str]:
+    """Yield the full names that a piece of Python takes from the core: imported, or reached from a module of it."""
+    tree = ast.parse(text)
+    modules: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if _is_core(alias.name):
+                    modules[alias.asname or "bnplug"] = alias.name if alias.asname else "bnplug"
+        elif isinstance(node, ast.ImportFrom) and not node.level and _is_core(node.module or ""):
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if isinstance(pkgutil.resolve_name(name), ModuleType):
+                    modules[alias.asname or alias.name] = name
+                else:
+                    yield name
+    yield from _reached(tree, modules)
+
+
+def _reached(tree: ast.AST, modules: dict[str, str]) -> Iterator[str]:
+    """Yield what is reached by a dot from modules that go by a name; of a longer path the first that is no module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and (path := _path(node))[0] in modules:
+            name = ".".join([modules[path[0]], *path[1:]])
+            holder = pkgutil.resolve_name(name.rpartition(".")[0])
+            if isinstance(holder, ModuleType) and not isinstance(getattr(holder, path[-1]), ModuleType):
+                yield name
+
+
+def _path(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.Attribute):
+        return [*_path(node.value), node.attr]
+    return [node.id] if isinstance(node, ast.Name) else [""]
+
+
+def _is_core(name: str) -> bool:
+    return name.split(".")[0] == "bnplug"
+
+
+class Reference:
+    """The page, asked whether a name is on it, wherever it was imported from."""
+
+    def __init__(self, text: str | None = None) -> None:
+        self.names = documented(text)
+        self._found = {_key(name) for name in self.names}
+
+    def has(self, name: str) -> bool:
+        """Return whether a name, or the thing of that name that it is a re-export of, is documented."""
+        return name == "bnplug.__version__" or _key(name) in self._found
+
+
+def _key(name: str) -> tuple[str, Any]:
+    thing = pkgutil.resolve_name(name)
+    if inspect.isclass(thing) or inspect.isroutine(thing):
+        return thing.__name__, id(thing)
+    return name.rpartition(".")[2], id(thing)
