@@ -12,6 +12,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
+    from bnplug.classifier import load as load
+    from bnplug.classifier import read_bif as read_bif
+    from bnplug.classifier import read_xmlbif as read_xmlbif
     from bnplug.contracts import Evaluator as Evaluator
     from bnplug.contracts import ParameterLearner as ParameterLearner
     from bnplug.contracts import ScoreFunction as ScoreFunction
@@ -32,9 +35,6 @@ if TYPE_CHECKING:
     from bnplug.errors import SearchWarning as SearchWarning
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
-    from bnplug.exchange.export import load as load
-    from bnplug.exchange.export import read_bif as read_bif
-    from bnplug.exchange.export import read_xmlbif as read_xmlbif
     from bnplug.hooks.descriptors import ParameterLearnerMethod as ParameterLearnerMethod
     from bnplug.hooks.descriptors import Recipe as Recipe
     from bnplug.hooks.descriptors import Reproduction as Reproduction
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
-    "classifier": ["BayesianNetworkClassifier"],
+    "classifier": ["BayesianNetworkClassifier", "load", "read_bif", "read_xmlbif"],
     "contracts": ["Evaluator", "ParameterLearner", "ScoreFunction", "StructureLearner"],
     "data.discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
     "errors": [
@@ -69,7 +69,6 @@ _HOMES = {
         "UnknownMethodError",
         "UnseenValueWarning",
     ],
-    "exchange.export": ["load", "read_bif", "read_xmlbif"],
     "hooks.specs": ["HOOK_API", "hookimpl", "hookspec"],
     "hooks.descriptors": [
         "ParameterLearnerMethod",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from bnplug.data.discretize import discretizer as make_discretizer
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, check_missing
 from bnplug.data.table import Table
-from bnplug.errors import MissingColumnWarning, MissingFeatureWarning
+from bnplug.errors import MissingColumnWarning, MissingFeatureWarning, did_you_mean
 from bnplug.fitted import FittedNetwork
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import is_component
@@ -87,6 +88,11 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         The name of the class variable.
     schema_ : Table
         The variables and their states, without rows.
+    intake_ : Intake
+        How frames become discrete: what training decided about every feature.
+    made_ : dict of str to str
+        The structure, parameters and discretizer that made the model, each as a user would write it; "given" where
+        it was not learned. A model from a folder tells what was saved with it.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -216,6 +222,11 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         self.tables_ = tables
         self._marginalizer = Marginalizer(tables, self.target_, self.max_clique_size)
         self._is_network = tables.normalized
+        self.made_ = {
+            "structure": "given" if self.structure_ is None else _as_written(self.structure),
+            "parameters": "given" if self.parameters_ is None else _as_written(self.parameters),
+            "discretizer": _as_written(self.discretizer),
+        }
         return self
 
     @classmethod
@@ -330,6 +341,73 @@ def given_dag(structure: Any, table: Table) -> DAG:
     for parent, child in edges:
         parents[table.index(str(child))].append(table.index(str(parent)))
     return table.dag(parents)
+
+
+def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
+    """Return the fitted classifier that :meth:`BayesianNetworkClassifier.save` wrote.
+
+    Raises
+    ------
+    ModelFileError
+        If the folder is damaged, cut off, written by a later version, or no model at all.
+    """
+    from bnplug.exchange import model_folder
+
+    saved = model_folder.read(path)
+    model = BayesianNetworkClassifier.from_tables(saved.tables, saved.intake, **saved.settings)
+    model.classes_ = saved.classes
+    model.made_ = {part: saved.made.get(part, text) for part, text in model.made_.items()}
+    if not saved.named:
+        del model.feature_names_in_
+    return model
+
+
+def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
+    """Return a fitted classifier, on discrete states, that predicts by the network in a BIF file.
+
+    Parameters
+    ----------
+    path : path
+        A BIF file of ours, of pgmpy, pyAgrum or bnlearn.
+    target : str, optional
+        The class; by default the one that the file itself names, as ours do.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged or no BIF; the message says where.
+    """
+    from bnplug.exchange import bif
+
+    return _of_file(bif.read_bif(path), path, target)
+
+
+def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
+    """Return a fitted classifier that predicts by the network in an XMLBIF file; as :func:`read_bif`."""
+    from bnplug.exchange import xmlbif
+
+    return _of_file(xmlbif.read_xmlbif(path), path, target)
+
+
+def _of_file(tables: LogTables, path: str | PathLike[str], target: str | None) -> BayesianNetworkClassifier:
+    chosen = tables.target if target is None else target
+    if chosen is None:
+        raise ValueError(
+            f"{path} does not say which variable is the class; name the target, one of {list(tables.names)}"
+        )
+    if chosen not in tables.names:
+        raise ValueError(f"{path}: there is no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
+    return BayesianNetworkClassifier.from_tables(tables.with_target(chosen))
+
+
+def _as_written(component: Any) -> str:
+    """Return a component as a user would write it."""
+    if isinstance(component, str):
+        return component
+    if isinstance(component, tuple) and len(component) == 2 and isinstance(component[1], Mapping):
+        name, params = component
+        return f"{name}({', '.join(f'{key}={value!r}' for key, value in params.items())})"
+    return " ".join(repr(component).split())
 
 
 def _target_name(y: Any, frame: pd.DataFrame) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 import bnplug
 from bnplug.arrays import FloatArray
@@ -25,7 +27,6 @@ from bnplug.errors import ModelFileError
 from bnplug.exchange._model_files import FORMAT, SURROGATE_PAIR, VERSION, damaged, index_there, read_model, write_model
 from bnplug.exchange.names import checked_labels
 from bnplug.model.log_tables import LogTables
-from bnplug.show.summary import how_made
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
@@ -36,6 +37,33 @@ _KEPT = ("missing", "unseen", "max_parameters", "max_clique_size")
 
 # What reading a damaged file raises; of versions that there are not, zipfile says NotImplementedError, a RuntimeError.
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, RuntimeError, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """The parts of a fitted classifier that a folder holds.
+
+    Attributes
+    ----------
+    tables : LogTables
+        With the class as its target.
+    intake : Intake
+    classes : array
+        The class labels, of the type that they had in training.
+    named : bool
+        Whether the features have names of their own, rather than positions in an array.
+    made : dict of str to str
+        The components that made it, as the user wrote them.
+    settings : dict of str to value
+        Constructor parameters that predicting depends on.
+    """
+
+    tables: LogTables
+    intake: Intake
+    classes: npt.NDArray[Any]
+    named: bool
+    made: dict[str, str]
+    settings: dict[str, Any]
 
 
 def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
@@ -53,16 +81,14 @@ def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
     write_model(folder, _index(model), _numbers(model.tables_))
 
 
-def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
-    """Return the fitted classifier that :meth:`BayesianNetworkClassifier.save` wrote.
+def read(path: str | PathLike[str]) -> SavedModel:
+    """Return the parts of the model that :func:`save` wrote.
 
     Raises
     ------
     ModelFileError
         If the folder is damaged, cut off, written by a later version, or no model at all.
     """
-    from bnplug.classifier import BayesianNetworkClassifier
-
     folder = Path(path)
     try:
         index, numbers = read_model(folder)
@@ -70,20 +96,19 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
         states = {variable["name"]: _read_labels(variable) for variable in variables}
         parents = {variable["name"]: tuple(variable["parents"]) for variable in variables}
         values = _read_numbers(numbers, states, parents)
-        tables = LogTables(list(states), states, {n: (parents[n], values[n]) for n in states}, index["target"])
-        intake = _read_intake(index)
-        model = BayesianNetworkClassifier.from_tables(tables, intake, **_read_settings(index))
-        model.made_ = {str(part): str(text) for part, text in index["made"].items()}
-        model.classes_ = np.array(tables.states[index["target"]], dtype=np.dtype(index["class_dtype"]))
-        if model.classes_.tolist() != list(tables.states[index["target"]]):
-            raise ValueError(f"classes are not of dtype {index['class_dtype']}")
-        if not index["named"]:
-            del model.feature_names_in_
+        tables = LogTables(list(states), states, {n: (parents[n], values[n]) for n in states}, str(index["target"]))
+        return SavedModel(
+            tables,
+            _read_intake(index),
+            _read_classes(index, states),
+            bool(index["named"]),
+            {str(part): str(text) for part, text in index["made"].items()},
+            _read_settings(index),
+        )
     except ModelFileError:
         raise
     except _DAMAGE as error:
         raise damaged(folder, repr(error)) from error
-    return model
 
 
 def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
@@ -93,7 +118,7 @@ def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "bnplug": bnplug.__version__,
-        "made": how_made(model),
+        "made": model.made_,
         "target": model.target_,
         "class_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
         "named": hasattr(model, "feature_names_in_"),
@@ -132,6 +157,14 @@ def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
     if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
         raise ValueError(f"the states of {variable['name']!r} must be a list of texts, numbers and truth values")
     return labels
+
+
+def _read_classes(index: Mapping[str, Any], states: Mapping[str, list[Any]]) -> npt.NDArray[Any]:
+    labels = states[index["target"]]
+    classes = np.array(labels, dtype=np.dtype(index["class_dtype"]))
+    if classes.tolist() != labels:
+        raise ValueError(f"classes are not of dtype {index['class_dtype']}")
+    return classes
 
 
 def _read_settings(index: Mapping[str, Any]) -> dict[str, Any]:

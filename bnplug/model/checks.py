@@ -43,7 +43,7 @@ def check_tables(tables: Any, table: Table, parents: list[list[int]], learner: o
             raise ContractError(
                 f"{origin(learner)}: {name!r} has parents {tables.tables[name].parents}, in the DAG {expected}"
             )
-    checked = LogTables(tables.names, tables.states, tables.tables, table.target)
+    checked = tables.with_target(table.target)
     if not checked.normalized and is_c1(checked.parents, table.target):
         return checked.normalize()
     return checked

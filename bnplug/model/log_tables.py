@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +15,7 @@ from scipy.special import logsumexp
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
 from bnplug.data.table import Table
-from bnplug.errors import NotRepresentableError
+from bnplug.errors import NotRepresentableError, did_you_mean
 
 if TYPE_CHECKING:
     from bnplug.typing import DiscreteBayesianNetwork
@@ -24,7 +25,15 @@ NORMALIZED = 1e-9
 
 
 class LogTable(NamedTuple):
-    """One node's log parameters: its parents, and an array with axes ``(node, *parents)``."""
+    """One node's log parameters.
+
+    Attributes
+    ----------
+    parents : tuple of str
+        Ascending by their position in the tables' names.
+    values : float64 array
+        With axes ``(node, *parents)``.
+    """
 
     parents: tuple[str, ...]
     values: FloatArray
@@ -55,6 +64,9 @@ class LogTables:
     ...     {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))})
     >>> tables.normalized, tables.edges
     (True, [('c', 'x')])
+    >>> parents, values = tables["x"]
+    >>> parents, np.exp(values).round(1).tolist()
+    (('c',), [[0.9, 0.2], [0.1, 0.8]])
     """
 
     def __init__(
@@ -68,8 +80,7 @@ class LogTables:
         self.target = target
         _check_same(self.names, states, "states")
         _check_same(self.names, tables, "tables")
-        if target is not None and target not in self.names:
-            raise ValueError(f"target {target!r} is not among the variables {list(self.names)}")
+        _check_target(target, self.names)
         self.states: dict[str, tuple[State, ...]] = {name: tuple(states[name]) for name in self.names}
         self.tables = {
             name: LogTable(tuple(tables[name][0]), np.ascontiguousarray(tables[name][1], dtype=np.float64))
@@ -102,6 +113,22 @@ class LogTables:
             TopologicalSorter(self.parents).prepare()
         except CycleError as error:
             raise ValueError(f"the parents make a cycle: {' -> '.join(reversed(error.args[1]))}") from None
+
+    def __getitem__(self, name: str) -> LogTable:
+        """Return a node's parents and log parameters."""
+        if name not in self.tables:
+            raise KeyError(f"there is no variable {name!r} among {list(self.names)}.{did_you_mean(name, self.names)}")
+        return self.tables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def with_target(self, target: str | None) -> LogTables:
+        """Return the same parameters with `target` as the class; what has been checked is not checked again."""
+        _check_target(target, self.names)
+        other = copy(self)
+        other.target = target
+        return other
 
     @property
     def parents(self) -> dict[str, tuple[str, ...]]:
@@ -269,6 +296,11 @@ def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: i
         f"{max_parameters:,}; the largest is that of {table.names[node]!r} with parents {names}: "
         f"{sizes[node]:,}. Use fewer parents, fewer states, or a larger max_parameters"
     )
+
+
+def _check_target(target: str | None, names: tuple[str, ...]) -> None:
+    if target is not None and target not in names:
+        raise ValueError(f"target {target!r} is not among the variables {list(names)}.{did_you_mean(target, names)}")
 
 
 def _check_labels(name: str, labels: tuple[State, ...]) -> None:

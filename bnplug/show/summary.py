@@ -1,10 +1,10 @@
-"""What a fitted classifier is, for a reader: how it was made, its cut points, what each feature tells of the class."""
+"""What a fitted classifier is, for a reader: its cut points, what each feature tells of the class."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import rel_entr
@@ -22,7 +22,6 @@ __all__ = [
     "counted",
     "cut_points",
     "headline",
-    "how_made",
     "mutual_information",
     "to_text",
 ]
@@ -46,21 +45,6 @@ def headline(model: BayesianNetworkClassifier) -> str:
 def counted(n: int, noun: str) -> str:
     """Return a number of things, such as "1 edge" or "2 edges"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-def how_made(model: BayesianNetworkClassifier) -> dict[str, str]:
-    """Return the components that made a fitted model, each as a user would write it.
-
-    A model from a folder tells what was saved with it, in ``made_``. A graph and parameters that were not
-    learned are called "given".
-    """
-    stored: Mapping[str, str] = getattr(model, "made_", {})
-    learned = {
-        "structure": "given" if model.structure_ is None else _component_text(model.structure),
-        "parameters": "given" if model.parameters_ is None else _component_text(model.parameters),
-        "discretizer": _component_text(model.discretizer),
-    }
-    return {part: stored.get(part, text) for part, text in learned.items()}
 
 
 def blanket_to_mark(model: BayesianNetworkClassifier) -> list[str]:
@@ -156,9 +140,8 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     for name in wanted:
         if name not in model.tables_.tables:
             raise ValueError(f"there is no node {name!r}.{did_you_mean(name, model.tables_.names)}")
-    made = how_made(model)
     parts = [
-        f"{model.target_!r}: {headline(model)}\n" + ", ".join(f"{part} {text}" for part, text in made.items()),
+        f"{model.target_!r}: {headline(model)}\n" + ", ".join(f"{part} {text}" for part, text in model.made_.items()),
         "\n".join(_node_line(name, parents) for name, parents in model.tables_.parents.items()),
         f"Markov blanket of {model.target_!r}: {', '.join(map(_one_line, model.markov_blanket())) or '(empty)'}",
     ]
@@ -169,15 +152,6 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     left_out = [name for name in model.tables_.names if name not in shown and not wanted]
     parts += ["\n".join(_size_line(model, name) for name in left_out)] if left_out else []
     return "\n\n".join(parts)
-
-
-def _component_text(component: Any) -> str:
-    if isinstance(component, str):
-        return component
-    if isinstance(component, tuple) and len(component) == 2 and isinstance(component[1], Mapping):
-        name, params = component
-        return f"{name}({', '.join(f'{key}={value!r}' for key, value in params.items())})"
-    return " ".join(repr(component).split())
 
 
 def _one_line(text: object) -> str:

@@ -16,6 +16,27 @@ def weather():
     return Table.from_frame(frame, "play")
 
 
+def test_tables_by_name():
+    values = np.log([[0.9, 0.2], [0.1, 0.8]])
+    tables_ = LogTables("cx", {"c": "ny", "x": [0, 1]}, {"c": ((), np.log([0.5, 0.5])), "x": ("c", values)})
+    assert tables_["x"].parents == ("c",)
+    assert (tables_["x"].values == values).all()
+    assert "x" in tables_
+    assert "y" not in tables_
+    with pytest.raises(KeyError, match="no variable 'xx' among"):
+        tables_["xx"]
+
+
+def test_another_target_and_the_same_tables():
+    uniform = np.log([0.5, 0.5])
+    tables_ = LogTables("cx", {"c": "ny", "x": [0, 1]}, {"c": ((), uniform), "x": ((), uniform)}, target="c")
+    other = tables_.with_target("x")
+    assert (other.target, tables_.target, tables_.with_target(None).target) == ("x", "c", None)
+    assert other.tables == tables_.tables
+    with pytest.raises(ValueError, match="'y' is not among the variables"):
+        tables_.with_target("y")
+
+
 def test_estimate_by_hand():
     # Two states, two configurations: each cell gets alpha / 4 = 1/4 of a row.
     counts = np.array([[3.0, 0.0], [1.0, 0.0]])

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import random_parents
 
-import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris, tic_tac_toe
-from bnplug.show.summary import class_joints, cut_points, how_made, mutual_information, to_text
+from bnplug.show.summary import class_joints, cut_points, mutual_information, to_text
 
 
 @st.composite
@@ -107,36 +106,6 @@ def test_discriminative_parameters_are_said_to_be_so():
     values = np.log([[2.0, 0.1], [1.0, 3.0]])
     tables = LogTables(["c", "x"], {"c": [0, 1], "x": [0, 1]}, {"c": ((), [0.0, 0.0]), "x": (("c",), values)}, "c")
     assert "need not sum to one" in to_text(BayesianNetworkClassifier.from_tables(tables))
-
-
-@pytest.mark.parametrize(
-    ("params", "said"),
-    [
-        ({"structure": "kdb"}, {"structure": "kdb", "parameters": "ml", "discretizer": "mdl"}),
-        ({"structure": ("kdb", {"k": 1}), "discretizer": "none"}, {"structure": "kdb(k=1)", "discretizer": "none"}),
-        ({"structure": [("species", "sepal width (cm)")]}, {"structure": "given"}),
-    ],
-    ids=["names", "pairs", "edges"],
-)
-def test_how_a_model_was_made(params, said):
-    X, y = iris()
-    made = how_made(BayesianNetworkClassifier(**params).fit(X, y))
-    assert said.items() <= made.items()
-
-
-def test_how_a_model_of_instances_was_made():
-    X, y = iris()
-    model = BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=1)).fit(X, y)
-    assert how_made(model)["structure"].endswith("(k=1)")
-
-
-def test_a_model_that_was_given_and_one_that_tells_its_story():
-    values = np.log([[0.5, 0.1], [0.5, 0.9]])
-    tables = LogTables("cx", {"c": [0, 1], "x": [0, 1]}, {"c": ((), np.log([0.5, 0.5])), "x": ("c", values)}, "c")
-    model = BayesianNetworkClassifier.from_tables(tables)
-    assert how_made(model) == {"structure": "given", "parameters": "given", "discretizer": "none"}
-    model.made_ = {"structure": "tan", "discretizer": "mdl"}
-    assert how_made(model) == {"structure": "tan", "parameters": "given", "discretizer": "mdl"}
 
 
 def test_cut_points_by_name():

@@ -25,7 +25,7 @@ from bnplug.show.evaluation import Evaluation, evaluate_probabilities
 from bnplug.show.report import parts as html
 from bnplug.show.report.nodes import features_table, link, listing, tables
 from bnplug.show.report.rows import examples, performance
-from bnplug.show.summary import blanket_to_mark, class_joints, how_made
+from bnplug.show.summary import blanket_to_mark, class_joints
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
@@ -135,7 +135,7 @@ def _header(model: BayesianNetworkClassifier, found: Evaluation | None) -> str:
     tiles = [(label, f"{value:,}") for label, value in counts.items()]
     if found is not None:
         tiles.append(("accuracy", f"{found.accuracy:.3f}"))
-    made = how_made(model)
+    made = model.made_
     return "\n".join(
         [
             "<header>",
@@ -187,7 +187,7 @@ def _making(model: BayesianNetworkClassifier) -> str:
     values = {name: table.values for name, table in model.tables_.tables.items()}
     largest = max(values, key=lambda name: values[name].size)
     n_numeric = len(model.intake_.numeric)
-    facts = [(part, f"<code>{html.text(made)}</code>") for part, made in how_made(model).items()]
+    facts = [(part, f"<code>{html.text(made)}</code>") for part, made in model.made_.items()]
     settings = _discretizer_settings(model)
     facts += [("discretizer settings", f"<code>{html.text(settings)}</code>")] if settings else []
     facts += [
