@@ -16,8 +16,8 @@ from bnplug.arrays import CodeArray, FloatArray
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.inference.explain import contributions, to_long_frame
-from bnplug.inference.explain import plot as plot_contributions
-from bnplug.inference.marginals import Marginalizer, query
+from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.queries import query
 from bnplug.inference.sample import label_index, sample, without_label
 from bnplug.model.log_tables import LogTables
 
@@ -113,6 +113,8 @@ class FittedNetwork:
         label : class label, optional
             The class whose log odds are explained; by default the predicted one.
         """
+        from bnplug.show.explanation import plot_explanation
+
         probabilities = self.predict_proba(X)
         if len(probabilities) != 1:
             raise ValueError(f"X has {len(probabilities)} rows; an explanation is drawn for one")
@@ -120,7 +122,7 @@ class FittedNetwork:
         if label not in self.classes_:
             raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
         share = probabilities[0][list(self.classes_).index(label)]
-        return plot_contributions(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
+        return plot_explanation(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
 
     def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Return P(variables | evidence) for any variables, the class and features alike.

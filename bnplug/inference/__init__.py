@@ -1,1 +1,22 @@
-"""Answers of a network: complete rows, marginals, queries, explanations, samples."""
+"""Answers of a network: complete rows, marginals, queries, explanations, samples.
+
+``complete`` scores rows without a hole, ``marginals`` those with any, by the compiled pass of ``elimination``;
+``queries`` answers about any variables, ``explain`` says what each feature contributes, ``sample`` draws rows.
+"""
+
+from bnplug.inference.complete import Terms, full_log_joint, log_joint, log_posterior, posterior, terms
+from bnplug.inference.explain import contributions
+from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.queries import query
+
+__all__ = [
+    "Marginalizer",
+    "Terms",
+    "contributions",
+    "full_log_joint",
+    "log_joint",
+    "log_posterior",
+    "posterior",
+    "query",
+    "terms",
+]

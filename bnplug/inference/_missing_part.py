@@ -6,27 +6,10 @@ what is left of them, its factors, is about missing features and the class alone
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-
-
-def record(integers: str, flags: str = "", numbers: str = "") -> np.dtype[Any]:
-    """Return the dtype of records with fields of these names."""
-    kinds = {np.int64: integers, np.bool_: flags, np.float64: numbers}
-    return np.dtype([(name, kind) for kind, names in kinds.items() for name in names.split()], align=True)
-
-
-#: A node: its states; where its axes, children and table are; whether the class is in its family; whether its
-#: columns sum to one; the logarithm of its number of states; bounds of its finite log parameters and 0.
-NODE = record("card axes axes_end children children_end start", flags="with_class proper", numbers="log_card low high")
-
-#: An axis of a table. Strides count floats. The class, always last, is not listed.
-AXIS = record("variable stride")
+from bnplug.inference._flat_tables import record
 
 # A variable in the current row: its state, -1 where missing; whether it is needed and relevant; its rank, which
 # is its place in the order of elimination; the first factor in its bucket, or -1; its place among the
@@ -40,31 +23,6 @@ FACTOR = record("following kind start axes axes_end depth offset", flags="with_c
 
 # The numbers of a factor are in the network's tables, or in a message, plain or as logarithms.
 TABLE, PLAIN, LOG = 0, 1, 2
-
-
-class Network(NamedTuple):
-    """A network as the pass takes it. Variables are positions in its names.
-
-    Attributes
-    ----------
-    nodes : array of NODE
-    axes : array of AXIS
-        The axes of each node's table.
-    children, leaves_first : int64 arrays
-        The children of each node; all nodes, children before parents.
-    values, log_values : float64 arrays
-        The tables, one behind the other, and their logarithms.
-    target, n_classes : int
-    """
-
-    nodes: npt.NDArray[Any]
-    axes: npt.NDArray[Any]
-    children: IntArray
-    leaves_first: IntArray
-    values: FloatArray
-    log_values: FloatArray
-    target: int
-    n_classes: int
 
 
 @kernel

@@ -1,6 +1,6 @@
-"""The log joint of every row with every class, and the posterior it gives.
+"""Complete rows: the log joint of every row with every class, and the posterior it gives.
 
-Only the class and its children matter: the terms of all other nodes are the same for every class
+For a posterior only the class and its children matter: the terms of all other nodes are the same for every class
 and drop out. Each node that matters becomes one table [configuration without the class, class].
 """
 
@@ -92,6 +92,55 @@ def log_joint(terms: Terms, codes: CodeArray) -> FloatArray:
     missing = np.iinfo(codes.dtype).max
     _add_terms(codes, terms.variables, terms.strides, terms.bounds, terms.starts, terms.values, missing, result)
     return result
+
+
+def full_log_joint(tables: LogTables, codes: CodeArray, target: str | None = None) -> FloatArray:
+    """Return L[m, c] = log P(c, x_m), the sum of the log parameters of all nodes, for every row and class.
+
+    :func:`log_joint` leaves out the nodes that are the same for every class, which is enough for a posterior; here they
+    are in, so that ``logsumexp(L, axis=1)`` is the log probability of the row's features.
+
+    Parameters
+    ----------
+    tables : LogTables
+        The log parameters of a network.
+    codes : unsigned array of shape (variables, rows)
+        Complete rows, in the order of the tables' names. What they say about the class is not read.
+    target : str, optional
+        The class; by default that of the tables.
+
+    Returns
+    -------
+    float64 array of shape (rows, classes)
+
+    Raises
+    ------
+    ValueError
+        If there is no class, or a feature is missing in some row.
+
+    Examples
+    --------
+    >>> tables = LogTables(
+    ...     ["c", "x", "y"], {"c": ["n", "p"], "x": [0, 1], "y": [0, 1]},
+    ...     {"c": (("x",), np.log([[0.9, 0.2], [0.1, 0.8]])),
+    ...      "x": ((), np.log([0.5, 0.5])), "y": (("x",), np.log([[0.3, 0.6], [0.7, 0.4]]))}, "c")
+    >>> np.exp(full_log_joint(tables, np.array([[0], [1], [0]], dtype=np.uint8))).round(3)
+    array([[0.06, 0.24]])
+    """
+    chosen = tables.target if target is None else target
+    if chosen is None:
+        raise ValueError("full_log_joint needs the class: give target, or LogTables(..., target=...)")
+    missing = np.iinfo(codes.dtype).max
+    holes = [name for name, own in zip(tables.names, codes, strict=True) if name != chosen and (own == missing).any()]
+    if holes:
+        raise ValueError(f"columns {holes} have missing cells; give complete rows, or sum them out by a Marginalizer")
+    joint = log_joint(terms(tables, chosen), codes)
+    position = {name: v for v, name in enumerate(tables.names)}
+    for name, (parents, values) in tables.tables.items():
+        family = (name, *parents)
+        if chosen not in family:
+            joint += values[tuple(codes[position[variable]] for variable in family)][:, None]
+    return joint
 
 
 def posterior(joint: FloatArray) -> FloatArray:

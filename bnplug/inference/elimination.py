@@ -1,4 +1,4 @@
-"""The compiled pass that sums a row's missing features out, bucket by bucket.
+"""Bucket elimination: the compiled pass that sums the missing features out of each row.
 
 Observed features are instantiated first, so that every table shrinks to the row's missing part. The
 missing features are then eliminated one by one, next always the one with the smallest clique: each collects
@@ -14,10 +14,13 @@ of features.
 from __future__ import annotations
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 
+from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, too_large
+from bnplug.inference._flat_tables import AXIS, flat_tables, record
 from bnplug.inference._missing_part import (
-    AXIS,
     FACTOR,
     LOG,
     PLAIN,
@@ -28,8 +31,8 @@ from bnplug.inference._missing_part import (
     mark_needed,
     mark_relevant,
     rank_features,
-    record,
 )
+from bnplug.model.log_tables import LogTables
 
 # An axis of the separator, which is what the factors of the open bucket mention besides its variable and
 # the class, and the state at which an odometer over it stands.
@@ -43,15 +46,75 @@ _BUCKET = record("n_members n_single n_axes start size width block", flags="with
 # Numbers within e**-600 .. e**600 are multiplied as they are: float64 ends at about e**-708 and e**709.
 _RANGE = 600.0
 
+# Rows that a thread takes at a time.
+_BLOCK = 1024
+
+
+class Elimination:
+    """The tables of a network, ready to have missing features summed out of them.
+
+    Parameters
+    ----------
+    tables : LogTables
+    target : str
+        The class.
+    max_clique_size : int
+        The number of cells that the largest table may have.
+    """
+
+    def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
+        self.tables = tables
+        self.max_clique_size = max_clique_size
+        # Kernels take a plain tuple of arrays.
+        self._flat = tuple(flat_tables(tables, target))
+
+    def add_missing(self, codes: CodeArray, rows: IntArray, joint: FloatArray, n_jobs: int | None = None) -> None:
+        """Add to log joints what the tables that mention a missing feature contribute.
+
+        Parameters
+        ----------
+        codes : unsigned array of shape (variables, rows)
+            In the order of the tables' names; the dtype's largest value is missing.
+        rows : int64 array
+            The rows to do.
+        joint : float64 array of shape (rows, classes)
+            The sum of all other tables of the class and its children, as :func:`bnplug.inference.complete.log_joint`
+            gives it; changed in place.
+        n_jobs : int, optional
+            Threads, as joblib counts them. The result does not depend on it.
+
+        Raises
+        ------
+        ValueError
+            If a row needs a table of more than `max_clique_size` cells; the message names its variables.
+        """
+        missing = np.iinfo(codes.dtype).max
+        blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+        cliques = np.full((len(blocks), len(codes)), -1, dtype=np.int64)
+
+        def add(i: int) -> int:
+            return int(_add_missing(self._flat, codes, missing, blocks[i], self.max_clique_size, joint, cliques[i]))
+
+        workers = min(effective_n_jobs(n_jobs), len(blocks))
+        if workers == 1:
+            # One row alone should not wait for joblib.
+            failures = [add(i) for i in range(len(blocks))]
+        else:
+            failures = Parallel(workers, require="sharedmem")(delayed(add)(i) for i in range(len(blocks)))
+        for row, clique in zip(failures, cliques, strict=True):
+            if row >= 0:
+                names = [self.tables.names[v] for v in clique if v >= 0]
+                raise too_large(self.tables, names, self.max_clique_size, f"row {row}: ")
+
 
 @kernel
-def add_missing(network, codes, missing, rows, max_cells, result, clique):  # type: ignore[no-untyped-def]
+def _add_missing(flat, codes, missing, rows, max_cells, result, clique):  # type: ignore[no-untyped-def]
     """result[m, c] += log of the sum, over row m's missing features, of the tables that mention one of them.
 
-    network: the fields of Network, as a plain tuple; codes: (variables, all rows); rows: those to do. Returns the
+    flat: the fields of FlatTables, as a plain tuple; codes: (variables, all rows); rows: those to do. Returns the
     first that needs a table of more than `max_cells` cells, whose variables are then in `clique`, else -1.
     """
-    nodes, axes, children, leaves_first, values, log_values, target, n_classes = network
+    nodes, axes, children, leaves_first, values, log_values, target, n_classes = flat
     n = nodes.shape[0]
     variables = np.zeros(n, VARIABLE)
     found = np.empty(n, np.int64)

@@ -8,7 +8,7 @@ and all contributions add up to the posterior log odds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,6 @@ from scipy.special import logsumexp
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.inference.marginals import Marginalizer
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: What explanations call the log odds that no feature contributed.
 PRIOR = "(prior)"
@@ -63,22 +60,6 @@ def to_long_frame(values: FloatArray, rows: pd.Index, features: list[str], class
     names = [PRIOR, *features]
     index = pd.MultiIndex.from_product([rows, names, classes], names=["row", "feature", "class"])
     return pd.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
-
-
-def plot(explanation: pd.DataFrame, label: object, title: str, ax: Axes | None = None) -> Axes:
-    """Draw the contributions to one class in one row as bars, the largest on top; return the axes."""
-    from bnplug.show.drawing import new_axes
-
-    chosen = explanation[explanation["class"] == label].set_index("feature")["contribution"]
-    chosen = chosen[(chosen != 0) | (chosen.index == PRIOR)].sort_values(key=np.abs)
-    axes = new_axes((7, 1.2 + 0.3 * len(chosen))) if ax is None else ax
-    colours = ["#b2182b" if value < 0 else "#2166ac" for value in chosen]
-    axes.barh(range(len(chosen)), chosen.to_numpy(), color=colours)
-    axes.set_yticks(range(len(chosen)), [str(name) for name in chosen.index])
-    axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_xlabel("contribution to the log odds")
-    axes.set_title(title)
-    return axes
 
 
 def _log_odds(joint: FloatArray) -> FloatArray:

@@ -11,7 +11,8 @@ from scipy.special import rel_entr
 
 from bnplug.arrays import FloatArray
 from bnplug.errors import did_you_mean
-from bnplug.inference.marginals import Marginalizer, query
+from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.queries import query
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier

@@ -50,18 +50,3 @@ def test_certain_classes_have_finite_contributions():
     model = BayesianNetworkClassifier("nb", parameter_learner("ml", alpha=0)).fit(X, y)
     assert np.isfinite(model.explain(X)["contribution"]).all()
     assert np.isfinite(model.explain(pd.DataFrame({"x": [0], "z": [1]}))["contribution"]).all()
-
-
-def test_the_picture_shows_every_known_feature(holes):
-    model, X = holes
-    row = X.head(1)
-    axes = model.plot_explanation(row)
-    labels = {text.get_text() for text in axes.get_yticklabels()}
-    known = {name for name in X.columns if row[name].notna().all() and name in model.markov_blanket()}
-    assert "(prior)" in labels
-    assert labels - {"(prior)"} <= known
-    assert model.predict(row)[0] in axes.get_title()
-    with pytest.raises(ValueError, match="one"):
-        model.plot_explanation(X.head(2))
-    with pytest.raises(ValueError, match="not one of the classes"):
-        model.plot_explanation(row, label="claret")

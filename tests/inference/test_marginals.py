@@ -10,56 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pgmpy.inference import VariableElimination
+from random_networks import (
+    CLASS_WITH_PARENTS,
+    MISSING,
+    TREE,
+    TWO_TREE,
+    enumerated,
+    full_joint,
+    random_rows,
+    random_tables,
+)
 from scipy.special import log_softmax, logsumexp
 from strategies import random_parents
 
 from bnplug import LogTables, Table, parameter_learner, structure_learner
 from bnplug.inference.complete import log_joint, posterior, terms
-from bnplug.inference.marginals import Marginalizer, query
-
-MISSING = 255
-
-
-def random_tables(rng, parents, cards, target=0, normalized=True, zeros=0.0, spread=1.0):
-    """Log tables on a structure of numbered variables; a share of the entries is -inf."""
-    names = [f"v{i}" for i in range(len(cards))]
-    tables = {}
-    for v, own in enumerate(parents):
-        values = rng.normal(scale=spread, size=[cards[u] for u in (v, *own)])
-        values[rng.random(values.shape) < zeros] = -np.inf
-        if normalized:
-            values[0, np.isneginf(values).all(axis=0)] = 0.0
-            values = log_softmax(values, axis=0)
-        tables[names[v]] = ([names[u] for u in own], values)
-    return LogTables(names, {name: range(card) for name, card in zip(names, cards, strict=True)}, tables, names[target])
-
-
-def full_joint(tables):
-    """The log of the product of all tables, with one axis for each variable."""
-    total = np.zeros([len(tables.states[name]) for name in tables.names])
-    for name, (own, values) in tables.tables.items():
-        axes = [tables.names.index(u) for u in (name, *own)]
-        shape = [size if axis in axes else 1 for axis, size in enumerate(total.shape)]
-        total = total + values.transpose(np.argsort(axes)).reshape(shape)
-    return total
-
-
-def enumerated(tables, codes):
-    """log P(class, observed) of every row, by summing over all completions of it."""
-    joint, target = full_joint(tables), tables.names.index(tables.target)
-    rows = []
-    for row in codes.T:
-        index = tuple(slice(None) if v == target or state == MISSING else int(state) for v, state in enumerate(row))
-        kept = joint[index]
-        axis = sum(isinstance(part, slice) for part in index[:target])
-        rows.append(logsumexp(np.moveaxis(kept, axis, 0).reshape(joint.shape[target], -1), axis=1))
-    return np.array(rows)
-
-
-def random_rows(rng, tables, n_rows, missing):
-    codes = np.stack([rng.integers(0, len(tables.states[name]), n_rows, dtype=np.uint8) for name in tables.names])
-    codes[rng.random(codes.shape) < missing] = MISSING
-    return codes
+from bnplug.inference.marginals import Marginalizer
 
 
 def assert_same_posterior(result, expected, tolerance=1e-10):
@@ -92,11 +58,6 @@ def test_any_dag_and_pattern_equal_enumeration(seed, n_variables, max_parents, n
     tables = random_tables(rng, parents, cards, target, normalized, zeros, spread)
     codes = random_rows(rng, tables, 10, missing)
     assert_same_posterior(Marginalizer(tables, tables.target).log_joint(codes), enumerated(tables, codes))
-
-
-TREE = [[], [0], [0, 1], [0, 1], [0, 3], [0]]
-TWO_TREE = [[], [0], [0, 1], [0, 1, 2], [0, 1, 3], [0, 2, 3]]
-CLASS_WITH_PARENTS = [[1, 2], [], [1], [0, 2], [3], [0, 3, 4]]
 
 
 @pytest.mark.parametrize("parents", [TREE, TWO_TREE])
@@ -251,48 +212,6 @@ def test_a_row_costs_what_its_missing_part_costs(rng):
     first = nothing.copy()
     first[1] = 0
     assert marginalizer.log_joint(first)[0] == pytest.approx(prior + likelihood[0])
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), normalized=st.booleans(), data=st.data())
-def test_query_equals_enumeration(seed, normalized, data):
-    rng = np.random.default_rng(seed)
-    n = data.draw(st.integers(2, 6))
-    tables = random_tables(rng, random_parents(rng, n), rng.integers(1, 4, n).tolist(), normalized=normalized)
-    shuffled = data.draw(st.permutations(tables.names))
-    size = data.draw(st.integers(1, n))
-    known = {name: int(rng.integers(len(tables.states[name]))) for name in shuffled[size : size + 2]}
-    joint = np.exp(full_joint(tables))
-    for name, state in known.items():
-        joint = joint.take([state], axis=tables.names.index(name))
-    kept = [tables.names.index(name) for name in shuffled[:size]]
-    expected = np.einsum(joint, list(range(n)), kept)
-    np.testing.assert_allclose(query(tables, shuffled[:size], known), expected / expected.sum(), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("variables", "evidence", "message"),
-    [
-        (["v9"], {}, "no variable 'v9'"),
-        (["v1"], {"v22": 0}, "no variable 'v22' in the network. Did you mean 'v2'"),
-        ([], {}, "ask about at least one"),
-        (["v1", "v1"], {}, "each once"),
-        (["v1"], {"v1": 0}, "not about what is known"),
-        (["v1"], {"v2": 7}, "'v2': 7 is no state of its 4"),
-        (["v0", "v1", "v2", "v3"], {}, "72 cells, above max_clique_size=71"),
-    ],
-)
-def test_query_says_what_is_wrong(rng, variables, evidence, message):
-    tables = random_tables(rng, TREE, [3, 2, 4, 3, 2, 4])
-    with pytest.raises(ValueError, match=message):
-        query(tables, variables, evidence, max_clique_size=71)
-
-
-def test_query_given_the_impossible(rng):
-    tables = random_tables(rng, [[], [0]], [2, 2])
-    tables.tables["v1"].values[0] = -np.inf
-    with pytest.raises(ValueError, match=r"the evidence \{'v1': 0\} is impossible"):
-        query(tables, ["v0"], {"v1": 0})
 
 
 def real_or_generated(name):

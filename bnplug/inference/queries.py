@@ -1,0 +1,118 @@
+"""Answers about any variables: P(variables | evidence), by variable elimination in logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bnplug.arrays import FloatArray
+from bnplug.errors import did_you_mean
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique, n_cells, sums_to_one
+from bnplug.model.log_tables import LogTables
+
+# A scope and the logarithms over it, an axis for each of its variables.
+_Factor = tuple[tuple[str, ...], FloatArray]
+
+
+def query(
+    tables: LogTables,
+    variables: Sequence[str],
+    evidence: Mapping[str, int] | None = None,
+    max_clique_size: int = MAX_CLIQUE_SIZE,
+) -> FloatArray:
+    """Return P(variables | evidence), the class and features alike.
+
+    Parameters
+    ----------
+    tables : LogTables
+    variables : sequence of str
+        What is asked about, jointly.
+    evidence : mapping of str to int, optional
+        What is known: the position of each known variable's state in ``tables.states``.
+    max_clique_size : int
+        The number of cells that the largest table may have.
+
+    Returns
+    -------
+    float64 array
+        One axis for each of `variables`; it sums to one.
+
+    Raises
+    ------
+    ValueError
+        For an unknown or repeated variable, evidence that is impossible or no state, or a table of more
+        than `max_clique_size` cells.
+
+    Examples
+    --------
+    >>> tables = LogTables(
+    ...     ["c", "x"], {"c": ["n", "p"], "x": [0, 1]},
+    ...     {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))})
+    >>> query(tables, ["x"]), query(tables, ["c"], {"x": 1}).round(3)
+    (array([0.55, 0.45]), array([0.111, 0.889]))
+    """
+    known = dict(evidence or {})
+    _check_query(tables, variables, known)
+    factors = _instantiated(tables, {*variables, *known}, known)
+    hidden = {v for scope, _ in factors for v in scope} - {*variables}
+    while hidden:
+        cliques = {v: _union(f for f in factors if v in f[0]) for v in tables.names if v in hidden}
+        v = min(cliques, key=lambda u: n_cells(tables, cliques[u]))
+        check_clique(tables, cliques[v], max_clique_size)
+        product = _product([f for f in factors if v in f[0]], cliques[v])
+        rest = tuple(u for u in cliques[v] if u != v)
+        summed = np.asarray(logsumexp(product, axis=cliques[v].index(v)))
+        factors = [f for f in factors if v not in f[0]] + [(rest, summed)]
+        hidden.remove(v)
+    check_clique(tables, tuple(variables), max_clique_size)
+    joint = _product(factors, tuple(variables))
+    total = logsumexp(joint)
+    if np.isneginf(total):
+        raise ValueError(f"the evidence {known} is impossible: it has probability 0")
+    return np.asarray(np.exp(joint - total))
+
+
+def _check_query(tables: LogTables, variables: Sequence[str], known: Mapping[str, int]) -> None:
+    for name in (*variables, *known):
+        if name not in tables.states:
+            raise ValueError(f"no variable {name!r} in the network.{did_you_mean(name, tables.names)}")
+    if not variables or len({*variables, *known}) < len(variables) + len(known):
+        raise ValueError(
+            f"variables {list(variables)} and evidence {list(known)}: ask about at least one variable, "
+            "each once, and not about what is known"
+        )
+    for name, state in known.items():
+        if not 0 <= state < len(tables.states[name]):
+            raise ValueError(f"evidence {name!r}: {state} is no state of its {len(tables.states[name])}")
+
+
+def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[_Factor]:
+    """Return the tables that `names` depend on, with what is known filled in."""
+    needed = names | {name for name, table in tables.tables.items() if not sums_to_one(table.values)}
+    pending = list(needed)
+    while pending:
+        new = {*tables.tables[pending.pop()].parents} - needed
+        needed |= new
+        pending += new
+    factors = []
+    for name in tables.names:
+        if name in needed:
+            family = (name, *tables.tables[name].parents)
+            index = tuple(known.get(u, slice(None)) for u in family)
+            factors.append((tuple(u for u in family if u not in known), tables.tables[name].values[index]))
+    return factors
+
+
+def _union(factors: Iterable[_Factor]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(v for scope, _ in factors for v in scope))
+
+
+def _product(factors: Sequence[_Factor], scope: tuple[str, ...]) -> FloatArray:
+    """Return the sum of logarithmic factors, with the axes of `scope`, which holds all of theirs."""
+    total = np.zeros(())
+    for own, values in factors:
+        ordered = values.transpose([own.index(v) for v in scope if v in own])
+        total = total + np.expand_dims(ordered, [axis for axis, v in enumerate(scope) if v not in own])
+    return total

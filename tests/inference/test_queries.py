@@ -1,0 +1,57 @@
+"""Answers about any variables, against enumeration of the joint distribution."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_networks import TREE, full_joint, random_tables
+from strategies import random_parents
+
+from bnplug.inference.queries import query
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), normalized=st.booleans(), data=st.data())
+def test_query_equals_enumeration(seed, normalized, data):
+    rng = np.random.default_rng(seed)
+    n = data.draw(st.integers(2, 6))
+    tables = random_tables(rng, random_parents(rng, n), rng.integers(1, 4, n).tolist(), normalized=normalized)
+    shuffled = data.draw(st.permutations(tables.names))
+    size = data.draw(st.integers(1, n))
+    known = {name: int(rng.integers(len(tables.states[name]))) for name in shuffled[size : size + 2]}
+    joint = np.exp(full_joint(tables))
+    for name, state in known.items():
+        joint = joint.take([state], axis=tables.names.index(name))
+    kept = [tables.names.index(name) for name in shuffled[:size]]
+    expected = np.einsum(joint, list(range(n)), kept)
+    np.testing.assert_allclose(query(tables, shuffled[:size], known), expected / expected.sum(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("variables", "evidence", "message"),
+    [
+        (["v9"], {}, "no variable 'v9'"),
+        (["v1"], {"v22": 0}, "no variable 'v22' in the network. Did you mean 'v2'"),
+        ([], {}, "ask about at least one"),
+        (["v1", "v1"], {}, "each once"),
+        (["v1"], {"v1": 0}, "not about what is known"),
+        (["v1"], {"v2": 7}, "'v2': 7 is no state of its 4"),
+        (["v0", "v1", "v2", "v3"], {}, "72 cells, above max_clique_size=71"),
+    ],
+)
+def test_query_says_what_is_wrong(rng, variables, evidence, message):
+    tables = random_tables(rng, TREE, [3, 2, 4, 3, 2, 4])
+    with pytest.raises(ValueError, match=message):
+        query(tables, variables, evidence, max_clique_size=71)
+
+
+def test_query_given_the_impossible(rng):
+    tables = random_tables(rng, [[], [0]], [2, 2])
+    tables.tables["v1"].values[0] = -np.inf
+    with pytest.raises(ValueError, match=r"the evidence \{'v1': 0\} is impossible"):
+        query(tables, ["v0"], {"v1": 0})
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
