@@ -1,7 +1,8 @@
-"""How every kernel is compiled: cached on disk, without the interpreter's lock, with exact arithmetic.
+"""How every kernel is compiled, and how threads run: cached on disk, without the interpreter's lock, exactly.
 
-Threads are joblib's, never numba's, and ``fastmath`` is off: results do not depend on the number
-of threads, and ``-inf`` keeps its meaning.
+Threads are ours, never numba's, and ``fastmath`` is off: results do not depend on the number of threads, and
+``-inf`` keeps its meaning. joblib says how many threads there are, so that whoever runs many fits at once can tell
+all of them by ``joblib.parallel_config``.
 
 Compiling takes seconds and is made once. Ctrl-C in the middle of it would be raised inside a callback of the compiler,
 which drops it, or leaves a kernel that is half there. So it waits until the kernel is compiled.
@@ -11,12 +12,17 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from types import FrameType
+from typing import Any, TypeVar
 
+from joblib import effective_n_jobs
 from numba import njit
 from numba.core import event
+
+T = TypeVar("T")
 
 kernel = njit(cache=True, nogil=True)
 """Compiles a function: ``@kernel`` before it.
@@ -61,3 +67,72 @@ class _HoldBack(event.Listener):
 
 
 event.register("numba:compile", _HoldBack())
+
+
+def run_in_threads(function: Callable[..., T], *arguments: Iterable[Any], n_jobs: int | None = None) -> list[T]:
+    """Call a function for each of its arguments, in threads; return the results in the order of the arguments.
+
+    Threads pay where `function` spends its time in a :data:`kernel`, or in numpy. Which thread makes which call is
+    left open: for the same bits whatever the number of threads, a call must not depend on any other.
+
+    Parameters
+    ----------
+    function : callable
+    *arguments : iterables
+        As for ``map``: ``function(a, b)`` for each a and b of two iterables of the same length.
+    n_jobs : int, optional
+        How many threads, as joblib counts them: None is one, unless ``joblib.parallel_config`` says otherwise, and -1
+        as many as there are processors. With one, nothing is started.
+
+    Raises
+    ------
+    Exception
+        The first that a call raised. Then, and after an interrupt, calls that have not begun are left out, and
+        those that have are waited for: when this ends, nothing writes to an array any more.
+
+    Examples
+    --------
+    >>> run_in_threads(pow, [2, 3, 4], [3, 2, 1], n_jobs=2)
+    [8, 9, 4]
+    """
+    calls = list(zip(*arguments, strict=True))
+    workers = min(effective_n_jobs(n_jobs), len(calls)) if len(calls) > 1 else 1
+    if workers == 1:
+        return [function(*own) for own in calls]
+    gate = _Gate()
+    # joblib's own threads would be asked for their results every 10 ms only.
+    pool = ThreadPoolExecutor(workers)
+    try:
+        return list(pool.map(lambda own: gate.run(function, own), calls))
+    finally:
+        gate.close()
+        pool.shutdown(cancel_futures=True)
+
+
+class _Gate:
+    """Calls begin while it is open; closing it waits for those under way.
+
+    A pool does not wait for a thread if an interrupt came while that was being started.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._open = True
+        self._under_way = 0
+
+    def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        with self._changed:
+            if not self._open:
+                raise CancelledError
+            self._under_way += 1
+        try:
+            return function(*arguments)
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        with interrupts_held_back(), self._changed:
+            self._open = False
+            self._changed.wait_for(lambda: self._under_way == 0)

@@ -1,13 +1,16 @@
-"""Ctrl-C while a kernel is compiled waits until it is."""
+"""Ctrl-C while a kernel is compiled waits until it is; threads leave nothing behind, and change no result."""
 
 import os
 import signal
 import threading
+import time
 
+import numpy as np
 import pytest
+from joblib import parallel_config
 from numba.core import event
 
-from bnplug.compiling import interrupts_held_back, kernel
+from bnplug.compiling import interrupts_held_back, kernel, run_in_threads
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +88,100 @@ def test_an_interrupted_compilation_leaves_a_kernel_that_works():
         outer(3)
     assert len(outer.signatures) == 1
     assert outer(3) == 8
+
+
+@kernel
+def fill(array, value):
+    for i in range(array.shape[0]):
+        array[i] = value / (i + 1)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 3, -1])
+def test_results_come_in_the_order_of_the_arguments(n_jobs):
+    delays = [0.02, 0.0, 0.01, 0.0]
+
+    def late(number, seconds):
+        time.sleep(seconds)
+        return number
+
+    assert run_in_threads(late, range(4), delays, n_jobs=n_jobs) == [0, 1, 2, 3]
+
+
+def test_kernels_in_threads_change_no_bit():
+    def run(n_jobs):
+        rows = np.empty((50, 1000))
+        run_in_threads(fill, rows, range(50), n_jobs=n_jobs)
+        return rows
+
+    assert (run(1) == run(3)).all()
+
+
+def running_at_once(n_calls, **how):
+    """Return the largest number of calls that were under way at the same time."""
+    lock, under_way, most = threading.Lock(), set(), []
+
+    def call(number):
+        with lock:
+            under_way.add(number)
+            most.append(len(under_way))
+        time.sleep(0.02)
+        with lock:
+            under_way.discard(number)
+
+    run_in_threads(call, range(n_calls), **how)
+    return max(most)
+
+
+def test_joblib_says_how_many():
+    assert running_at_once(6) == 1
+    assert running_at_once(6, n_jobs=3) == 3
+    with parallel_config(backend="loky", n_jobs=2):
+        assert running_at_once(6) == 2
+        assert running_at_once(6, n_jobs=1) == 1
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 4])
+def test_nothing_is_started_for_one_call_or_one_thread(n_jobs):
+    def name():
+        return threading.current_thread()
+
+    here = threading.current_thread()
+    assert run_in_threads(lambda _: name(), [0], n_jobs=n_jobs) == [here]
+    assert run_in_threads(lambda _: name(), [0, 1], n_jobs=1) == [here, here]
+    assert run_in_threads(lambda _: name(), [], n_jobs=n_jobs) == []
+
+
+def test_arguments_of_unequal_length_are_refused():
+    with pytest.raises(ValueError, match="shorter"):
+        run_in_threads(pow, [1, 2], [3], n_jobs=2)
+
+
+def counted(fail):
+    """Return a call that notes when it begins and ends, and the notes; `fail` is made in the first one."""
+    begun, ended = [], []
+
+    def call(number):
+        begun.append(number)
+        if number == 0:
+            fail()
+        time.sleep(0.05)
+        ended.append(number)
+
+    return call, begun, ended
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_the_first_error_is_raised_when_no_call_is_under_way(n_jobs):
+    call, begun, ended = counted(lambda: np.empty(0).max())
+    with pytest.raises(ValueError, match="zero-size"):
+        run_in_threads(call, range(100), n_jobs=n_jobs)
+    assert {*begun} - {*ended} == {0}
+    assert len(begun) < 100
+
+
+def test_an_interrupt_waits_for_calls_that_have_begun_and_begins_no_other():
+    call, begun, ended = counted(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_in_threads(call, range(100), n_jobs=3)
+    assert sorted(begun) == sorted(ended)
+    assert 0 < len(begun) < 100

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from bnplug.arrays import BoolArray, CodeArray, FloatArray
-from bnplug.compiling import kernel
+from bnplug.compiling import kernel, run_in_threads
 from bnplug.counts.counting import configurations, count, tally
 from bnplug.data.table import Table
 
@@ -47,14 +46,14 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     result = np.zeros((size, size))
     codes, dense = _filled(table)
     features = np.array(table.features, dtype=np.int64)
-    workers = int(effective_n_jobs(n_jobs))
-    weights = table.weights
-    zero = np.zeros(0, np.int64 if weights is None else np.float64)
-    Parallel(n_jobs=workers, require="sharedmem")(
-        delayed(_count_pairs)(
-            codes, table.target_index, table.cards, features, dense, weights, zero, part, workers, result
-        )
-        for part in range(workers)
+    zero = np.zeros(0, np.int64 if table.weights is None else np.float64)
+    # Those with the most pairs come first, so that no thread is left with the longest at the end.
+    run_in_threads(
+        lambda position: _count_pairs(
+            codes, table.target_index, table.cards, features, dense, table.weights, zero, position, result
+        ),
+        range(len(features) - 1, 0, -1),
+        n_jobs=n_jobs,
     )
     for pair in np.argwhere(np.tril(~dense[np.ix_(features, features)], -1)):
         a, b = features[pair].tolist()
@@ -110,8 +109,8 @@ def _entropy(counts: FloatArray) -> float:
 
 
 @kernel
-def _count_pairs(codes, c, cards, features, dense, weights, zero, part, parts, result):  # type: ignore[no-untyped-def]
-    """Fill result[a, b] = I(a; b | class) for features a > b with a's position = part modulo parts.
+def _count_pairs(codes, c, cards, features, dense, weights, zero, position, result):  # type: ignore[no-untyped-def]
+    """Fill result[a, b] = I(a; b | class) for the feature a at a position, and every feature b before it.
 
     codes: (variables, rows) where missing is the state cards[v]; c: the class;
     dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array of the
@@ -122,29 +121,28 @@ def _count_pairs(codes, c, cards, features, dense, weights, zero, part, parts, r
     n_classes = cards[c]
     target = codes[c]
     base = np.empty(_TILE, np.int64)
-    for position in range(part, features.shape[0], parts):
-        a = features[position]
-        width = cards[a] + 1
-        starts = np.zeros(position + 1, np.int64)
-        for other in range(position):
-            b = features[other]
-            cells = n_classes * width * (cards[b] + 1) if dense[a, b] else 0
-            starts[other + 1] = starts[other] + cells
-        counts = np.zeros(starts[position], zero.dtype)
-        for low in range(0, n_rows, _TILE):
-            size = min(_TILE, n_rows - low)
-            for m in range(size):
-                base[m] = np.int64(target[low + m]) * width + np.int64(codes[a, low + m])
-            for other in range(position):
-                b = features[other]
-                if dense[a, b]:
-                    table = counts[starts[other] : starts[other + 1]]
-                    _add_tile(table, base, codes[b, low : low + size], cards[b] + 1, weights, low)
+    a = features[position]
+    width = cards[a] + 1
+    starts = np.zeros(position + 1, np.int64)
+    for other in range(position):
+        b = features[other]
+        cells = n_classes * width * (cards[b] + 1) if dense[a, b] else 0
+        starts[other + 1] = starts[other] + cells
+    counts = np.zeros(starts[position], zero.dtype)
+    for low in range(0, n_rows, _TILE):
+        size = min(_TILE, n_rows - low)
+        for m in range(size):
+            base[m] = np.int64(target[low + m]) * width + np.int64(codes[a, low + m])
         for other in range(position):
             b = features[other]
             if dense[a, b]:
-                table = counts[starts[other] : starts[other + 1]].reshape(n_classes, width, cards[b] + 1)
-                result[a, b] = _reduce(table)
+                table = counts[starts[other] : starts[other + 1]]
+                _add_tile(table, base, codes[b, low : low + size], cards[b] + 1, weights, low)
+    for other in range(position):
+        b = features[other]
+        if dense[a, b]:
+            table = counts[starts[other] : starts[other + 1]].reshape(n_classes, width, cards[b] + 1)
+            result[a, b] = _reduce(table)
 
 
 @kernel

@@ -12,17 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from math import factorial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from scipy import optimize
 from threadpoolctl import ThreadpoolController
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import kernel, run_in_threads
 from bnplug.data.table import Table
 from bnplug.gradient._shared_tables import distinct_rows, gather, merge, scatter, share_tables, unmerge
 from bnplug.inference.complete import TIE, Terms
@@ -113,12 +112,8 @@ class Objective:
         """
         shared = self._shared
         merge(values, shared.members, shared.bounds, self._merged)
-        n_jobs = min(effective_n_jobs(self.n_jobs), len(self._parts))
-        if n_jobs == 1:
-            sums = [self._run_part(p, loss, params) for p in range(len(self._parts))]
-        else:
-            run = Parallel(n_jobs=n_jobs, require="sharedmem")
-            sums = run(delayed(self._run_part)(p, loss, params) for p in range(len(self._parts)))
+        run_part = partial(self._run_part, loss=loss, params=params)
+        sums = run_in_threads(run_part, range(len(self._parts)), n_jobs=self.n_jobs)
         total = self._gradients[0]
         for more in self._gradients[1:]:
             total += more

@@ -14,10 +14,9 @@ of features.
 from __future__ import annotations
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import kernel, run_in_threads
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, too_large
 from bnplug.inference._flat_tables import AXIS, flat_tables, record
 from bnplug.inference._missing_part import (
@@ -95,12 +94,7 @@ class Elimination:
         def add(i: int) -> int:
             return int(_add_missing(self._flat, codes, missing, blocks[i], self.max_clique_size, joint, cliques[i]))
 
-        workers = min(effective_n_jobs(n_jobs), len(blocks))
-        if workers == 1:
-            # One row alone should not wait for joblib.
-            failures = [add(i) for i in range(len(blocks))]
-        else:
-            failures = Parallel(workers, require="sharedmem")(delayed(add)(i) for i in range(len(blocks)))
+        failures = run_in_threads(add, range(len(blocks)), n_jobs=n_jobs)
         for row, clique in zip(failures, cliques, strict=True):
             if row >= 0:
                 names = [self.tables.names[v] for v in clique if v >= 0]

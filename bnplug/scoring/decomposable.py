@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import partial
 from math import fsum, log, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from scipy.special import gammaln
 
 from bnplug.arrays import FloatArray
-from bnplug.compiling import kernel
+from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
 from bnplug.counts.counting import count_occurring, count_with_each
 from bnplug.data.table import Table
@@ -121,15 +121,11 @@ class DecomposableEvaluator(Evaluator):
                 grown.setdefault(child, []).extend(added)
             else:
                 others.append((child, parents))
-        jobs = [delayed(self._terms_of_grown)(child, added) for child, added in grown.items()]
-        jobs += [delayed(self._term)(family) for family in others]
+        jobs = [partial(self._terms_of_grown, child, added) for child, added in grown.items()]
+        jobs += [partial(self._term, family) for family in others]
         rows = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
-        workers = int(effective_n_jobs(self.n_jobs)) if rows >= _WORTH_THREADS else 1
-        if workers == 1:
-            done = [function(*args) for function, args, _ in jobs]
-        else:
-            done = Parallel(n_jobs=workers, require="sharedmem")(jobs)
-        for terms in done:
+        n_jobs = self.n_jobs if rows >= _WORTH_THREADS else 1
+        for terms in run_in_threads(lambda job: job(), jobs, n_jobs=n_jobs):
             self._terms.update(terms)
 
     def _terms_of_grown(self, child: int, added: list[int]) -> dict[Family, float]:

@@ -8,7 +8,6 @@ after, a child of the class has no effect on any loss, and is never evaluated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +17,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import FloatArray
+from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes, Evaluator
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
@@ -138,9 +138,8 @@ class PredictiveEvaluator(Evaluator):
             self.n_evaluations += self._score_range(batch, 0, len(candidates), self._scratch)
         else:
             parts = np.linspace(0, len(candidates), 4 * workers + 1).astype(int).tolist()
-            # joblib says how many threads; its own ones would be asked for their results every 10 ms only.
-            with ThreadPoolExecutor(workers) as pool:
-                self.n_evaluations += sum(pool.map(partial(self._score_range, batch), parts[:-1], parts[1:]))
+            score_range = partial(self._score_range, batch)
+            self.n_evaluations += sum(run_in_threads(score_range, parts[:-1], parts[1:], n_jobs=workers))
         self._checked(float(batch.result.sum()))
         return batch.result
 
