@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bnplug.classifier import load as load
     from bnplug.classifier import read_bif as read_bif
     from bnplug.classifier import read_xmlbif as read_xmlbif
+    from bnplug.classifier import recipe as recipe
     from bnplug.contracts import Evaluator as Evaluator
     from bnplug.contracts import ParameterLearner as ParameterLearner
     from bnplug.contracts import ScoreFunction as ScoreFunction
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from bnplug.hooks.descriptors import StructureLearnerMethod as StructureLearnerMethod
     from bnplug.hooks.registry import parameter_learner as parameter_learner
     from bnplug.hooks.registry import plugins as plugins
-    from bnplug.hooks.registry import recipe as recipe
     from bnplug.hooks.registry import score_function as score_function
     from bnplug.hooks.registry import structure_learner as structure_learner
     from bnplug.hooks.specs import HOOK_API as HOOK_API
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
-    "classifier": ["BayesianNetworkClassifier", "load", "read_bif", "read_xmlbif"],
+    "classifier": ["BayesianNetworkClassifier", "load", "read_bif", "read_xmlbif", "recipe"],
     "contracts": ["Evaluator", "ParameterLearner", "ScoreFunction", "StructureLearner"],
     "data.discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
     "errors": [
@@ -81,7 +81,6 @@ _HOMES = {
     "hooks.registry": [
         "parameter_learner",
         "plugins",
-        "recipe",
         "score_function",
         "structure_learner",
     ],

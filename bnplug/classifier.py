@@ -30,6 +30,7 @@ from bnplug.data.intake import Intake, check_missing
 from bnplug.data.table import Table
 from bnplug.errors import MissingColumnWarning, MissingFeatureWarning, did_you_mean
 from bnplug.fitted import FittedNetwork
+from bnplug.hooks import recipes, registry
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import is_component
 from bnplug.inference.complete import log_posterior, posterior
@@ -321,6 +322,36 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
+    """Create the classifier that a recipe describes.
+
+    Parameters
+    ----------
+    name : str
+        A registered recipe.
+    **params
+        Further parameters of `BayesianNetworkClassifier`; they win over the recipe's own.
+
+    Returns
+    -------
+    BayesianNetworkClassifier
+
+    Raises
+    ------
+    UnknownMethodError
+        If there is no such recipe, or a method it is made of is not installed.
+
+    Examples
+    --------
+    >>> recipe("no such recipe")
+    Traceback (most recent call last):
+    bnplug.errors.UnknownMethodError: there is no recipe 'no such recipe'...
+    """
+    parts = recipes.parts(name)
+    registry.check_parameters(f"recipe {name!r}", BayesianNetworkClassifier, params)
+    return BayesianNetworkClassifier(**{**parts, **params})
 
 
 def given_dag(structure: Any, table: Table) -> DAG:

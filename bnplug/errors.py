@@ -83,3 +83,29 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_lower_case = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
     return f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
+
+
+def one_line(problem: object, limit: int | None = None) -> str:
+    """Return the message of an exception or a warning in one line.
+
+    Parameters
+    ----------
+    problem : exception or str
+        An exception whose own message raises, too, is no reason to fail.
+    limit : int, optional
+        The message is cut after as many characters, between words.
+
+    Examples
+    --------
+    >>> one_line(ValueError("a column\\n   is missing"))
+    'a column is missing'
+    >>> one_line("a column is missing", limit=12)
+    'a column ...'
+    """
+    import textwrap
+
+    try:
+        text = str(problem)
+    except Exception:
+        text = "(its message cannot be shown)"
+    return " ".join(text.split()) if limit is None else textwrap.shorten(text, limit, placeholder=" ...")

@@ -64,9 +64,10 @@ def methods_command(name: str | None) -> None:
     """List all methods, or tell about one: summary, reference, parameters with defaults."""
     from bnplug.errors import did_you_mean
     from bnplug.hooks import registry
+    from bnplug.hooks.descriptors import Kind
 
     if name is None:
-        for kind in registry.KINDS:
+        for kind in Kind:
             described = registry.methods(kind)
             if described:
                 click.echo(f"{kind}s:")
@@ -81,7 +82,7 @@ def methods_command(name: str | None) -> None:
 
 
 def _describe(method: Any) -> None:
-    from bnplug.hooks import registry
+    from bnplug.hooks import recipes, registry
 
     click.echo(f"{method.name}: {method.kind}, from {registry.provider(method)}")
     click.echo(f"  {method.summary}")
@@ -95,7 +96,7 @@ def _describe(method: Any) -> None:
         _print_columns(
             (f"  {part}", repr(getattr(method, part))) for part in ("structure", "parameters", "discretizer")
         )
-        click.echo(f"  {registry.availability(method).reason or 'available'}")
+        click.echo(f"  {recipes.availability(method).reason or 'available'}")
 
 
 @cli.command("demo")

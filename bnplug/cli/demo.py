@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 import bnplug
 from bnplug import datasets
 from bnplug.experiments.runner import interrupts_raised
-from bnplug.hooks import registry
+from bnplug.hooks import recipes, registry
 from bnplug.inference.explain import PRIOR
 from bnplug.show import drawing
 
@@ -60,7 +60,7 @@ def run(output: Path, say: Say = print, loaders: Sequence[Callable[[], Any]] = L
 
 def methods() -> Iterator[tuple[str, Any]]:
     """Yield a classifier for every available recipe, and one for every structure learner with its defaults."""
-    for found in registry.recipes():
+    for found in recipes.availabilities():
         if found.available:
             yield found.recipe.name, bnplug.recipe(found.recipe.name)
     for learner in registry.methods("structure learner"):

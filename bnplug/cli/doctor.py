@@ -69,12 +69,12 @@ def _version(distribution: str) -> str:
 
 
 def _plugins() -> Iterator[str]:
-    from bnplug.hooks import registry
+    from bnplug.hooks import recipes
 
     for plugin in _found():
         count = sum(map(len, plugin.names.values()))
         yield f"{plugin}: {plugin.status}, {count} methods" + (f"; cause: {plugin.cause}" if plugin.cause else "")
-    for found in registry.recipes():
+    for found in recipes.availabilities():
         if not found.available:
             yield f"recipe {found.recipe.name} cannot be made: {found.reason}"
 

@@ -17,7 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from bnplug.classifier import BayesianNetworkClassifier
+from bnplug.classifier import BayesianNetworkClassifier, recipe
 from bnplug.data.kinds import discrete_columns
 from bnplug.errors import UnknownMethodError, did_you_mean
 from bnplug.hooks import registry
@@ -150,7 +150,7 @@ def _by_name(name: str) -> Any:
     recipes = [method.name for method in registry.methods("recipe")]
     learners = [method.name for method in registry.methods("structure learner")]
     if name in recipes:
-        return registry.recipe(name)
+        return recipe(name)
     if name in learners:
         return BayesianNetworkClassifier(structure=name)
     if name in BASELINES:

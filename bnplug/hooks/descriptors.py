@@ -9,11 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from bnplug import __version__
 from bnplug.errors import ContractError
 from bnplug.hooks.specs import HOOK_API_ACCEPTED
+
+
+class Kind(StrEnum):
+    """What a descriptor describes, in the order of the hooks; a member is the text that messages and files have.
+
+    Examples
+    --------
+    >>> Kind.SCORE_FUNCTION == "score function"
+    True
+    """
+
+    STRUCTURE_LEARNER = "structure learner"
+    SCORE_FUNCTION = "score function"
+    PARAMETER_LEARNER = "parameter learner"
+    RECIPE = "recipe"
+    REPRODUCTION = "reproduction"
+
 
 #: A component of a recipe: a registered name, or that name with parameters.
 Component = str | tuple[str, Mapping[str, Any]]
@@ -41,7 +59,7 @@ class Method:
         Whether its result depends on ``random_state``.
     """
 
-    kind: ClassVar[str] = ""
+    kind: ClassVar[Kind]
 
     name: str
     factory: type | str
@@ -59,7 +77,7 @@ class Method:
 class StructureLearnerMethod(Method):
     """Describes a :class:`~bnplug.StructureLearner`; ``needs_score``: it takes a parameter ``score``."""
 
-    kind: ClassVar[str] = "structure learner"
+    kind: ClassVar[Kind] = Kind.STRUCTURE_LEARNER
 
     needs_score: bool = False
 
@@ -68,7 +86,7 @@ class StructureLearnerMethod(Method):
 class ScoreFunctionMethod(Method):
     """Describes a :class:`~bnplug.ScoreFunction`; ``decomposable``: it is a sum of terms, one per family."""
 
-    kind: ClassVar[str] = "score function"
+    kind: ClassVar[Kind] = Kind.SCORE_FUNCTION
 
     decomposable: bool = False
 
@@ -77,7 +95,7 @@ class ScoreFunctionMethod(Method):
 class ParameterLearnerMethod(Method):
     """Describes a :class:`~bnplug.ParameterLearner`."""
 
-    kind: ClassVar[str] = "parameter learner"
+    kind: ClassVar[Kind] = Kind.PARAMETER_LEARNER
 
 
 @dataclass(frozen=True)
@@ -100,7 +118,7 @@ class Recipe:
         The ``HOOK_API`` that its author wrote it for.
     """
 
-    kind: ClassVar[str] = "recipe"
+    kind: ClassVar[Kind] = Kind.RECIPE
 
     name: str
     structure: Component
@@ -119,7 +137,7 @@ class Reproduction:
     ``run`` is a function, or ``"module:function"``, resolved when the reproduction is asked for.
     """
 
-    kind: ClassVar[str] = "reproduction"
+    kind: ClassVar[Kind] = Kind.REPRODUCTION
 
     name: str
     run: Callable[..., Any] | str
@@ -167,6 +185,17 @@ def is_component(value: object) -> bool:
         name, parameters = value
         return _is_text(name) and isinstance(parameters, Mapping) and all(map(_is_text, parameters))
     return _is_text(value)
+
+
+def name_and_parameters(component: Component) -> tuple[str, Mapping[str, Any]]:
+    """Return the name and the parameters of a component.
+
+    Examples
+    --------
+    >>> name_and_parameters("tan"), name_and_parameters(("kdb", {"k": 2}))
+    (('tan', {}), ('kdb', {'k': 2}))
+    """
+    return (component, {}) if isinstance(component, str) else component
 
 
 def _rules(descriptor: Descriptor) -> list[tuple[str, str, Callable[[object], bool]]]:

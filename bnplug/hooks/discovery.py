@@ -11,7 +11,6 @@ import importlib
 import importlib.metadata
 import os
 import re
-import textwrap
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -23,8 +22,8 @@ from typing import Any, NoReturn, TypeVar
 import pluggy
 
 from bnplug import __version__
-from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean
-from bnplug.hooks import specs as hookspecs
+from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean, one_line
+from bnplug.hooks import specs
 from bnplug.hooks.descriptors import (
     Descriptor,
     ParameterLearnerMethod,
@@ -47,6 +46,9 @@ HOOKS: dict[str, type[Descriptor]] = {
 
 #: What a method is found by: its kind and its name.
 Key = tuple[str, str]
+
+# Characters of an exception's message that are told of a plugin that is left out.
+_LONGEST_CAUSE = 300
 
 T = TypeVar("T")
 
@@ -88,8 +90,8 @@ class PluginInfo:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A plugin not yet imported: ``load()`` returns the module or object that has its hooks."""
+class FoundPlugin:
+    """A plugin that is installed and not yet imported: ``load()`` returns the module or object that has its hooks."""
 
     name: str
     distribution: str
@@ -106,7 +108,8 @@ class Candidate:
         """Return what became of this plugin."""
         names: dict[str, tuple[str, ...]] = {}
         for descriptor in descriptors:
-            names[descriptor.kind] = (*names.get(descriptor.kind, ()), descriptor.name)
+            kind = descriptor.kind.value
+            names[kind] = (*names.get(kind, ()), descriptor.name)
         return PluginInfo(self.name, self.distribution, self.version, status, cause, tuple(hooks), names)
 
 
@@ -147,30 +150,22 @@ def contain(where: str, call: Callable[[], T]) -> T:
     except KeyboardInterrupt:
         raise
     except ContractError as error:
-        raise PluginError(_one_line(error)) from error
+        raise PluginError(one_line(error, _LONGEST_CAUSE)) from error
     except BaseException as error:
-        cause = f"{where}: {type(error).__name__}: {_one_line(error)}"
+        cause = f"{where}: {type(error).__name__}: {one_line(error, _LONGEST_CAUSE)}"
         raise PluginError(cause.removesuffix(": ")) from error
 
 
-def _one_line(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:
-        text = "(its message cannot be shown)"
-    return textwrap.shorten(text, 300, placeholder=" ...")
-
-
-def candidates() -> list[Candidate]:
+def find_plugins() -> list[FoundPlugin]:
     """Return the built-in plugin, then the installed ones by distribution and entry point."""
-    builtin = Candidate("builtin", PROJECT, __version__, partial(importlib.import_module, "bnplug.builtin"))
-    installed: dict[str, list[Candidate]] = {}
+    builtin = FoundPlugin("builtin", PROJECT, __version__, partial(importlib.import_module, "bnplug.builtin"))
+    installed: dict[str, list[FoundPlugin]] = {}
     for distribution in importlib.metadata.distributions():
         if f"[{PROJECT}]" in _entry_points_text(distribution):
             name, version = _identity(distribution)
             if normalize(name) not in installed:  # of two copies, Python imports the first on its path
-                installed[normalize(name)] = _candidates_of(distribution, name, version)
-    return [builtin, *(candidate for name in sorted(installed) for candidate in installed[name])]
+                installed[normalize(name)] = _plugins_of(distribution, name, version)
+    return [builtin, *(plugin for name in sorted(installed) for plugin in installed[name])]
 
 
 def _entry_points_text(distribution: importlib.metadata.Distribution) -> str:
@@ -189,30 +184,30 @@ def _identity(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
     return name or "(nameless distribution)", version or "(no version)"
 
 
-def _candidates_of(distribution: importlib.metadata.Distribution, name: str, version: str) -> list[Candidate]:
+def _plugins_of(distribution: importlib.metadata.Distribution, name: str, version: str) -> list[FoundPlugin]:
     try:
         points = sorted(distribution.entry_points.select(group=PROJECT), key=lambda point: point.name)
     except Exception as error:
-        damage = ContractError(f"its entry_points.txt is damaged: {_one_line(error)}")
-        return [Candidate("unreadable", name, version, partial(_fail, damage))]
-    return [Candidate(point.name, name, version, point.load) for point in points]
+        damage = ContractError(f"its entry_points.txt is damaged: {one_line(error, _LONGEST_CAUSE)}")
+        return [FoundPlugin("unreadable", name, version, partial(_fail, damage))]
+    return [FoundPlugin(point.name, name, version, point.load) for point in points]
 
 
 def _fail(error: Exception) -> NoReturn:
     raise error
 
 
-def _load(candidate: Candidate) -> dict[str, list[Descriptor]]:
+def _load(plugin: FoundPlugin) -> dict[str, list[Descriptor]]:
     """Return what a plugin's hooks bring, by hook, all of it checked; else raise `PluginError`."""
-    plugin = contain("import", candidate.load)
-    callers = contain("registration", partial(_register, plugin))
+    loaded = contain("import", plugin.load)
+    callers = contain("registration", partial(_register, loaded))
     return {hook: contain(hook, partial(_ask, hook, caller)) for hook, caller in callers.items()}
 
 
 def _register(plugin: object) -> dict[str, pluggy.HookCaller]:
     """Return the hooks that a plugin implements."""
     manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(hookspecs)
+    manager.add_hookspecs(specs)
     manager.register(plugin)
     implemented = {caller.name: caller for caller in manager.get_hookcallers(plugin) or ()}
     if not implemented:
@@ -239,12 +234,12 @@ def _ask(hook: str, caller: pluggy.HookCaller) -> list[Descriptor]:
     return descriptors
 
 
-def discover(found: Iterable[Candidate]) -> Discovery:
+def discover(found: Iterable[FoundPlugin]) -> Discovery:
     """Ask each plugin for its methods; leave out the broken ones, with one warning that names them all.
 
     Parameters
     ----------
-    found : iterable of Candidate
+    found : iterable of FoundPlugin
         The plugins to ask, in the order in which they may claim names.
 
     Returns
@@ -264,15 +259,15 @@ def discover(found: Iterable[Candidate]) -> Discovery:
     ... def bnplug_recipes():
     ...     yield bnplug.Recipe("TAN", "tan", summary="A tree.", reference="Friedman et al. (1997)")
     >>> plugin = SimpleNamespace(bnplug_recipes=bnplug_recipes)
-    >>> discovery = discover([Candidate("mine", "bnplug-mine", "1.0", lambda: plugin)])
-    >>> discovery.plugins[0].names
+    >>> found = discover([FoundPlugin("mine", "bnplug-mine", "1.0", lambda: plugin)])
+    >>> found.plugins[0].names
     {'recipe': ('TAN',)}
     """
     plugins: list[PluginInfo] = []
     methods: dict[Key, Descriptor] = {}
     providers: dict[Key, PluginInfo] = {}
-    for candidate in found:
-        info, descriptors = _admit(candidate, providers)
+    for plugin in found:
+        info, descriptors = _admit(plugin, providers)
         plugins.append(info)
         for descriptor in descriptors:
             methods[descriptor.kind, descriptor.name] = descriptor
@@ -281,19 +276,19 @@ def discover(found: Iterable[Candidate]) -> Discovery:
     return Discovery(tuple(plugins), methods, providers)
 
 
-def _admit(candidate: Candidate, providers: Mapping[Key, PluginInfo]) -> tuple[PluginInfo, list[Descriptor]]:
+def _admit(plugin: FoundPlugin, providers: Mapping[Key, PluginInfo]) -> tuple[PluginInfo, list[Descriptor]]:
     """Return what became of a plugin, and its methods whose names nobody claimed before it."""
     disabled = {normalize(name) for name in os.environ.get("BNPLUG_DISABLE", "").split(",")}
-    if disabled & {normalize(candidate.name), normalize(candidate.distribution)}:
-        return candidate.info("disabled", "BNPLUG_DISABLE names it"), []
+    if disabled & {normalize(plugin.name), normalize(plugin.distribution)}:
+        return plugin.info("disabled", "BNPLUG_DISABLE names it"), []
     try:
-        brought = _load(candidate)
+        brought = _load(plugin)
     except PluginError as error:
-        return _unless_strict(candidate.info("failed", str(error)), error.__cause__), []
+        return _unless_strict(plugin.info("failed", str(error)), error.__cause__), []
     kept, refused = _claim(chain.from_iterable(brought.values()), providers)
     if refused:
-        return _unless_strict(candidate.info("partial", "; ".join(refused), brought, kept)), kept
-    return candidate.info("ok", "", brought, kept), kept
+        return _unless_strict(plugin.info("partial", "; ".join(refused), brought, kept)), kept
+    return plugin.info("ok", "", brought, kept), kept
 
 
 def _claim(
@@ -343,7 +338,7 @@ class _Memory:
             if self._discovery is None:
                 self._running = True
                 try:
-                    self._discovery = discover(candidates())
+                    self._discovery = discover(find_plugins())
                 finally:
                     self._running = False
             return self._discovery
@@ -356,7 +351,7 @@ class _Memory:
 _memory = _Memory()
 
 
-def discovery() -> Discovery:
+def discovered() -> Discovery:
     """Return what is installed; plugins are asked once per process, when somebody first needs to know."""
     return _memory.recall()
 

@@ -9,47 +9,33 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bnplug.errors import ContractError, PluginError, UnknownMethodError, did_you_mean
-from bnplug.hooks import discovery as manager
-from bnplug.hooks.descriptors import (
-    Component,
-    Descriptor,
-    Method,
-    ParameterLearnerMethod,
-    Recipe,
-    Reproduction,
-    ScoreFunctionMethod,
-    StructureLearnerMethod,
-    is_component,
-)
+from bnplug.hooks import discovery
+from bnplug.hooks.descriptors import Descriptor, Kind, Method, Reproduction, is_component, name_and_parameters
 from bnplug.hooks.discovery import PluginInfo
 
 if TYPE_CHECKING:
-    from bnplug.classifier import BayesianNetworkClassifier
     from bnplug.contracts import ParameterLearner, ScoreFunction, StructureLearner
 
 T = TypeVar("T")
 
-#: Every kind of method, in the order of the hooks.
-KINDS = tuple(descriptor.kind for descriptor in manager.HOOKS.values())
-
-#: The class in ``bnplug.contracts`` that methods of a kind derive from.
+#: The class in ``bnplug.contracts`` that components of a kind derive from.
 CONTRACTS = {
-    StructureLearnerMethod.kind: "StructureLearner",
-    ScoreFunctionMethod.kind: "ScoreFunction",
-    ParameterLearnerMethod.kind: "ParameterLearner",
+    Kind.STRUCTURE_LEARNER: "StructureLearner",
+    Kind.SCORE_FUNCTION: "ScoreFunction",
+    Kind.PARAMETER_LEARNER: "ParameterLearner",
 }
 
 #: Constructor parameters that hold a component, with its kind.
 NESTED = {
-    "structure": StructureLearnerMethod.kind,
-    "score": ScoreFunctionMethod.kind,
-    "parameters": ParameterLearnerMethod.kind,
+    "structure": Kind.STRUCTURE_LEARNER,
+    "score": Kind.SCORE_FUNCTION,
+    "parameters": Kind.PARAMETER_LEARNER,
 }
 
 
@@ -81,7 +67,7 @@ def structure_learner(name: str, /, **params: Any) -> StructureLearner:
     >>> structure_learner("kdb", k=2).k
     2
     """
-    return cast("StructureLearner", create(StructureLearnerMethod.kind, name, **params))
+    return cast("StructureLearner", _create(Kind.STRUCTURE_LEARNER, name, params))
 
 
 def score_function(name: str, /, **params: Any) -> ScoreFunction:
@@ -93,7 +79,7 @@ def score_function(name: str, /, **params: Any) -> ScoreFunction:
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: there is no score function 'no such score'...
     """
-    return cast("ScoreFunction", create(ScoreFunctionMethod.kind, name, **params))
+    return cast("ScoreFunction", _create(Kind.SCORE_FUNCTION, name, params))
 
 
 def parameter_learner(name: str, /, **params: Any) -> ParameterLearner:
@@ -104,47 +90,7 @@ def parameter_learner(name: str, /, **params: Any) -> ParameterLearner:
     >>> parameter_learner("ml", alpha=0.5).alpha
     0.5
     """
-    return cast("ParameterLearner", create(ParameterLearnerMethod.kind, name, **params))
-
-
-def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
-    """Create the classifier that a recipe describes.
-
-    Parameters
-    ----------
-    name : str
-        A registered recipe.
-    **params
-        Further parameters of `BayesianNetworkClassifier`; they win over the recipe's own.
-
-    Returns
-    -------
-    BayesianNetworkClassifier
-
-    Raises
-    ------
-    UnknownMethodError
-        If there is no such recipe, or a method it is made of is not installed.
-
-    Examples
-    --------
-    >>> recipe("no such recipe")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: there is no recipe 'no such recipe'...
-    """
-    found = cast(Recipe, find(Recipe.kind, name))
-    reason = availability(found).reason
-    if reason:
-        raise UnknownMethodError(f"recipe {name!r} is not available: {reason}")
-    from bnplug.classifier import BayesianNetworkClassifier
-
-    _check_parameters(f"recipe {name!r}", BayesianNetworkClassifier, params)
-    components = {
-        "structure": build(StructureLearnerMethod.kind, found.structure),
-        "parameters": build(ParameterLearnerMethod.kind, found.parameters),
-        "discretizer": found.discretizer,
-    }
-    return BayesianNetworkClassifier(**{**components, **params})
+    return cast("ParameterLearner", _create(Kind.PARAMETER_LEARNER, name, params))
 
 
 def reproduction(name: str, /) -> Reproduction:
@@ -156,7 +102,7 @@ def reproduction(name: str, /) -> Reproduction:
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: there is no reproduction 'no such paper'...
     """
-    found = cast(Reproduction, find(Reproduction.kind, name))
+    found = cast(Reproduction, find(Kind.REPRODUCTION, name))
     run = _import(found, found.run)
     if not callable(run):
         raise ContractError(f"{_label(found)}: its run must be a function, not {run!r}")
@@ -174,7 +120,7 @@ def plugins() -> list[PluginInfo]:
     >>> "ml" in builtin.names["parameter learner"]
     True
     """
-    return list(manager.discovery().plugins)
+    return list(discovery.discovered().plugins)
 
 
 def methods(kind: str | None = None) -> list[Descriptor]:
@@ -185,8 +131,8 @@ def methods(kind: str | None = None) -> list[Descriptor]:
     >>> "tan" in [method.name for method in methods("structure learner")]
     True
     """
-    kinds = KINDS if kind is None else (_known_kind(kind),)
-    registered = manager.discovery().methods.values()
+    kinds = tuple(Kind) if kind is None else (_known_kind(kind),)
+    registered = discovery.discovered().methods.values()
     return [method for wanted in kinds for method in registered if method.kind == wanted]
 
 
@@ -201,29 +147,13 @@ def find(kind: str, name: str) -> Descriptor:
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: 'ml' is a parameter learner, not a structure learner...
     """
+    known = _known_kind(kind)
     if not isinstance(name, str):
-        raise TypeError(f"the name of a {kind} is a string, not {name!r}")
-    found = manager.discovery().methods.get((_known_kind(kind), name))
+        raise TypeError(f"the name of a {known} is a string, not {name!r}")
+    found = discovery.discovered().methods.get((known, name))
     if found is None:
-        raise UnknownMethodError(_why_unknown(kind, name))
+        raise UnknownMethodError(_why_unknown(known, name))
     return found
-
-
-def create(kind: str, name: str, /, **params: Any) -> Any:
-    """Create a learner or a score; :func:`structure_learner` and its kin say the kind for you.
-
-    Examples
-    --------
-    >>> create("structure learner", "kdb", kk=2)
-    Traceback (most recent call last):
-    TypeError: structure learner 'kdb' has no parameter 'kk'. Did you mean 'k'?...
-    """
-    if _known_kind(kind) not in CONTRACTS:
-        raise ValueError(f"a {kind} is not created; use bnplug.hooks.registry.{kind}")
-    method = cast(Method, find(kind, name))
-    factory = _factory(method)
-    _check_parameters(f"{kind} {name!r}", factory, params)
-    return _contain(method, "construction", partial(factory, **params))
 
 
 def build(kind: str, spec: Any) -> Any:
@@ -245,16 +175,19 @@ def build(kind: str, spec: Any) -> Any:
     --------
     >>> build("structure learner", ("kdb", {"k": 2})).k
     2
+    >>> build("structure learner", ("kdb", {"kk": 2}))
+    Traceback (most recent call last):
+    TypeError: structure learner 'kdb' has no parameter 'kk'. Did you mean 'k'?...
     """
     if is_component(spec):
-        name, params = _split(spec)
+        name, params = name_and_parameters(spec)
         nested = {
             key: build(NESTED[key], value)
             for key, value in params.items()
             if key in NESTED and isinstance(value, tuple) and is_component(value)
         }
-        return create(kind, name, **{**params, **nested})
-    contract = _contract(kind)
+        return _create(kind, name, {**params, **nested})
+    contract = _contract(_component_kind(kind))
     if not isinstance(spec, contract):
         raise TypeError(
             f"a {kind} is a name, a (name, parameters) pair or an instance of bnplug.{contract.__name__}, not {spec!r}"
@@ -281,7 +214,7 @@ def provider(method: Descriptor) -> PluginInfo:
     >>> provider(find("structure learner", "tan")).distribution
     'bnplug'
     """
-    return manager.discovery().providers[method.kind, method.name]
+    return discovery.discovered().providers[method.kind, method.name]
 
 
 def origin(component: object) -> str:
@@ -292,85 +225,77 @@ def origin(component: object) -> str:
     >>> origin(structure_learner("tan"))
     "structure learner 'tan' of bnplug ... (builtin)"
     """
+    method = _method_of(component)
     cls = type(component)
-    for method in methods():
-        if isinstance(method, Method) and _is_imported_as(method.factory, cls):
-            return _label(method)
-    return f"{cls.__module__}.{cls.__qualname__}"
+    return f"{cls.__module__}.{cls.__qualname__}" if method is None else _label(method)
 
 
-@dataclass(frozen=True)
-class RecipeAvailability:
-    """A recipe, and why it cannot be made here: ``reason`` is empty when it can."""
-
-    recipe: Recipe
-    reason: str
-
-    @property
-    def available(self) -> bool:
-        """Whether everything the recipe is made of is registered."""
-        return not self.reason
-
-
-def recipes() -> list[RecipeAvailability]:
-    """Return every registered recipe, with what it lacks if it cannot be made here.
+def name_of(component: object) -> str | None:
+    """Return the name under which the class of a component is registered, or None where it is not.
 
     Examples
     --------
-    >>> lacking = [found.recipe.name for found in recipes() if not found.available]
+    >>> name_of(structure_learner("kdb", k=2))
+    'kdb'
+    >>> name_of(object()) is None
+    True
     """
-    return [availability(cast(Recipe, found)) for found in methods(Recipe.kind)]
+    method = _method_of(component)
+    return None if method is None else method.name
 
 
-def availability(wanted: Recipe) -> RecipeAvailability:
-    """Return whether a recipe can be made here, and if not, why."""
-    registered = manager.discovery().methods
-    parts = [
-        *_components(StructureLearnerMethod.kind, wanted.structure),
-        *_components(ParameterLearnerMethod.kind, wanted.parameters),
-    ]
-    missing = [f"{kind} {name!r}" for kind, name in parts if (kind, name) not in registered]
-    if not missing:
-        return RecipeAvailability(wanted, "")
-    reason = f"no working plugin brings {', '.join(missing)}"
-    return RecipeAvailability(wanted, "; ".join([reason, *_remedies(wanted.requires)]))
+def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None:
+    """Raise a ``TypeError`` that names `what` unless a class can be called with the given parameters.
+
+    Examples
+    --------
+    >>> check_parameters("the tree", type(structure_learner("kdb")), {"kk": 2})
+    Traceback (most recent call last):
+    TypeError: the tree has no parameter 'kk'. Did you mean 'k'? Its parameters: k...
+    """
+    parameters = _parameters(factory)
+    names = [parameter.name for parameter in parameters]
+    for name in given:
+        if name not in names:
+            hint = f"{did_you_mean(name, names)} Its parameters: {', '.join(names) or 'none'}."
+            raise TypeError(f"{what} has no parameter {name!r}.{hint}")
+    for parameter in parameters:
+        if parameter.default is inspect.Parameter.empty and parameter.name not in given:
+            raise TypeError(f"{what} needs the parameter {parameter.name!r}")
 
 
-def _remedies(requires: tuple[str, ...]) -> list[str]:
-    """Say what to do about distributions that a recipe requires."""
-    installed = {manager.normalize(info.distribution) for info in plugins()}
-    absent = [name for name in requires if manager.normalize(name) not in installed]
-    wanted = {manager.normalize(name) for name in requires}
-    left_out = [info for info in plugins() if info.cause and manager.normalize(info.distribution) in wanted]
-    remedies = [f"{info} is left out: {info.cause}" for info in left_out]
-    if absent:
-        remedies.append(f"pip install {' '.join(absent)}")
-    if requires and not remedies:
-        remedies.append(f"pip install --upgrade {' '.join(requires)}")
-    return remedies
+def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
+    """Create the learner or score that is registered under a name."""
+    method = cast(Method, find(_component_kind(kind), name))
+    factory = _factory(method)
+    check_parameters(f"{method.kind} {name!r}", factory, params)
+    return _contain(method, "construction", partial(factory, **params))
 
 
-def _components(kind: str, spec: Component) -> Iterator[tuple[str, str]]:
-    """Yield the kind and name of a component and of those nested in its parameters."""
-    name, params = _split(spec)
-    yield kind, name
-    for key, value in params.items():
-        if key in NESTED and is_component(value):
-            yield from _components(NESTED[key], value)
+def _component_kind(kind: str) -> Kind:
+    """Return the kind of a component; a recipe and a reproduction are none."""
+    known = _known_kind(kind)
+    if known not in CONTRACTS:
+        raise ValueError(f"a {known} is no component of a classifier; those are: {', '.join(CONTRACTS)}")
+    return known
 
 
-def _split(spec: Component) -> tuple[str, Mapping[str, Any]]:
-    return (spec, {}) if isinstance(spec, str) else spec
+def _method_of(component: object) -> Method | None:
+    """Return the descriptor that a component's class is registered with."""
+    found = (method for method in methods() if isinstance(method, Method))
+    return next((method for method in found if _is_imported_as(method.factory, type(component))), None)
 
 
-def _known_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise ValueError(f"there is no kind {kind!r} of method.{did_you_mean(kind, KINDS)} Kinds: {', '.join(KINDS)}")
-    return kind
+def _known_kind(kind: str) -> Kind:
+    if kind not in tuple(Kind):
+        raise ValueError(
+            f"there is no kind {kind!r} of method.{did_you_mean(kind, map(str, Kind))} Kinds: {', '.join(Kind)}"
+        )
+    return Kind(kind)
 
 
-def _why_unknown(kind: str, name: str) -> str:
-    registered = manager.discovery().methods
+def _why_unknown(kind: Kind, name: str) -> str:
+    registered = discovery.discovered().methods
     names = sorted(known for known_kind, known in registered if known_kind == kind)
     elsewhere = [known_kind for known_kind, known in registered if known == name]
     if elsewhere:
@@ -390,7 +315,7 @@ def _label(method: Descriptor) -> str:
 def _contain(method: Descriptor, doing: str, call: Callable[[], T]) -> T:
     """Call a plugin's code; what it raises becomes an error that names the method and the plugin."""
     try:
-        return manager.contain(doing, call)
+        return discovery.contain(doing, call)
     except PluginError as error:
         raise PluginError(f"{_label(method)} failed: {error}") from error.__cause__
 
@@ -411,7 +336,7 @@ def _factory(method: Method) -> type:
     return factory
 
 
-def _contract(kind: str) -> type:
+def _contract(kind: Kind) -> type:
     return cast(type, getattr(importlib.import_module("bnplug.contracts"), CONTRACTS[kind]))
 
 
@@ -429,15 +354,3 @@ def _is_imported_as(factory: type | str, cls: type) -> bool:
 def _parameters(factory: type) -> list[inspect.Parameter]:
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [p for p in inspect.signature(factory).parameters.values() if p.kind not in variadic]
-
-
-def _check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None:
-    parameters = _parameters(factory)
-    names = [parameter.name for parameter in parameters]
-    for name in given:
-        if name not in names:
-            hint = f"{did_you_mean(name, names)} Its parameters: {', '.join(names) or 'none'}."
-            raise TypeError(f"{what} has no parameter {name!r}.{hint}")
-    for parameter in parameters:
-        if parameter.default is inspect.Parameter.empty and parameter.name not in given:
-            raise TypeError(f"{what} needs the parameter {parameter.name!r}")

@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 
-from bnplug.hooks import registry
+from bnplug.classifier import recipe
+from bnplug.hooks import recipes
 from bnplug.hooks.descriptors import Recipe
 from bnplug.testing import common_checks
 from bnplug.testing.common_checks import Check
@@ -16,10 +17,10 @@ _HEAVY = ("pgmpy", "numba")
 
 _PROBE = f"""
 import sys
-from bnplug.hooks import discovery as manager
+from bnplug.hooks import discovery
 wanted = tuple(sys.argv[1:])
-(found,) = [candidate for candidate in manager.candidates() if (candidate.name, candidate.distribution) == wanted]
-manager.discover([found])
+(found,) = [plugin for plugin in discovery.find_plugins() if (plugin.name, plugin.distribution) == wanted]
+discovery.discover([found])
 print("loaded:", *(set({_HEAVY!r}) & set(sys.modules)))
 """
 
@@ -52,10 +53,10 @@ def check_recipes_can_be_made(subject: PluginSubject) -> None:
     """Every recipe can be made, or names in ``requires`` the distributions that it lacks."""
     for found in subject.descriptors:
         if isinstance(found, Recipe):
-            reason = registry.availability(found).reason
+            reason = recipes.availability(found).reason
             require(not reason or bool(found.requires), f"recipe {found.name!r}: {reason}, and it requires nothing")
             if not reason:
-                registry.recipe(found.name)
+                recipe(found.name)
 
 
 #: In the order in which they are made.

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bnplug.errors import UnknownMethodError, did_you_mean
-from bnplug.hooks import discovery as manager
-from bnplug.hooks import registry
+from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Method
 from bnplug.testing import parameter_checks, plugin_checks, score_checks, structure_checks
 from bnplug.testing.common_checks import Check, applies
@@ -228,11 +227,11 @@ def _subjects(asked: str | Method) -> list[Subject]:
     """Return a method; or a plugin, followed by its methods."""
     if not isinstance(asked, str):
         return [subject_of(asked)]
-    wanted = manager.normalize(asked)
+    wanted = discovery.normalize(asked)
     found = [
         info
         for info in registry.plugins()
-        if wanted in (manager.normalize(info.name), manager.normalize(info.distribution))
+        if wanted in (discovery.normalize(info.name), discovery.normalize(info.distribution))
     ]
     if not found:
         known = [info.name for info in registry.plugins()]
@@ -265,7 +264,7 @@ def _outcome(bound: BoundCheck) -> Outcome:
     """Make a check and say what came of it; a method may raise anything."""
     done = Outcome(bound.subject.kind, bound.subject.name, bound.name, "passed")
     try:
-        manager.contain(bound.name, bound)
+        discovery.contain(bound.name, bound)
     except Exception as error:
         cause = error.__cause__
         detail = str(cause) if isinstance(cause, AssertionError) else f"{type(cause).__name__}: {cause}"

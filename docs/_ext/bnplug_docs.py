@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from bnplug import datasets
 from bnplug.cli import cli
-from bnplug.hooks import registry
+from bnplug.hooks import recipes, registry
 from bnplug.hooks.descriptors import Method
 
 
@@ -148,7 +148,7 @@ class Recipes(_Written):
         """Write it."""
         yield "| recipe | structure | parameters | comes with |"
         yield "|---|---|---|---|"
-        for found in registry.recipes():
+        for found in recipes.availabilities():
             recipe = found.recipe
             parts = f"`{_component(recipe.structure)}` | `{_component(recipe.parameters)}`"
             yield f"| `{recipe.name}` | {parts} | `{registry.provider(recipe).distribution}` |"

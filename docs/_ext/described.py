@@ -9,8 +9,8 @@ import inspect
 import re
 from typing import Any, NamedTuple
 
-from bnplug.hooks import registry
-from bnplug.hooks.descriptors import Component, Method
+from bnplug.hooks import recipes, registry
+from bnplug.hooks.descriptors import Method
 
 #: The folder under ``methods/`` for each kind of method that has pages.
 FOLDERS = {"structure learner": "structure", "score function": "score", "parameter learner": "parameters"}
@@ -48,7 +48,7 @@ def page_of(method: Method) -> str:
 
 def class_of(method: Method) -> type:
     """Return the class that a descriptor's factory stands for."""
-    return type(registry.create(method.kind, method.name))
+    return type(registry.build(method.kind, method.name))
 
 
 def parameters(cls: type) -> list[tuple[str, Any, Item | None]]:
@@ -100,18 +100,7 @@ def to_markdown(text: str) -> str:
 def recipes_with(method: Method) -> list[str]:
     """Return the names of the recipes that a method is part of."""
     wanted = (method.kind, method.name)
-    return [found.recipe.name for found in registry.recipes() if wanted in _parts(found.recipe)]
-
-
-def _parts(recipe: Any) -> list[tuple[str, str]]:
-    return [*_components("structure", recipe.structure), *_components("parameters", recipe.parameters)]
-
-
-def _components(parameter: str, spec: Component) -> list[tuple[str, str]]:
-    """Return the kind and name of a component, and of those among its parameters."""
-    name, params = (spec, {}) if isinstance(spec, str) else spec
-    nested = [part for key, value in params.items() if key in registry.NESTED for part in _components(key, value)]
-    return [(registry.NESTED[parameter], name), *nested]
+    return [found.recipe.name for found in recipes.availabilities() if wanted in recipes.components(found.recipe)]
 
 
 def _split(head: str) -> tuple[list[str], str]:

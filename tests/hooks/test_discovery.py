@@ -10,8 +10,8 @@ import pytest
 import bnplug
 from bnplug import Recipe, Reproduction, ScoreFunctionMethod, StructureLearnerMethod
 from bnplug.errors import PluginError, PluginWarning
-from bnplug.hooks import discovery as manager
-from bnplug.hooks.discovery import Candidate, contain, discover
+from bnplug.hooks import discovery
+from bnplug.hooks.discovery import FoundPlugin, contain, discover
 
 
 def structure(name="tree", **changes):
@@ -33,7 +33,7 @@ def bringing(*descriptors):
 
 
 def candidate(plugin, name="mine"):
-    return Candidate(name, f"bnplug-{name}", "1.2", lambda: plugin)
+    return FoundPlugin(name, f"bnplug-{name}", "1.2", lambda: plugin)
 
 
 def failure(plugin):
@@ -187,7 +187,7 @@ def test_whatever_is_raised_is_contained(error, shown):
         raise error
 
     with pytest.warns(PluginWarning, match="bnplug-mine 1.2"):
-        (info,) = discover([Candidate("mine", "bnplug-mine", "1.2", fail)]).plugins
+        (info,) = discover([FoundPlugin("mine", "bnplug-mine", "1.2", fail)]).plugins
     assert info.cause.startswith(f"import: {shown}")
     assert failure(hooked(bnplug_structure_learners=fail)).startswith(f"bnplug_structure_learners: {shown}")
     late = failure(hooked(bnplug_structure_learners=fail_late))
@@ -200,7 +200,7 @@ def test_an_interrupt_by_the_user_is_not_contained():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        discover([Candidate("mine", "bnplug-mine", "1.2", interrupted)])
+        discover([FoundPlugin("mine", "bnplug-mine", "1.2", interrupted)])
     with pytest.raises(KeyboardInterrupt):
         discover([candidate(hooked(bnplug_structure_learners=interrupted))])
 
@@ -223,7 +223,7 @@ def test_a_plugin_without_any_marked_hook(plugin):
 
 
 def test_a_hook_that_wants_arguments():
-    assert "can not be found in the hookspec" in failure(hooked(bnplug_recipes=lambda manager: []))
+    assert "can not be found in the hookspec" in failure(hooked(bnplug_recipes=lambda discovery: []))
 
 
 def test_a_broken_plugin_stops_no_other_and_one_warning_names_all():
@@ -274,13 +274,13 @@ def test_strict_raises_with_the_cause(monkeypatch):
         raise OSError("broken")
 
     with pytest.raises(PluginError, match=r"bnplug-mine 1\.2 \(mine\): import: OSError: broken") as caught:
-        discover([Candidate("mine", "bnplug-mine", "1.2", fail)])
+        discover([FoundPlugin("mine", "bnplug-mine", "1.2", fail)])
     assert isinstance(caught.value.__cause__, OSError)
     with pytest.raises(PluginError, match=r"taken by bnplug-a 1\.2"):
         discover([candidate(bringing(structure()), name) for name in "ab"])
     monkeypatch.setenv("BNPLUG_STRICT", "0")
     with pytest.warns(PluginWarning):
-        discover([Candidate("mine", "bnplug-mine", "1.2", fail)])
+        discover([FoundPlugin("mine", "bnplug-mine", "1.2", fail)])
 
 
 @pytest.mark.parametrize("value", ["mine", "bnplug-mine", "Bnplug_Mine", "other, bnplug.mine ,"])
@@ -291,7 +291,7 @@ def test_disabled_plugins_are_not_even_imported(monkeypatch, value):
     def load():
         raise AssertionError("imported")
 
-    found = discover([Candidate("mine", "bnplug-mine", "1.2", load), candidate(bringing(structure()), "yours")])
+    found = discover([FoundPlugin("mine", "bnplug-mine", "1.2", load), candidate(bringing(structure()), "yours")])
     assert [info.status for info in found.plugins] == ["disabled", "ok"]
     assert found.plugins[0].cause == "BNPLUG_DISABLE names it"
 
@@ -315,7 +315,7 @@ def test_installed_plugins_come_after_the_built_in_one_in_a_fixed_order(monkeypa
     write_distribution(tmp_path / "shadowed", "bnplug_test_z", "[bnplug]\nold = a_old\n", version="0.9")
     monkeypatch.syspath_prepend(tmp_path / "shadowed")
     monkeypatch.syspath_prepend(tmp_path)
-    builtin, *others = manager.candidates()
+    builtin, *others = discovery.find_plugins()
     assert (builtin.name, builtin.distribution, builtin.version) == ("builtin", "bnplug", bnplug.__version__)
     found = [(c.distribution, c.version, c.name) for c in others if c.distribution.startswith("bnplug-test")]
     assert found == [
@@ -331,7 +331,7 @@ def test_damaged_metadata_are_named_and_stop_nobody(monkeypatch, tmp_path):
     (write_distribution(tmp_path, "bnplug-test-nameless", "[bnplug]\nx = absent_module\n") / "METADATA").unlink()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.warns(PluginWarning, match="bnplug-test-damaged 1.0"):
-        infos = {info.name: info for info in discover(manager.candidates()[1:]).plugins}
+        infos = {info.name: info for info in discover(discovery.find_plugins()[1:]).plugins}
     assert infos["unreadable"].cause.startswith("its entry_points.txt is damaged: ")
     assert infos["x"].cause.startswith("import: ModuleNotFoundError")
     assert str(infos["x"]) == "(nameless distribution) (no version) (x)"
@@ -342,12 +342,12 @@ def installed(monkeypatch):
     """Makes the given candidates all there is."""
 
     def install(*found):
-        monkeypatch.setattr(manager, "candidates", lambda: list(found))
-        manager.refresh()
+        monkeypatch.setattr(discovery, "find_plugins", lambda: list(found))
+        discovery.refresh()
 
     yield install
     monkeypatch.undo()
-    manager.refresh()
+    discovery.refresh()
 
 
 def test_plugins_are_asked_once_until_refreshed(installed):
@@ -360,25 +360,25 @@ def test_plugins_are_asked_once_until_refreshed(installed):
 
     installed(candidate(hooked(bnplug_structure_learners=ask)))
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: manager.discovery(), range(8)))
+        found = list(threads.map(lambda _: discovery.discovered(), range(8)))
     assert all(one is found[0] for one in found)
     assert len(asked) == 1
-    manager.refresh()
-    manager.discovery()
+    discovery.refresh()
+    discovery.discovered()
     assert len(asked) == 2
 
 
 def test_a_plugin_that_asks_for_methods_while_it_is_asked(installed):
     def ask():
-        return manager.discovery().methods.values()
+        return discovery.discovered().methods.values()
 
     installed(candidate(hooked(bnplug_structure_learners=ask)), candidate(bringing(structure()), "good"))
     with pytest.warns(PluginWarning, match="asks bnplug for methods while bnplug is asking it"):
-        assert [info.status for info in manager.discovery().plugins] == ["failed", "ok"]
+        assert [info.status for info in discovery.discovered().plugins] == ["failed", "ok"]
 
 
 def test_every_hook_of_the_contract_has_its_descriptor():
-    from bnplug.hooks import specs as hookspecs
+    from bnplug.hooks import specs
 
-    specified = {name for name in vars(hookspecs) if name.startswith("bnplug_")}
-    assert specified == set(manager.HOOKS)
+    specified = {name for name in vars(specs) if name.startswith("bnplug_")}
+    assert specified == set(discovery.HOOKS)

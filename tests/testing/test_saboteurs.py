@@ -4,7 +4,7 @@ import pytest
 from saboteurs import parameters, plugins, scores, structures
 
 from bnplug import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod
-from bnplug.hooks import discovery as manager
+from bnplug.hooks import discovery
 from bnplug.testing import CHECKS, check_plugin, checks_of, subject_of
 
 HEALTHY = [
@@ -51,11 +51,11 @@ def installed(tmp_path, monkeypatch):
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: bnplug-{name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[bnplug]\n{name} = {module}\n")
         monkeypatch.syspath_prepend(tmp_path)
-        manager.refresh()
+        discovery.refresh()
 
     yield install
     monkeypatch.undo()
-    manager.refresh()
+    discovery.refresh()
 
 
 def test_a_healthy_plugin_passes_all(installed):

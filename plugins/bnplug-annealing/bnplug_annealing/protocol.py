@@ -19,7 +19,7 @@ from bnplug import datasets
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
-from bnplug.hooks import registry
+from bnplug.hooks import recipes, registry
 from bnplug.hooks.components import component
 from bnplug.inference.complete import log_joint, posterior, terms
 from bnplug.model.log_tables import LogTables
@@ -125,7 +125,7 @@ def available(structures: Iterable[str]) -> list[str]:
     >>> available(["NB", "TAN-SA-CR", "TAN-of-tomorrow"])
     ['NB', 'TAN-SA-CR']
     """
-    ready = {found.recipe.name for found in registry.recipes() if found.available}
+    ready = {found.recipe.name for found in recipes.availabilities() if found.available}
     return [name for name in structures if f"{name}-ML" in ready]
 
 

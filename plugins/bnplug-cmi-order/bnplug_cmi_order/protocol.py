@@ -18,7 +18,7 @@ import bnplug
 from bnplug import datasets
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
-from bnplug.hooks import registry
+from bnplug.hooks import recipes, registry
 from bnplug.hooks.descriptors import is_component
 from bnplug.typing import FloatArray, IntArray
 
@@ -102,7 +102,7 @@ def available(names: Iterable[str]) -> list[str]:
     >>> available(["NB-ML", "NB-of-tomorrow"])
     ['NB-ML']
     """
-    ready = {found.recipe.name for found in registry.recipes() if found.available}
+    ready = {found.recipe.name for found in recipes.availabilities() if found.available}
     return [name for name in names if name in ready]
 
 

@@ -4,9 +4,9 @@ import pytest
 
 import bnplug
 from bnplug import datasets
-from bnplug.hooks import registry
+from bnplug.hooks import recipes
 
-OURS = [found for found in registry.recipes() if found.recipe.name.endswith("-ML-BN-SVM")]
+OURS = [found for found in recipes.availabilities() if found.recipe.name.endswith("-ML-BN-SVM")]
 
 
 def test_the_papers_and_discriminative_structures():
