@@ -21,8 +21,8 @@ import numpy as np
 from search import CANDIDATES, N_FEATURES, naive_bayes, random_table
 
 import bnplug
+from bnplug.builtin.scores import HitRate
 from bnplug.data.table import Table
-from bnplug.scoring import ClassificationRate
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -43,7 +43,7 @@ def speed(rounds: int) -> None:
     print(" rows classes folds   search.py  replacing       /s  of search.py  of replacing  evaluations  commits")
     for cv in (None, 5):
         table = random_table(8000, 10)
-        score = ClassificationRate(cv=cv, random_state=0)
+        score = HitRate(cv=cv, random_state=0)
         added, chain = naive_bayes(score, table), score.evaluator(table)
         chain.start([[N_FEATURES], *([v, N_FEATURES] for v in range(N_FEATURES - 1)), []])
         replacing = replacements(400)

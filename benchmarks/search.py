@@ -1,4 +1,4 @@
-"""What a candidate costs: `cr`, and a third party's loss, beside numpy's add and argmax on the same matrix.
+"""What a candidate costs: `cr`, and a third party's gain, beside numpy's add and argmax on the same matrix.
 
 A candidate adds a feature to the parents of a child of the class, on naive Bayes with 20 random features of
 five states; the matrix has the rows and classes of the log joint. Costs are processor time of one thread, in one
@@ -18,9 +18,10 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
+from bnplug.builtin.scores import HitRate
 from bnplug.contracts import Evaluator
 from bnplug.data.table import Table
-from bnplug.scoring import ClassificationRate, PredictiveScore, winner
+from bnplug.scoring import PredictiveScore, winner
 
 #: Rows, classes and folds (None: resubstitution).
 SHAPES: list[tuple[int, int, int | None]] = [
@@ -39,10 +40,10 @@ def negative_cost(L: npt.NDArray, y: npt.NDArray, params: npt.NDArray, out: npt.
 class NegativeCost(PredictiveScore):
     """What the decisions cost; it declares no bounds, so every row is looked at."""
 
-    loss = negative_cost
+    gain = negative_cost
     aggregate = "mean"
 
-    def loss_params(self, table: Table) -> npt.NDArray:
+    def gain_params(self, table: Table) -> npt.NDArray:
         return 1.0 - np.eye(table.cards[table.target_index])
 
 
@@ -88,9 +89,9 @@ def candidate_costs(rounds: int) -> None:
     some = CANDIDATES[:100]
     for n_rows, n_classes, cv in SHAPES:
         table = random_table(n_rows, n_classes)
-        rate = naive_bayes(ClassificationRate(cv=cv), table)
+        rate = naive_bayes(HitRate(cv=cv), table)
         cost = naive_bayes(NegativeCost(cv=cv), table)
-        threads = naive_bayes(ClassificationRate(cv=cv), table, n_jobs=-1)
+        threads = naive_bayes(HitRate(cv=cv), table, n_jobs=-1)
         parties = [
             (numpy_pass(n_rows, n_classes), 1),
             (lambda e=rate: e.propose_many(some), len(some)),

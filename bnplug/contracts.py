@@ -154,10 +154,13 @@ class Evaluator(ABC):
         """Return the score of every candidate; one strictly below `at_least` may get ``-inf``."""
         return np.array([self.propose(changes) for changes in candidates], dtype=np.float64)
 
-    def propose_in_turn(self, candidates: Sequence[Changes], bars: FloatArray) -> FloatArray:
-        """Return the scores of candidates up to the first that reaches its bar; one below its bar may get ``-inf``."""
-        scores = np.asarray(self.propose_many(candidates, at_least=float(np.min(bars, initial=np.inf))))
-        reached = np.flatnonzero(scores >= bars)
+    def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+        """Return the scores of candidates up to the first that is good enough.
+
+        Candidate i is if it scores ``at_least[i]``; one strictly below that may get ``-inf``.
+        """
+        scores = np.asarray(self.propose_many(candidates, at_least=float(np.min(at_least, initial=np.inf))))
+        reached = np.flatnonzero(scores >= at_least)
         return scores[: reached[0] + 1] if len(reached) else scores
 
     @abstractmethod
@@ -183,12 +186,12 @@ class ScoringEvaluator(Evaluator):
         """Score the current graph with `changes`."""
         return self._score(self._changed(changes))
 
-    def propose_in_turn(self, candidates: Sequence[Changes], bars: FloatArray) -> FloatArray:
+    def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
         """Score the candidates one by one, so that none is scored in vain."""
         scores: list[float] = []
-        for changes, bar in zip(candidates, bars, strict=True):
+        for changes, least in zip(candidates, at_least, strict=True):
             scores.append(self.propose(changes))
-            if scores[-1] >= bar:
+            if scores[-1] >= least:
                 break
         return np.array(scores, dtype=np.float64)
 

@@ -2,8 +2,8 @@
 A loss of one's own
 ===================
 
-A score is a loss of each row's log joints, over a resampling. Write the loss as a plain function, and it runs
-compiled, in every search.
+A score sums over rows a *gain*, the negative of a loss, of the row's log joints. Write the gain as a plain function,
+and it runs compiled, in every search.
 
 Run: ``python examples/custom_loss.py``
 """
@@ -21,7 +21,7 @@ CLASSES = ["negative", "positive"]
 COSTS = np.array([[0.0, 10.0], [1.0, 0.0]])  # true class, decision
 
 # %%
-# The loss gets the log joints ``L`` of a block of rows (rows x classes), their classes ``y``, and numbers of its own;
+# The gain gets the log joints ``L`` of a block of rows (rows x classes), their classes ``y``, and numbers of its own;
 # it fills ``out`` with a value for each row, higher being better. It stands at the top of a module and uses nothing
 # but numpy, ``math`` and ``winner``, which settles ties as the classifier does.
 
@@ -33,21 +33,21 @@ def negative_cost(L, y, params, out):
 
 
 # %%
-# The score names its loss. What the loss needs to know travels in ``params``.
+# The score names its gain. What the gain needs to know travels in ``params``.
 
 
 class NegativeCost(PredictiveScore):
     """The mean cost of the decisions, negative."""
 
-    loss = negative_cost
+    gain = negative_cost
     aggregate = "mean"
 
     def __init__(self, costs=None, alpha=1.0, floor=0.0, cv=None, random_state=None):
         super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
         self.costs = costs
 
-    def loss_params(self, table):
-        # A compiled loss does not check its indices: the shape is checked here.
+    def gain_params(self, table):
+        # A compiled gain does not check its indices: the shape is checked here.
         n = int(table.cards[table.target_index])
         costs = np.asarray(self.costs, dtype=float)
         if costs.shape != (n, n):

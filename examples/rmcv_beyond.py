@@ -46,7 +46,7 @@ print(describe_search(model))
 plot_search(model)
 
 # %%
-# Any loss. A cost matrix is a loss of five lines; the log loss in four folds is ``cll`` with ``cv=4``.
+# Any loss, negated: a gain. That of a cost matrix has five lines; the log loss in four folds is ``cll`` with ``cv=4``.
 
 
 def negative_cost(L, y, params, out):
@@ -57,10 +57,10 @@ def negative_cost(L, y, params, out):
 class NegativeCost(PredictiveScore):
     """The mean cost of the decisions, negative."""
 
-    loss = negative_cost
+    gain = negative_cost
     aggregate = "mean"
 
-    def loss_params(self, table):
+    def gain_params(self, table):
         return COSTS
 
 

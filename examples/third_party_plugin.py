@@ -71,8 +71,8 @@ def bnplug_recipes():
 ''')
 
 # %%
-# The score itself: a loss, which bnplug compiles, and a class that names it. ``stochastic`` above is said because folds
-# are drawn by ``random_state``.
+# The score itself: a gain of each row, which bnplug compiles, and a class that names it. ``stochastic`` above is said
+# because folds are drawn by ``random_state``.
 (package / "score.py").write_text('''\
 """Minus the sum over classes of (P(class | features) - [it is the class])^2, averaged over rows."""
 
@@ -98,7 +98,7 @@ def negative_brier(L, y, params, out):
 class Brier(PredictiveScore):
     """The Brier score of the posterior; its parameters are those of PredictiveScore."""
 
-    loss = negative_brier
+    gain = negative_brier
     aggregate = "mean"
 ''')
 

@@ -47,7 +47,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     """Scores that are a sum over families, and scores of predictions."""
     yield ScoreFunctionMethod(
         name="ll",
-        factory="bnplug.scoring:LogLikelihood",
+        factory="bnplug.builtin.scores.ll:LogLikelihood",
         summary="The log-likelihood.",
         reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
         api=1,
@@ -55,7 +55,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     )
     yield ScoreFunctionMethod(
         name="mdl",
-        factory="bnplug.scoring:MDL",
+        factory="bnplug.builtin.scores.mdl:MDL",
         summary="The log-likelihood less the minimum description length of the parameters.",
         reference="Lam, Bacchus: Learning Bayesian belief networks: an approach based on the MDL principle (1994)",
         api=1,
@@ -63,7 +63,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     )
     yield ScoreFunctionMethod(
         name="k2",
-        factory="bnplug.scoring:K2",
+        factory="bnplug.builtin.scores.k2:K2",
         summary="The marginal likelihood under uniform priors.",
         reference="Cooper, Herskovits: A Bayesian method for the induction of probabilistic networks (1992)",
         api=1,
@@ -71,7 +71,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     )
     yield ScoreFunctionMethod(
         name="bdeu",
-        factory="bnplug.scoring:BDeu",
+        factory="bnplug.builtin.scores.bdeu:BDeu",
         summary="The marginal likelihood under likelihood-equivalent uniform priors.",
         reference="Heckerman, Geiger, Chickering: Learning Bayesian networks (1995)",
         api=1,
@@ -79,7 +79,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     )
     yield ScoreFunctionMethod(
         name="cr",
-        factory="bnplug.scoring:ClassificationRate",
+        factory="bnplug.builtin.scores.hit_rate:HitRate",
         summary="The share of rows whose class is predicted, on the training rows or by cross-validation.",
         reference="Pernkopf, Bilmes: Order-based discriminative structure learning (2008)",
         api=1,
@@ -87,7 +87,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     )
     yield ScoreFunctionMethod(
         name="cll",
-        factory="bnplug.scoring:ConditionalLogLikelihood",
+        factory="bnplug.builtin.scores.cll:ConditionalLogLikelihood",
         summary="The log-likelihood of the class given the features.",
         reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
         api=1,
@@ -95,7 +95,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     )
     yield ScoreFunctionMethod(
         name="cmdl",
-        factory="bnplug.scoring:ConditionalMDL",
+        factory="bnplug.builtin.scores.cmdl:ConditionalMDL",
         summary="The conditional log-likelihood less the description length of the parameters.",
         reference="Grossman, Domingos: Learning classifiers by maximizing conditional likelihood (2004)",
         api=1,

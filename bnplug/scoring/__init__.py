@@ -1,26 +1,26 @@
-"""Scores: how good a graph is for a table, whole or by small changes; higher is better."""
+"""Scores: how good a graph is for a table, whole or by small changes; higher is better.
+
+Here are the two kinds that are fast, and what they are made of; the scores themselves are in
+:mod:`bnplug.builtin.scores` and in plugins.
+"""
 
 from __future__ import annotations
 
-from bnplug.scoring.decomposable import K2, MDL, BDeu, DecomposableScore, LogLikelihood
-from bnplug.scoring.losses import Bounds, winner
-from bnplug.scoring.predictive import (
-    ClassificationRate,
-    ConditionalLogLikelihood,
-    ConditionalMDL,
-    PredictiveScore,
-)
+from bnplug.scoring.decomposable import DecomposableScore, dimension, log_likelihood, n_configurations
+from bnplug.scoring.evaluating import PredictiveEvaluator
+from bnplug.scoring.gains import Bounds, winner
+from bnplug.scoring.predictive import PredictiveScore
+from bnplug.scoring.resampling import Splitter, draw_folds
 
 __all__ = [
-    "K2",
-    "MDL",
-    "BDeu",
     "Bounds",
-    "ClassificationRate",
-    "ConditionalLogLikelihood",
-    "ConditionalMDL",
     "DecomposableScore",
-    "LogLikelihood",
+    "PredictiveEvaluator",
     "PredictiveScore",
+    "Splitter",
+    "dimension",
+    "draw_folds",
+    "log_likelihood",
+    "n_configurations",
     "winner",
 ]

@@ -8,11 +8,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
-from math import fsum, log, prod
+from math import fsum, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
 
 from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel, run_in_threads
@@ -143,92 +142,6 @@ class DecomposableEvaluator(Evaluator):
         return {family: float(self.score.local(self.table, *family, counts))}
 
 
-class LogLikelihood(DecomposableScore):
-    """`ll`: the log-likelihood of the maximum-likelihood parameters.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
-    >>> LogLikelihood().score(table, table.dag([[1], []]))  # x follows from c: 4 log 1/2
-    -2.772...
-    """
-
-    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
-        """Return the sum of N_ijk log (N_ijk / N_ij)."""
-        return log_likelihood(counts)
-
-
-class MDL(LogLikelihood):
-    """`mdl`: `ll` minus 1/2 Dim(G) log M, for M rows (their total weight); BIC by another name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
-    >>> MDL().score(table, table.dag([[1], []]))  # three parameters, log 4 / 2 for each
-    -4.852...
-    """
-
-    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
-        """Return the log-likelihood of the family minus 1/2 log M for each of its free parameters."""
-        penalty = 0.5 * log(table.total_weight) * dimension(table, child, parents)
-        return log_likelihood(counts) - penalty
-
-
-class K2(DecomposableScore):
-    """`k2`: the log marginal likelihood under uniform priors.
-
-    References
-    ----------
-    Cooper, Herskovits: A Bayesian method for the induction of probabilistic networks from data (1992).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
-    >>> K2().score(table, table.dag([[], []]))  # 1! 1! 1! / 3!, twice
-    -3.583...
-    """
-
-    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
-        """Return sum_j [lgamma(r) - lgamma(N_ij + r) + sum_k lgamma(N_ijk + 1)]."""
-        return _log_marginal(counts, 1.0, counts.shape[0])
-
-
-class BDeu(DecomposableScore):
-    """`bdeu`: the log marginal likelihood under priors that score equivalent graphs alike.
-
-    Parameters
-    ----------
-    equivalent_sample_size : float
-        The weight of the prior, in rows.
-
-    References
-    ----------
-    Heckerman, Geiger, Chickering: Learning Bayesian networks: the combination of knowledge and statistical
-    data (1995).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1, 1], "c": ["n", "y", "n"]}), "c")
-    >>> bdeu = BDeu()
-    >>> bool(np.isclose(bdeu.score(table, table.dag([[1], []])), bdeu.score(table, table.dag([[], [0]]))))
-    True
-    """
-
-    def __init__(self, equivalent_sample_size: float = 10.0) -> None:
-        self.equivalent_sample_size = equivalent_sample_size
-
-    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
-        """Return the marginal likelihood with a prior count of ess / (r q) for each cell."""
-        if not self.equivalent_sample_size > 0:
-            raise ValueError(f"equivalent_sample_size={self.equivalent_sample_size!r} is not positive")
-        column = self.equivalent_sample_size / n_configurations(table, parents)
-        return _log_marginal(counts, column / counts.shape[0], column)
-
-
 def log_likelihood(counts: FloatArray) -> float:
     """Return the sum of N_ijk log (N_ijk / N_ij) over counts (states, configurations)."""
     return float(_log_likelihood(counts))
@@ -242,15 +155,6 @@ def dimension(table: Table, child: int, parents: Sequence[int]) -> int:
 def n_configurations(table: Table, variables: Sequence[int]) -> int:
     """Return the number of joint states of some variables, whether they occur or not."""
     return prod(int(table.cards[v]) for v in variables)
-
-
-def _log_marginal(counts: FloatArray, cell: float, column: float) -> float:
-    """The log marginal likelihood of counts (states, configurations); `column` is the sum of r priors `cell`.
-
-    A configuration that never occurs adds nothing, so those that do are enough.
-    """
-    columns = counts.sum(axis=0)
-    return float((gammaln(column) - gammaln(columns + column)).sum() + (gammaln(counts + cell) - gammaln(cell)).sum())
 
 
 @kernel

@@ -1,8 +1,8 @@
 """The evaluator of predictive scores: the log joint of every row is kept, and a candidate changes it.
 
-A candidate costs one table, counted in one pass over the rows (:mod:`bnplug.scoring.tables`), and one pass
-over the log joint (:mod:`bnplug.scoring.passes`). A change to a node that is neither the class nor, before or
-after, a child of the class has no effect on any loss, and is never evaluated.
+A candidate costs one table, counted in one pass over the rows (:mod:`bnplug.scoring._deltas`), and one pass
+over the log joint (:mod:`bnplug.scoring._passes`). A change to a node that is neither the class nor, before or
+after, a child of the class has no effect on any gain, and is never evaluated.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes, Evaluator
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
-from bnplug.scoring.losses import Bounds, compile_loss
-from bnplug.scoring.passes import (
+from bnplug.scoring._deltas import (
+    CandidateFamilies,
+    FlatGraph,
+    JointDelta,
+    fill_dense,
+    find_features,
+    flatten_families,
+    n_configurations,
+    no_delta,
+    wide_delta,
+    with_replaced,
+)
+from bnplug.scoring._passes import (
     Criterion,
     Joint,
     Scratch,
-    apply_change,
-    change_in,
+    apply_delta,
+    delta_in,
     make_scratch,
     score_candidates,
-    score_change,
+    score_delta,
 )
-from bnplug.scoring.rows import Rows, arrange
-from bnplug.scoring.tables import (
-    Change,
-    Families,
-    Graph,
-    fill_dense,
-    find_features,
-    flatten,
-    n_configurations,
-    no_change,
-    wide_change,
-    with_replaced,
-)
+from bnplug.scoring._rows import FoldedRows, arrange
+from bnplug.scoring.gains import Bounds, compile_gain
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
@@ -61,16 +61,16 @@ _WORTH_THREADS = 1 << 21
 _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 22
 
 
-class _Proposal(NamedTuple):
-    """A proposal whose work a commit can use: what was proposed, and what came of it.
+class _Kept(NamedTuple):
+    """A candidate whose work a commit can use: what it changes, and what came of it.
 
-    The size is that of its Change, which is in the scratch, or 0 where it is not; the quality is always kept, so that
+    The size is that of its JointDelta, which is in the scratch, or 0 where it is not; the gain is always kept, so that
     it has the same last bits whether or not threads found it.
     """
 
     changes: dict[int, tuple[int, ...]]
     size: int
-    quality: float
+    gain: float
 
 
 class _Batch(NamedTuple):
@@ -78,17 +78,17 @@ class _Batch(NamedTuple):
 
     Attributes
     ----------
-    families : Families
+    families : CandidateFamilies
         What they take out and put in.
-    penalties, bars : float64 arrays of shape (candidates,)
+    penalties, at_least : float64 arrays of shape (candidates,)
         The penalty of the graph that each leads to, and the score below which ``-inf`` will do.
     result : float64 array of shape (candidates,)
-        Their scores; at first, what they are if no loss changes.
+        Their scores; at first, what they are if no gain changes.
     """
 
-    families: Families
+    families: CandidateFamilies
     penalties: FloatArray
-    bars: FloatArray
+    at_least: FloatArray
     result: FloatArray
 
 
@@ -96,14 +96,14 @@ class PredictiveEvaluator(Evaluator):
     """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`."""
 
     _joint: Joint
-    _last: _Proposal | None
+    _last: _Kept | None
 
     def __init__(self, score: PredictiveScore, table: Table, n_jobs: int | None = 1) -> None:
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
         self._random = None if score.random_state is None else check_random_state(score.random_state)
-        self._loss = compile_loss(type(score).loss)
+        self._compiled = compile_gain(type(score).gain)
         self._known_penalties: dict[tuple[int, tuple[int, ...]], float] = {}
         self._draw()
 
@@ -130,8 +130,8 @@ class PredictiveEvaluator(Evaluator):
 
         Each candidate is summed by itself, so the result does not depend on the number of threads.
         """
-        bars = np.full(len(candidates), -np.inf if at_least is None else float(at_least))
-        batch = self._batch(candidates, bars)
+        least = np.full(len(candidates), -np.inf if at_least is None else float(at_least))
+        batch = self._batch(candidates, least)
         workers = self._workers(len(candidates))
         self._last = None
         if workers == 1:
@@ -143,27 +143,27 @@ class PredictiveEvaluator(Evaluator):
         self._checked(float(batch.result.sum()))
         return batch.result
 
-    def propose_in_turn(self, candidates: Sequence[Changes], bars: FloatArray) -> FloatArray:
-        """Return the scores of candidates up to the first that reaches its bar, ``-inf`` for others below theirs.
+    def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+        """Return the scores of candidates up to the first that is good enough, ``-inf`` for others below `at_least`.
 
         None after that one is scored, unless threads score them at the same time.
         """
         if self._workers(len(candidates)) > 1:
-            scores = super().propose_in_turn(candidates, bars)
-            self._remember(candidates, bars, scores, 0)
+            scores = super().propose_in_turn(candidates, at_least)
+            self._remember(candidates, at_least, scores, 0)
             return scores
-        batch = self._batch(candidates, bars)
+        batch = self._batch(candidates, at_least)
         result = batch.result
         self._last = None
         n, made, size = 0, -1, 0
-        while n < len(candidates) and (n == 0 or not result[n - 1] >= bars[n - 1]):
+        while n < len(candidates) and (n == 0 or not result[n - 1] >= at_least[n - 1]):
             self.n_evaluations += self._score(batch, True, n, len(candidates), self._scratch)
             last, made, size = self._scratch.found.tolist()
             if result[last] == np.inf:
                 self._score_wide(batch, last, self._scratch)
             n = last + 1
         self._checked(float(result[:n].sum()))
-        self._remember(candidates, bars, result[:n], size if made == n - 1 else 0)
+        self._remember(candidates, at_least, result[:n], size if made == n - 1 else 0)
         return result[:n]
 
     def commit(self, changes: Changes) -> float:
@@ -173,16 +173,16 @@ class PredictiveEvaluator(Evaluator):
         """
         made = _sorted(changes)
         last = self._last if self._last is not None and self._last.changes == made else None
-        change = self._kept_change(last.size) if last is not None and last.size else self._change_of(made)
+        delta = self._kept_delta(last.size) if last is not None and last.size else self._delta_of(made)
         self._replace_parents(made)
         self._n_commits += 1
         if self._n_commits % _REFRESH == 0:
             self._rebuild()
-        elif change is not None:
-            apply_change(self._rows, self._joint, change, True)
-            self._rate(None if last is None else last.quality)
+        elif delta is not None:
+            apply_delta(self._rows, self._joint, delta, True)
+            self._rate(None if last is None else last.gain)
         else:
-            self.value = self._quality - self._penalty
+            self.value = self._total_gain - self._penalty
         self._last = None
         return self.value
 
@@ -194,7 +194,7 @@ class PredictiveEvaluator(Evaluator):
         cells = min(max(_FEWEST_CELLS, 2 * self._rows.n_tested * self._rows.n_classes), _MOST_CELLS)
         self._limit = cells // ((self._rows.n_folds + 1) * self._rows.n_classes)
         self._scratch = make_scratch(self._rows, self._limit)
-        self._still = no_change(self._rows)
+        self._still = no_delta(self._rows)
 
     def _rebuild(self) -> None:
         """Make the log joint of the current graph anew."""
@@ -211,21 +211,19 @@ class PredictiveEvaluator(Evaluator):
             second_gap=np.empty(n_gaps),
         )
         target = self.table.target_index
-        families = flatten([[(v, own)] for v, own in enumerate(self.parents) if v == target or target in own])
+        families = flatten_families([[(v, own)] for v, own in enumerate(self.parents) if v == target or target in own])
         for i in range(len(families.nodes)):
-            apply_change(self._rows, self._joint, self._change(families, i), i == len(families.nodes) - 1)
+            apply_delta(self._rows, self._joint, self._delta(families, i), i == len(families.nodes) - 1)
         self._rate()
 
-    def _rate(self, quality: float | None = None) -> None:
+    def _rate(self, gain: float | None = None) -> None:
         """Score the log joint as it is, unless that is known."""
-        self._quality: float = (
-            self._checked(self._score_change(self._still, self._scratch)) if quality is None else quality
-        )
-        self.value = self._quality - self._penalty
+        self._total_gain: float = self._checked(self._score_delta(self._still, self._scratch)) if gain is None else gain
+        self.value = self._total_gain - self._penalty
 
     def _set_parents(self, parents: list[tuple[int, ...]]) -> None:
         self.parents = parents
-        self._graph = Graph.of(parents)
+        self._graph = FlatGraph.of(parents)
         self._add_penalties()
 
     def _replace_parents(self, changes: dict[int, tuple[int, ...]]) -> None:
@@ -241,64 +239,64 @@ class PredictiveEvaluator(Evaluator):
         own = enumerate(self.parents) if self.score.penalized else ()
         self._penalty = fsum(self._family_penalty(v, parents) for v, parents in own)
 
-    def _batch(self, candidates: Sequence[Changes], bars: FloatArray) -> _Batch:
+    def _batch(self, candidates: Sequence[Changes], at_least: FloatArray) -> _Batch:
         penalties = np.full(len(candidates), self._penalty)
         if self.score.penalized:
             penalties += [self._penalty_change(changes) for changes in candidates]
-        bars = np.asarray(bars, dtype=np.float64)
-        return _Batch(self._families(candidates), penalties, bars, self._quality - penalties)
+        at_least = np.asarray(at_least, dtype=np.float64)
+        return _Batch(self._families(candidates), penalties, at_least, self._total_gain - penalties)
 
-    def _remember(self, candidates: Sequence[Changes], bars: FloatArray, scores: FloatArray, size: int) -> None:
-        """Keep the proposal that reached its bar, and the size of its Change if that is in the scratch."""
-        if len(scores) and scores[-1] >= bars[len(scores) - 1] and scores[-1] > -np.inf:
+    def _remember(self, candidates: Sequence[Changes], at_least: FloatArray, scores: FloatArray, size: int) -> None:
+        """Keep the candidate that was good enough, and the size of its JointDelta if that is in the scratch."""
+        if len(scores) and scores[-1] >= at_least[len(scores) - 1] and scores[-1] > -np.inf:
             changes = candidates[len(scores) - 1]
             penalty = self._penalty + (self._penalty_change(changes) if self.score.penalized else 0.0)
-            self._last = _Proposal(_sorted(changes), size, float(scores[-1] + penalty))
+            self._last = _Kept(_sorted(changes), size, float(scores[-1] + penalty))
 
-    def _families(self, candidates: Sequence[Changes]) -> Families:
+    def _families(self, candidates: Sequence[Changes]) -> CandidateFamilies:
         """Return the families that candidates take out and put in."""
-        new = flatten([changes.items() for changes in candidates])
+        new = flatten_families([changes.items() for changes in candidates])
         return with_replaced(new, self._graph, self.table.target_index)
 
     def _workers(self, n_candidates: int) -> int:
         worth = n_candidates > 1 and self._joint.values.size * n_candidates >= _WORTH_THREADS
         return int(effective_n_jobs(self.n_jobs)) if worth else 1
 
-    def _change_of(self, changes: Changes) -> Change | None:
+    def _delta_of(self, changes: Changes) -> JointDelta | None:
         """Return what `changes` make of the log joint, None if nothing."""
         families = self._families([changes])
-        return self._change(families, 0) if families.starts[-1] else None
+        return self._delta(families, 0) if families.starts[-1] else None
 
-    def _change(self, families: Families, candidate: int) -> Change:
+    def _delta(self, families: CandidateFamilies, candidate: int) -> JointDelta:
         scratch = self._scratch
         features = scratch.features[: find_features(self._rows, families, candidate, scratch.features)]
         size = n_configurations(self._rows, features)
         if size > self._limit:
-            return wide_change(self._rows, families, candidate)
-        change = self._kept_change(int(size))
-        fill_dense(self._rows, families, candidate, features, scratch.known, scratch.logs, change)
-        return change
+            return wide_delta(self._rows, families, candidate)
+        delta = self._kept_delta(int(size))
+        fill_dense(self._rows, families, candidate, features, scratch.known, scratch.logs, delta)
+        return delta
 
-    def _kept_change(self, size: int) -> Change:
-        """Return the Change of `size` configurations that is in the scratch, until the next one is made there."""
-        change: Change = change_in(self._scratch, self._rows.n_folds, size, self._rows.n_classes)
-        return change
+    def _kept_delta(self, size: int) -> JointDelta:
+        """Return the JointDelta of `size` configurations that is in the scratch, until the next one is made there."""
+        delta: JointDelta = delta_in(self._scratch, self._rows.n_folds, size, self._rows.n_classes)
+        return delta
 
-    def _score_change(self, change: Change, scratch: Scratch, penalty: float = 0.0, bar: float = -np.inf) -> float:
-        loss, criterion = self._loss.address, self._criterion
-        return float(score_change(self._rows, self._joint, change, loss, criterion, penalty, bar, scratch))
+    def _score_delta(self, delta: JointDelta, scratch: Scratch, penalty: float = 0.0, least: float = -np.inf) -> float:
+        gain, criterion = self._compiled.address, self._criterion
+        return float(score_delta(self._rows, self._joint, delta, gain, criterion, penalty, least, scratch))
 
     def _score(self, batch: _Batch, in_turn: bool, first: int, stop: int, scratch: Scratch) -> int:
-        """Score the candidates first:stop, but those with too many configurations; return how many change a loss."""
-        families, penalties, bars, result = batch
+        """Score the candidates first:stop, but those with too many configurations; return how many change a gain."""
+        families, penalties, at_least, result = batch
         n_scored = score_candidates(
-            self._rows, self._joint, families, first, stop, self._loss.address, self._criterion, penalties, bars,
-            in_turn, self._limit, scratch, result,
+            self._rows, self._joint, families, first, stop, self._compiled.address, self._criterion, penalties,
+            at_least, in_turn, self._limit, scratch, result,
         )  # fmt: skip
         return int(n_scored)
 
     def _score_range(self, batch: _Batch, first: int, stop: int, scratch: Scratch | None = None) -> int:
-        """Score the candidates first:stop; return how many change a loss.
+        """Score the candidates first:stop; return how many change a gain.
 
         Each thread needs a scratch of its own.
         """
@@ -310,9 +308,9 @@ class PredictiveEvaluator(Evaluator):
 
     def _score_wide(self, batch: _Batch, candidate: int, scratch: Scratch) -> None:
         """Score a candidate with so many configurations that only those that occur are numbered."""
-        change = wide_change(self._rows, batch.families, candidate)
-        penalty, bar = float(batch.penalties[candidate]), float(batch.bars[candidate])
-        batch.result[candidate] = self._score_change(change, scratch, penalty, bar)
+        delta = wide_delta(self._rows, batch.families, candidate)
+        penalty, least = float(batch.penalties[candidate]), float(batch.at_least[candidate])
+        batch.result[candidate] = self._score_delta(delta, scratch, penalty, least)
 
     def _family_penalty(self, node: int, parents: tuple[int, ...]) -> float:
         family = (node, parents)
@@ -328,9 +326,9 @@ class PredictiveEvaluator(Evaluator):
 
     def _checked(self, score: float) -> float:
         if np.isnan(score):
-            name = getattr(type(self.score).loss, "__qualname__", "?")
+            name = getattr(type(self.score).gain, "__qualname__", "?")
             raise ContractError(
-                f"the loss {name!r} of {type(self.score).__name__} gave nan, or left a row of `out` unfilled"
+                f"the gain {name!r} of {type(self.score).__name__} gave nan, or left a row of `out` unfilled"
             )
         return score
 
@@ -339,11 +337,11 @@ def _sorted(changes: Changes) -> dict[int, tuple[int, ...]]:
     return {v: tuple(sorted(own)) for v, own in changes.items()}
 
 
-def _criterion(score: PredictiveScore, table: Table, rows: Rows) -> Criterion:
-    bounds = score.loss_bounds()
+def _criterion(score: PredictiveScore, table: Table, rows: FoldedRows) -> Criterion:
+    bounds = score.gain_bounds()
     known = bounds or Bounds(maximum=0.0)
     return Criterion(
-        params=np.array(score.loss_params(table), dtype=np.float64).ravel(),
+        params=np.array(score.gain_params(table), dtype=np.float64).ravel(),
         maximum=float(known.maximum),
         high_gap=float(known.high_gap),
         low_gap=float(known.low_gap),

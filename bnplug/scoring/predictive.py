@@ -1,6 +1,6 @@
-"""Predictive scores: a loss times a resampling, minus a penalty.
+"""Predictive scores: a gain times a resampling, minus a penalty.
 
-A score of this kind sums over rows a loss of the row's log joints, whose parameters come from a training
+A score of this kind sums over rows a gain of the row's log joints, whose parameters come from a training
 part: all rows (resubstitution), or those outside the row's fold. Missing cells: a family is counted in the
 training rows where all its variables are known, and its term is left out of the log joint of a row in
 which one of them is missing.
@@ -8,8 +8,9 @@ which one of them is missing.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from types import FunctionType
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,28 +20,21 @@ from bnplug.contracts import ScoreFunction
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.components import check_numbers
-from bnplug.scoring.decomposable import dimension
 from bnplug.scoring.evaluating import PredictiveEvaluator
-from bnplug.scoring.losses import (
-    CORRECT_BOUNDS,
-    LOG_POSTERIOR_BOUNDS,
-    Bounds,
-    Loss,
-    check_indices,
-    compile_loss,
-    correct,
-    log_posterior,
-)
+from bnplug.scoring.gains import Bounds, Gain, check_indices, compile_gain
 from bnplug.scoring.resampling import Splitter, draw_folds
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
-class PredictiveScore(ScoreFunction):
-    """A loss of each row's log joints, over a resampling.
+_OLDER_NAMES = {"gain": "loss", "gain_params": "loss_params", "gain_bounds": "loss_bounds"}
 
-    A subclass names its loss, and is as fast as the scores of the core. Everything but ``loss`` has a default.
+
+class PredictiveScore(ScoreFunction):
+    """A gain of each row's log joints, over a resampling.
+
+    A subclass names its gain, and is as fast as the scores of the core. Everything but ``gain`` has a default.
 
     Parameters
     ----------
@@ -57,19 +51,24 @@ class PredictiveScore(ScoreFunction):
 
     Attributes
     ----------
-    loss : function
-        ``loss(L, y, params, out)``, as :mod:`bnplug.scoring.losses` describes it.
+    gain : function
+        ``gain(L, y, params, out)``, as :mod:`bnplug.scoring.gains` describes it.
     aggregate : {"sum", "mean"}
         What is made of the values of the tested rows.
     needs_finite : bool
-        Whether the loss cannot do with zero probabilities, so that `alpha` or `floor` must be positive.
+        Whether the gain cannot do with zero probabilities, so that `alpha` or `floor` must be positive.
     redraws : bool
         Whether the folds are drawn anew at each step of a search.
+
+    Notes
+    -----
+    In the first version a gain was called a loss. The older names ``loss``, ``loss_params`` and ``loss_bounds`` of a
+    subclass mean the same as ``gain``, ``gain_params`` and ``gain_bounds``.
 
     Examples
     --------
     A third party's score: what the decisions cost, by a matrix [true class, decision], classes being numbered as in
-    ``table.states[table.target]``. A compiled loss does not check indices: see that shapes are right in `loss_params`.
+    ``table.states[table.target]``. A compiled gain does not check indices: see that shapes are right in `gain_params`.
 
     >>> import pandas as pd
     >>> from bnplug.scoring import PredictiveScore, winner
@@ -78,12 +77,12 @@ class PredictiveScore(ScoreFunction):
     ...     for m in range(L.shape[0]):
     ...         out[m] = -params[y[m] * n_classes + winner(L, m)]
     >>> class NegativeCost(PredictiveScore):
-    ...     loss = negative_cost
+    ...     gain = negative_cost
     ...     aggregate = "mean"
     ...     def __init__(self, costs=None, alpha=1.0, floor=0.0, cv=None, random_state=None):
     ...         super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
     ...         self.costs = costs
-    ...     def loss_params(self, table):
+    ...     def gain_params(self, table):
     ...         n = table.cards[table.target_index]
     ...         costs = 1.0 - np.eye(n) if self.costs is None else np.asarray(self.costs)
     ...         if costs.shape != (n, n):
@@ -96,10 +95,21 @@ class PredictiveScore(ScoreFunction):
     -1.83...
     """
 
-    loss: ClassVar[Loss]
+    gain: ClassVar[Gain]
     aggregate: ClassVar[Literal["sum", "mean"]] = "sum"
     needs_finite: ClassVar[bool] = False
     redraws: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Every class between this one and the base has both names already.
+        new = takewhile(lambda base: base is cls or not issubclass(base, PredictiveScore), cls.__mro__)
+        for base in reversed(list(new)):
+            for name, older in _OLDER_NAMES.items():
+                if name in vars(base) or older in vars(base):
+                    given = vars(base)[name if name in vars(base) else older]
+                    setattr(cls, name, given)
+                    setattr(cls, older, given)
 
     def __init__(
         self,
@@ -113,13 +123,15 @@ class PredictiveScore(ScoreFunction):
         self.cv = cv
         self.random_state = random_state
 
-    def loss_params(self, table: Table) -> npt.ArrayLike:
-        """Return the numbers that the loss gets as ``params``, flat; their shape is to be checked here."""
+    def gain_params(self, table: Table) -> npt.ArrayLike:
+        """Return the numbers that the gain gets as ``params``, flat; their shape is to be checked here."""
         return np.empty(0)
 
-    def loss_bounds(self) -> Bounds | None:
-        """Return what is known of the loss from a row's gap alone, or None."""
+    def gain_bounds(self) -> Bounds | None:
+        """Return what is known of the gain from a row's gap alone, or None."""
         return None
+
+    loss_params, loss_bounds = gain_params, gain_bounds
 
     def folds(self, table: Table, random: np.random.RandomState | None) -> IntArray | None:
         """Return each row's fold, negative for one that is never tested; None tests on the training rows.
@@ -129,7 +141,7 @@ class PredictiveScore(ScoreFunction):
         return draw_folds(table, self.cv, random)
 
     def penalty(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
-        """Return what the family of `child` costs; the sum over all families is subtracted from the loss."""
+        """Return what the family of `child` costs; the sum over all families is subtracted from the gain."""
         return 0.0
 
     @property
@@ -144,16 +156,16 @@ class PredictiveScore(ScoreFunction):
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
         """Return an evaluator that keeps the log joint of every row."""
         self._check()
-        compile_loss(type(self).loss)
-        check_indices(type(self).loss, int(table.cards[table.target_index]), self._numbers(table))
+        compile_gain(type(self).gain)
+        check_indices(type(self).gain, int(table.cards[table.target_index]), self._numbers(table))
         return PredictiveEvaluator(self, table, n_jobs)
 
     def _check(self) -> None:
-        loss = getattr(type(self), "loss", None)
-        if not isinstance(loss, FunctionType):
+        gain = getattr(type(self), "gain", None)
+        if not isinstance(gain, FunctionType):
             raise ContractError(
-                f"{type(self).__name__} must name its loss, a function at the top of a module without a decorator "
-                f"(`loss = my_loss` in the class), and its loss is {loss!r}"
+                f"{type(self).__name__} must name its gain, a function at the top of a module without a decorator "
+                f"(`gain = my_gain` in the class), and its gain is {gain!r}"
             )
         if self.aggregate not in ("sum", "mean"):
             raise ContractError(f'aggregate={self.aggregate!r} of {type(self).__name__} must be "sum" or "mean"')
@@ -165,9 +177,9 @@ class PredictiveScore(ScoreFunction):
             )
 
     def _numbers(self, table: Table) -> FloatArray:
-        where = f"loss_params of {type(self).__name__}"
+        where = f"gain_params of {type(self).__name__}"
         try:
-            given = self.loss_params(table)
+            given = self.gain_params(table)
         except Exception as error:
             error.add_note(f"raised in {where}")
             raise
@@ -178,76 +190,3 @@ class PredictiveScore(ScoreFunction):
         if numbers.dtype.kind not in "biuf":
             raise ValueError(f"{where} must give an array of numbers, not {given!r}")
         return numbers.astype(np.float64).ravel()
-
-
-class ClassificationRate(PredictiveScore):
-    """`cr`: the share of tested rows whose winner is their class.
-
-    Ties go to the class with the lowest index. Parameters are those of :class:`PredictiveScore`.
-
-    References
-    ----------
-    Pernkopf, Bilmes: Order-based discriminative structure learning for Bayesian network classifiers (2008).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": ["n", "n", "y", "y", "y", "y"]})
-    >>> table = Table.from_frame(frame, "c")
-    >>> ClassificationRate().score(table, table.dag([[1], []]))
-    0.8333333333333334
-    """
-
-    loss = correct
-    aggregate = "mean"
-
-    def loss_bounds(self) -> Bounds:
-        """Return the bounds of the 0/1 loss."""
-        return CORRECT_BOUNDS
-
-
-class ConditionalLogLikelihood(PredictiveScore):
-    """`cll`: the sum over tested rows of log P(class | features).
-
-    Needs ``alpha > 0`` or ``floor > 0``. Parameters are those of :class:`PredictiveScore`.
-
-    References
-    ----------
-    Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
-    >>> ConditionalLogLikelihood().score(table, table.dag([[], []]))
-    -1.386...
-    """
-
-    loss = log_posterior
-    needs_finite = True
-
-    def loss_bounds(self) -> Bounds:
-        """Return that no row is above 0."""
-        return LOG_POSTERIOR_BOUNDS
-
-
-class ConditionalMDL(ConditionalLogLikelihood):
-    """`cmdl`: `cll` minus 1/2 Dim(G) log M, for M rows (their total weight).
-
-    Dim(G) is the number of free parameters of all nodes. Parameters are those of :class:`PredictiveScore`.
-
-    References
-    ----------
-    Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
-    >>> ConditionalMDL().score(table, table.dag([[], []]))  # log 2 less: two parameters
-    -2.079...
-    """
-
-    def penalty(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
-        """Return 1/2 log M for each free parameter of the family."""
-        return 0.5 * float(np.log(table.total_weight)) * dimension(table, child, parents)

@@ -13,7 +13,7 @@ from bnplug.contracts import Changes
 from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
 from bnplug.scoring.evaluating import PredictiveEvaluator
-from bnplug.scoring.losses import evaluate
+from bnplug.scoring.gains import evaluate
 from bnplug.search import Graph, Neighbourhood
 from bnplug.testing import common_checks, data
 from bnplug.testing.common_checks import Check
@@ -116,24 +116,24 @@ def check_only_losers_are_dropped(subject: ScoreSubject) -> None:
 
 
 def check_candidates_in_turn(subject: ScoreSubject) -> None:
-    """``propose_in_turn`` ends with the first candidate that reaches its bar, which gets its score."""
+    """``propose_in_turn`` ends with the first candidate that is not below ``at_least``, which gets its score."""
     table = data.standard()
     candidates = subject.candidates(table)
     scores = _started(subject, table).propose_many(candidates)
     for place, score in enumerate(scores.tolist()):
         # A little more than their scores for those before it, for it a little less.
-        bars = scores + np.where(np.arange(len(scores)) < place, 1.0, -1.0) * (1e-6 + 1e-6 * np.abs(scores))
-        given = _started(subject, table).propose_in_turn(candidates, bars)
-        require(len(given) == place + 1, f"candidate {place} reaches its bar first, and {len(given)} scores are given")
-        require(_close(given[-1:], score), f"candidate {place} reaches its bar with {score}, and gets {given[-1]}")
+        at_least = scores + np.where(np.arange(len(scores)) < place, 1.0, -1.0) * (1e-6 + 1e-6 * np.abs(scores))
+        given = _started(subject, table).propose_in_turn(candidates, at_least)
+        require(len(given) == place + 1, f"candidate {place} reaches at_least first, and {len(given)} scores are given")
+        require(_close(given[-1:], score), f"candidate {place} reaches at_least with {score}, and gets {given[-1]}")
 
 
 def check_bounds_are_true(subject: ScoreSubject) -> None:
-    """What ``loss_bounds`` declares is so, on rows of every gap, and the scores are those without it."""
+    """What ``gain_bounds`` declares is so, on rows of every gap, and the scores are those without it."""
     for table in (data.standard(), data.binary(str)):
         # The score that the evaluator holds: one may choose parameters before it makes its evaluator.
         evaluator = subject.make().evaluator(table)
-        bounds = evaluator.score.loss_bounds() if isinstance(evaluator, PredictiveEvaluator) else None
+        bounds = evaluator.score.gain_bounds() if isinstance(evaluator, PredictiveEvaluator) else None
         if bounds is not None:
             _require_true_of_rows(bounds, evaluator.score, table)
             _require_same_without(evaluator.score, table, subject.candidates(table))
@@ -143,7 +143,7 @@ def _require_true_of_rows(bounds: Bounds, score: PredictiveScore, table: Table) 
     L, y = _rows_around(bounds, int(table.cards[table.target_index]))
     own, others = L[np.arange(len(y)), y], np.where(np.arange(L.shape[1]) == y[:, None], -np.inf, L)
     gaps = own - others.max(axis=1)
-    values = evaluate(type(score).loss, L, y, np.array(score.loss_params(table), dtype=np.float64).ravel())
+    values = evaluate(type(score).gain, L, y, np.array(score.gain_params(table), dtype=np.float64).ravel())
     maximum, noise = bounds.maximum, SCORE_NOISE * (1.0 + np.abs(values))
     false = {
         f"no value is above maximum={maximum}": values > maximum + noise,
@@ -154,11 +154,11 @@ def _require_true_of_rows(bounds: Bounds, score: PredictiveScore, table: Table) 
         f"below high_gap={bounds.high_gap} the value falls by slope={bounds.slope}": (gaps < bounds.high_gap)
         & (np.abs(values - maximum + bounds.slope * (bounds.high_gap - gaps)) > noise),
     }
-    require(np.isfinite(maximum), f"loss_bounds: maximum={maximum} is not a finite number")
+    require(np.isfinite(maximum), f"gain_bounds: maximum={maximum} is not a finite number")
     for declared, rows in false.items():
         for m in np.flatnonzero(rows)[:1]:
             raise AssertionError(
-                f"loss_bounds declares that {declared}; the loss of a row with L={L[m].tolist()} and class {y[m]}, "
+                f"gain_bounds declares that {declared}; the gain of a row with L={L[m].tolist()} and class {y[m]}, "
                 f"so with a gap of {gaps[m]}, is {values[m]}"
             )
 
@@ -181,13 +181,13 @@ def _rows_around(bounds: Bounds, n_classes: int) -> tuple[FloatArray, IntArray]:
 
 def _require_same_without(score: PredictiveScore, table: Table, candidates: list[dict[int, list[int]]]) -> None:
     free = clone(score)
-    free.loss_bounds = lambda: None
+    free.gain_bounds = lambda: None
     asked = []
     for each in (score, free):
         evaluator = PredictiveEvaluator(each, table)
         asked.append(np.array([evaluator.start(data.tree(table)), *evaluator.propose_many(candidates)]))
     bounded, unbounded = asked
-    require(_close(bounded, unbounded), f"the scores are {bounded} with loss_bounds, and {unbounded} without")
+    require(_close(bounded, unbounded), f"the scores are {bounded} with gain_bounds, and {unbounded} without")
 
 
 def _started(subject: ScoreSubject, table: Table) -> Any:

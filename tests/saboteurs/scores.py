@@ -6,8 +6,9 @@ import numpy as np
 from saboteurs.registering import register
 
 from bnplug import ScoreFunction, ScoreFunctionMethod
+from bnplug.builtin.scores import MDL, ConditionalLogLikelihood, HitRate
 from bnplug.contracts import ScoringEvaluator
-from bnplug.scoring import MDL, Bounds, ClassificationRate, ConditionalLogLikelihood
+from bnplug.scoring import Bounds
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, ScoreFunctionMethod)
@@ -133,35 +134,35 @@ class CapsWhatIsKept(Plain):
 @fails("check_candidates_in_turn")
 class GoesOnAfterTheFirst(Plain):
     class own_evaluator(ScoringEvaluator):  # noqa: N801
-        def propose_in_turn(self, candidates, bars):
+        def propose_in_turn(self, candidates, at_least):
             return super().propose_many(candidates)
 
 
 @fails("check_bounds_are_true")
 class FallsFasterThanItSays(ConditionalLogLikelihood):
-    def loss_bounds(self):
+    def gain_bounds(self):
         return Bounds(maximum=0.0, high_gap=0.0, slope=1.0)
 
 
 @fails("check_bounds_are_true")
-class TakesNarrowDefeatsForVictories(ClassificationRate):
-    def loss_bounds(self):
+class TakesNarrowDefeatsForVictories(HitRate):
+    def gain_bounds(self):
         return Bounds(maximum=1.0, high_gap=-0.5)
 
 
 @fails("check_bounds_are_true")
-class TakesTiesForVictories(ClassificationRate):
-    def loss_bounds(self):
+class TakesTiesForVictories(HitRate):
+    def gain_bounds(self):
         return Bounds(maximum=1.0, high_gap=0.0)
 
 
 @fails("check_bounds_are_true")
-class GivesHalfForDefeats(ClassificationRate):
-    def loss_bounds(self):
+class GivesHalfForDefeats(HitRate):
+    def gain_bounds(self):
         return Bounds(maximum=1.0, low_gap=-1.0, low_value=0.5)
 
 
 @fails("check_bounds_are_true")
 class DeclaresTooLowAMaximum(ConditionalLogLikelihood):
-    def loss_bounds(self):
+    def gain_bounds(self):
         return Bounds(maximum=-0.001)

@@ -8,7 +8,8 @@ from scoring import slow
 from sklearn.base import clone
 from strategies import random_parents
 
-from bnplug.scoring import K2, MDL, BDeu, LogLikelihood, decomposable
+from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
+from bnplug.scoring import decomposable
 
 
 def mdl(table, parents):

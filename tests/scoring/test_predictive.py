@@ -12,18 +12,13 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from strategies import random_parents
 
+from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
 from bnplug.data.table import Table
-from bnplug.scoring import (
-    ClassificationRate,
-    ConditionalLogLikelihood,
-    ConditionalMDL,
-    PredictiveScore,
-    evaluating,
-)
+from bnplug.scoring import Bounds, PredictiveScore, evaluating
 
 
 def definition(score, table, parents, folds):
-    if isinstance(score, ClassificationRate):
+    if isinstance(score, HitRate):
         return slow.predictive(table, parents, slow.correct, folds, score.alpha, score.floor, mean=True)
     value = slow.predictive(table, parents, slow.log_posterior, folds, score.alpha, score.floor)
     if isinstance(score, ConditionalMDL):
@@ -54,7 +49,7 @@ def numbering(request, monkeypatch):
 def test_equals_a_loop_over_rows_on_a_random_walk(seed, alpha, floor):
     rng = np.random.default_rng(seed)
     table, folds = random_problem(rng)
-    scores = [ClassificationRate, ConditionalLogLikelihood, ConditionalMDL][: 3 if alpha or floor else 1]
+    scores = [HitRate, ConditionalLogLikelihood, ConditionalMDL][: 3 if alpha or floor else 1]
     for score in scores:
         score = score(alpha=alpha, floor=floor, cv=None if folds is None else PredefinedSplit(folds))
         parents = random_parents(rng, 4)
@@ -76,7 +71,7 @@ def test_equals_a_loop_over_rows_on_a_random_walk(seed, alpha, floor):
 def test_score_is_the_value_of_a_start():
     table = slow.random_table(np.random.default_rng(0), 30, (3, 2, 2), 1)
     parents = [[1], [2], []]
-    for score in (ClassificationRate(cv=3), ConditionalLogLikelihood(), ConditionalMDL()):
+    for score in (HitRate(cv=3), ConditionalLogLikelihood(), ConditionalMDL()):
         assert score.score(table, table.dag(parents)) == score.evaluator(table).start(parents)
 
 
@@ -84,7 +79,7 @@ def test_hand_computed():
     table = Table.from_frame(pd.DataFrame({"x": [0, 0, 0, 1], "c": ["n", "n", "y", "y"]}), "c")
     joint = np.array([[2.25 / 2.5, 1.25 / 2.5], [0.25 / 2.5, 1.25 / 2.5]]) * [0.5, 0.5]  # [x, c], alpha = 1
     posterior = joint / joint.sum(axis=1, keepdims=True)
-    assert ClassificationRate().evaluator(table).start([[1], []]) == 0.75
+    assert HitRate().evaluator(table).start([[1], []]) == 0.75
     expected = np.log(posterior[[0, 0, 0, 1], [0, 0, 1, 1]]).sum()
     assert ConditionalLogLikelihood().evaluator(table).start([[1], []]) == pytest.approx(expected, abs=1e-12)
 
@@ -93,12 +88,12 @@ def test_ties_go_to_the_lowest_class():
     frame = pd.DataFrame({"x": [0, 1, 0, 1], "z": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]})
     table = Table.from_frame(frame, "c")
     # Neither the prior nor x tells the classes apart: the first wins everywhere, in half of the rows rightly.
-    evaluator = ClassificationRate().evaluator(table)
+    evaluator = HitRate().evaluator(table)
     assert evaluator.start([[2], [], []]) == 0.5
     assert evaluator.propose({0: [1, 2]}) == 0.5  # by the smoothing alone: within rounding of a tie
     assert evaluator.propose({1: [2]}) == 1.0
     # No row's z is seen in the other fold: every class is impossible, and the first wins.
-    plain = ClassificationRate(alpha=0.0, cv=PredefinedSplit([0, 0, 1, 1])).evaluator(
+    plain = HitRate(alpha=0.0, cv=PredefinedSplit([0, 0, 1, 1])).evaluator(
         Table.from_frame(frame.assign(c=["n", "y", "n", "y"]), "c")
     )
     assert plain.start([[], [2], []]) == 0.5
@@ -108,7 +103,7 @@ def test_all_classes_impossible_is_a_tie():
     frame = pd.DataFrame({"x": [0, 1, 2, 3], "z": [0, 1, 2, 3], "c": ["n", "y", "n", "y"]})
     table = Table.from_frame(frame, "c")
     split = PredefinedSplit([0, -1, -1, -1])
-    evaluator = ClassificationRate(alpha=0.0, cv=split).evaluator(table)
+    evaluator = HitRate(alpha=0.0, cv=split).evaluator(table)
     # Row 0's x was never seen in training: -inf for both classes, so the lowest, which is right.
     assert evaluator.start([[2], [], []]) == 1.0
     assert evaluator.propose({1: [2]}) == 1.0
@@ -124,7 +119,7 @@ def test_a_weight_of_two_is_the_row_twice():
     folds = np.arange(24) % 3
     rows = np.repeat(np.arange(24), times)
     weighted = Table(table.codes, table.names, table.states, table.target, times)
-    for score in (ClassificationRate, ConditionalLogLikelihood, ConditionalMDL):
+    for score in (HitRate, ConditionalLogLikelihood, ConditionalMDL):
         one = score(cv=PredefinedSplit(folds)).evaluator(weighted)
         other = score(cv=PredefinedSplit(folds[rows])).evaluator(table.take(rows))
         for evaluator in (one, other):
@@ -137,7 +132,7 @@ def test_proposals_leave_the_state_untouched():
     rng = np.random.default_rng(6)
     table = slow.random_table(rng, 40, (3, 2, 4, 2), 1, missing=0.1)
     parents = [[1], [], [1], [0]]
-    for score in (ClassificationRate(alpha=0.0, cv=4), ConditionalLogLikelihood()):
+    for score in (HitRate(alpha=0.0, cv=4), ConditionalLogLikelihood()):
         evaluator, untouched = score.evaluator(table), score.evaluator(table)
         evaluator.start(parents)
         untouched.start(parents)
@@ -151,7 +146,7 @@ def test_proposals_leave_the_state_untouched():
 
 def test_moves_without_effect_are_never_evaluated():
     table = slow.random_table(np.random.default_rng(7), 30, (3, 2, 4, 2), 1)
-    for score in (ClassificationRate(), ConditionalMDL()):
+    for score in (HitRate(), ConditionalMDL()):
         evaluator = score.evaluator(table)
         evaluator.start([[1], [], [], []])
         # Nodes 2 and 3 are not children of the class; node 0 keeps its parents.
@@ -166,7 +161,7 @@ def test_moves_without_effect_are_never_evaluated():
         assert evaluator.n_evaluations == 1
 
 
-@pytest.mark.parametrize("score", [ClassificationRate(cv=4), ConditionalLogLikelihood(), ConditionalMDL()])
+@pytest.mark.parametrize("score", [HitRate(cv=4), ConditionalLogLikelihood(), ConditionalMDL()])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_is_dropped_is_below_the_bound(score, weighted):
     rng = np.random.default_rng(8)
@@ -185,7 +180,7 @@ def test_what_is_dropped_is_below_the_bound(score, weighted):
 
 
 @pytest.mark.usefixtures("numbering")
-@pytest.mark.parametrize("score", [ClassificationRate(cv=4), ClassificationRate(alpha=0.0), ConditionalMDL()])
+@pytest.mark.parametrize("score", [HitRate(cv=4), HitRate(alpha=0.0), ConditionalMDL()])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_jobs, monkeypatch):
     rng = np.random.default_rng(10)
@@ -198,11 +193,13 @@ def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_job
         drawn = [slow.random_change(rng, parents) for _ in range(8)]
         candidates = [changes for changes, _ in drawn]
         scores = evaluator.propose_many(candidates)
-        # One of them is above its bar by a little, or at it, and those before it are below.
+        # One of them is above `at_least` by a little, or at it, and those before it are below.
         place = int(rng.integers(8))
-        bars = np.where(np.arange(8) < place, np.maximum(scores + 0.01, scores.max()), scores - rng.choice([0.0, 0.01]))
-        in_turn = evaluator.propose_in_turn(candidates, bars)
-        first = int(np.flatnonzero(scores >= bars)[0])
+        at_least = np.where(
+            np.arange(8) < place, np.maximum(scores + 0.01, scores.max()), scores - rng.choice([0.0, 0.01])
+        )
+        in_turn = evaluator.propose_in_turn(candidates, at_least)
+        first = int(np.flatnonzero(scores >= at_least)[0])
         assert len(in_turn) == first + 1
         assert in_turn[first] == scores[first]
         assert all(given in (exact, -inf) for given, exact in zip(in_turn, scores, strict=False))
@@ -211,7 +208,7 @@ def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_job
     assert evaluator.propose_in_turn([], np.empty(0)).shape == (0,)
 
 
-@pytest.mark.parametrize("score", [ClassificationRate(alpha=0.0, cv=3), ConditionalMDL()])
+@pytest.mark.parametrize("score", [HitRate(alpha=0.0, cv=3), ConditionalMDL()])
 def test_results_do_not_depend_on_threads(score, monkeypatch):
     monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0)
     rng = np.random.default_rng(9)
@@ -247,14 +244,14 @@ def test_more_configurations_than_fit_in_memory():
     table = slow.random_table(rng, 40, (4,) * 30, 0)
     many = list(range(1, 29))
     parents = [many, *([] for _ in range(28)), [0, *many]]
-    for score, loss in ((ClassificationRate(cv=4), slow.correct), (ConditionalLogLikelihood(cv=4), slow.log_posterior)):
+    for score, gain in ((HitRate(cv=4), slow.correct), (ConditionalLogLikelihood(cv=4), slow.log_posterior)):
         evaluator = score.evaluator(table)
         folds = score.folds(table, None)
         # One virtual row spread over 4 ** 29 cells: what a slow loop makes of it is the same.
-        value = slow.predictive(table, parents, loss, folds, mean=isinstance(score, ClassificationRate))
+        value = slow.predictive(table, parents, gain, folds, mean=isinstance(score, HitRate))
         assert evaluator.start(parents) == pytest.approx(value, abs=1e-9)
         assert evaluator.propose({29: [0]}) == pytest.approx(
-            slow.predictive(table, [*parents[:29], [0]], loss, folds, mean=isinstance(score, ClassificationRate)),
+            slow.predictive(table, [*parents[:29], [0]], gain, folds, mean=isinstance(score, HitRate)),
             abs=1e-9,
         )
 
@@ -294,12 +291,12 @@ class TestResampling:
 
     def test_fixed_folds_stay(self):
         table = slow.random_table(np.random.default_rng(14), 60, (3, 2, 4), 1)
-        evaluator = ClassificationRate(cv=4, random_state=0).evaluator(table)
+        evaluator = HitRate(cv=4, random_state=0).evaluator(table)
         value = evaluator.start([[1], [], [1]])
         assert evaluator.step() == evaluator.step() == value
 
 
-class HoldOut(ClassificationRate):
+class HoldOut(HitRate):
     """A quarter of the rows, drawn anew at each step."""
 
     redraws = True
@@ -330,7 +327,7 @@ def test_a_logarithm_needs_smoothing(score):
 def test_parameters_are_checked(parameters):
     table = slow.random_table(np.random.default_rng(16), 20, (3, 2), 1)
     with pytest.raises(ValueError, match="must be a finite number that is not negative"):
-        ClassificationRate(**parameters).evaluator(table)
+        HitRate(**parameters).evaluator(table)
 
 
 def test_bad_classes_are_named():
@@ -338,20 +335,18 @@ def test_bad_classes_are_named():
     codes = table.codes.copy()
     codes[1, :2] = table.missing
     with pytest.raises(ValueError, match="'v1' is missing in 2 row"):
-        ClassificationRate().evaluator(Table(codes, table.names, table.states, table.target))
+        HitRate().evaluator(Table(codes, table.names, table.states, table.target))
     with pytest.raises(ValueError, match="'v1' has one state only"):
-        ClassificationRate().evaluator(
-            Table(np.zeros_like(codes), table.names, {"v0": range(3), "v1": [0]}, table.target)
-        )
+        HitRate().evaluator(Table(np.zeros_like(codes), table.names, {"v0": range(3), "v1": [0]}, table.target))
     with pytest.raises(ValueError, match="no rows"):
-        ClassificationRate().evaluator(table.take([]))
+        HitRate().evaluator(table.take([]))
     labels = table.codes[1]
     with pytest.raises(ValueError, match="outside fold 0 have the same class"):
-        ClassificationRate(cv=PredefinedSplit(np.where(labels == 0, 0, 1))).evaluator(table)
+        HitRate(cv=PredefinedSplit(np.where(labels == 0, 0, 1))).evaluator(table)
 
 
 def test_folds_of_a_subclass_are_checked():
-    class Short(ClassificationRate):
+    class Short(HitRate):
         def folds(self, table, random):
             return np.zeros(3)
 
@@ -364,3 +359,62 @@ def test_only_a_score_with_a_penalty_is_penalized():
     assert not PredictiveScore().penalized
     assert not ConditionalLogLikelihood().penalized
     assert ConditionalMDL().penalized
+
+
+def share(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = min(params[0], L[m, y[m]] - L[m, 1 - y[m]])
+
+
+class Older(PredictiveScore):
+    """A score as it was written for the first version."""
+
+    loss = share
+
+    def loss_params(self, table):
+        return [0.5]
+
+    def loss_bounds(self):
+        return Bounds(maximum=0.5)
+
+
+class Newer(PredictiveScore):
+    gain = share
+
+    def gain_params(self, table):
+        return [0.5]
+
+    def gain_bounds(self):
+        return Bounds(maximum=0.5)
+
+
+def test_the_older_names_of_a_gain_go_on_working():
+    class HalfOfOlder(Older):
+        def loss_params(self, table):
+            return [0.5 * super().loss_params(table)[0]]
+
+    class HalfOfNewer(Newer):
+        def loss_params(self, table):
+            return [0.5 * super().loss_params(table)[0]]
+
+    class Mixin:
+        def loss_params(self, table):
+            return [0.25]
+
+    class Mixed(Mixin, Newer):
+        pass
+
+    class NewerOfOlder(HalfOfOlder):
+        def gain_params(self, table):
+            return [2 * super().gain_params(table)[0]]
+
+    table = slow.random_table(np.random.default_rng(0), 40, (2, 3, 2), 2)
+    dag = table.dag([[2], [0, 2], []])
+    scores = {made: made().score(table, dag) for made in (Newer, Older, NewerOfOlder, HalfOfNewer, HalfOfOlder, Mixed)}
+    whole, half = scores[Newer], scores[HalfOfNewer]
+    assert half < whole
+    assert [scores[made] for made in (Older, NewerOfOlder)] == [whole, whole]
+    assert [scores[made] for made in (HalfOfOlder, Mixed)] == [half, half]
+    assert Older().gain_bounds() == Newer().loss_bounds() == Bounds(maximum=0.5)
+    assert Newer.loss is Older.gain is share
+    assert HalfOfNewer().loss_bounds() == Bounds(maximum=0.5)

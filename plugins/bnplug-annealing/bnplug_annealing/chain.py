@@ -215,14 +215,14 @@ class _Walk:
         """
         size = min(_BATCH, self._left(), (self.tries + 1) // (self.successes + 1))
         drawn = [self.structure.draw(self.rng) for _ in range(size)]
-        # u < exp(delta / rT) with u uniform is -delta < rT e with e exponential: so the bar is known before the score.
+        # u < exp(delta / rT) with u uniform is -delta < rT e with e exponential: known before the score.
         scale, tied = self.state.r * self.state.temperature, noise(self.value)
-        bars = self.value - np.maximum(scale * self.rng.standard_exponential(size), tied)
-        scores = self._checked(drawn, self.evaluator.propose_in_turn(_changes(drawn), bars))
+        at_least = self.value - np.maximum(scale * self.rng.standard_exponential(size), tied)
+        scores = self._checked(drawn, self.evaluator.propose_in_turn(_changes(drawn), at_least))
         self.tries += len(scores)
         self.state.n_evaluations += len(scores)
         self.changed |= bool(((scores > self.value + tied) | (scores < self.value - tied)).any())
-        if scores[-1] >= bars[len(scores) - 1]:
+        if scores[-1] >= at_least[len(scores) - 1]:
             self.state.rejections += len(scores) - 1
             child, parents = drawn[len(scores) - 1]
             self._accept(child, parents, scores[-1] > self.value + tied)

@@ -21,10 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bnplug
+from bnplug.builtin.scores import HitRate
 from bnplug.contracts import ScoringEvaluator
 from bnplug.data.table import Table
 from bnplug.errors import ContractError, SearchWarning
-from bnplug.scoring import ClassificationRate, evaluating
+from bnplug.scoring import evaluating
 from bnplug.search.greedy import noise
 
 
@@ -81,8 +82,8 @@ class Recorder(ScoringEvaluator):
         super().__init__(function, table)
         self.log = []
 
-    def propose_in_turn(self, candidates, bars):
-        scores = super().propose_in_turn(candidates, bars)
+    def propose_in_turn(self, candidates, at_least):
+        scores = super().propose_in_turn(candidates, at_least)
         self.log.append((candidates, scores.tolist()))
         return scores
 
@@ -465,7 +466,7 @@ def test_folds_are_drawn_once_from_a_random_state():
     """Every temperature has an evaluator of its own: with other folds it would have other scores, too."""
 
     def trace(random_state):
-        learner = SimulatedAnnealing(score=ClassificationRate(cv=4, random_state=random_state), random_state=0)
+        learner = SimulatedAnnealing(score=HitRate(cv=4, random_state=random_state), random_state=0)
         learner.learn(make_table(4))
         return learner.trace_
 

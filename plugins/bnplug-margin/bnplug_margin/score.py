@@ -16,15 +16,15 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import check_random_state
 
+from bnplug.builtin.scores import HitRate
 from bnplug.counts.information import by_falling, class_information, pairwise_information
-from bnplug.scoring import Bounds, ClassificationRate, PredictiveScore
+from bnplug.scoring import Bounds, PredictiveScore
 from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.contracts import Evaluator
     from bnplug.data.table import Table
-    from bnplug.scoring.evaluating import PredictiveEvaluator
-    from bnplug.scoring.resampling import Splitter
+    from bnplug.scoring import PredictiveEvaluator, Splitter
 
 #: What ``lam="cv"`` chooses from: ten values from 0.01 to 1 (Peharz, Tschiatschek and Pernkopf 2013, section 5.3), here
 #: with equal ratios, since evenly spaced ones leave out all between 0.01 and 0.12, where the best is on digit images.
@@ -87,7 +87,7 @@ class MaximumMargin(PredictiveScore):
     3.293...
     """
 
-    loss = margin
+    gain = margin
     needs_finite = True
 
     def __init__(
@@ -101,11 +101,11 @@ class MaximumMargin(PredictiveScore):
         super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
         self.lam = lam
 
-    def loss_params(self, table: Table) -> npt.ArrayLike:
+    def gain_params(self, table: Table) -> npt.ArrayLike:
         """Return lam."""
         return [self.lam]
 
-    def loss_bounds(self) -> Bounds:
+    def gain_bounds(self) -> Bounds:
         """Return that a row is worth 1 from a log margin of 1 / lam on, and below it lam times its margin."""
         return Bounds(maximum=1.0, high_gap=1.0 / self.lam, slope=self.lam)
 
@@ -143,7 +143,7 @@ class MaximumMargin(PredictiveScore):
         inner = None if self.cv is None else PredefinedSplit(folds[kept])
         families = _candidates(rows)
         holdout = PredefinedSplit(np.where(kept, -1, 0))
-        rate = ClassificationRate(alpha=self.alpha, floor=self.floor, cv=holdout).evaluator(table)
+        rate = HitRate(alpha=self.alpha, floor=self.floor, cv=holdout).evaluator(table)
         own = clone(self).set_params(cv=inner)
         return [
             rate.start(_grow(PredictiveScore.evaluator(own.set_params(lam=lam), rows), families, rows))

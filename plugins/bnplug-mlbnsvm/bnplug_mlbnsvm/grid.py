@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from bnplug.gradient import Objective, classified
-from bnplug.scoring.resampling import draw_folds
+from bnplug.scoring import draw_folds
 from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import Problem, Setting
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
-from bnplug_rmcv.scores import CrossValidatedRisk, HoldOutRisk, RedrawnHoldOutRisk
+from bnplug_rmcv.scores import CrossValidatedHitRate, HoldOutHitRate, RedrawnHoldOutHitRate
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -77,7 +77,7 @@ class RiskMinimization(StructureLearner):
     """
 
     #: The score, and whether edges are reversed.
-    risk: ClassVar[type[CrossValidatedRisk]] = CrossValidatedRisk
+    hit_rate: ClassVar[type[CrossValidatedHitRate]] = CrossValidatedHitRate
     reversals: ClassVar[bool] = True
 
     def __init__(
@@ -107,7 +107,7 @@ class RiskMinimization(StructureLearner):
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the search ends."""
         limits = {name: getattr(self, name) for name in ("max_parents", "max_iter", "max_time")}
-        score = self.risk(alpha=self.alpha, floor=self.floor, cv=self.cv)
+        score = self.hit_rate(alpha=self.alpha, floor=self.floor, cv=self.cv)
         parameters = {"score": score, "start": self.start, "reversals": self.reversals, **limits}
         search = component("structure learner", ("hill-climb", parameters), self)
         dag: DAG = search.learn(table)
@@ -124,7 +124,7 @@ class HoldOutRiskMinimization(RiskMinimization):
     Its parameters and attributes are those of :class:`RiskMinimization`; `cv` says what K is.
     """
 
-    risk = HoldOutRisk
+    hit_rate = HoldOutHitRate
 
 
 class AdditiveHoldOutRiskMinimization(HoldOutRiskMinimization):
@@ -144,7 +144,7 @@ class RedrawnHoldOutRiskMinimization(RiskMinimization):
     those of :class:`RiskMinimization`; each figure in ``trace_`` is of other rows.
     """
 
-    risk = RedrawnHoldOutRisk
+    hit_rate = RedrawnHoldOutHitRate
 
     def __init__(
         self,

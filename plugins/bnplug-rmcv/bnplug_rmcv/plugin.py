@@ -22,9 +22,9 @@ _LIFTED = {"alpha": 0.0, "floor": 1e-5}
 def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
     """Name the risks on held-out rows."""
     scores = {
-        "rmcv": ("CrossValidatedRisk", "The share of rows whose class is predicted from the other folds."),
-        "rmho": ("RedrawnHoldOutRisk", "The share of held-out rows whose class is predicted, drawn at each step."),
-        "rmho-f": ("HoldOutRisk", "The share of held-out rows whose class is predicted, the same in all steps."),
+        "rmcv": ("CrossValidatedHitRate", "The share of rows whose class is predicted from the other folds."),
+        "rmho": ("RedrawnHoldOutHitRate", "The share of held-out rows whose class is predicted, drawn at each step."),
+        "rmho-f": ("HoldOutHitRate", "The share of held-out rows whose class is predicted, the same in all steps."),
     }
     for name, (factory, summary) in scores.items():
         yield ScoreFunctionMethod(

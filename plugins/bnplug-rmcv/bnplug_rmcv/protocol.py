@@ -22,9 +22,9 @@ from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.experiments import Comparison, compare
 from bnplug.hooks.components import component
-from bnplug.scoring.evaluating import PredictiveEvaluator
+from bnplug.scoring import PredictiveEvaluator
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
-from bnplug_rmcv.scores import CrossValidatedRisk, RedrawnHoldOutRisk
+from bnplug_rmcv.scores import CrossValidatedHitRate, RedrawnHoldOutHitRate
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
@@ -94,7 +94,7 @@ def networks(group: Mapping[str, str]) -> list[tuple[str, Any]]:
 def _network(name: str, method: str) -> Any:
     start = "nb" if "(NBC)" in name else "empty"
     if method in ("nb", "tan", "kept"):
-        score = KeptHoldOutRisk(alpha=0.0)
+        score = KeptHoldOutHitRate(alpha=0.0)
         climb = bnplug.structure_learner("hill-climb", score=score, start=start, max_iter=100)
         structure = climb if method == "kept" else method
         parameters = bnplug.parameter_learner("ml", alpha=0.0)
@@ -102,7 +102,7 @@ def _network(name: str, method: str) -> Any:
     return bnplug.recipe(method).set_params(structure__start=start)
 
 
-class KeptHoldOutRisk(RedrawnHoldOutRisk):
+class KeptHoldOutHitRate(RedrawnHoldOutHitRate):
     """As `rmho`, but the current graph keeps the score of the rows on which it was chosen.
 
     Neighbours are scored on other rows than the graph that they must surpass, whose score is the best of many and so
@@ -194,7 +194,7 @@ def _checks() -> Iterator[tuple[str, Any]]:
             yield f"{name}, {way}", bnplug.BayesianNetworkClassifier(structure, parameters, discretizer=cuts)
     one_climb = SingleClimb("mdl", "nb")
     yield "MDL (NBC), one climb", bnplug.BayesianNetworkClassifier(one_climb, plain)
-    last = SingleClimb(CrossValidatedRisk(alpha=0.0), "empty", last_of_ties=True)
+    last = SingleClimb(CrossValidatedHitRate(alpha=0.0), "empty", last_of_ties=True)
     yield "RMCV (empty), last of ties", bnplug.BayesianNetworkClassifier(last, plain)
 
 

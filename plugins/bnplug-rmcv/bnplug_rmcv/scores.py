@@ -1,4 +1,4 @@
-"""The scores of Kelner and Lerner (2012): the 0/1 loss on rows that were held out, by three ways of holding out.
+"""The scores of Kelner and Lerner (2012): the hit rate on rows that were held out, by three ways of holding out.
 
 Each is the share of held-out rows whose class is predicted: one minus the risk of the paper's equations 10 and 11.
 """
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from bnplug.builtin.scores import HitRate
 from bnplug.data.table import Table
-from bnplug.scoring import ClassificationRate
-from bnplug.scoring.resampling import draw_folds
+from bnplug.scoring import draw_folds
 from bnplug.typing import IntArray
 
 
-class CrossValidatedRisk(ClassificationRate):
+class CrossValidatedHitRate(HitRate):
     """`rmcv`: K folds, each predicted from the others; the folds stay the same for a whole search (eq. 10).
 
     Parameters
@@ -37,7 +37,7 @@ class CrossValidatedRisk(ClassificationRate):
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": [0, 0, 0, 0, 1, 1, 1, 1], "c": list("nnnyyyyy")})
     >>> table = Table.from_frame(frame, "c")
-    >>> CrossValidatedRisk(cv=2).score(table, table.dag([[1], []]))  # c -> x: one y looks like an n
+    >>> CrossValidatedHitRate(cv=2).score(table, table.dag([[1], []]))  # c -> x: one y looks like an n
     0.875
     """
 
@@ -52,17 +52,17 @@ class CrossValidatedRisk(ClassificationRate):
         return folds
 
 
-class HoldOutRisk(CrossValidatedRisk):
+class HoldOutHitRate(CrossValidatedHitRate):
     """`rmho-f`: one K-th of the rows is predicted from the others, the same for a whole search (eq. 11).
 
-    Its parameters are those of :class:`CrossValidatedRisk`; the first of the folds is held out.
+    Its parameters are those of :class:`CrossValidatedHitRate`; the first of the folds is held out.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": [0, 0, 0, 0, 1, 1, 1, 1], "c": list("nnnyyyyy")})
     >>> table = Table.from_frame(frame, "c")
-    >>> HoldOutRisk(cv=2).score(table, table.dag([[1], []]))  # of four rows
+    >>> HoldOutHitRate(cv=2).score(table, table.dag([[1], []]))  # of four rows
     0.75
     """
 
@@ -72,10 +72,10 @@ class HoldOutRisk(CrossValidatedRisk):
         return np.where(folds == 0, 0, -1)
 
 
-class RedrawnHoldOutRisk(HoldOutRisk):
+class RedrawnHoldOutHitRate(HoldOutHitRate):
     """`rmho`: as `rmho-f`, but each step of a search holds other rows out, at random.
 
-    Its parameters are those of :class:`CrossValidatedRisk`. Without `random_state` every run draws other rows.
+    Its parameters are those of :class:`CrossValidatedHitRate`. Without `random_state` every run draws other rows.
     """
 
     redraws = True

@@ -1,4 +1,4 @@
-"""The Brier score: a loss of a row's log joints, which bnplug compiles and runs over all rows of a candidate."""
+"""The Brier score: a gain of a row's log joints, which bnplug compiles and runs over all rows of a candidate."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bnplug.typing import FloatArray, IntArray
 def negative_distance(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
     """Fill out[m] with minus the sum over classes of abs(P(c | row m) - [c is its class]) ** params[0].
 
-    A loss is a function at the top of a module. ``L[m, c]`` is the log joint of row m and class c, ``y[m]`` its
-    class; what else the loss needs comes in ``params``. It is compiled, so it is written in loops, and an index outside
-    an array is no error: see in ``loss_params`` that ``params`` is as long as it must be.
+    A gain is a function at the top of a module. ``L[m, c]`` is the log joint of row m and class c, ``y[m]`` its
+    class; what else the gain needs comes in ``params``. It is compiled, so it is written in loops, and an index outside
+    an array is no error: see in ``gain_params`` that ``params`` is as long as it must be.
     """
     n_classes = L.shape[1]
     for m in range(L.shape[0]):
@@ -51,7 +51,7 @@ class MyScore(PredictiveScore):
     -0.5
     """
 
-    loss = negative_distance
+    gain = negative_distance
     aggregate = "mean"
     needs_finite = True
 
@@ -61,12 +61,12 @@ class MyScore(PredictiveScore):
         super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
         self.power = power
 
-    def loss_params(self, table: Table) -> list[float]:
-        """Return the numbers that the loss gets as ``params``."""
+    def gain_params(self, table: Table) -> list[float]:
+        """Return the numbers that the gain gets as ``params``."""
         if not self.power > 0:
             raise ValueError(f"power={self.power!r} must be positive")
         return [self.power]
 
-    def loss_bounds(self) -> Bounds:
+    def gain_bounds(self) -> Bounds:
         """Return that no row is above 0, so that a candidate that can no longer win is dropped early."""
         return Bounds(maximum=0.0)

@@ -1,9 +1,9 @@
-"""One pass over the rows for a candidate: what its change makes of the loss.
+"""One pass over the rows for a candidate: what its JointDelta makes of the gains.
 
 Most rows are decided without their log joint. A row's *gap* is the log joint of its class minus that of the best
-rival; what a change can do to it at least and at most follows from the row's configuration. Where the loss has a
+rival; what a change can do to it at least and at most follows from the row's configuration. Where the gain has a
 plateau there, its value is known. Only the other rows are looked at, and only those whose new gap is on no plateau
-are given to the loss itself.
+are given to the gain itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numba.extending import register_jitable
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.scoring.losses import loss_at
-from bnplug.scoring.rows import Rows
-from bnplug.scoring.tables import Change, fill_dense, find_features, n_configurations
+from bnplug.scoring._deltas import JointDelta, fill_dense, find_features, n_configurations
+from bnplug.scoring._rows import FoldedRows
+from bnplug.scoring.gains import gain_at
 
-# A block of log joints on their way to the loss fits a first-level cache.
+# A block of log joints on their way to the gain fits a first-level cache.
 _BLOCK_CELLS = 4096
 
 # What is done to a block of rows in several steps finds it in a first-level cache.
@@ -41,7 +41,7 @@ class Joint(NamedTuple):
         The sum of the finite terms.
     zeros : int16 array of the same shape, or (0, 0) where no probability can be zero
         How many terms are ``-inf``, which could not be taken out of a sum again.
-    gap : float64 array of shape (tested rows,), or (0,) where the loss has no plateau
+    gap : float64 array of shape (tested rows,), or (0,) where the gain has no plateau
         The log joint of the row's class minus the largest of another one; nan where all are ``-inf``.
     rival : uint32 array of the same shape
         That other class.
@@ -57,7 +57,7 @@ class Joint(NamedTuple):
 
 
 class Criterion(NamedTuple):
-    """What goes with a loss: its parameters, its bounds, and how its values become a score.
+    """What goes with a gain: its parameters, its bounds, and how its values become a score.
 
     Attributes
     ----------
@@ -91,8 +91,8 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     configuration : uint32 array of shape (rows,)
-    counts, delta, zeros : int64, float64 and int16 arrays
-        The numbers of a candidate's Change come first in them.
+    counts, terms, zeros : int64, float64 and int16 arrays
+        The numbers of a candidate's JointDelta come first in them.
     features : int64 array of shape (variables,)
         Those of a candidate come first.
     pending : uint32 array of shape (tested rows,)
@@ -100,23 +100,23 @@ class Scratch(NamedTuple):
     ends : int64 array of shape (tested segments + 1,)
         Those of segment s are ``pending[ends[s]:ends[s + 1]]``.
     short : float64 array of shape (1,)
-        What a block of pending rows falls short of the largest value, as far as the loss was not asked.
+        What a block of pending rows falls short of the largest value, as far as the gain was not asked.
     joint : float64 array of shape (block, classes)
-        New log joints on their way to the loss.
+        New log joints on their way to the gain.
     labels, weights, values : int64, float64 and float64 arrays of shape (block,)
-        What goes with them, and what the loss makes of them.
+        What goes with them, and what the gain makes of them.
     known : bool array of shape (variables,)
         Whether the log parameters of a variable's family in the current graph are in `logs`.
     logs : float64 array of shape (variables, n_folds, most cells of a family)
         As from `find_logs`: those of v come first in ``logs[v]``.
     found : int64 array of shape (3,)
-        What `score_candidates` came to: the last candidate; the one whose Change is here, -1 for none; how many
+        What `score_candidates` came to: the last candidate; the one whose JointDelta is here, -1 for none; how many
         configurations that has.
     """
 
     configuration: npt.NDArray[np.uint32]
     counts: IntArray
-    delta: FloatArray
+    terms: FloatArray
     zeros: npt.NDArray[np.int16]
     features: IntArray
     pending: npt.NDArray[np.uint32]
@@ -131,7 +131,7 @@ class Scratch(NamedTuple):
     found: IntArray
 
 
-def make_scratch(rows: Rows, limit: int) -> Scratch:
+def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
     """Return a Scratch for these rows, and for candidates of up to `limit` configurations.
 
     Without bounds all rows are pending: so `ends` begins as the segments. What is not written to takes no memory.
@@ -142,7 +142,7 @@ def make_scratch(rows: Rows, limit: int) -> Scratch:
     return Scratch(
         configuration=np.empty(rows.codes.shape[1], dtype=np.uint32),
         counts=np.empty(cells + limit * rows.n_classes, dtype=np.int64),
-        delta=np.empty(cells),
+        terms=np.empty(cells),
         zeros=np.empty(0 if rows.finite else cells, dtype=np.int16),
         features=np.empty(n_variables, dtype=np.int64),
         pending=np.empty(rows.n_tested, dtype=np.uint32),
@@ -159,26 +159,26 @@ def make_scratch(rows: Rows, limit: int) -> Scratch:
 
 
 @register_jitable
-def change_in(scratch, n_folds, size, n_classes):  # type: ignore[no-untyped-def]
-    """The Change of `size` configurations whose numbers are in a Scratch."""
+def delta_in(scratch, n_folds, size, n_classes):  # type: ignore[no-untyped-def]
+    """The JointDelta of `size` configurations whose numbers are in a Scratch."""
     cells = n_folds * size * n_classes
     kept = n_folds if scratch.zeros.shape[0] > 0 else 0
-    return Change(
+    return JointDelta(
         scratch.configuration,
         scratch.counts[: cells + size * n_classes].reshape((n_folds + 1, size, n_classes)),
-        scratch.delta[:cells].reshape((n_folds, size, n_classes)),
+        scratch.terms[:cells].reshape((n_folds, size, n_classes)),
         scratch.zeros[: kept * size * n_classes].reshape((kept, size, n_classes)),
     )
 
 
 @kernel
 def score_candidates(  # type: ignore[no-untyped-def]
-    rows, joint, families, first, stop, loss, criterion, penalties, bars, in_turn, limit, scratch, result
+    rows, joint, families, first, stop, gain, criterion, penalties, at_least, in_turn, limit, scratch, result
 ):
-    """result[i] = the score of candidate i, for first <= i < stop; one that changes no loss is passed over.
+    """result[i] = the score of candidate i, for first <= i < stop; one that changes no gain is passed over.
 
-    -inf: it is below its bar; inf: it has more than `limit` configurations, and is not scored here. With `in_turn` the
-    first one that reaches its bar is the last, as is one that is not scored. Returns how many were not passed over.
+    -inf: it is below `at_least`; inf: it has more than `limit` configurations, and is not scored here. With `in_turn`
+    the first one that is not below is the last, as is one that is not scored. Returns how many were not passed over.
     """
     n_scored = 0
     scratch.found[0], scratch.found[1] = stop - 1, -1
@@ -190,57 +190,57 @@ def score_candidates(  # type: ignore[no-untyped-def]
             if size > limit:
                 result[i] = np.inf
             else:
-                change = change_in(scratch, rows.n_folds, int(size), rows.cards[rows.target])
-                fill_dense(rows, families, i, features, scratch.known, scratch.logs, change)
-                result[i] = score_change(rows, joint, change, loss, criterion, penalties[i], bars[i], scratch)
+                delta = delta_in(scratch, rows.n_folds, int(size), rows.cards[rows.target])
+                fill_dense(rows, families, i, features, scratch.known, scratch.logs, delta)
+                result[i] = score_delta(rows, joint, delta, gain, criterion, penalties[i], at_least[i], scratch)
                 scratch.found[1], scratch.found[2] = i, int(size)
-        if in_turn and (result[i] == np.inf or result[i] >= bars[i]):
+        if in_turn and (result[i] == np.inf or result[i] >= at_least[i]):
             scratch.found[0] = i
             break
     return n_scored
 
 
 @kernel
-def score_change(rows, joint, change, loss, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
+def score_delta(rows, joint, delta, gain, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
     """The score that a change leads to, or -inf as soon as it is known to be below `at_least`.
 
-    loss: the address of a compiled one. The total starts where every row has the largest value, and only falls: so it
+    gain: the address of a compiled one. The total starts where every row has the largest value, and only falls: so it
     bounds the score all the way.
     """
     gapped = joint.gap.shape[0] > 0
     total = criterion.maximum * rows.tested_weight
     if gapped:
-        n_folds, size, n_classes = change.delta.shape
+        n_folds, size, n_classes = delta.terms.shape
         high_from, low_upto = np.empty((n_folds, n_classes, size)), np.empty((n_folds, n_classes, size))
-        _find_thresholds(change, criterion.high_gap, criterion.low_gap, high_from, low_upto)
-        total -= _decide(rows, joint, change, criterion, high_from, low_upto, scratch.pending, scratch.ends)
+        _find_thresholds(delta, criterion.high_gap, criterion.low_gap, high_from, low_upto)
+        total -= _decide(rows, joint, delta, criterion, high_from, low_upto, scratch.pending, scratch.ends)
     n_pending = scratch.ends[-1]
     for start in range(0, n_pending, scratch.joint.shape[0]):
         if criterion.droppable and total / criterion.divisor - penalty < at_least:
             return -np.inf
         stop = min(start + scratch.joint.shape[0], n_pending)
         if gapped:
-            n = _settle(rows, joint, change, criterion, start, stop, scratch)
+            n = _settle(rows, joint, delta, criterion, start, stop, scratch)
             total -= scratch.short[0]
         else:
-            n = _fill(rows, joint, change, start, stop, scratch)
+            n = _fill(rows, joint, delta, start, stop, scratch)
         if n > 0:
             scratch.values[:n] = np.nan
-            loss_at(loss)(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
+            gain_at(gain)(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
             for i in range(n):
                 total -= scratch.weights[i] * (criterion.maximum - scratch.values[i])
     return total / criterion.divisor - penalty
 
 
 @kernel
-def _find_thresholds(change, high_gap, low_gap, high_from, low_upto):  # type: ignore[no-untyped-def]
+def _find_thresholds(delta, high_gap, low_gap, high_from, low_upto):  # type: ignore[no-untyped-def]
     """Fill, for (fold, class, configuration), from which gap on the new one is high, and up to which it is low.
 
     A zero that is put in makes a class -inf, one that is taken out may or may not revive it. The infinite limits that
     follow are made finite or nan, so that a gap that is infinite itself decides nothing wrongly.
     """
-    counts, delta, zeros = change.counts, change.delta, change.zeros
-    n_folds, size, n_classes = delta.shape
+    counts, terms, zeros = delta.counts, delta.terms, delta.zeros
+    n_folds, size, n_classes = terms.shape
     high_from[:] = low_upto[:] = np.nan
     for f in range(n_folds):
         for k in range(size):
@@ -249,7 +249,7 @@ def _find_thresholds(change, high_gap, low_gap, high_from, low_upto):  # type: i
             bottom = last_but_one = np.inf
             for c in range(n_classes):
                 tested |= counts[f, k, c] > 0
-                least = most = delta[f, k, c]
+                least = most = terms[f, k, c]
                 if zeros.shape[0] > 0 and zeros[f, k, c] != 0:
                     least = -np.inf
                     most = -np.inf if zeros[f, k, c] > 0 else np.inf
@@ -258,7 +258,7 @@ def _find_thresholds(change, high_gap, low_gap, high_from, low_upto):  # type: i
                 last_but_one = min(last_but_one, max(bottom, least))
                 bottom = min(bottom, least)
             for c in range(n_classes if tested else 0):
-                least = most = delta[f, k, c]
+                least = most = terms[f, k, c]
                 if zeros.shape[0] > 0 and zeros[f, k, c] != 0:
                     least = -np.inf
                     most = -np.inf if zeros[f, k, c] > 0 else np.inf
@@ -271,16 +271,16 @@ def _find_thresholds(change, high_gap, low_gap, high_from, low_upto):  # type: i
 
 
 @kernel
-def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
+def _decide(rows, joint, delta, criterion, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
     """What rows fall short of the largest value together: those that are low for sure, and those on the slope.
 
     The rows that are not decided go to `pending`. No loop branches: every row is written there, and the next one over
     it where it was decided.
     """
-    bounds, weights, delta = rows.bounds, rows.weights, change.delta
-    finite, high_gap, low_gap = change.zeros.shape[0] == 0, criterion.high_gap, criterion.low_gap
+    bounds, weights, terms = rows.bounds, rows.weights, delta.terms
+    finite, high_gap, low_gap = delta.zeros.shape[0] == 0, criterion.high_gap, criterion.low_gap
     sloped, slope = not np.isnan(criterion.slope), criterion.slope
-    n_classes = delta.shape[2]
+    n_classes = terms.shape[2]
     weight = 0
     fallen = 0.0
     n = 0
@@ -288,7 +288,7 @@ def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):
         start, stop = bounds[s], bounds[s + 1]
         fold, y = s // n_classes, s % n_classes
         gap, second_gap, rival = joint.gap[start:stop], joint.second_gap[start:stop], joint.rival[start:stop]
-        number = change.configuration[start:stop]
+        number = delta.configuration[start:stop]
         high, low = high_from[fold, y], low_upto[fold, y]
         first = n
         for m in range(gap.shape[0]):
@@ -302,7 +302,7 @@ def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):
             # Closer: the best rival so far exactly, the others by the second gap.
             m = pending[i]
             k = number[m]
-            ahead = gap[m] + delta[fold, k, y] - delta[fold, k, rival[m]] if finite else np.nan
+            ahead = gap[m] + terms[fold, k, y] - terms[fold, k, rival[m]] if finite else np.nan
             is_low = ahead <= low_gap
             weight += is_low if weights.shape[0] == 0 else is_low * weights[start + m]
             # What a change can do to the gap at least is high_gap - high[k]: no other class comes closer than this one.
@@ -316,16 +316,16 @@ def _decide(rows, joint, change, criterion, high_from, low_upto, pending, ends):
 
 
 @kernel
-def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: ignore[no-untyped-def]
-    """Give those of the pending rows to the loss that are on no plateau and no slope; return their number.
+def _settle(rows, joint, delta, criterion, start, stop, scratch):  # type: ignore[no-untyped-def]
+    """Give those of the pending rows to the gain that are on no plateau and no slope; return their number.
 
     What the others fall short of the largest value goes to `scratch.short`.
 
     The new log joint is written out at each place: a function for it would be called once per cell.
     """
-    values, zeros, delta, gained = joint.values, joint.zeros, change.delta, change.zeros
+    values, zeros, terms, added = joint.values, joint.zeros, delta.terms, delta.zeros
     pending, ends, block = scratch.pending, scratch.ends, scratch.joint
-    configuration, weights = change.configuration, rows.weights
+    configuration, weights = delta.configuration, rows.weights
     high_gap, low_gap, slope = criterion.high_gap, criterion.low_gap, criterion.slope
     n_classes = values.shape[1]
     low_weight = 0
@@ -339,17 +339,17 @@ def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: igno
         for i in range(start, min(stop, ends[segment + 1])):
             m = pending[i]
             k = configuration[m]
-            own = values[m, y] + delta[fold, k, y]
+            own = values[m, y] + terms[fold, k, y]
             rival = -np.inf
             if zeros.shape[0] == 0:
                 for c in range(n_classes):
-                    new = values[m, c] + delta[fold, k, c]
+                    new = values[m, c] + terms[fold, k, c]
                     rival = new if c != y and new > rival else rival
             else:
-                own = -np.inf if zeros[m, y] + gained[fold, k, y] > 0 else own
+                own = -np.inf if zeros[m, y] + added[fold, k, y] > 0 else own
                 for c in range(n_classes):
-                    new = values[m, c] + delta[fold, k, c]
-                    dead = zeros[m, c] + gained[fold, k, c] > 0
+                    new = values[m, c] + terms[fold, k, c]
+                    dead = zeros[m, c] + added[fold, k, c] > 0
                     rival = new if c != y and new > rival and not dead else rival
             low = own - rival <= low_gap
             weight = 1 if weights.shape[0] == 0 else weights[m]
@@ -358,8 +358,8 @@ def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: igno
                 fallen += weight * slope * (high_gap - (own - rival))
             elif not (low | (own - rival >= high_gap)):
                 for c in range(n_classes):
-                    block[n, c] = values[m, c] + delta[fold, k, c]
-                    if zeros.shape[0] > 0 and zeros[m, c] + gained[fold, k, c] > 0:
+                    block[n, c] = values[m, c] + terms[fold, k, c]
+                    if zeros.shape[0] > 0 and zeros[m, c] + added[fold, k, c] > 0:
                         block[n, c] = -np.inf
                 scratch.labels[n], scratch.weights[n] = y, weight
                 n += 1
@@ -370,8 +370,8 @@ def _settle(rows, joint, change, criterion, start, stop, scratch):  # type: igno
 
 
 @kernel
-def _fill(rows, joint, change, start, stop, scratch):  # type: ignore[no-untyped-def]
-    """Give the new log joints of rows start to stop to the loss; return their number."""
+def _fill(rows, joint, delta, start, stop, scratch):  # type: ignore[no-untyped-def]
+    """Give the new log joints of rows start to stop to the gain; return their number."""
     ends, n_classes = scratch.ends, joint.values.shape[1]
     n = stop - start
     scratch.weights[:n] = 1.0
@@ -385,17 +385,17 @@ def _fill(rows, joint, change, start, stop, scratch):  # type: ignore[no-untyped
         low, high = start + filled, min(stop, ends[segment + 1])
         # Slices that begin at 0 let the loops below vectorise.
         block, values = scratch.joint[filled : filled + high - low], joint.values[low:high]
-        configuration, delta = change.configuration[low:high], change.delta[segment // n_classes]
+        configuration, terms = delta.configuration[low:high], delta.terms[segment // n_classes]
         scratch.labels[filled : filled + high - low] = segment % n_classes
         for i in range(block.shape[0]):
             k = configuration[i]
             for c in range(n_classes):
-                block[i, c] = values[i, c] + delta[k, c]
+                block[i, c] = values[i, c] + terms[k, c]
         if joint.zeros.shape[0] > 0:
-            zeros, gained = joint.zeros[low:high], change.zeros[segment // n_classes]
+            zeros, added = joint.zeros[low:high], delta.zeros[segment // n_classes]
             for i in range(block.shape[0]):
                 for c in range(n_classes):
-                    if zeros[i, c] + gained[configuration[i], c] > 0:
+                    if zeros[i, c] + added[configuration[i], c] > 0:
                         block[i, c] = -np.inf
         filled += max(0, high - low)
         segment += 1
@@ -403,8 +403,8 @@ def _fill(rows, joint, change, start, stop, scratch):  # type: ignore[no-untyped
 
 
 @kernel
-def apply_change(rows, joint, change, with_gaps):  # type: ignore[no-untyped-def]
-    """Make a change to the log joint, and to the gaps and the rivals where the loss makes use of them.
+def apply_delta(rows, joint, delta, with_gaps):  # type: ignore[no-untyped-def]
+    """Make a change to the log joint, and to the gaps and the rivals where the gain makes use of them.
 
     Without gaps they are left as they were, which saves time where another change follows.
     """
@@ -413,24 +413,24 @@ def apply_change(rows, joint, change, with_gaps):  # type: ignore[no-untyped-def
     for s in range(rows.n_folds * n_classes):
         for low in range(rows.bounds[s], rows.bounds[s + 1], _BLOCK_ROWS):
             high = min(low + _BLOCK_ROWS, rows.bounds[s + 1])
-            _add(joint, change, s // n_classes, low, high)
+            _add(joint, delta, s // n_classes, low, high)
             if with_gaps:
                 _find_gaps(joint, s % n_classes, low, high)
 
 
 @kernel
-def _add(joint, change, fold, low, high):  # type: ignore[no-untyped-def]
-    values, configuration, delta = joint.values[low:high], change.configuration[low:high], change.delta[fold]
+def _add(joint, delta, fold, low, high):  # type: ignore[no-untyped-def]
+    values, configuration, terms = joint.values[low:high], delta.configuration[low:high], delta.terms[fold]
     n_classes = values.shape[1]
     for m in range(values.shape[0]):
         k = configuration[m]
         for c in range(n_classes):
-            values[m, c] += delta[k, c]
+            values[m, c] += terms[k, c]
     if joint.zeros.shape[0] > 0:
-        zeros, gained = joint.zeros[low:high], change.zeros[fold]
+        zeros, added = joint.zeros[low:high], delta.zeros[fold]
         for m in range(zeros.shape[0]):
             for c in range(n_classes):
-                zeros[m, c] += gained[configuration[m], c]
+                zeros[m, c] += added[configuration[m], c]
 
 
 @kernel

@@ -13,7 +13,7 @@ from bnplug.data.table import Table
 _WHOLE = 2**52
 
 
-class Rows(NamedTuple):
+class FoldedRows(NamedTuple):
     """The rows of a table in the order (fold, class), and how parameters are estimated from them.
 
     Attributes
@@ -25,7 +25,7 @@ class Rows(NamedTuple):
     target : int
         The class.
     n_folds : int
-        How many folds are tested. Rows that are never tested come last, as one fold more.
+        How many folds are tested. FoldedRows that are never tested come last, as one fold more.
     bounds : int64 array of shape ((n_folds + 1) * classes + 1,)
         The rows of segment ``s = fold * classes + class`` are ``bounds[s]:bounds[s + 1]``.
     weights : int64 array of shape (rows,), or (0,) where every row counts once
@@ -69,7 +69,7 @@ class Rows(NamedTuple):
         return self.alpha > 0 or self.floor > 0
 
 
-def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) -> Rows:
+def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) -> FoldedRows:
     """Sort the rows of a table by fold and class.
 
     Parameters
@@ -100,7 +100,7 @@ def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) ->
     n_tested = int(bounds[n_folds * n_classes])
     if folds is not None:
         _check_training(table, fold, labels, n_folds)
-    return Rows(
+    return FoldedRows(
         codes=np.ascontiguousarray(codes),
         cards=table.cards.copy(),
         sizes=table.cards + (codes == table.cards[:, None]).any(axis=1),

@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.scoring.rows import Rows
+from bnplug.scoring._rows import FoldedRows
 
 _BLOCK = 4096
 
 
-class Families(NamedTuple):
-    """Families of candidates, flat: those that each takes out (sign -1) and puts in (sign +1).
+class CandidateFamilies(NamedTuple):
+    """CandidateFamilies of candidates, flat: those that each takes out (sign -1) and puts in (sign +1).
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Families(NamedTuple):
     parents: IntArray
 
 
-class Change(NamedTuple):
+class JointDelta(NamedTuple):
     """What a candidate adds to the log joint.
 
     Attributes
@@ -52,7 +52,7 @@ class Change(NamedTuple):
         That of each row.
     counts : int64 array of shape (n_folds + 1, configurations, classes)
         The weight of the rows of each fold.
-    delta : float64 array of shape (n_folds, configurations, classes)
+    terms : float64 array of shape (n_folds, configurations, classes)
         The sum of the finite log parameters put in, minus those taken out. It has no meaning for a
         configuration that no tested row of the fold has.
     zeros : int16 array of the same shape, or (0, configurations, classes) where no probability can be zero
@@ -61,11 +61,11 @@ class Change(NamedTuple):
 
     configuration: npt.NDArray[np.uint32]
     counts: IntArray
-    delta: FloatArray
+    terms: FloatArray
     zeros: npt.NDArray[np.int16]
 
 
-def flatten(candidates: Iterable[Iterable[tuple[int, Iterable[int]]]]) -> Families:
+def flatten_families(candidates: Iterable[Iterable[tuple[int, Iterable[int]]]]) -> CandidateFamilies:
     """The families that candidates put in: pairs (node, parents)."""
     starts, bounds = [0], [0]
     nodes: list[int] = []
@@ -77,10 +77,12 @@ def flatten(candidates: Iterable[Iterable[tuple[int, Iterable[int]]]]) -> Famili
             bounds.append(len(parents))
         starts.append(len(nodes))
     signs = [1] * len(nodes)
-    return Families(*[np.array(numbers, dtype=np.int64) for numbers in (starts, nodes, signs, bounds, parents)])
+    return CandidateFamilies(
+        *[np.array(numbers, dtype=np.int64) for numbers in (starts, nodes, signs, bounds, parents)]
+    )
 
 
-class Graph(NamedTuple):
+class FlatGraph(NamedTuple):
     """The families of the current graph.
 
     Attributes
@@ -94,14 +96,14 @@ class Graph(NamedTuple):
     parents: IntArray
 
     @classmethod
-    def of(cls, parents: Sequence[Sequence[int]]) -> Graph:
+    def of(cls, parents: Sequence[Sequence[int]]) -> FlatGraph:
         """Return the graph in which ``parents[v]`` are those of v."""
         graph = cls(np.zeros(len(parents), np.int64), np.zeros((len(parents), 1), np.int64))
         for v, own in enumerate(parents):
             graph = graph.replace(v, own)
         return graph
 
-    def replace(self, v: int, parents: Sequence[int]) -> Graph:
+    def replace(self, v: int, parents: Sequence[int]) -> FlatGraph:
         """Return the graph in which v has these parents; the arrays of this one are changed."""
         lacking = len(parents) - self.parents.shape[1]
         graph = self if lacking <= 0 else self._replace(parents=np.pad(self.parents, ((0, 0), (0, lacking))))
@@ -110,27 +112,27 @@ class Graph(NamedTuple):
         return graph
 
 
-def with_replaced(new: Families, graph: Graph, target: int) -> Families:
+def with_replaced(new: CandidateFamilies, graph: FlatGraph, target: int) -> CandidateFamilies:
     """Return the families that candidates put in, together with those that they replace in a graph.
 
     Parameters
     ----------
-    new : Families
+    new : CandidateFamilies
         What candidates put in. A family that neither is the class's nor has it as a parent drops out: its terms are
         the same for all classes. So does one that is in the graph already.
-    graph : Graph
+    graph : FlatGraph
     target : int
         The class.
 
     Returns
     -------
-    Families
+    CandidateFamilies
         Its arrays may be longer than their families need.
     """
     most = 2 * len(new.nodes)
     most_parents = len(new.parents) + len(new.nodes) * graph.parents.shape[1]
     sizes = (len(new.starts), most, most, most + 1, most_parents)
-    families = Families(*[np.empty(size, np.int64) for size in sizes])
+    families = CandidateFamilies(*[np.empty(size, np.int64) for size in sizes])
     _replace(new, graph, target, families)
     return families
 
@@ -188,47 +190,47 @@ def n_configurations(rows, features):  # type: ignore[no-untyped-def]
     return size
 
 
-def new_change(rows: Rows, configuration: npt.NDArray[np.uint32], size: int) -> Change:
-    """Return a Change of `size` configurations, for these of the rows; only they are filled."""
+def new_delta(rows: FoldedRows, configuration: npt.NDArray[np.uint32], size: int) -> JointDelta:
+    """Return a JointDelta of `size` configurations, for these of the rows; only they are filled."""
     shape = (rows.n_folds, size, rows.n_classes)
-    return Change(
+    return JointDelta(
         configuration,
         counts=np.empty((shape[0] + 1, *shape[1:]), np.int64),
-        delta=np.empty(shape),
+        terms=np.empty(shape),
         zeros=np.empty((0 if rows.finite else shape[0], *shape[1:]), np.int16),
     )
 
 
 @kernel
-def fill_dense(rows, families, candidate, features, known, logs, change):  # type: ignore[no-untyped-def]
-    """Fill the Change of a candidate, all configurations of its features being numbered in C order.
+def fill_dense(rows, families, candidate, features, known, logs, delta):  # type: ignore[no-untyped-def]
+    """Fill the JointDelta of a candidate, all configurations of its features being numbered in C order.
 
     features: as from find_features; known, logs: as in Scratch. The log parameters of families that are taken out are
     kept there: other candidates take out the same ones.
     """
-    _number_rows(rows.codes, rows.sizes, features, change.configuration)
-    count(rows, change)
-    place = np.empty(change.counts.shape[1], np.int64)
+    _number_rows(rows.codes, rows.sizes, features, delta.configuration)
+    count(rows, delta)
+    place = np.empty(delta.counts.shape[1], np.int64)
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
         node, sign = families.nodes[j], families.signs[j]
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
         columns = _place_family(rows, features, node, parents, place)
         if sign < 0 and known[node]:
-            add_logs(logs[node], place, sign, change)
+            add_logs(logs[node], place, sign, delta)
             continue
         own = np.empty((rows.n_folds, n_own(rows, node, columns)))
-        find_logs(rows, change.counts, node, parents, place, columns, own)
-        add_logs(own, place, sign, change)
+        find_logs(rows, delta.counts, node, parents, place, columns, own)
+        add_logs(own, place, sign, delta)
         if sign < 0 and own.shape[1] <= logs.shape[2]:
             logs[node, :, : own.shape[1]] = own
             known[node] = True
 
 
 @kernel
-def count(rows, change):  # type: ignore[no-untyped-def]
-    """Fill the counts of a Change by its configurations; it adds nothing yet."""
+def count(rows, delta):  # type: ignore[no-untyped-def]
+    """Fill the counts of a JointDelta by its configurations; it adds nothing yet."""
     bounds, weights, n_classes = rows.bounds, rows.weights, rows.cards[rows.target]
-    configuration, counts = change.configuration, change.counts
+    configuration, counts = delta.configuration, delta.counts
     counts[:] = 0
     for s in range(bounds.shape[0] - 1):
         fold, c = s // n_classes, s % n_classes
@@ -240,8 +242,8 @@ def count(rows, change):  # type: ignore[no-untyped-def]
             weight = weights[bounds[s] : bounds[s + 1]]
             for m in range(segment.shape[0]):
                 counts[fold, segment[m], c] += weight[m]
-    change.delta[:] = 0.0
-    change.zeros[:] = 0
+    delta.terms[:] = 0.0
+    delta.zeros[:] = 0
 
 
 @kernel
@@ -252,7 +254,7 @@ def n_own(rows, node, columns):  # type: ignore[no-untyped-def]
 
 @kernel
 def find_logs(rows, counts, node, parents, place, columns, logs):  # type: ignore[no-untyped-def]
-    """Fill the log parameters (folds, n_own) of a family, from the counts of a change.
+    """Fill the log parameters (folds, n_own) of a family, from the counts of a delta.
 
     place: int64 (configurations,), the family's own configuration in each, -1 where a cell is missing:
     ``state of the node * columns + parent configuration``, the class left out of both.
@@ -283,10 +285,10 @@ def find_logs(rows, counts, node, parents, place, columns, logs):  # type: ignor
 
 
 @kernel
-def add_logs(logs, place, sign, change):  # type: ignore[no-untyped-def]
+def add_logs(logs, place, sign, delta):  # type: ignore[no-untyped-def]
     """Add `sign` times the log parameters of a family to a change; -inf is counted in its zeros instead."""
-    delta, zeros = change.delta, change.zeros
-    n_folds, _, n_classes = delta.shape
+    terms, zeros = delta.terms, delta.zeros
+    n_folds, _, n_classes = terms.shape
     for f in range(n_folds):
         for k in range(place.shape[0]):
             w = place[k] * n_classes
@@ -295,7 +297,7 @@ def add_logs(logs, place, sign, change):  # type: ignore[no-untyped-def]
                     if zeros.shape[0] > 0 and logs[f, w + c] == -np.inf:
                         zeros[f, k, c] += sign
                     else:
-                        delta[f, k, c] += sign * logs[f, w + c]
+                        terms[f, k, c] += sign * logs[f, w + c]
 
 
 @kernel
@@ -383,23 +385,23 @@ def _add_states(theta, fold, n_classes, over_classes, sums):  # type: ignore[no-
                 sums[j] = total
 
 
-def wide_change(rows: Rows, families: Families, candidate: int) -> Change:
-    """The Change of a candidate, only the configurations that occur being numbered."""
+def wide_delta(rows: FoldedRows, families: CandidateFamilies, candidate: int) -> JointDelta:
+    """The JointDelta of a candidate, only the configurations that occur being numbered."""
     features = np.empty(len(rows.cards), dtype=np.int64)
     features = features[: find_features(rows, families, candidate, features)]
     label, size = _number_occurring(rows.codes[features], rows.sizes[features])
     first = np.unique(label, return_index=True)[1]
     codes = rows.codes[features][:, first].astype(np.int64)
-    change = new_change(rows, label.astype(np.uint32), size)
-    count(rows, change)
+    delta = new_delta(rows, label.astype(np.uint32), size)
+    count(rows, delta)
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
         node = int(families.nodes[j])
         place, columns = _place_occurring(rows, features, codes, node, parents)
         logs = np.empty((rows.n_folds, n_own(rows, node, columns)))
-        find_logs(rows, change.counts, node, parents, place, columns, logs)
-        add_logs(logs, place, families.signs[j], change)
-    return change
+        find_logs(rows, delta.counts, node, parents, place, columns, logs)
+        add_logs(logs, place, families.signs[j], delta)
+    return delta
 
 
 def _number_occurring(codes: npt.NDArray[Any], sizes: IntArray) -> tuple[IntArray, int]:
@@ -412,7 +414,7 @@ def _number_occurring(codes: npt.NDArray[Any], sizes: IntArray) -> tuple[IntArra
 
 
 def _place_occurring(
-    rows: Rows, features: IntArray, codes: IntArray, node: int, parents: IntArray
+    rows: FoldedRows, features: IntArray, codes: IntArray, node: int, parents: IntArray
 ) -> tuple[IntArray, int]:
     """`place` and `columns` of find_logs, for configurations with the given codes (features, size)."""
     own = np.isin(features, parents)
@@ -424,8 +426,8 @@ def _place_occurring(
     return place, columns
 
 
-def no_change(rows: Rows) -> Change:
-    """The Change that leaves the log joint as it is."""
-    change = new_change(rows, np.zeros(rows.codes.shape[1], dtype=np.uint32), 1)
-    count(rows, change)
-    return change
+def no_delta(rows: FoldedRows) -> JointDelta:
+    """The JointDelta that leaves the log joint as it is."""
+    delta = new_delta(rows, np.zeros(rows.codes.shape[1], dtype=np.uint32), 1)
+    count(rows, delta)
+    return delta

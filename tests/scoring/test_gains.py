@@ -1,4 +1,4 @@
-"""A third party's loss runs compiled, equals a loop over rows, and is compiled once for all processes."""
+"""A third party's gain runs compiled, equals a loop over rows, and is compiled once for all processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scoring import slow
 from bnplug.compiling import kernel
 from bnplug.errors import ContractError
 from bnplug.scoring import Bounds, PredictiveScore, winner
-from bnplug.scoring.losses import compile_loss, evaluate
+from bnplug.scoring.gains import compile_gain, evaluate
 
 
 def negative_cost(L, y, params, out):
@@ -25,13 +25,13 @@ def negative_cost(L, y, params, out):
 
 
 class NegativeCost(PredictiveScore):
-    loss = negative_cost
+    gain = negative_cost
 
     def __init__(self, costs=None, alpha=1.0, floor=0.0, cv=None, random_state=None):
         super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
         self.costs = costs
 
-    def loss_params(self, table):
+    def gain_params(self, table):
         return self.costs
 
 
@@ -45,33 +45,33 @@ def margin(L, y, params, out):
 
 
 class Margin(PredictiveScore):
-    loss = margin
+    gain = margin
     slope = 0.5
 
-    def loss_params(self, table):
+    def gain_params(self, table):
         return [self.slope]
 
 
 class BoundedMargin(Margin):
-    def loss_bounds(self):
+    def gain_bounds(self):
         return Bounds(maximum=1.0, high_gap=1 / self.slope)
 
 
 class SlopedMargin(Margin):
-    def loss_bounds(self):
+    def gain_bounds(self):
         return Bounds(maximum=1.0, high_gap=1 / self.slope, slope=self.slope)
 
 
-def assert_a_walk_equals_a_loop(rng, score, table, loss, folds=None, mean=False):
+def assert_a_walk_equals_a_loop(rng, score, table, gain, folds=None, mean=False):
     """Compare a random walk with a loop over rows."""
     parents = [[1], [], [1], [0, 1]]
     evaluator = score.evaluator(table)
     assert evaluator.start(parents) == pytest.approx(
-        slow.predictive(table, parents, loss, folds, score.alpha, mean=mean), abs=1e-9
+        slow.predictive(table, parents, gain, folds, score.alpha, mean=mean), abs=1e-9
     )
     for _ in range(3):
         changes, parents = slow.random_change(rng, parents)
-        expected = slow.predictive(table, parents, loss, folds, score.alpha, mean=mean)
+        expected = slow.predictive(table, parents, gain, folds, score.alpha, mean=mean)
         assert evaluator.propose(changes) == pytest.approx(expected, abs=1e-9)
         assert evaluator.commit(changes) == pytest.approx(expected, abs=1e-9)
 
@@ -144,17 +144,17 @@ def unheard_of(L, y, params, out):
     out[0] = L.median_of_everything()
 
 
-@pytest.mark.parametrize("loss", [gives_nan, leaves_out])
-def test_a_loss_must_fill_every_row(loss):
+@pytest.mark.parametrize("gain", [gives_nan, leaves_out])
+def test_a_gain_must_fill_every_row(gain):
     table = slow.random_table(np.random.default_rng(3), 20, (3, 2), 1)
-    score = type("Bad", (PredictiveScore,), {"loss": loss})()
-    with pytest.raises(ContractError, match=f"{loss.__name__}.*gave nan"):
+    score = type("Bad", (PredictiveScore,), {"gain": gain})()
+    with pytest.raises(ContractError, match=f"{gain.__name__}.*gave nan"):
         score.evaluator(table).start([[1], []])
 
 
-def test_a_loss_that_does_not_compile_is_named():
+def test_a_gain_that_does_not_compile_is_named():
     with pytest.raises(ContractError, match=r"'unheard_of' cannot be compiled(.|\n)*median_of_everything"):
-        compile_loss(unheard_of)
+        compile_gain(unheard_of)
 
 
 def helper(x):
@@ -200,42 +200,42 @@ def takes_logarithms(L, y, params, out):
         out[m] = max(-9.0, math.log(max(0.0, L[m, y[m]])))
 
 
-def decided(loss, params=(), **attributes):
-    """What a score with this loss makes of a table with three classes."""
+def decided(gain, params=(), **attributes):
+    """What a score with this gain makes of a table with three classes."""
     table = slow.random_table(np.random.default_rng(3), 20, (2, 3), 1)
-    attributes = {"loss": loss, "loss_params": lambda self, table: params, **attributes}
+    attributes = {"gain": gain, "gain_params": lambda self, table: params, **attributes}
     return type("Made", (PredictiveScore,), attributes)().evaluator(table).start([[1], []])
 
 
-@pytest.mark.parametrize(("loss", "taken"), [(takes_three, "(L, y, out)"), (takes_five, "(L, y, params, out, scale")])
-def test_a_loss_takes_four_arguments(loss, taken):
+@pytest.mark.parametrize(("gain", "taken"), [(takes_three, "(L, y, out)"), (takes_five, "(L, y, params, out, scale")])
+def test_a_gain_takes_four_arguments(gain, taken):
     with pytest.raises(
-        ContractError, match=re.escape(f"{loss.__name__!r} must take (L, y, params, out), and takes {taken}")
+        ContractError, match=re.escape(f"{gain.__name__!r} must take (L, y, params, out), and takes {taken}")
     ):
-        compile_loss(loss)
+        compile_gain(gain)
 
 
-@pytest.mark.parametrize("loss", [calls_plain_python, imports])
-def test_what_a_loss_may_call_is_said(loss):
-    with pytest.raises(ContractError, match=rf"{loss.__name__!r} cannot be compiled(.|\n)*bnplug\.compiling\.kernel"):
-        compile_loss(loss)
+@pytest.mark.parametrize("gain", [calls_plain_python, imports])
+def test_what_a_gain_may_call_is_said(gain):
+    with pytest.raises(ContractError, match=rf"{gain.__name__!r} cannot be compiled(.|\n)*bnplug\.compiling\.kernel"):
+        compile_gain(gain)
 
 
-def test_a_loss_may_call_a_kernel():
+def test_a_gain_may_call_a_kernel():
     L = np.array([[1.0, 2.0], [3.0, 4.0]])
     assert evaluate(calls_a_kernel, L, np.array([0, 1]), np.empty(0)).tolist() == [-1.0, -3.0]
 
 
-class WithoutLoss(PredictiveScore):
+class WithoutGain(PredictiveScore):
     pass
 
 
-@pytest.mark.parametrize("loss", [None, decorated, [1]])
-def test_a_score_names_its_loss(loss):
-    with pytest.raises(ContractError, match=r"Made must name its loss, .* its loss is "):
-        decided(loss)
-    with pytest.raises(ContractError, match=r"WithoutLoss must name its loss, .* its loss is None"):
-        WithoutLoss().evaluator(slow.random_table(np.random.default_rng(3), 20, (2, 3), 1))
+@pytest.mark.parametrize("gain", [None, decorated, [1]])
+def test_a_score_names_its_gain(gain):
+    with pytest.raises(ContractError, match=r"Made must name its gain, .* its gain is "):
+        decided(gain)
+    with pytest.raises(ContractError, match=r"WithoutGain must name its gain, .* its gain is None"):
+        WithoutGain().evaluator(slow.random_table(np.random.default_rng(3), 20, (2, 3), 1))
 
 
 def test_an_aggregate_is_a_sum_or_a_mean():
@@ -270,17 +270,17 @@ def test_what_only_the_interpreter_refuses_is_borne():
     ],
 )
 def test_params_that_are_no_numbers_are_named(params, said):
-    with pytest.raises(ValueError, match=f"loss_params of Made {said}"):
+    with pytest.raises(ValueError, match=f"gain_params of Made {said}"):
         decided(margin, params)
 
 
-def test_an_error_in_loss_params_says_where_it_was_raised():
-    def loss_params(self, table):
+def test_an_error_in_gain_params_says_where_it_was_raised():
+    def gain_params(self, table):
         return np.array([[0, 1], [1]])
 
     with pytest.raises(ValueError, match="inhomogeneous") as caught:
-        decided(margin, loss_params=loss_params)
-    assert caught.value.__notes__ == ["raised in loss_params of Made"]
+        decided(margin, gain_params=gain_params)
+    assert caught.value.__notes__ == ["raised in gain_params of Made"]
 
 
 def test_a_closure_is_refused():
@@ -290,13 +290,13 @@ def test_a_closure_is_refused():
         out[:] = scale
 
     with pytest.raises(ContractError, match="pass it numbers in params"):
-        compile_loss(scaled)
+        compile_gain(scaled)
 
 
-def test_a_loss_is_compiled_once_for_all_processes(tmp_path):
+def test_a_gain_is_compiled_once_for_all_processes(tmp_path):
     (tmp_path / "someone.py").write_text(
         textwrap.dedent("""
-            def loss(L, y, params, out):
+            def gain(L, y, params, out):
                 for m in range(L.shape[0]):
                     out[m] = L[m, y[m]] - params[0]
         """)
@@ -305,14 +305,14 @@ def test_a_loss_is_compiled_once_for_all_processes(tmp_path):
         import numpy as np
         import someone
         from bnplug.scoring import PredictiveScore
-        from bnplug.scoring.losses import compile_loss
-        from bnplug.scoring.passes import score_candidates
+        from bnplug.scoring.gains import compile_gain
+        from bnplug.scoring._passes import score_candidates
         from bnplug.data.table import Table
 
         class Score(PredictiveScore):
-            loss = someone.loss
+            gain = someone.gain
 
-            def loss_params(self, table):
+            def gain_params(self, table):
                 return [1.0]
 
         codes = np.tile(np.array([[0, 1, 0, 1], [0, 0, 1, 1]], dtype=np.uint8), 5)
@@ -320,7 +320,7 @@ def test_a_loss_is_compiled_once_for_all_processes(tmp_path):
         evaluator = Score().evaluator(table)
         evaluator.start([[], []])
         evaluator.propose({0: [1]})
-        print(compile_loss(someone.loss).cache_hits, sum(score_candidates.stats.cache_misses.values()))
+        print(compile_gain(someone.gain).cache_hits, sum(score_candidates.stats.cache_misses.values()))
     """)
     outputs = [
         subprocess.run(

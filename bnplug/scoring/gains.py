@@ -1,9 +1,9 @@
-"""Losses: what a row's log joints are worth, given its class. Higher is better.
+"""Gains: what a row's log joints are worth, given its class. Higher is better: the negative of a loss.
 
-A loss is a function of a module, ``loss(L, y, params, out)``, in plain Python: ``L`` holds the log joints of a
-block of rows (rows x classes), ``y`` their classes, ``params`` numbers of the loss's own; it fills ``out``,
+A gain is a function of a module, ``gain(L, y, params, out)``, in plain Python: ``L`` holds the log joints of a
+block of rows (rows x classes), ``y`` their classes, ``params`` numbers of the gain's own; it fills ``out``,
 one value per row. It is compiled when it is first used, and the compiled form is kept on disk until the file
-that the loss is written in changes. So every number it needs travels in ``params``, and it calls nothing but
+that the gain is written in changes. So every number it needs travels in ``params``, and it calls nothing but
 numpy, :mod:`math`, :func:`winner` and functions of its own file that :func:`bnplug.compiling.kernel` decorates.
 """
 
@@ -27,7 +27,7 @@ from bnplug.compiling import interrupts_held_back, kernel
 from bnplug.errors import ContractError
 from bnplug.inference.complete import TIE
 
-Loss = Callable[[FloatArray, IntArray, FloatArray, FloatArray], None]
+Gain = Callable[[FloatArray, IntArray, FloatArray, FloatArray], None]
 
 _SIGNATURE = types.void(types.float64[:, ::1], types.int64[::1], types.float64[::1], types.float64[::1])
 _N_ARGUMENTS = 4
@@ -38,9 +38,9 @@ _N_TRIED = 32
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known of a loss from a row's *gap* alone: L of its true class minus the largest L of another.
+    """What is known of a gain from a row's *gap* alone: L of its true class minus the largest L of another.
 
-    A loss that declares this is evaluated faster: rows on a plateau need no log joint, and a candidate that
+    A gain that declares this is evaluated faster: rows on a plateau need no log joint, and a candidate that
     can no longer win is dropped in the middle of its pass. What is declared is believed: if it is false, so are
     the scores; ``check_bounds_are_true`` of :mod:`bnplug.testing` tries it.
 
@@ -57,13 +57,13 @@ class Bounds:
 
     Examples
     --------
-    A margin loss ``min(1, 0.5 * gap)``:
+    A margin gain ``min(1, 0.5 * gap)``:
 
     >>> Bounds(maximum=1.0, high_gap=2.0, slope=0.5)
     Bounds(maximum=1.0, high_gap=2.0, low_gap=nan, low_value=0.0, slope=0.5)
 
-    A loss of the decision, at most 0, and 0 where it is right. :func:`winner` takes log joints within 1e-9 for
-    tied, and the first of tied classes wins; so a gap of 0 does not tell who does:
+    A gain that depends on the decision alone, at most 0, and 0 where it is right. :func:`winner` takes log joints
+    within 1e-9 for tied, and the first of tied classes wins; so a gap of 0 does not tell who does:
 
     >>> Bounds(maximum=0.0, high_gap=1e-8)
     Bounds(maximum=0.0, high_gap=1e-08, low_gap=nan, low_value=0.0, slope=nan)
@@ -91,65 +91,39 @@ def winner(L, m):  # type: ignore[no-untyped-def]
     return first
 
 
-def correct(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
-    """1 where the winner is the row's class, else 0."""
-    for m in range(L.shape[0]):
-        out[m] = winner(L, m) == y[m]
-
-
-#: Of :func:`correct`. Beyond twice the tolerance for ties, the sign of the gap says who wins.
-CORRECT_BOUNDS = Bounds(maximum=1.0, high_gap=2 * TIE, low_gap=-2 * TIE, low_value=0.0)
-
-
-def log_posterior(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
-    """The logarithm of the posterior of the row's class."""
-    for m in range(L.shape[0]):
-        largest = L[m, 0]
-        for c in range(1, L.shape[1]):
-            largest = max(largest, L[m, c])
-        total = 0.0
-        for c in range(L.shape[1]):
-            total += np.exp(L[m, c] - largest)
-        out[m] = L[m, y[m]] - largest - np.log(total)
-
-
-#: Of :func:`log_posterior`.
-LOG_POSTERIOR_BOUNDS = Bounds(maximum=0.0)
-
-
 @cache
-def compile_loss(loss: Loss) -> Any:
-    """Compile a loss, whose address kernels can call (:func:`loss_at`); from the disk where it was compiled before.
+def compile_gain(gain: Gain) -> Any:
+    """Compile a gain, whose address kernels can call (:func:`gain_at`); from the disk where it was compiled before.
 
     Raises
     ------
     ContractError
         If it takes other arguments, is not a function of a module, or cannot be compiled; the message says why.
     """
-    name = _name(loss)
-    signature = inspect.signature(loss)
+    name = _name(gain)
+    signature = inspect.signature(gain)
     if len(signature.parameters) != _N_ARGUMENTS:
-        raise ContractError(f"the loss {name!r} must take (L, y, params, out), and takes {signature}")
-    if getattr(loss, "__closure__", None) is not None:
+        raise ContractError(f"the gain {name!r} must take (L, y, params, out), and takes {signature}")
+    if getattr(gain, "__closure__", None) is not None:
         raise ContractError(
-            f"the loss {name!r} is made inside another function and uses its variables; "
+            f"the gain {name!r} is made inside another function and uses its variables; "
             "define it at the top of a module, and pass it numbers in params"
         )
     try:
         with interrupts_held_back():
-            compiled = _compile(loss)
+            compiled = _compile(gain)
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise ContractError(
-            f"the loss {name!r} cannot be compiled: {error}\nA loss calls nothing but numpy, math, "
+            f"the gain {name!r} cannot be compiled: {error}\nA gain calls nothing but numpy, math, "
             "bnplug.scoring.winner and functions decorated with bnplug.compiling.kernel, and imports nothing; "
-            "decorate a function that it calls, or move it into the loss"
+            "decorate a function that it calls, or move it into the gain"
         ) from error
     return compiled
 
 
 @intrinsic
-def loss_at(typing_context, address):  # type: ignore[no-untyped-def]
-    """Return the compiled loss at an address, inside a kernel.
+def gain_at(typing_context, address):  # type: ignore[no-untyped-def]
+    """Return the compiled gain at an address, inside a kernel.
 
     A kernel that were given the function itself would ask the interpreter for its address at every call, which takes
     longer than a small candidate.
@@ -165,22 +139,22 @@ def loss_at(typing_context, address):  # type: ignore[no-untyped-def]
     return kind(types.int64), generate
 
 
-def _name(loss: Loss) -> str:
-    return str(getattr(loss, "__qualname__", repr(loss)))
+def _name(gain: Gain) -> str:
+    return str(getattr(gain, "__qualname__", repr(gain)))
 
 
-def _compile(loss: Loss) -> Any:
+def _compile(gain: Gain) -> Any:
     try:
-        return cfunc(_SIGNATURE, cache=True)(loss)
+        return cfunc(_SIGNATURE, cache=True)(gain)
     except RuntimeError as error:
         # A function typed at a prompt has no file next to which its compiled form could be kept.
         if "cannot cache" not in str(error):
             raise
-        return cfunc(_SIGNATURE)(loss)
+        return cfunc(_SIGNATURE)(gain)
 
 
-def evaluate(loss: Loss, L: FloatArray, y: IntArray, params: FloatArray) -> FloatArray:
-    """Return what the compiled loss gives for each row.
+def evaluate(gain: Gain, L: FloatArray, y: IntArray, params: FloatArray) -> FloatArray:
+    """Return what the compiled gain gives for each row.
 
     Examples
     --------
@@ -188,29 +162,29 @@ def evaluate(loss: Loss, L: FloatArray, y: IntArray, params: FloatArray) -> Floa
     array([0., 1.])
     """
     out = np.full(len(L), np.nan)
-    _call(compile_loss(loss).address, np.ascontiguousarray(L), y, params, out)
+    _call(compile_gain(gain).address, np.ascontiguousarray(L), y, params, out)
     return out
 
 
 @kernel
 def _call(address, L, y, params, out):  # type: ignore[no-untyped-def]
-    loss_at(address)(L, y, params, out)
+    gain_at(address)(L, y, params, out)
 
 
-def check_indices(loss: Loss, n_classes: int, params: FloatArray) -> None:
-    """Try a loss on a few rows in the interpreter: compiled, an index outside an array reads what is in memory.
+def check_indices(gain: Gain, n_classes: int, params: FloatArray) -> None:
+    """Try a gain on a few rows in the interpreter: compiled, an index outside an array reads what is in memory.
 
     Raises
     ------
     ContractError
         If an index is outside an array.
     """
-    _try_indices(loss, n_classes, params.tobytes())
+    _try_indices(gain, n_classes, params.tobytes())
 
 
 # A search asks for many evaluators of the same score.
 @lru_cache(maxsize=128)
-def _try_indices(loss: Loss, n_classes: int, params: bytes) -> None:
+def _try_indices(gain: Gain, n_classes: int, params: bytes) -> None:
     some = np.unique(np.linspace(0, n_classes - 1, _N_TRIED, dtype=np.int64))
     y = np.tile(some, 2)
     L = np.full((len(y), n_classes), -1.0)
@@ -219,18 +193,18 @@ def _try_indices(loss: Loss, n_classes: int, params: bytes) -> None:
     numbers = np.frombuffer(params)
     try:
         with np.errstate(all="ignore"):
-            _interpreted(loss)(L, y, numbers, np.empty(len(y)))
+            _interpreted(gain)(L, y, numbers, np.empty(len(y)))
     except IndexError as error:
         raise ContractError(
-            f"the loss {_name(loss)!r}, given {n_classes} classes and {numbers.size} numbers in params, uses an index "
-            f"outside an array ({error}); check in loss_params that the shape fits the classes"
+            f"the gain {_name(gain)!r}, given {n_classes} classes and {numbers.size} numbers in params, uses an index "
+            f"outside an array ({error}); check in gain_params that the shape fits the classes"
         ) from error
     except Exception:
         # Compiled code bears what the interpreter does not, such as math.log(0.0); this is about indices alone.
         return
 
 
-def _interpreted(loss: Any) -> Loss:
-    """Return the loss as Python runs it, and what it calls too."""
-    plain = {name: value.py_func if is_jitted(value) else value for name, value in loss.__globals__.items()}
-    return FunctionType(loss.__code__, plain)
+def _interpreted(gain: Any) -> Gain:
+    """Return the gain as Python runs it, and what it calls too."""
+    plain = {name: value.py_func if is_jitted(value) else value for name, value in gain.__globals__.items()}
+    return FunctionType(gain.__code__, plain)

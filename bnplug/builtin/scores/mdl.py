@@ -1,0 +1,27 @@
+"""Minimum description length (Lam and Bacchus 1994), which is also the Bayesian information criterion."""
+
+from __future__ import annotations
+
+from math import log
+
+from bnplug.arrays import FloatArray
+from bnplug.builtin.scores.ll import LogLikelihood
+from bnplug.data.table import Table
+from bnplug.scoring import dimension, log_likelihood
+
+
+class MDL(LogLikelihood):
+    """`mdl`: `ll` minus 1/2 Dim(G) log M, for M rows (their total weight); BIC by another name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
+    >>> MDL().score(table, table.dag([[1], []]))  # three parameters, log 4 / 2 for each
+    -4.852...
+    """
+
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
+        """Return the log-likelihood of the family minus 1/2 log M for each of its free parameters."""
+        penalty = 0.5 * log(table.total_weight) * dimension(table, child, parents)
+        return log_likelihood(counts) - penalty
