@@ -158,7 +158,8 @@ def evaluate(gain: Gain, L: FloatArray, y: IntArray, params: FloatArray) -> Floa
 
     Examples
     --------
-    >>> evaluate(correct, np.log([[0.1, 0.4], [0.3, 0.2]]), np.array([0, 0]), np.empty(0))
+    >>> from bnplug.builtin.scores.hit_rate import hit
+    >>> evaluate(hit, np.log([[0.1, 0.4], [0.3, 0.2]]), np.array([0, 0]), np.empty(0))
     array([0., 1.])
     """
     out = np.full(len(L), np.nan)
