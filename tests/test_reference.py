@@ -39,7 +39,7 @@ def name_of(path):
 
 #: Rooms some of whose names are still to be documented, or used no longer.
 WAITING = {
-    "compiling", "contracts", "counts", "data", "exchange", "experiments", "gradient", "hooks", "inference", "scoring",
+    "counts", "data", "exchange", "experiments", "gradient", "inference", "scoring",
     "search", "show",
 }  # fmt: skip
 

@@ -45,12 +45,12 @@ HOOKS: dict[str, type[Descriptor]] = {
 }
 
 #: What a method is found by: its kind and its name.
-Key = tuple[str, str]
+_Key = tuple[str, str]
 
 # Characters of an exception's message that are told of a plugin that is left out.
 _LONGEST_CAUSE = 300
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class Discovery:
     """What one round of discovery found: every plugin, and each method with the plugin that brought it."""
 
     plugins: tuple[PluginInfo, ...]
-    methods: Mapping[Key, Descriptor]
-    providers: Mapping[Key, PluginInfo]
+    methods: Mapping[_Key, Descriptor]
+    providers: Mapping[_Key, PluginInfo]
 
 
 def normalize(name: str) -> str:
@@ -133,7 +133,7 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
-def contain(where: str, call: Callable[[], T]) -> T:
+def contain(where: str, call: Callable[[], _T]) -> _T:
     """Call a plugin's code, and turn whatever it raises into a `PluginError` with a one-line cause.
 
     ``SystemExit`` and the panics of compiled extensions are no ``Exception``, and are contained too.
@@ -264,8 +264,8 @@ def discover(found: Iterable[FoundPlugin]) -> Discovery:
     {'recipe': ('TAN',)}
     """
     plugins: list[PluginInfo] = []
-    methods: dict[Key, Descriptor] = {}
-    providers: dict[Key, PluginInfo] = {}
+    methods: dict[_Key, Descriptor] = {}
+    providers: dict[_Key, PluginInfo] = {}
     for plugin in found:
         info, descriptors = _admit(plugin, providers)
         plugins.append(info)
@@ -276,7 +276,7 @@ def discover(found: Iterable[FoundPlugin]) -> Discovery:
     return Discovery(tuple(plugins), methods, providers)
 
 
-def _admit(plugin: FoundPlugin, providers: Mapping[Key, PluginInfo]) -> tuple[PluginInfo, list[Descriptor]]:
+def _admit(plugin: FoundPlugin, providers: Mapping[_Key, PluginInfo]) -> tuple[PluginInfo, list[Descriptor]]:
     """Return what became of a plugin, and its methods whose names nobody claimed before it."""
     disabled = {normalize(name) for name in os.environ.get("BNPLUG_DISABLE", "").split(",")}
     if disabled & {normalize(plugin.name), normalize(plugin.distribution)}:
@@ -292,10 +292,10 @@ def _admit(plugin: FoundPlugin, providers: Mapping[Key, PluginInfo]) -> tuple[Pl
 
 
 def _claim(
-    descriptors: Iterable[Descriptor], providers: Mapping[Key, PluginInfo]
+    descriptors: Iterable[Descriptor], providers: Mapping[_Key, PluginInfo]
 ) -> tuple[list[Descriptor], list[str]]:
     """Return the methods whose names are free, and for each of the others a line that says who has it."""
-    kept: dict[Key, Descriptor] = {}
+    kept: dict[_Key, Descriptor] = {}
     refused = []
     for descriptor in descriptors:
         key = (descriptor.kind, descriptor.name)

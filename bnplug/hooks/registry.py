@@ -22,7 +22,7 @@ from bnplug.hooks.discovery import PluginInfo
 if TYPE_CHECKING:
     from bnplug.contracts import ParameterLearner, ScoreFunction, StructureLearner
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 #: The class in ``bnplug.contracts`` that components of a kind derive from.
 CONTRACTS = {
@@ -312,7 +312,7 @@ def _label(method: Descriptor) -> str:
     return f"{method.kind} {method.name!r} of {provider(method)}"
 
 
-def _contain(method: Descriptor, doing: str, call: Callable[[], T]) -> T:
+def _contain(method: Descriptor, doing: str, call: Callable[[], _T]) -> _T:
     """Call a plugin's code; what it raises becomes an error that names the method and the plugin."""
     try:
         return discovery.contain(doing, call)
