@@ -7,7 +7,7 @@ PLUGINS := $(sort $(wildcard plugins/bnplug-*/pyproject.toml))
 empty :=
 LINTED := $(subst $(empty) $(empty),:,$(strip .ci $(dir $(PLUGINS)) $(sort $(wildcard plugins/_template/*/))))
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-long lint bench docs clean
 
 # The stamp is newer than every pyproject.toml that the environment was made from.
 .venv/stamp: pyproject.toml $(PLUGINS)
@@ -22,6 +22,10 @@ demo: .venv/stamp
 
 test: .venv/stamp
 	$(BIN)/python -m pytest --quiet
+
+# Everything, with what is marked as long, more examples and seeds, and enumerations whole: half an hour.
+test-long: .venv/stamp
+	BNPLUG_LONG=1 $(BIN)/python -m pytest --quiet -m ""
 
 lint: .venv/stamp
 	$(BIN)/ruff check .

@@ -1,6 +1,9 @@
 """What the documentation says is so: what it names exists, what is public is in it, and what it shows runs."""
 
+import ast
+import contextlib
 import inspect
+import io
 import pkgutil
 import re
 import runpy
@@ -8,14 +11,16 @@ import shlex
 import sys
 import tomllib
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from click.testing import CliRunner
 
 import bnplug
 from bnplug.cli import cli
-from bnplug.datasets import iris
+from bnplug.datasets import iris, tic_tac_toe
 from bnplug.experiments import compare
 from bnplug.hooks import registry
 from bnplug.hooks.discovery import HOOKS
@@ -24,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 import described  # noqa: E402
+import rooms  # noqa: E402
 
 BUILT = ("_build", "auto_examples", "_generated", "reproduction")
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
@@ -71,11 +77,21 @@ def with_python(pages):
 # What is shown runs.
 
 
+def run(snippet, page, namespace):
+    """Run a snippet; each `print` says something, and none says that what is shown to be equal is not."""
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written):
+        exec(compile(snippet, page, "exec"), namespace)
+    prints = [node for node in ast.parse(snippet).body if ast.unparse(node).startswith("print(")]
+    said = written.getvalue().splitlines()
+    assert len([line for line in said if line.strip()]) >= len(prints), snippet
+    assert "False" not in said, snippet
+
+
 @pytest.mark.parametrize("snippet", blocks(README, "python"), ids=lambda text: text.strip().splitlines()[0])
 def test_each_snippet_of_the_readme_runs_alone(snippet, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(compile(snippet, "README.md", "exec"), {"__name__": "snippet"})
-    assert snippet
+    run(snippet, "README.md", {"__name__": "snippet"})
 
 
 @pytest.mark.parametrize("page", [name for name in with_python(PAGES) if name != "README.md"])
@@ -84,8 +100,24 @@ def test_the_snippets_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     namespace = {"__name__": "snippet"}
     warnings.simplefilter("error", UserWarning)
     for snippet in blocks(PAGES[page], "python"):
-        exec(compile(snippet, page, "exec"), namespace)
-    assert len(namespace) > 1
+        run(snippet, page, namespace)
+
+
+@pytest.mark.parametrize("snippet", ["print((1 == 2))", "print()", "1 / 0", "import warnings\nwarnings.warn('old')"])
+def test_a_snippet_that_shows_nothing_or_something_else_is_found(snippet):
+    warnings.simplefilter("error", UserWarning)
+    with pytest.raises((AssertionError, ZeroDivisionError, UserWarning)):
+        run(snippet, "a page", {})
+
+
+def test_the_plugin_of_the_readme_is_a_method_as_it_says():
+    (snippet,) = [text for text in blocks(README, "python") if "@hookimpl" in text]
+    namespace = {"__name__": "snippet"}
+    run(snippet, "README.md", namespace)
+    (method,) = namespace["bnplug_structure_learners"]()
+    model = bnplug.BayesianNetworkClassifier(structure=method.factory()).fit(*iris())
+    features = iris()[0].columns
+    assert {(a, b) for a, b in model.tables_.edges if a != "species"} == set(pairwise(features))
 
 
 @pytest.mark.parametrize("page", [name for name, text in PAGES.items() if "\nbnplug " in text])
@@ -150,10 +182,9 @@ def test_every_console_line_is_of_a_kind_that_a_test_checks():
 
 
 def test_make_verbs_that_are_named_exist():
-    makefile = (ROOT / "Makefile").read_text()
-    named = {verb for text in PAGES.values() for verb in re.findall(r"^make (\w+)|`make (\w+)", text, re.MULTILINE)}
-    named = {one or other for one, other in named}
-    assert {"demo", "test", "docs"} <= named
+    makefile, every = (ROOT / "Makefile").read_text(), "\n".join(PAGES.values())
+    named = {*re.findall(r"^make ([\w-]+)", every, re.MULTILINE), *re.findall(r"`make ([\w-]+)", every)}
+    assert {"demo", "test", "test-long", "docs"} <= named
     for verb in named:
         assert re.search(rf"^{verb}:", makefile, flags=re.MULTILINE), verb
 
@@ -218,13 +249,57 @@ def test_python_names_in_roles_exist():
         pkgutil.resolve_name(name)
 
 
-def test_modules_of_the_architecture_page_are_those_of_the_core():
-    named = {name for row in re.findall(r"^\| (`.*?`) \|", PAGES["docs/architecture.md"], re.MULTILINE)
-             for name in re.findall(r"`(\w+)`", row)}  # fmt: skip
-    modules = {info.name for info in pkgutil.iter_modules(bnplug.__path__)}
-    assert named <= modules
-    private = {name for name in modules if name.startswith(("_", "cli_"))}
-    assert modules - named - private <= {"arrays", "compiling", "errors"}
+def rows_of_rooms():
+    rows = re.findall(r"^\| (`.*?`) \|", PAGES["docs/architecture.md"], re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+
+
+def test_the_architecture_page_has_the_rooms_of_the_core_in_their_order():
+    assert rows_of_rooms() == rooms.order()
+    assert set(rows_of_rooms()) == {info.name for info in pkgutil.iter_modules(bnplug.__path__)}
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_imports(tmp_path):
+    rank = {room: position for position, room in enumerate(rooms.order())}
+    against = {(room, other) for room, other in rooms.imports() if rank[other] > rank[room]}
+    assert against == {("data", "model")}
+    drawn = nx.DiGraph(rooms.needed())
+    assert nx.is_directed_acyclic_graph(drawn)
+    for room, other in rooms.imports():
+        if (room, other) not in against and not {room, other} & set(rooms.GROUND):
+            assert nx.has_path(drawn, other, room)
+    rooms.draw(tmp_path / "rooms.png")
+    assert (tmp_path / "rooms.png").stat().st_size > 10_000
+
+
+def test_every_word_of_the_glossary_is_explained_once_and_in_order():
+    (listed,) = re.findall(r"^```\{glossary\}\n(.*?)^```", PAGES["docs/glossary.md"], re.MULTILINE | re.DOTALL)
+    words = re.findall(r"^(\S.*)$", listed, re.MULTILINE)
+    assert words == sorted(set(words), key=str.lower)
+    assert {"C1", "block", "candidate", "class child", "covering parent", "family", "fold", "gain", "gap", "log joint",
+            "loss", "term"} <= set(words)  # fmt: skip
+    for word in re.findall(r"\{term\}`([^`]+)`", "".join(PAGES.values())):
+        assert word in words, word
+
+
+def test_what_cannot_leave_is_what_the_page_says(tmp_path):
+    (said,) = re.findall(r"need not be one: (.*?) raise `NotRepresentableError`[^,]*, while (.*?) work\.",
+                         PAGES["docs/exporting.md"], re.DOTALL)  # fmt: skip
+    raising, working = (re.findall(r"`(\w+)`", part) for part in said)
+    X, y = tic_tac_toe()
+    kdb, free = bnplug.structure_learner("kdb", k=2), bnplug.parameter_learner("ccbn-d", max_iter=2)
+    model = bnplug.BayesianNetworkClassifier(kdb, free).fit(X, y)
+    arguments = {
+        "to_bif": [tmp_path / "a.bif"], "to_xmlbif": [tmp_path / "a.xml"], "sample": [1], "predict": [X.head(1)],
+        "explain": [X.head(1)], "query": ["class", {"top-left": "x"}], "report": [tmp_path / "a.html", X, y],
+        "save": [tmp_path / "model"],
+    }  # fmt: skip
+    assert {*raising, *working} == {"network_", *arguments}
+    for name in raising:
+        with pytest.raises(bnplug.NotRepresentableError):
+            getattr(model, name)(*arguments[name])
+    for name in working:
+        getattr(model, name)(*arguments[name])
 
 
 def test_links_between_pages_lead_somewhere():

@@ -1,7 +1,8 @@
 """Sphinx directives that write what the code knows better than a page: methods, recipes, commands, data sets.
 
 ``{method-facts}``, ``{method-picture}`` and ``{method-parameters}`` belong on a method's page, whose own name says
-which method it is; ``{methods}``, ``{recipes}``, ``{commands}``, ``{datasets}`` and ``{checks}`` are listings.
+which method it is; ``{methods}``, ``{recipes}``, ``{commands}``, ``{datasets}`` and ``{checks}`` are listings;
+``{rooms}`` is the picture of the code.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class MethodFacts(_Written):
         yield f"{method.summary}"
         yield ""
         yield f"- **Kind**: {method.kind}" + _capabilities(method)
-        yield f"- **Comes with**: `{distribution}` (`pip install {distribution}`)"
+        yield f"- **Comes with**: `{distribution}`"
         yield f"- **Paper**: {method.reference}"
         recipes = described.recipes_with(method)
         if recipes:
@@ -187,6 +188,24 @@ class Commands(_Written):
             yield ""
 
 
+class Rooms(SphinxDirective):
+    """The picture of the rooms, from the imports in the code."""
+
+    def run(self) -> list[nodes.Node]:
+        """Draw it."""
+        import rooms
+
+        folder = Path(self.env.srcdir, "_generated")
+        folder.mkdir(exist_ok=True)
+        caption = rooms.draw(folder / "rooms.png")
+        figure = nodes.figure()
+        figure += nodes.image(uri="/_generated/rooms.png", alt="The rooms of the core, and which imports which.")
+        words = nodes.caption()
+        words += self.parse_inline(caption, lineno=self.lineno)[0]
+        figure += words
+        return [figure]
+
+
 class Checks(_Written):
     """Every check of the conformance kit, in the words of its docstring."""
 
@@ -227,4 +246,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("commands", Commands)
     app.add_directive("datasets", Datasets)
     app.add_directive("checks", Checks)
+    app.add_directive("rooms", Rooms)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
