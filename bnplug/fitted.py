@@ -19,6 +19,7 @@ from bnplug.inference.explain import contributions, to_long_frame
 from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.queries import query
 from bnplug.inference.sample import label_index, sample, without_label
+from bnplug.model.blanket import markov_blanket
 from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
@@ -80,10 +81,7 @@ class FittedNetwork:
     def markov_blanket(self) -> list[str]:
         """Return the features that matter where all are known: parents, children, co-parents of the class."""
         check_is_fitted(self)
-        blanket = set(self.tables_.parents[self.target_])
-        for name, parents in self.tables_.parents.items():
-            if self.target_ in parents:
-                blanket |= {name, *parents}
+        blanket = markov_blanket(self.tables_.parents, self.target_)
         return [name for name in self.intake_.names if name in blanket]
 
     def explain(self, X: Any) -> pd.DataFrame:

@@ -39,8 +39,8 @@ def name_of(path):
 
 #: Rooms some of whose names are still to be documented, or used no longer.
 WAITING = {
-    "counts", "data", "exchange", "experiments", "gradient", "inference", "scoring",
-    "search", "show",
+    "counts", "data", "exchange", "experiments", "gradient", "scoring",
+    "search",
 }  # fmt: skip
 
 

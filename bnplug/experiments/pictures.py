@@ -17,14 +17,11 @@ from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.metrics import find_metric
 from bnplug.experiments.statistics import BonferroniDunn, Nemenyi
 from bnplug.show.drawing import new_axes
+from bnplug.show.palette import ACCENT, INK, PALE, colour, finish, mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_INK, _PALE, _ACCENT = "#1c2733", "#a9b4c0", "#1d5fa6"
-#: Distinct colours and marks, also for those who see few colours and for print without any.
-_COLOURS = ["#1d5fa6", "#d1600a", "#2a8a4a", "#b03a74", "#7a5cc0", "#8a6d00", "#158a9c", "#5b6b7c"]
-_MARKS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 _FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -53,10 +50,10 @@ def critical_difference(result: Nemenyi | BonferroniDunn) -> Axes:
     ax = new_axes((7.5, 1.1 + 0.62 * height))
     ax.set(xlim=(lowest - 0.02, highest + 0.02), ylim=(height + 0.2, -1.75))
     ax.set_axis_off()
-    ax.plot([lowest, highest], [0, 0], color=_INK, linewidth=1.2)
+    ax.plot([lowest, highest], [0, 0], color=INK, linewidth=1.2)
     for tick in range(lowest, highest + 1):
-        ax.plot([tick, tick], [0, -0.15], color=_INK, linewidth=1.2)
-        ax.text(tick, -0.25, str(tick), ha="center", va="bottom", color=_INK)
+        ax.plot([tick, tick], [0, -0.15], color=INK, linewidth=1.2)
+        ax.text(tick, -0.25, str(tick), ha="center", va="bottom", color=INK)
     _draw_ruler(ax, lowest, highest, result.critical_difference)
     for place, (name, rank) in enumerate(ranks.items()):
         left = place < n_left
@@ -65,7 +62,7 @@ def critical_difference(result: Nemenyi | BonferroniDunn) -> Axes:
     for number, (start, end) in enumerate(bars):
         level = 0.3 + 0.22 * number
         ax.plot(
-            [max(start, lowest), min(end, highest)], [level, level], color=_ACCENT, linewidth=4, solid_capstyle="butt"
+            [max(start, lowest), min(end, highest)], [level, level], color=ACCENT, linewidth=4, solid_capstyle="butt"
         )
     return ax
 
@@ -89,8 +86,8 @@ def scatter(comparison: Comparison, x: str, y: str, metric: str = "accuracy") ->
     low, high = (float(points.to_numpy().min()), float(points.to_numpy().max())) if len(points) else (0.0, 1.0)
     margin = 0.06 * (high - low) or 1.0
     limits = (low - margin, high + margin)
-    ax.plot(limits, limits, color=_PALE, linewidth=1, zorder=1)
-    ax.scatter(points[x], points[y], color=_ACCENT, s=36, zorder=3)
+    ax.plot(limits, limits, color=PALE, linewidth=1, zorder=1)
+    ax.scatter(points[x], points[y], color=ACCENT, s=36, zorder=3)
     if len(points) <= 30:
         for name, a, b in points.itertuples():
             _label(ax, str(name), (a, b), left=a > limits[0] + 0.85 * (limits[1] - limits[0]))
@@ -98,8 +95,8 @@ def scatter(comparison: Comparison, x: str, y: str, metric: str = "accuracy") ->
     above, below = (y, x) if found.higher_is_better else (x, y)
     for name, place, side in ((above, (0.03, 0.97), "left"), (below, (0.97, 0.03), "right")):
         top = "top" if side == "left" else "bottom"
-        ax.text(*place, f"{name} better", transform=ax.transAxes, ha=side, va=top, color=_INK, style="italic")
-    return _finish(ax)
+        ax.text(*place, f"{name} better", transform=ax.transAxes, ha=side, va=top, color=INK, style="italic")
+    return finish(ax)
 
 
 def missing_features(accuracies: pd.DataFrame) -> Axes:
@@ -123,9 +120,9 @@ def missing_features(accuracies: pd.DataFrame) -> Axes:
         groups = 100 * own.set_index("missing")["accuracy"]
         mean, spread = groups.groupby(level=0).mean(), groups.groupby(level=0).std().fillna(0.0)
         _curve(ax, mean.index.to_numpy(), mean.to_numpy(), str(name), number)
-        ax.fill_between(mean.index, mean - spread, mean + spread, color=_colour(number), alpha=0.15, linewidth=0)
+        ax.fill_between(mean.index, mean - spread, mean + spread, color=colour(number), alpha=0.15, linewidth=0)
     ax.set(xlabel="missing features", ylabel="accuracy (%)")
-    return _finish(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def convergence(
@@ -154,7 +151,7 @@ def convergence(
         ax.set_xscale("log")
         _span_a_decade(ax)
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    return _finish(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def time_accuracy(comparison: Comparison, metric: str = "accuracy") -> Axes:
@@ -173,12 +170,12 @@ def time_accuracy(comparison: Comparison, metric: str = "accuracy") -> Axes:
     ax.set_xscale("log")
     for number, name in enumerate(shared.columns):
         x, y = float(np.exp(np.log(seconds[name]).mean())), float(shared[name].mean() * found.scale)
-        ax.scatter([x], [y], color=_colour(number), marker=_MARKS[number % len(_MARKS)], s=60, zorder=3)
+        ax.scatter([x], [y], color=colour(number), marker=mark(number), s=60, zorder=3)
         _label(ax, str(name), (x, y))
     ax.margins(x=0.2, y=0.15)
     _span_a_decade(ax)
     ax.set(xlabel=find_metric("fit_seconds").label, ylabel=found.label)
-    return _finish(ax)
+    return finish(ax)
 
 
 def save_figure(ax: Axes, path: str | os.PathLike[str]) -> None:
@@ -217,16 +214,16 @@ def _bars(result: Nemenyi | BonferroniDunn) -> list[tuple[float, float]]:
 def _draw_ruler(ax: Axes, lowest: float, highest: float, difference: float) -> None:
     """Draw how long the critical difference is; without an end where the line of ranks is shorter."""
     level, end = -1.0, min(lowest + difference, highest)
-    ax.plot([lowest, end], [level, level], color=_ACCENT, linewidth=2)
+    ax.plot([lowest, end], [level, level], color=ACCENT, linewidth=2)
     for place in [lowest] if difference > highest - lowest else [lowest, end]:
-        ax.plot([place, place], [level - 0.1, level + 0.1], color=_ACCENT, linewidth=2)
-    ax.text(lowest, level - 0.18, f"critical difference {difference:.2f}", va="bottom", color=_ACCENT)
+        ax.plot([place, place], [level - 0.1, level + 0.1], color=ACCENT, linewidth=2)
+    ax.text(lowest, level - 0.18, f"critical difference {difference:.2f}", va="bottom", color=ACCENT)
 
 
 def _draw_method(ax: Axes, text: str, rank: float, level: float, side: float, left: bool) -> None:
-    ax.plot([rank, rank, side], [0, level, level], color=_INK, linewidth=1, zorder=1)
+    ax.plot([rank, rank, side], [0, level, level], color=INK, linewidth=1, zorder=1)
     ax.annotate(
-        text, (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center", color=_INK,
+        text, (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center", color=INK,
         ha="right" if left else "left", annotation_clip=False, parse_math=False,
     )  # fmt: skip
 
@@ -235,7 +232,7 @@ def _label(ax: Axes, text: str, point: tuple[float, float], left: bool = False) 
     """Write beside a point, on its left or right."""
     ax.annotate(
         text, point, (-5 if left else 5, 4), textcoords="offset points", ha="right" if left else "left",
-        fontsize=8, color=_INK, parse_math=False,
+        fontsize=8, color=INK, parse_math=False,
     )  # fmt: skip
 
 
@@ -252,19 +249,4 @@ def _span_a_decade(ax: Axes) -> None:
 
 
 def _curve(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike, name: str, number: int, marks: bool = True) -> None:
-    mark = _MARKS[number % len(_MARKS)] if marks else None
-    ax.plot(x, y, color=_colour(number), marker=mark, markersize=5, linewidth=1.6, label=name)
-
-
-def _colour(number: int) -> str:
-    return _COLOURS[number % len(_COLOURS)]
-
-
-def _finish(ax: Axes, legend: bool = False) -> Axes:
-    ax.grid(color=_PALE, alpha=0.35, linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    if legend and ax.get_legend_handles_labels()[0]:
-        for text in ax.legend(frameon=False).get_texts():
-            text.set_parse_math(False)
-    return ax
+    ax.plot(x, y, color=colour(number), marker=mark(number) if marks else None, markersize=5, linewidth=1.6, label=name)

@@ -13,58 +13,16 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from bnplug.exchange.files import write_atomically
-from bnplug.show._layout import (
-    BOX_HEIGHT,
-    CORNER,
-    FONT_SIZE,
-    Box,
-    Edge,
-    Network,
-    Picture,
-    Point,
-    checked_network,
-    picture_of,
-    printable,
-)
+from bnplug.show import palette
+from bnplug.show._labels import printable
+from bnplug.show.layout import BOX_HEIGHT, FONT_SIZE, Arrow, Box, CheckedGraph, Picture, Point, picture_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["layout", "new_axes", "plot", "save_picture", "to_svg"]
+__all__ = ["new_axes", "plot", "save_picture", "to_svg"]
 
-_EDGE_WIDTH, _BORDER_WIDTH = 1.4, 1.3
-_PAPER, _INK = "#ffffff", "#1c2733"
-_BOX_FILL, _BOX_LINE = "#f4f6f9", "#5b6b7c"
-_MARK_FILL, _MARK_LINE = "#fff0c9", "#b97f00"
-_CLASS_FILL, _CLASS_LINE, _CLASS_INK = "#1d5fa6", "#16487f", "#ffffff"
-_FEATURE_EDGE, _CLASS_EDGE = "#34434f", "#a9c3e2"
-
-
-def layout(names: Sequence[str], edges: Iterable[tuple[str, str]], target: str) -> dict[str, Point]:
-    """Place the nodes of a classifier's graph in rows, parents above children.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The nodes, in the order of the table.
-    edges : iterable of (parent, child)
-        The edges, as pairs of names.
-    target : str
-        The name of the class.
-
-    Returns
-    -------
-    dict of str to (x, y)
-        The centre of each node's box in pixels, y downwards, in the order of `names`. The same graph
-        is always laid out in the same way.
-
-    Examples
-    --------
-    >>> places = layout(["a", "b", "y"], [("y", "a"), ("y", "b"), ("a", "b")], "y")
-    >>> places["y"][1] < places["a"][1] < places["b"][1]
-    True
-    """
-    return {names[box.node]: (box.x, box.y) for box in picture_of(checked_network(names, edges, target)).boxes}
+_EDGE_WIDTH, _BORDER_WIDTH, _CORNER = 1.4, 1.3, 6.0
 
 
 def to_svg(
@@ -79,7 +37,7 @@ def to_svg(
     Parameters
     ----------
     names, edges, target
-        As for :func:`layout`.
+        As for :func:`bnplug.show.layout.layout`.
     marked : collection of str
         Nodes to highlight, such as the Markov blanket of the class.
     clickable : bool
@@ -96,17 +54,17 @@ def to_svg(
     >>> svg.startswith("<svg "), svg.endswith("</svg>")
     (True, True)
     """
-    picture = picture_of(checked_network(names, edges, target, marked))
+    picture = picture_of(names, edges, target, marked)
     left, top, width, height = (_number(length) for length in picture.frame())
     # No height: browsers then keep the proportions where the page is narrower than the picture.
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" width="{width}" '
-        f'style="max-width:100%" role="img" aria-label={_attribute(_summary(picture.network))} '
+        f'style="max-width:100%" role="img" aria-label={_attribute(_summary(picture.graph))} '
         f'font-family="Helvetica, Arial, \'DejaVu Sans\', sans-serif" font-size="{_number(FONT_SIZE)}" '
         'text-anchor="middle">',
-        f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="{CORNER}" fill="{_PAPER}"/>',
-        *(_svg_line(f"M{_points(rail)}", _CLASS_EDGE) for rail in picture.rails),
-        *(_svg_edge(edge, picture.network) for edge in picture.edges),
+        f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="{_CORNER}" fill="{palette.PAPER}"/>',
+        *(_svg_line(f"M{_points(rail)}", palette.CLASS_EDGE) for rail in picture.rails),
+        *(_svg_edge(edge, picture.graph) for edge in picture.edges),
         *(_svg_node(box, picture, clickable) for box in picture.boxes),
         "</svg>",
     ]
@@ -140,7 +98,7 @@ def plot(
     >>> sorted(text.get_text() for text in axes.texts)
     ['a', 'y']
     """
-    picture = picture_of(checked_network(names, edges, target, marked))
+    picture = picture_of(names, edges, target, marked)
     left, top, width, height = picture.frame()
     if ax is None:
         ax = new_axes((width / 96, height / 96))
@@ -237,10 +195,10 @@ def _title(text: str) -> str:
     return f"<title>{escape(printable(text))}</title>"
 
 
-def _summary(network: Network) -> str:
+def _summary(graph: CheckedGraph) -> str:
     return (
-        f"Bayesian network classifier; class: {network.names[network.target]}; "
-        f"features: {len(network.names) - 1}; edges: {len(network.edges)}"
+        f"Bayesian network classifier; class: {graph.names[graph.target]}; "
+        f"features: {len(graph.names) - 1}; edges: {len(graph.edges)}"
     )
 
 
@@ -248,11 +206,11 @@ def _svg_line(path: str, colour: str) -> str:
     return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{_EDGE_WIDTH}"/>'
 
 
-def _svg_edge(edge: Edge, network: Network) -> str:
-    colour = _CLASS_EDGE if edge.parent == network.target else _FEATURE_EDGE
+def _svg_edge(edge: Arrow, graph: CheckedGraph) -> str:
+    colour = palette.CLASS_EDGE if edge.parent == graph.target else palette.FEATURE_EDGE
     steps = "".join(("L" if len(step) == 1 else "C") + _points(step) for step in edge.shaft())
     return (
-        f'<g class="bn-edge">{_title(f"{network.names[edge.parent]} → {network.names[edge.child]}")}'
+        f'<g class="bn-edge">{_title(f"{graph.names[edge.parent]} → {graph.names[edge.child]}")}'
         f"{_svg_line(f'M{_points([edge.start])}{steps}', colour)}"
         f'<path d="M{_points(edge.head())}Z" fill="{colour}"/></g>'
     )
@@ -260,24 +218,24 @@ def _svg_edge(edge: Edge, network: Network) -> str:
 
 def _colours(picture: Picture, node: int) -> tuple[str, str, str]:
     """Fill, border and text colour of a node."""
-    if node == picture.network.target:
-        return _CLASS_FILL, _CLASS_LINE, _CLASS_INK
-    if node in picture.network.marked:
-        return _MARK_FILL, _MARK_LINE, _INK
-    return _BOX_FILL, _BOX_LINE, _INK
+    if node == picture.graph.target:
+        return palette.CLASS
+    if node in picture.graph.marked:
+        return palette.MARKED
+    return palette.FEATURE
 
 
 def _svg_node(box: Box, picture: Picture, clickable: bool) -> str:
-    network, name = picture.network, picture.network.names[box.node]
-    parents = ", ".join(network.names[parent] for parent in network.parents[box.node]) or "none"
+    graph, name = picture.graph, picture.graph.names[box.node]
+    parents = ", ".join(graph.names[parent] for parent in graph.parents[box.node]) or "none"
     title = _title(f"{name}\nparents: {parents}")
     fill, line, ink = _colours(picture, box.node)
     data = f' data-node={_attribute(name)} cursor="pointer"' if clickable else ""
-    bold = ' font-weight="bold"' if box.node == network.target else ""
+    bold = ' font-weight="bold"' if box.node == graph.target else ""
     return (
         f'<g class="bn-node"{data}>{title}'
         f'<rect x="{_number(box.x - box.width / 2)}" y="{_number(box.y - BOX_HEIGHT / 2)}" '
-        f'width="{_number(box.width)}" height="{_number(BOX_HEIGHT)}" rx="{_number(CORNER)}" '
+        f'width="{_number(box.width)}" height="{_number(BOX_HEIGHT)}" rx="{_number(_CORNER)}" '
         f'fill="{fill}" stroke="{line}" stroke-width="{_BORDER_WIDTH}"/>'
         f'<text x="{_number(box.x)}" y="{_number(box.baseline)}" fill="{ink}"{bold}>'
         f"{escape(box.label)}</text></g>"
@@ -288,14 +246,14 @@ def _plot_edges(ax: Axes, picture: Picture, scale: float) -> None:
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path as Curve
 
-    target = picture.network.target
+    target = picture.graph.target
     curves = [Curve(rail) for rail in picture.rails]
     for edge in picture.edges:
         points = [edge.start, *(point for step in edge.shaft() for point in step)]
         codes = [Curve.LINETO if len(step) == 1 else Curve.CURVE4 for step in edge.steps for _ in step]
         curves.append(Curve(points, [Curve.MOVETO, *codes]))
-    colours = [_CLASS_EDGE if edge.parent == target else _FEATURE_EDGE for edge in picture.edges]
-    lines = PathCollection(curves, facecolors="none", edgecolors=[_CLASS_EDGE] * len(picture.rails) + colours)
+    colours = [palette.CLASS_EDGE if edge.parent == target else palette.FEATURE_EDGE for edge in picture.edges]
+    lines = PathCollection(curves, facecolors="none", edgecolors=[palette.CLASS_EDGE] * len(picture.rails) + colours)
     lines.set(linewidth=_EDGE_WIDTH * scale, zorder=1)
     ax.add_collection(lines, autolim=False)
     heads = PolyCollection([edge.head() for edge in picture.edges], facecolors=colours, zorder=1)
@@ -306,8 +264,8 @@ def _plot_nodes(ax: Axes, picture: Picture, scale: float) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     left, top, width, height = picture.frame()
-    ax.add_patch(Rectangle((left, top), width, height, facecolor=_PAPER, edgecolor="none", zorder=0))
-    style = f"round,pad=0,rounding_size={CORNER}"
+    ax.add_patch(Rectangle((left, top), width, height, facecolor=palette.PAPER, edgecolor="none", zorder=0))
+    style = f"round,pad=0,rounding_size={_CORNER}"
     for box in picture.boxes:
         fill, line, ink = _colours(picture, box.node)
         corner = (box.x - box.width / 2, box.y - BOX_HEIGHT / 2)
@@ -316,4 +274,4 @@ def _plot_nodes(ax: Axes, picture: Picture, scale: float) -> None:
         ax.add_patch(patch)
         text = ax.text(box.x, box.baseline, box.label, color=ink, ha="center", va="baseline", zorder=3)
         text.set(size=FONT_SIZE * scale, parse_math=False)
-        text.set_fontweight("bold" if box.node == picture.network.target else "normal")
+        text.set_fontweight("bold" if box.node == picture.graph.target else "normal")

@@ -9,11 +9,10 @@ import pandas as pd
 
 from bnplug.inference.explain import PRIOR
 from bnplug.show.drawing import new_axes
+from bnplug.show.palette import AGAINST, FOR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_FOR, _AGAINST = "#2166ac", "#b2182b"
 
 
 def plot_explanation(explanation: pd.DataFrame, label: object, title: str, ax: Axes | None = None) -> Axes:
@@ -32,7 +31,7 @@ def plot_explanation(explanation: pd.DataFrame, label: object, title: str, ax: A
     chosen = explanation[explanation["class"] == label].set_index("feature")["contribution"]
     chosen = chosen[(chosen != 0) | (chosen.index == PRIOR)].sort_values(key=np.abs)
     axes = new_axes((7, 1.2 + 0.3 * len(chosen))) if ax is None else ax
-    axes.barh(range(len(chosen)), chosen.to_numpy(), color=[_AGAINST if value < 0 else _FOR for value in chosen])
+    axes.barh(range(len(chosen)), chosen.to_numpy(), color=[AGAINST if value < 0 else FOR for value in chosen])
     axes.set_yticks(range(len(chosen)), [str(name) for name in chosen.index])
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_xlabel("contribution to the log odds")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Sequence
 
-# What HTML cannot hold, not even as a character reference: control characters and lone surrogates.
-_NOT_HTML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from bnplug.show._labels import printable
+
 # Parsers normalise these where they stand as they are.
 _WHITE = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 
@@ -22,7 +21,7 @@ def text(value: object) -> str:
     >>> text('<b> & "c"\n')
     '&lt;b&gt; &amp; &quot;c&quot;&#10;'
     """
-    safe = html.escape(_NOT_HTML.sub("\ufffd", str(value)))
+    safe = html.escape(printable(str(value)))
     return "".join(_WHITE.get(letter, letter) for letter in safe)
 
 

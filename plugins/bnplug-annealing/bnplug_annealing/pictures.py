@@ -9,13 +9,10 @@ import numpy as np
 import pandas as pd
 
 from bnplug.show.drawing import new_axes
+from bnplug.show.palette import INK, WARNING, colour, finish, mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_INK, _PALE, _ACCENT = "#1c2733", "#a9b4c0", "#b3261e"
-_COLOURS = ["#1d5fa6", "#d1600a", "#2a8a4a", "#b03a74", "#7a5cc0", "#8a6d00"]
-_MARKS = ["o", "s", "^", "D", "v", "P"]
 
 
 def score_against_evaluations(
@@ -41,11 +38,11 @@ def score_against_evaluations(
         best = np.maximum.accumulate(np.asarray(scores, dtype=np.float64))
         # The start took no evaluation, and has no place on a logarithmic axis but its left end.
         ax.plot(
-            np.maximum(np.asarray(evaluations), 1), best, color=_colour(number), linewidth=1.6, label=name,
+            np.maximum(np.asarray(evaluations), 1), best, color=colour(number), linewidth=1.6, label=name,
             drawstyle="steps-post",
         )  # fmt: skip
     ax.set(xlabel="evaluations", ylabel=f"{ylabel}, best so far")
-    return _finish(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: bool = False) -> Axes:
@@ -70,11 +67,11 @@ def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: b
         _count_logarithmically(ax)
     ax.boxplot(
         list(values.values()), tick_labels=list(values), whis=(0, 100), widths=0.5,
-        medianprops={"color": _ACCENT, "linewidth": 2}, boxprops={"color": _INK}, whiskerprops={"color": _INK},
-        capprops={"color": _INK},
+        medianprops={"color": WARNING, "linewidth": 2}, boxprops={"color": INK}, whiskerprops={"color": INK},
+        capprops={"color": INK},
     )  # fmt: skip
     ax.set(ylabel=ylabel)
-    return _finish(ax)
+    return finish(ax)
 
 
 def schedules(runs: pd.DataFrame) -> Axes:
@@ -93,10 +90,11 @@ def schedules(runs: pd.DataFrame) -> Axes:
     """
     ax = new_axes((6.5, 4.2))
     for number, (factor, own) in enumerate(runs.groupby("D")):
-        mark = _MARKS[number % len(_MARKS)]
-        ax.scatter(own["evaluations"], own["accuracy"], color=_colour(number), marker=mark, s=40, label=f"D = {factor}")
+        ax.scatter(
+            own["evaluations"], own["accuracy"], color=colour(number), marker=mark(number), s=40, label=f"D = {factor}"
+        )
     ax.set(xlabel="evaluations", ylabel="accuracy (%)")
-    return _finish(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def _count_logarithmically(ax: Axes) -> None:
@@ -107,16 +105,3 @@ def _count_logarithmically(ax: Axes) -> None:
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter("{x:,.0f}")
-
-
-def _colour(number: int) -> str:
-    return _COLOURS[number % len(_COLOURS)]
-
-
-def _finish(ax: Axes, legend: bool = False) -> Axes:
-    ax.grid(color=_PALE, alpha=0.35, linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    if legend:
-        ax.legend(frameon=False)
-    return ax

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from bnplug.show.drawing import new_axes
+from bnplug.show.palette import PALE, colour, mark
 from bnplug_ccbn import protocol
 from bnplug_ccbn.protocol import KEPT, LETTERS, STRUCTURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_STYLES = {"w": ("#1d5fa6", "o"), "d": ("#d1600a", "s"), "e": ("#2a8a4a", "^")}
-_PALE = "#a9b4c0"
+_STYLES = {letter: (colour(i), mark(i)) for i, letter in enumerate("wde")}
 
 
 def convergence(found: pd.DataFrame, names: Sequence[str], start: str) -> Axes:
@@ -37,10 +37,10 @@ def convergence(found: pd.DataFrame, names: Sequence[str], start: str) -> Axes:
         ax = grid[row][column]
         for letter in LETTERS:
             path = first[name, f"{structure}{letter}{start}"][:-1]
-            colour, mark = _STYLES[letter]
+            shade, sign = _STYLES[letter]
             # The paper's first iteration is the start.
             ax.plot(
-                KEPT[: len(path)] + 1, path, color=colour, marker=mark, markersize=3, markevery=_marked(len(path)),
+                KEPT[: len(path)] + 1, path, color=shade, marker=sign, markersize=3, markevery=_marked(len(path)),
                 linewidth=1.2, label=f"{structure}{letter}{start}",
             )  # fmt: skip
         ax.set_xscale("log")
@@ -59,12 +59,12 @@ def training_times(found: pd.DataFrame) -> Axes:
     for ax, structure in zip(grid[0], STRUCTURES, strict=True):
         ours = seconds[f"{structure}w(I)"]
         for letter in ("d", "e"):
-            colour, mark = _STYLES[letter]
+            shade, sign = _STYLES[letter]
             theirs = seconds[f"{structure}{letter}(I)"]
-            ax.scatter(ours, theirs, color=colour, marker=mark, s=18, label=f"{structure}{letter}(I)", zorder=3)
+            ax.scatter(ours, theirs, color=shade, marker=sign, s=18, label=f"{structure}{letter}(I)", zorder=3)
         own = seconds[[f"{structure}{letter}(I)" for letter in LETTERS]].to_numpy()
         limits = (0.7 * float(own.min()), 1.4 * float(own.max()))
-        ax.plot(limits, limits, color=_PALE, linewidth=1, zorder=1)
+        ax.plot(limits, limits, color=PALE, linewidth=1, zorder=1)
         ax.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel=f"seconds of {structure}w(I)")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_minor_formatter("")
@@ -87,6 +87,6 @@ def _marked(length: int) -> list[int]:
 
 
 def _finish(ax: Axes) -> None:
-    ax.grid(color=_PALE, alpha=0.35, linewidth=0.6)
+    ax.grid(color=PALE, alpha=0.35, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=7)

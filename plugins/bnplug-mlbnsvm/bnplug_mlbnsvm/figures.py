@@ -8,12 +8,13 @@ import pandas as pd
 
 from bnplug.experiments import pictures
 from bnplug.show.drawing import new_axes
+from bnplug.show.palette import PALE, colour, finish, mark
 from bnplug_mlbnsvm.summary import hidden_curve, relative_likelihoods
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKS = {"MCL": ("#d1600a", "s"), "MM": ("#2a8a4a", "^"), "ML-BN-SVM": ("#1d5fa6", "o")}
+_MARKS = {name: (colour(i), mark(i)) for name, i in (("MCL", 1), ("MM", 2), ("ML-BN-SVM", 0))}
 
 
 def draw_likelihoods(records: pd.DataFrame) -> Axes:
@@ -31,18 +32,15 @@ def draw_likelihoods(records: pd.DataFrame) -> Axes:
     found = relative_likelihoods(records)
     ax = new_axes((6.0, 5.2))
     lowest, highest = 1.15 * float(found["train_ll_ml"].min()), 0.0
-    ax.plot([lowest, highest], [lowest, highest], color="#a9b4c0", linewidth=1, zorder=1)
-    for method, (colour, mark) in _MARKS.items():
+    ax.plot([lowest, highest], [lowest, highest], color=PALE, linewidth=1, zorder=1)
+    for method, (shade, sign) in _MARKS.items():
         own = found[found["method"] == method]
         if len(own):
-            ax.scatter(own["train_ll_ml"], own["train_ll"], color=colour, marker=mark, s=26, alpha=0.8, label=method)
+            ax.scatter(own["train_ll_ml"], own["train_ll"], color=shade, marker=sign, s=26, alpha=0.8, label=method)
     # Unregularised classifiers go so far down that the others would be a single point.
     ax.set_yscale("symlog", linthresh=abs(lowest))
     ax.set(xlim=(lowest, highest), xlabel="log-likelihood of a training row under ML", ylabel="under the classifier")
-    ax.grid(color="#a9b4c0", alpha=0.35, linewidth=0.7)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
-    return ax
+    return finish(ax, legend=True)
 
 
 def draw_hidden(records: pd.DataFrame) -> Axes:

@@ -13,6 +13,7 @@ import bnplug
 from bnplug.experiments import hide_features, pictures
 from bnplug.gradient import Objective, classified
 from bnplug.show.drawing import new_axes
+from bnplug.show.palette import COLOURS, INK, PALE
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
 from bnplug_mlbnsvm.learners import MaximumLikelihoodSVM, grid
 from bnplug_mlbnsvm.problem import Problem, Setting
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from bnplug.model.log_tables import LogTables
     from bnplug.typing import DAG
 
-_INK, _LIKELIHOOD, _SLACK, _RATE = "#1c2733", "#1d5fa6", "#d1600a", "#2a8a4a"
+_LIKELIHOOD, _SLACK, _RATE = COLOURS[:3]
 
 
 def path(
@@ -137,9 +138,9 @@ def draw_path(found: pd.DataFrame) -> Axes:
     lower.set(xlabel="lam", ylabel="classification rate (%)")
     lower.set_xticks(places, [f"{lam:g}" for lam in found["lam"]])
     for ax in (upper, lower):
-        ax.grid(color="#a9b4c0", alpha=0.35, linewidth=0.7)
+        ax.grid(color=PALE, alpha=0.35, linewidth=0.7)
         ax.spines[["top"]].set_visible(False)
-        ax.tick_params(colors=_INK)
+        ax.tick_params(colors=INK)
     slack.spines[["top"]].set_visible(False)
     return upper  # type: ignore[no-any-return]
 

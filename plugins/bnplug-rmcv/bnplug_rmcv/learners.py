@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
+from bnplug.model.blanket import markov_blanket
 from bnplug_rmcv.scores import CrossValidatedHitRate, HoldOutHitRate, RedrawnHoldOutHitRate
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class RiskMinimization(StructureLearner):
         self.trace_: list[float] = search.trace_
         self.moves_: list[str] = search.moves_
         self.n_evaluations_: int = search.n_evaluations_
-        self.markov_blanket_ = _markov_blanket(table, table.parents(dag))
+        self.markov_blanket_ = markov_blanket({node: [*dag.predecessors(node)] for node in table.names}, table.target)
         return dag
 
 
@@ -166,13 +167,3 @@ class RedrawnHoldOutRiskMinimization(RiskMinimization):
         if self.max_iter is None:
             raise ValueError("rmho holds other rows out at each step and can go in circles; give a number as max_iter")
         return super().learn(table)
-
-
-def _markov_blanket(table: Table, parents: list[list[int]]) -> list[str]:
-    """Return the parents, children and co-parents of the class, in the order of the table."""
-    target = table.target_index
-    blanket = set(parents[target])
-    for v, own in enumerate(parents):
-        if target in own:
-            blanket |= {v, *own}
-    return [table.names[v] for v in sorted(blanket - {target})]

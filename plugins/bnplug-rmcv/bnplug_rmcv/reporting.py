@@ -9,6 +9,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from bnplug.show.drawing import new_axes, plot
+from bnplug.show.palette import ACCENT, INK, finish
 from bnplug.show.summary import counted
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _CURVE_HEIGHT, _SMALLEST_WIDTH = 3.2, 6.5
-_INK, _ACCENT, _PALE = "#1c2733", "#1d5fa6", "#a9b4c0"
 
 
 def describe_search(model: BayesianNetworkClassifier) -> str:
@@ -127,9 +127,8 @@ def _wrapped(text: str) -> str:
 def _draw_trace(ax: Axes, trace: list[float]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    ax.plot(range(len(trace)), trace, color=_ACCENT, marker="o", markersize=4, linewidth=1.6)
-    ax.set_xlabel("move", color=_INK)
-    ax.set_ylabel("score", color=_INK)
+    ax.plot(range(len(trace)), trace, color=ACCENT, marker="o", markersize=4, linewidth=1.6)
+    ax.set_xlabel("move", color=INK)
+    ax.set_ylabel("score", color=INK)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.grid(color=_PALE, alpha=0.35, linewidth=0.7)
-    ax.spines[["top", "right"]].set_visible(False)
+    finish(ax)

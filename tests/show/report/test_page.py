@@ -2,15 +2,15 @@ import os
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import Page, sections
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, LogTables, UnseenValueWarning
+from bnplug import BayesianNetworkClassifier, UnseenValueWarning
 from bnplug.datasets import iris, tic_tac_toe
 from bnplug.show import report
 
@@ -29,43 +29,6 @@ HOSTILE = [
     "(prior)",
     "https://example.com/a.png",
 ]
-VOID = {"meta", "img", "br", "hr", "input", "link"}
-
-
-class Page(HTMLParser):
-    """The elements of a page, with a check that each is closed where it should be."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.elements, self.open, self.texts = [], [], []
-        self.feed(html)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-    def all(self, tag):
-        return [attributes for found, attributes in self.elements if found == tag]
-
-    @property
-    def text(self):
-        return " ".join(self.texts)
-
-
-def sections(page):
-    return [attributes["id"] for attributes in page.all("section")]
 
 
 def hostile(n_rows=60):
@@ -148,37 +111,6 @@ def test_the_figures_and_tables_are_the_models(iris_model):
     assert "0.8 · 1.75" in text.replace("  ", " ")
 
 
-def test_features_come_by_what_they_tell_of_the_class(iris_model):
-    page = Page(report.to_html(iris_model[0]))
-    start = page.texts.index("feature")
-    order = [text for text in page.texts[start:] if text.endswith("(cm)")][:4]
-    assert order == ["petal width (cm)", "petal length (cm)", "sepal length (cm)", "sepal width (cm)"]
-
-
-def test_explanations_add_up(iris_model):
-    model, X, y = iris_model
-    page = Page(report.to_html(model, X, y))
-    probabilities = model.predict_proba(X)
-    row = int(probabilities.max(axis=1).argmin())
-    p = probabilities[row].max()
-    at = page.texts.index("posterior log odds")
-    assert page.texts[at + 1] == f"{np.log(p / (1 - p)):+.2f}"
-    first = page.texts.index("prior")
-    shown = [float(text) for text in page.texts[first:at] if re.fullmatch(r"[+-]\d+\.\d\d", text)]
-    assert len(shown) == 5
-    assert sum(shown) == pytest.approx(np.log(p / (1 - p)), abs=0.03)
-    assert str(row) in page.texts
-
-
-def test_large_tables_are_cut_and_that_is_said():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(0, 50, (3000, 3)), columns=list("abc")).astype(str)
-    edges = [("class", "a"), ("b", "a"), ("class", "c")]
-    html = report.to_html(BayesianNetworkClassifier(edges).fit(frame, rng.integers(0, 26, 3000)))
-    assert "the first 30 of 1,300 configurations and the first 40 of 50 states" in html
-    assert len(html) < 400_000
-
-
 def test_many_features_with_long_names():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
@@ -186,16 +118,6 @@ def test_many_features_with_long_names():
     page = Page(report.to_html(BayesianNetworkClassifier("tan").fit(X, y), X, y))
     assert len(page.all("details")) == 61
     assert "50 other features" in page.text
-
-
-def test_parameters_that_do_not_sum_to_one_are_shown_as_logarithms():
-    values = np.log([[2.0, 0.1], [1.0, 3.0]])
-    tables = LogTables(["c", "x"], {"c": [0, 1], "x": [0, 1]}, {"c": ((), [0.0, 0.0]), "x": (("c",), values)}, "c")
-    page = Page(report.to_html(BayesianNetworkClassifier.from_tables(tables)))
-    assert "0.6931" in page.texts
-    assert "Log parameters of P(" in page.texts
-    assert "discriminative" in page.text
-    assert "drawn" not in sections(page)
 
 
 def test_a_network_too_dense_to_sum_out_still_gets_a_page():

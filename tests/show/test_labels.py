@@ -1,0 +1,24 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bnplug.show._labels import label_of, printable, text_width
+
+
+def test_wide_letters_are_wider_and_accents_take_no_room():
+    assert text_width("iii") < text_width("nnn") < text_width("mmm")
+    assert text_width("长") > text_width("n")
+    assert text_width("e\u0301") == text_width("e")
+    assert text_width("") == 0.0
+
+
+@given(st.text())
+def test_a_label_is_one_line_of_bounded_width(name):
+    label = label_of(name)
+    assert text_width(label) <= 190.0
+    assert "\n" not in label
+    if not label.endswith("…"):
+        assert label == printable(" ".join(name.split()))
+
+
+def test_what_files_cannot_hold_is_replaced():
+    assert printable("a\x00b\ud800c\uffff\t\n") == "a\ufffdb\ufffdc\ufffd\t\n"
