@@ -108,6 +108,6 @@ def picture_of(
         Box(node, label, sheet.x[node], sheet.top(node) + BOX_HEIGHT / 2, widths[node])
         for node, label in enumerate(labels)
     ]
-    edges, rails = routes_of(graph, sheet)
-    edges.sort(key=lambda edge: edge.parent != graph.target)
-    return Picture(graph, boxes, edges, rails)
+    arrows, rails = routes_of(graph, sheet)
+    arrows.sort(key=lambda arrow: arrow.parent != graph.target)
+    return Picture(graph, boxes, arrows, rails)
