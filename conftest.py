@@ -2,10 +2,24 @@
 
 import os
 
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 # Compilation makes a first example slow, so time is no property of an example; the same examples each run.
 settings.register_profile("bnplug", deadline=None, max_examples=50, derandomize=True)
-settings.register_profile("long", parent=settings.get_profile("bnplug"), max_examples=500)
-# `make test-long` asks for it; `strategies.more` is the same for tests that say how many examples they take.
-settings.load_profile("long" if os.environ.get("BNPLUG_LONG") == "1" else "bnplug")
+settings.load_profile("bnplug")
+
+#: How many times as many examples `make test-long` takes, those included that a test sets itself.
+LONGER = 10
+_SETTINGS = "_hypothesis_internal_use_settings"
+
+
+def pytest_collection_modifyitems(items):
+    """Give tests of generated inputs more examples in a long run."""
+    if os.environ.get("BNPLUG_LONG") != "1":
+        return
+    tests = {getattr(item, "obj", None) for item in items}
+    for test in filter(is_hypothesis_test, tests):
+        # Of a method, the function that it is made of.
+        test = getattr(test, "__func__", test)
+        own = getattr(test, _SETTINGS)
+        setattr(test, _SETTINGS, settings(own, max_examples=LONGER * own.max_examples))

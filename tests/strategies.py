@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
 from bnplug.data.table import Table
+
+#: Whether this is the run of `make test-long`.
+LONG = os.environ.get("BNPLUG_LONG") == "1"
 
 
 @st.composite
@@ -45,3 +50,13 @@ def random_parents(rng, n_variables, max_parents=3):
         size = rng.integers(0, min(position, max_parents) + 1)
         parents[v] = sorted(int(p) for p in rng.choice(order[:position], size, replace=False))
     return parents
+
+
+def seeds(n):
+    """The seeds of a test that is made with several: `n` of them, ten times as many in a long run."""
+    return range(10 * n if LONG else n)
+
+
+def some(cases, step):
+    """Every `step`-th case of an enumeration; all of them in a long run."""
+    return cases if LONG else cases[::step]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import some
 
 from bnplug.data.table import Table
 from bnplug.errors import NotRepresentableError
@@ -346,7 +347,7 @@ def test_not_c1_is_an_error_that_names_the_node():
         tables.normalize()
 
 
-@pytest.mark.parametrize("parents", [p for p in FOUR_NODES if is_c1(p, "c")][::10])
+@pytest.mark.parametrize("parents", some([p for p in FOUR_NODES if is_c1(p, "c")], 10))
 def test_every_tenth_c1_graph_of_four_nodes(parents):
     rng = np.random.default_rng(1)
     tables = make(parents, {"a": 2, "b": 3, "c": 3, "d": 2}, lambda shape: rng.normal(0, 2, shape))

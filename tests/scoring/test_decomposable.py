@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scoring import slow
 from sklearn.base import clone
-from strategies import random_parents
+from strategies import random_parents, seeds
 
 from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
 from bnplug.scoring import decomposable
@@ -27,7 +27,7 @@ DEFINITIONS = {
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_equals_its_definition_on_a_random_walk(name, seed):
     score, definition = DEFINITIONS[name]
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ import pytest
 from scoring import slow
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
-from strategies import random_parents
+from strategies import random_parents, seeds
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
 from bnplug.data.table import Table
@@ -45,7 +45,7 @@ def numbering(request, monkeypatch):
 
 @pytest.mark.usefixtures("numbering")
 @pytest.mark.parametrize(("alpha", "floor"), [(1.0, 0.0), (0.0, 0.0), (0.0, 0.01), (2.5, 0.05)])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_equals_a_loop_over_rows_on_a_random_walk(seed, alpha, floor):
     rng = np.random.default_rng(seed)
     table, folds = random_problem(rng)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
+from strategies import seeds
 
 import bnplug
 
@@ -47,7 +48,7 @@ def walk(score, table, steps, rng, check, n_jobs=1):
 
 
 @pytest.mark.parametrize("name", ["ll", "mdl", "k2", "bdeu", "cr", "cll", "cmdl"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_scores_equal_slow_loops_along_a_walk(name, seed):
     rng = np.random.default_rng([seed, 7])
     table = slow.random_table(rng, 24, [2, 3, 3, 2], seed % 4, weighted=seed == 1, missing=0.15 if seed == 2 else 0)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from strategies import seeds
 
 import bnplug
 from bnplug.builtin.structures.hill_climb import HillClimb
@@ -120,7 +121,7 @@ def parents_of(table, graph):
 
 @pytest.mark.parametrize("start", ["nb", "empty"])
 @pytest.mark.parametrize("score", [PlainMdl(), DecomposableMdl()])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_the_end_is_a_local_optimum(start, score, seed):
     table = make_table(seed)
     learner = HillClimb(score, start)
@@ -173,7 +174,7 @@ def test_every_move_is_the_best_one_and_leads_to_the_end(start, score):
 
 
 @pytest.mark.parametrize("start", ["nb", "empty"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize("last_of_ties", [False, True])
 def test_remembered_gains_lead_the_same_way(start, seed, last_of_ties):
     table = make_table(seed, features=6, rows=200, states=3)
