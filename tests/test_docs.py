@@ -302,6 +302,15 @@ def test_what_cannot_leave_is_what_the_page_says(tmp_path):
         getattr(model, name)(*arguments[name])
 
 
+def test_names_have_gone_where_the_changelog_says():
+    moved = re.findall(r"^\| `(bnplug[\w.]+)` \| `(bnplug[\w.]+)` \|$", PAGES["CHANGELOG.md"], re.MULTILINE)
+    assert len(moved) > 10
+    for before, now in moved:
+        pkgutil.resolve_name(now)
+        with pytest.raises((ImportError, AttributeError)):
+            pkgutil.resolve_name(before)
+
+
 def test_links_between_pages_lead_somewhere():
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+\.(?:md|rst))", text):
