@@ -1,1 +1,26 @@
-"""Sums over rows: contingency counts, and the information measures that they give."""
+"""Counts: how often joint states occur, and the information that they carry."""
+
+from __future__ import annotations
+
+from bnplug.counts.counting import (
+    Configurations,
+    configurations,
+    count,
+    count_occurring,
+    count_with_each,
+    tally,
+)
+from bnplug.counts.information import by_falling, class_information, first_largest, pairwise_information
+
+__all__ = [
+    "Configurations",
+    "by_falling",
+    "class_information",
+    "configurations",
+    "count",
+    "count_occurring",
+    "count_with_each",
+    "first_largest",
+    "pairwise_information",
+    "tally",
+]

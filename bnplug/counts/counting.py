@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
+from bnplug.counts._numbering import index_rows, number_occurring
 from bnplug.data.table import Table
 
 #: Parent configurations above this number, and above the number of rows, are numbered as they occur.
@@ -55,21 +54,17 @@ def configurations(table: Table, variables: Sequence[int], limit: int | None = N
     limit = max(DENSE_LIMIT, table.n_rows) if limit is None else limit
     if prod(cards) <= limit:
         index = np.empty(table.n_rows, dtype=np.int64)
-        _index_rows(table.codes, np.array(variables, dtype=np.int64), _strides(cards), table.missing, index)
+        index_rows(table.codes, np.array(variables, dtype=np.int64), _strides(cards), table.missing, index)
         return Configurations(index, prod(cards), None)
-    complete = (table.codes[list(variables)] != table.missing).all(axis=0)
-    rows = table.codes[list(variables)][:, complete]
-    # Relabelling after each variable keeps the numbers below rows x cardinality.
-    label = np.zeros(rows.shape[1], dtype=np.int64)
-    for card, codes in zip(cards, rows, strict=True):
-        label = np.unique(label * card + codes, return_inverse=True)[1]
-    occurring, first = np.unique(label, return_index=True)
+    codes = table.codes[list(variables)]
+    complete = (codes != table.missing).all(axis=0)
+    numbers, examples = number_occurring(codes[:, complete], np.array(cards), range(len(cards)))
     index = np.full(table.n_rows, -1, dtype=np.int64)
-    index[complete] = label
-    return Configurations(index, len(occurring), rows[:, first].T.astype(np.int64))
+    index[complete] = numbers
+    return Configurations(index, len(examples), codes[:, complete][:, examples].T.astype(np.int64))
 
 
-def count(table: Table, child: int, parents: Sequence[int] = (), folds: npt.NDArray[Any] | None = None) -> FloatArray:
+def count(table: Table, child: int, parents: Sequence[int] = ()) -> FloatArray:
     """Count every state of `child` in every configuration of `parents`.
 
     Parameters
@@ -77,13 +72,11 @@ def count(table: Table, child: int, parents: Sequence[int] = (), folds: npt.NDAr
     table : Table
     child : int
     parents : sequence of int
-    folds : int array of shape (rows,), optional
-        Each row's fold; all folds are counted in the same pass. Rows of a negative fold are not counted.
 
     Returns
     -------
     float64 array
-        Its axes are the child and the parents in turn; where folds are given, the first is the fold.
+        Its axes are the child and the parents in turn.
 
     Examples
     --------
@@ -95,18 +88,15 @@ def count(table: Table, child: int, parents: Sequence[int] = (), folds: npt.NDAr
     """
     cards = [int(table.cards[v]) for v in (child, *parents)]
     index = configurations(table, (child, *parents), limit=prod(cards)).index
-    counts = tally(index, prod(cards), table.weights, folds)
-    return counts.reshape(*counts.shape[:-1], *cards)
+    return tally(index, prod(cards), table.weights).reshape(cards)
 
 
-def count_occurring(
-    table: Table, child: int, parents: Sequence[int], folds: npt.NDArray[Any] | None = None
-) -> tuple[FloatArray, Configurations]:
+def count_occurring(table: Table, child: int, parents: Sequence[int]) -> tuple[FloatArray, Configurations]:
     """Count as :func:`count` does, by the numbered configurations of the parents.
 
     Returns
     -------
-    counts : float64 array of shape (child, size), or (fold, child, size) where folds are given
+    counts : float64 array of shape (child, size)
     configurations : Configurations
         Of the parents. Only those that occur have a number where all of them would be too many.
     """
@@ -116,8 +106,7 @@ def count_occurring(
         (codes == table.missing) | (parent.index < 0), -1, codes.astype(np.int64) * parent.size + parent.index
     )
     card = int(table.cards[child])
-    counts = tally(index, card * parent.size, table.weights, folds)
-    return counts.reshape(*counts.shape[:-1], card, parent.size), parent
+    return tally(index, card * parent.size, table.weights).reshape(card, parent.size), parent
 
 
 def count_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> list[FloatArray]:
@@ -139,18 +128,11 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     return [piece.reshape(int(table.cards[child]), -1) for piece in pieces]
 
 
-def tally(
-    index: IntArray,
-    size: int,
-    weights: FloatArray | None = None,
-    folds: npt.NDArray[Any] | None = None,
-) -> FloatArray:
-    """Add up the weight of each number in `index`, per fold where folds are given; -1 is passed over."""
-    n_folds = 1 if folds is None else int(folds.max(initial=-1)) + 1
-    counts = np.zeros((n_folds, size), dtype=np.int64 if weights is None else np.float64)
-    _tally(index, weights, folds, counts)
-    result: FloatArray = counts.astype(np.float64)
-    return result[0] if folds is None else result
+def tally(index: IntArray, size: int, weights: FloatArray | None = None) -> FloatArray:
+    """Add up the weight of each number in `index`, which is below `size`; -1 is passed over."""
+    counts = np.zeros(size, dtype=np.int64 if weights is None else np.float64)
+    _tally(index, weights, counts)
+    return counts.astype(np.float64)
 
 
 def _strides(cards: Sequence[int]) -> IntArray:
@@ -158,44 +140,14 @@ def _strides(cards: Sequence[int]) -> IntArray:
 
 
 @kernel
-def _index_rows(codes, variables, strides, missing, index):  # type: ignore[no-untyped-def]
-    """index[m] = sum over i of codes[variables[i], m] * strides[i], or -1 where one of them is missing."""
-    n_rows = index.shape[0]
-    for start in range(0, n_rows, _BLOCK):
-        stop = min(start + _BLOCK, n_rows)
-        find_cells(codes[:, start:stop], variables, strides, missing, index[start:stop])
-
-
-@kernel
-def find_cells(codes, variables, strides, missing, cells):  # type: ignore[no-untyped-def]
-    """cells[m] as above, for a block of rows that fits the cache: loops without branches, which vectorise."""
-    cells[:] = 0
-    for i in range(variables.shape[0]):
-        column = codes[variables[i]]
-        stride = strides[i]
-        for m in range(cells.shape[0]):
-            cells[m] += np.int64(column[m]) * stride
-    for i in range(variables.shape[0]):
-        column = codes[variables[i]]
-        for m in range(cells.shape[0]):
-            cells[m] = -1 if column[m] == missing else cells[m]
-
-
-@kernel
-def _tally(index, weights, folds, counts):  # type: ignore[no-untyped-def]
-    """counts[fold, index[m]] += weight of row m; weights and folds may be None."""
+def _tally(index, weights, counts):  # type: ignore[no-untyped-def]
+    """counts[index[m]] += weight of row m; weights may be None."""
     for m in range(index.shape[0]):
-        if index[m] < 0:
-            continue
-        fold = 0
-        if folds is not None:
-            fold = folds[m]
-            if fold < 0:
-                continue
-        if weights is None:
-            counts[fold, index[m]] += 1
-        else:
-            counts[fold, index[m]] += weights[m]
+        if index[m] >= 0:
+            if weights is None:
+                counts[index[m]] += 1
+            else:
+                counts[index[m]] += weights[m]
 
 
 @kernel

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnplug.arrays import BoolArray, CodeArray, FloatArray
+from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.counts.counting import configurations, count, tally
 from bnplug.data.table import Table
@@ -44,7 +44,8 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     """
     size = len(table.names)
     result = np.zeros((size, size))
-    codes, dense = _filled(table)
+    codes, _ = table.padded()
+    dense = np.outer(table.cards + 1, table.cards + 1) * table.cards[table.target_index] <= _DENSE_CELLS
     features = np.array(table.features, dtype=np.int64)
     zero = np.zeros(0, np.int64 if table.weights is None else np.float64)
     # Those with the most pairs come first, so that no thread is left with the longest at the end.
@@ -76,19 +77,6 @@ def by_falling(values: FloatArray, candidates: Sequence[int]) -> list[int]:
     return ordered
 
 
-def _filled(table: Table) -> tuple[CodeArray, BoolArray]:
-    """Return codes in which missing is one state more, and which pairs the kernel takes.
-
-    The extra state spares the kernel a branch per cell.
-    """
-    codes = table.codes
-    if (codes == table.missing).any():
-        codes = np.minimum(codes, table.cards.astype(codes.dtype)[:, None])
-        codes.flags.writeable = False
-    cells = np.outer(table.cards + 1, table.cards + 1) * table.cards[table.target_index]
-    return codes, cells <= _DENSE_CELLS
-
-
 def _sparse_information(table: Table, a: int, b: int) -> float:
     """I(A; B | C) = H(A,C) + H(B,C) - H(C) - H(A,B,C), over the rows where both are known."""
     known = (table.codes[a] != table.missing) & (table.codes[b] != table.missing)
@@ -112,7 +100,7 @@ def _entropy(counts: FloatArray) -> float:
 def _count_pairs(codes, c, cards, features, dense, weights, zero, position, result):  # type: ignore[no-untyped-def]
     """Fill result[a, b] = I(a; b | class) for the feature a at a position, and every feature b before it.
 
-    codes: (variables, rows) where missing is the state cards[v]; c: the class;
+    codes: (variables, rows) where missing is the state cards[v], which spares a branch per cell; c: the class;
     dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array of the
     counts' dtype. A pair's table has axes (class, a, b), its last state of a and of b being missing;
     tables of one a lie behind one another.

@@ -7,13 +7,13 @@ live here, at the door; inside, variables and states are numbers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import CodeArray, FloatArray
+from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.data.coding import MISSING, UNSEEN, Codes, State, code_column, match_column, refuse_infinite
 from bnplug.data.frames import to_frame
 from bnplug.errors import UnseenValueWarning
@@ -160,9 +160,21 @@ class Table:
         weights = None if self.weights is None else self.weights[rows]
         return Table(self.codes[:, rows], self.names, self.states, self.target, weights)
 
-    def blocks(self) -> Iterator[Table]:
-        """Yield the table in blocks of rows; a table in memory is one block."""
-        yield self
+    def padded(self) -> tuple[CodeArray, IntArray]:
+        """Return the codes with missing as one more state, and the number of codes that each variable then has.
+
+        Returns
+        -------
+        codes : unsigned array of shape (variables, rows)
+            A missing cell of variable v has the code ``cards[v]``.
+        sizes : int64 array of shape (variables,)
+            ``cards``, and one more where the column has missing cells.
+        """
+        has_missing = np.array([(column == self.missing).any() for column in self.codes], dtype=bool)
+        if not has_missing.any():
+            return self.codes, self.cards.copy()
+        lowered = np.minimum(self.codes, self.cards.astype(self.codes.dtype)[:, None])
+        return _read_only(lowered), self.cards + has_missing
 
     def encode(
         self, frame: Any, unseen: str = "missing", missing_states: Mapping[str, State] | None = None

@@ -6,6 +6,7 @@ and drop out. Each node that matters becomes one table [configuration without th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.counts.counting import find_cells
+from bnplug.counts._numbering import find_cells, index_rows
 from bnplug.model.log_tables import LogTables
 
 #: Log joints this close to a row's largest are tied with it; the lowest class index wins.
@@ -47,6 +48,40 @@ class Terms:
     values: FloatArray
     n_classes: int
     nodes: tuple[int, ...]
+
+    def cells(self, codes: CodeArray, which: Sequence[int] | None = None) -> IntArray:
+        """Return where terms find rows in `values`: the entry of the first class, which those of others follow.
+
+        Parameters
+        ----------
+        codes : unsigned array of shape (variables, rows)
+            In the order of the tables' names; the dtype's largest value is missing.
+        which : sequence of int, optional
+            Some of the terms; by default all.
+
+        Returns
+        -------
+        int64 array of shape (terms, rows)
+            -1 where one of the term's variables is missing.
+
+        Examples
+        --------
+        >>> tables = LogTables(
+        ...     ["x", "c"], {"x": [0, 1], "c": ["n", "p"]},
+        ...     {"x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]])), "c": ((), np.log([0.5, 0.5]))})
+        >>> own = terms(tables, "c")
+        >>> own.cells(np.array([[1, 255], [0, 0]], dtype=np.uint8)).tolist()
+        [[2, -1], [4, 4]]
+        >>> np.exp(own.values[2:4]).round(3).tolist()  # x = 1, with each class
+        [0.1, 0.8]
+        """
+        chosen = range(len(self.starts)) if which is None else which
+        result = np.empty((len(chosen), codes.shape[1]), dtype=np.int64)
+        for t, found in zip(chosen, result, strict=True):
+            own = slice(self.bounds[t], self.bounds[t + 1])
+            index_rows(codes, self.variables[own], self.strides[own], np.iinfo(codes.dtype).max, found)
+            found[found >= 0] += self.starts[t]
+        return result
 
 
 def terms(tables: LogTables, target: str) -> Terms:

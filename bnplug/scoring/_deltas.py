@@ -11,13 +11,14 @@ to the log joint of a row in which one of them is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
+from bnplug.counts._numbering import number_occurring
 from bnplug.scoring._rows import FoldedRows
 
 _BLOCK = 4096
@@ -389,10 +390,9 @@ def wide_delta(rows: FoldedRows, families: CandidateFamilies, candidate: int) ->
     """The JointDelta of a candidate, only the configurations that occur being numbered."""
     features = np.empty(len(rows.cards), dtype=np.int64)
     features = features[: find_features(rows, families, candidate, features)]
-    label, size = _number_occurring(rows.codes[features], rows.sizes[features])
-    first = np.unique(label, return_index=True)[1]
-    codes = rows.codes[features][:, first].astype(np.int64)
-    delta = new_delta(rows, label.astype(np.uint32), size)
+    numbers, examples = number_occurring(rows.codes, rows.sizes, features)
+    codes = rows.codes[features][:, examples].astype(np.int64)
+    delta = new_delta(rows, numbers.astype(np.uint32), len(examples))
     count(rows, delta)
     for j in range(families.starts[candidate], families.starts[candidate + 1]):
         parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
@@ -404,25 +404,17 @@ def wide_delta(rows: FoldedRows, families: CandidateFamilies, candidate: int) ->
     return delta
 
 
-def _number_occurring(codes: npt.NDArray[Any], sizes: IntArray) -> tuple[IntArray, int]:
-    """Number the columns of `codes` by their joint values; also return how many there are."""
-    label = np.zeros(codes.shape[1], dtype=np.int64)
-    for row, size in zip(codes, sizes, strict=True):
-        # Relabelling after each variable keeps the numbers below columns x size.
-        label = np.unique(label * size + row, return_inverse=True)[1]
-    return label, int(label.max(initial=0)) + 1
-
-
 def _place_occurring(
     rows: FoldedRows, features: IntArray, codes: IntArray, node: int, parents: IntArray
 ) -> tuple[IntArray, int]:
     """`place` and `columns` of find_logs, for configurations with the given codes (features, size)."""
     own = np.isin(features, parents)
     known = (codes < rows.cards[features][:, None])[own | (features == node)].all(axis=0)
-    label, columns = _number_occurring(codes[own][:, known], rows.cards[features][own])
+    numbers, examples = number_occurring(codes[:, known], rows.cards[features], np.flatnonzero(own))
+    columns = max(1, len(examples))
     place = np.full(codes.shape[1], -1, dtype=np.int64)
     state = 0 if node == rows.target else codes[features == node][0, known]
-    place[known] = state * columns + label
+    place[known] = state * columns + numbers
     return place, columns
 
 

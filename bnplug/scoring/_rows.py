@@ -93,7 +93,7 @@ def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) ->
     fold, n_folds = _number_folds(table, folds)
     order = np.lexsort((labels, fold))
     segments = (fold * n_classes + labels)[order]
-    codes = np.minimum(table.codes, table.cards.astype(table.codes.dtype)[:, None])[:, order]
+    codes, sizes = table.padded()
     weights, unit = _whole_weights(table.weights)
     weights = weights[order] if len(weights) else weights
     bounds = np.searchsorted(segments, np.arange((n_folds + 1) * n_classes + 1))
@@ -101,9 +101,9 @@ def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) ->
     if folds is not None:
         _check_training(table, fold, labels, n_folds)
     return FoldedRows(
-        codes=np.ascontiguousarray(codes),
+        codes=np.ascontiguousarray(codes[:, order]),
         cards=table.cards.copy(),
-        sizes=table.cards + (codes == table.cards[:, None]).any(axis=1),
+        sizes=sizes,
         target=table.target_index,
         n_folds=n_folds,
         bounds=bounds.astype(np.int64),

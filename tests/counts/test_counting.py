@@ -6,37 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
-from bnplug.counts.counting import configurations, count, count_occurring
+from bnplug.counts import configurations, count, count_occurring, count_with_each, tally
 from bnplug.data.table import Table
 
 
-def slow_count(table, child, parents, folds=None, fold=None):
+def slow_count(table, child, parents):
     family = [child, *parents]
     counts = np.zeros([table.cards[v] for v in family])
     for m in range(table.n_rows):
         cell = tuple(table.codes[v, m] for v in family)
-        if table.missing in cell or (folds is not None and folds[m] != fold):
+        if table.missing in cell:
             continue
         counts[cell] += 1 if table.weights is None else table.weights[m]
     return counts
 
 
-@given(tables(missing=True), st.data())
+@given(st.booleans().flatmap(lambda weighted: tables(missing=True, weighted=weighted)), st.data())
 def test_counts_equal_a_loop_over_rows(table, data):
     family = data.draw(st.permutations(range(len(table.names))))
     size = data.draw(st.integers(1, len(family)))
     assert (count(table, family[0], family[1:size]) == slow_count(table, family[0], family[1:size])).all()
-
-
-@given(tables(missing=True, weighted=True))
-def test_weighted_folds_in_one_pass(table):
-    rng = np.random.default_rng(table.n_rows)
-    folds = rng.integers(-1, 3, table.n_rows)
-    folds[0] = 2
-    counts = count(table, 0, [1], folds)
-    assert counts.shape[0] == 3
-    for fold in range(3):
-        assert (counts[fold] == slow_count(table, 0, [1], folds, fold)).all()
 
 
 @given(tables(weighted=True))
@@ -76,3 +65,18 @@ def test_few_parents_are_numbered_in_order():
     counts, parent = count_occurring(table, 2, [0, 1])
     assert parent.states is None
     assert (counts.reshape(2, 2, 3) == count(table, 2, [0, 1])).all()
+
+
+@given(st.booleans().flatmap(lambda weighted: tables(missing=True, weighted=weighted, min_features=3)), st.data())
+def test_families_counted_together_are_those_counted_alone(table, data):
+    child, parent, *others = data.draw(st.permutations(range(len(table.names))))
+    together = count_with_each(table, child, [parent], others)
+    assert len(together) == len(others)
+    for other, found in zip(others, together, strict=True):
+        assert (found == slow_count(table, child, [parent, other]).reshape(found.shape)).all()
+
+
+def test_a_tally_passes_over_what_has_no_number():
+    index = np.array([2, -1, 0, 2])
+    assert tally(index, 4).tolist() == [1.0, 0.0, 2.0, 0.0]
+    assert tally(index, 4, np.array([0.5, 9.0, 1.0, 0.25])).tolist() == [1.0, 0.0, 0.75, 0.0]

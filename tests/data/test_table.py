@@ -141,14 +141,34 @@ def test_weight_zero_is_absence(mixed):
     assert weighted.total_weight == 4
 
 
-def test_take_and_blocks(mixed):
+def test_take(mixed):
     table = Table.from_frame(mixed, "class", weights=[1, 2, 3, 4])
     part = table.take([3, 0])
     assert (part.codes == table.codes[:, [3, 0]]).all()
     assert part.weights.tolist() == [4, 1]
     assert part.states == table.states
     assert (table.take(np.array([True, False, False, True])).codes == table.codes[:, [0, 3]]).all()
-    assert sum(block.n_rows for block in table.blocks()) == table.n_rows
+
+
+def test_missing_becomes_one_more_state(mixed):
+    table = Table.from_frame(mixed, "class")
+    codes, sizes = table.padded()
+    missing = table.codes == table.missing
+    assert missing.any()
+    assert missing.any(axis=1).tolist() == (sizes - table.cards).astype(bool).tolist()
+    assert (codes[~missing] == table.codes[~missing]).all()
+    assert (codes == table.cards[:, None]).tolist() == missing.tolist()
+    assert (codes < sizes[:, None]).all()
+    assert not codes.flags.writeable
+
+
+def test_a_complete_table_is_padded_already(mixed):
+    table = Table.from_frame(mixed[["class"]].assign(x=range(len(mixed))), "class")
+    codes, sizes = table.padded()
+    assert codes is table.codes
+    assert (sizes == table.cards).all()
+    sizes[:] = 0
+    assert (table.cards > 0).all()
 
 
 def test_dag_and_parents_are_inverse(mixed):

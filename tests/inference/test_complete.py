@@ -64,6 +64,27 @@ def test_the_full_log_joint_wants_complete_rows_and_a_class():
         full_log_joint(network, codes[:, :1])
 
 
+@given(tables(missing=True), st.integers(0, 2**32 - 1))
+def test_cells_are_where_each_row_finds_its_log_parameters(table, seed):
+    parents = random_parents(np.random.default_rng(seed), len(table.names))
+    fitted = parameter_learner("ml").fit(table, table.dag(parents))
+    own = terms(fitted, table.target)
+    cells = own.cells(table.codes)
+    c = table.target_index
+    for node, found in zip(own.nodes, cells, strict=True):
+        name = table.names[node]
+        family = [node, *(table.index(parent) for parent in fitted.tables[name].parents)]
+        for m in range(table.n_rows):
+            states = table.codes[family, m].tolist()
+            if table.missing in [state for v, state in zip(family, states, strict=True) if v != c]:
+                assert found[m] == -1
+                continue
+            index = tuple(slice(None) if v == c else state for v, state in zip(family, states, strict=True))
+            assert (own.values[found[m] :][: own.n_classes] == fitted.tables[name].values[index]).all()
+    some = [len(own.nodes) - 1, 0]
+    assert (own.cells(table.codes, some) == cells[some]).all()
+
+
 def test_a_missing_feature_of_naive_bayes_is_skipped():
     import pandas as pd
 
