@@ -22,7 +22,8 @@ FILES = sorted(
         *ROOT.glob("examples/*.py"),
     }
 )
-PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
+BUILT = {"_build", "_generated", "auto_examples"}
+PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if not BUILT & set(path.parts))]
 
 
 def snippets(page):
