@@ -40,7 +40,7 @@ def name_of(path):
 
 #: Rooms some of whose names are still to be documented, or used no longer.
 WAITING = {
-    "counts", "data", "exchange", "experiments", "gradient", "scoring",
+    "counts", "data", "exchange", "gradient", "scoring",
     "search",
 }  # fmt: skip
 

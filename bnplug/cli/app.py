@@ -22,6 +22,7 @@ from bnplug.cli import experiments as cli_experiments
 from bnplug.cli import models as cli_models
 from bnplug.cli import new_plugin as cli_new_plugin
 from bnplug.cli.errors import one_line_errors
+from bnplug.errors import one_line
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -127,7 +128,7 @@ def main() -> None:
         sys.exit(130)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "bnplug"
-        click.echo(f"bnplug: {' '.join(error.format_message().split())} (see {command} --help)", err=True)
+        click.echo(f"bnplug: {one_line(error.format_message())} (see {command} --help)", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()

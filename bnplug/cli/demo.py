@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 
 import bnplug
 from bnplug import datasets
+from bnplug.errors import one_line
 from bnplug.experiments.runner import interrupts_raised
 from bnplug.hooks import recipes, registry
 from bnplug.inference.explain import PRIOR
@@ -23,6 +24,7 @@ from bnplug.show import drawing
 
 Say = Callable[[str], Any]
 
+#: The data sets of the demonstration.
 LOADERS = (datasets.iris, datasets.wine, datasets.breast_cancer, datasets.tic_tac_toe)
 
 
@@ -36,7 +38,7 @@ class Result(NamedTuple):
     seconds: float
 
 
-def run(output: Path, say: Say = print, loaders: Sequence[Callable[[], Any]] = LOADERS) -> None:
+def run(output: Path, say: Say = print, loaders: Sequence[Callable[[], Any]] | None = None) -> None:
     """Compare all methods on each demonstration data set; draw, save and load the best one's network.
 
     Parameters
@@ -45,11 +47,11 @@ def run(output: Path, say: Say = print, loaders: Sequence[Callable[[], Any]] = L
         The folder for pictures and models.
     say : callable
         Takes each line of text.
-    loaders : sequence of callable
-        Each returns the features and the class of a data set.
+    loaders : sequence of callable, optional
+        Each returns the features and the class of a data set; by default those of ``LOADERS``.
     """
     output.mkdir(parents=True, exist_ok=True)
-    for load in loaders:
+    for load in LOADERS if loaders is None else loaders:
         name = load.__name__.replace("_", "-")
         X, y = load()
         say(f"\n{name}: {X.shape[0]} rows, {X.shape[1]} features, {y.nunique()} classes")
@@ -78,7 +80,7 @@ def _compare(X: Any, y: Any, say: Say) -> Iterator[Result]:
                 with interrupts_raised():
                     result = _measure(name, classifier.set_params(random_state=0), *parts)
             except Exception as error:
-                say(f"  {name:<24} failed: {' '.join(str(error).split())}")
+                say(f"  {name:<24} failed: {one_line(error)}")
                 continue
         tables = result.model.tables_
         scores = f"{result.accuracy:8.3f} {result.log_probability:8.3f}"

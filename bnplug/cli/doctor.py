@@ -20,6 +20,7 @@ import click
 
 import bnplug
 from bnplug.cli.errors import one_line_errors
+from bnplug.errors import one_line
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -108,7 +109,7 @@ def _problem_of(check: Check) -> str:
         try:
             check()
         except Exception as error:  # whatever a plugin raises is what the report is for
-            return f"{type(error).__name__}: {' '.join(str(error).split())}"
+            return f"{type(error).__name__}: {one_line(error)}"
     return ""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import bnplug
+from bnplug.errors import one_line
 
 # Errors whose message stands on its own; of any other, the type says more than the text.
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError, MemoryError)
@@ -36,13 +37,13 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             except click.ClickException:
                 raise
             except _EXPECTED as error:
-                raise Problem(" ".join(str(error).split()) or type(error).__name__) from error
+                raise Problem(one_line(error) or type(error).__name__) from error
             except Exception as error:  # a plugin's learner may raise anything
-                raise Problem(" ".join(f"{type(error).__name__}: {error}".split())) from error
+                raise Problem(f"{type(error).__name__}: {one_line(error)}") from error
 
     return wrapped
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     kind = "" if issubclass(category, bnplug.BnplugWarning) else f"{category.__name__}: "
-    click.echo(f"bnplug: warning: {kind}{' '.join(str(message).split())}", err=True)
+    click.echo(f"bnplug: warning: {kind}{one_line(message)}", err=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from bnplug.data.discretize import MDLDiscretizer
 from bnplug.data.table import Table
+from bnplug.errors import one_line
 from bnplug.hooks import registry
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import Marginalizer
@@ -25,7 +26,7 @@ def run(say: Callable[[str], Any] = print) -> None:
             for table in _tables():
                 call(name, table)
         except Exception as error:
-            say(f"{kind} {name}: not compiled: {' '.join(str(error).split())}")
+            say(f"{kind} {name}: not compiled: {one_line(error)}")
         else:
             say(f"{kind} {name}: {time.perf_counter() - started:.1f} s")
 

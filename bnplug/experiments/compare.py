@@ -17,7 +17,7 @@ from bnplug.experiments import statistics
 from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.data import SplitData, split_data
 from bnplug.experiments.estimators import resolve_methods
-from bnplug.experiments.runner import Job, Progress, run_jobs
+from bnplug.experiments.runner import FoldProgress, Job, run_jobs
 from bnplug.experiments.storage import Record, ResultsFile
 
 _MISSING = ("ignore", "drop", "value")
@@ -105,7 +105,7 @@ def _run(jobs: Sequence[Job], file: ResultsFile | None, n_jobs: int | None, verb
     """Run the jobs that the file does not have yet; return the records of all."""
     records = {_key(record): record for record in (file.records if file else [])}
     left = [job for job in jobs if (job.dataset, job.method, job.fold) not in records]
-    progress = Progress([(job.dataset, job.method) for job in left], len(jobs) - len(left), verbose)
+    progress = FoldProgress([(job.dataset, job.method) for job in left], len(jobs) - len(left), verbose)
     # Closing stops the workers where this loop is interrupted.
     with closing(run_jobs(left, n_jobs)) as running:
         for record in running:

@@ -1,4 +1,4 @@
-"""The figures that papers published, to be set beside our own; ``published/README.md`` names the sources."""
+"""The figures that papers published, to be set beside our own; ``papers/README.md`` names the sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 from bnplug.errors import did_you_mean
 
-_FOLDER = Path(__file__).parent / "published"
+_FOLDER = Path(__file__).parent / "papers"
 _CORRECTIONS = "corrections"
 
 

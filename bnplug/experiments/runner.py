@@ -17,7 +17,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from bnplug.arrays import IntArray
-from bnplug.errors import SearchInterruptedWarning, UnseenValueWarning
+from bnplug.errors import SearchInterruptedWarning, UnseenValueWarning, one_line
 from bnplug.experiments.data import SplitData
 from bnplug.experiments.estimators import fitted_network, prepare
 from bnplug.experiments.metrics import FOLD_METRICS, answers, measure
@@ -80,10 +80,10 @@ def run_job(job: Job, sequential: bool) -> Record:
             if job.keep_predictions:
                 record["predicted"] = predicted.tolist()
         except Exception as error:
-            record["error"] = _one_line(error)
+            record["error"] = _told(error)
     values = {name: figures.get(name, np.nan) for name in FOLD_METRICS}
     record["values"] = {name: None if np.isnan(value) else value for name, value in values.items()}
-    record["warnings"] = sorted({_one_line(warning.message) for warning in caught})
+    record["warnings"] = sorted({_told(warning.message) for warning in caught})
     record["seconds"] = time.perf_counter() - started
     return record
 
@@ -134,11 +134,11 @@ def interrupts_raised() -> Iterator[None]:
             raise KeyboardInterrupt from None
 
 
-def _one_line(problem: Any) -> str:
-    return f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+def _told(problem: Exception | Warning | str) -> str:
+    return f"{type(problem).__name__}: {one_line(problem)}"
 
 
-class Progress:
+class FoldProgress:
     """Tells how many folds are done and how long the others will take, on the standard error stream.
 
     Parameters

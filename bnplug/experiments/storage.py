@@ -1,4 +1,4 @@
-"""The results file: a line of settings, then a line for each fold as it comes.
+"""The results file: a line of settings, then a line for each record as it comes, such as one fold of a comparison.
 
 A run that was killed leaves at most its last line unfinished; the next run drops that line and goes on.
 """
@@ -13,15 +13,15 @@ from typing import Any
 
 from bnplug.exchange.files import write_atomically
 
-#: One fold of one method on one data set, as JSON holds it.
 Record = dict[str, Any]
+"""A line of a results file, as JSON holds it: names with numbers, text, lists. In a comparison it is one fold."""
 
 _HEADER_KEY = "bnplug_comparison"
 _VERSION = 1
 
 
 class ResultsFile:
-    r"""Keeps the records of one comparison.
+    r"""The records of one experiment, kept on disk as they come, so that a run that was stopped can go on.
 
     Parameters
     ----------
@@ -29,6 +29,12 @@ class ResultsFile:
         A file of JSON lines; made if it is not there.
     settings : mapping
         What decides the results. A file with other settings is another experiment's, and is refused.
+
+    Attributes
+    ----------
+    path : Path
+    records : list of Record
+        What the file held when it was opened.
 
     Raises
     ------

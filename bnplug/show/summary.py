@@ -144,7 +144,7 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     parts = [
         f"{model.target_!r}: {headline(model)}\n" + ", ".join(f"{part} {text}" for part, text in model.made_.items()),
         "\n".join(_node_line(name, parents) for name, parents in model.tables_.parents.items()),
-        f"Markov blanket of {model.target_!r}: {', '.join(map(_one_line, model.markov_blanket())) or '(empty)'}",
+        f"Markov blanket of {model.target_!r}: {', '.join(map(_escaped, model.markov_blanket())) or '(empty)'}",
     ]
     if not model.tables_.normalized:
         parts.append("The columns of the tables need not sum to one: the parameters are discriminative.")
@@ -155,14 +155,14 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     return "\n\n".join(parts)
 
 
-def _one_line(text: object) -> str:
+def _escaped(text: object) -> str:
     """Return text that moves no cursor: line ends and control characters as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 def _node_line(name: str, parents: Iterable[str]) -> str:
-    given = ", ".join(map(_one_line, parents))
-    return f"{_one_line(name)} <- {given}" if given else _one_line(name)
+    given = ", ".join(map(_escaped, parents))
+    return f"{_escaped(name)} <- {given}" if given else _escaped(name)
 
 
 def _n_cells(model: BayesianNetworkClassifier, name: str) -> int:
@@ -172,9 +172,9 @@ def _n_cells(model: BayesianNetworkClassifier, name: str) -> int:
 def _table_text(model: BayesianNetworkClassifier, name: str) -> str:
     """One node's table: a line for each configuration of its parents."""
     parents = model.tables_.parents[name]
-    title = f"P({_one_line(name)}{' | ' if parents else ''}{', '.join(map(_one_line, parents))})"
-    frame = model.cpt(name).T.rename(index=_one_line, columns=_one_line)
-    frame = frame.rename_axis(index=_one_line if parents else None, columns=None)
+    title = f"P({_escaped(name)}{' | ' if parents else ''}{', '.join(map(_escaped, parents))})"
+    frame = model.cpt(name).T.rename(index=_escaped, columns=_escaped)
+    frame = frame.rename_axis(index=_escaped if parents else None, columns=None)
     return f"{title}\n{frame.to_string(float_format=_number)}"
 
 
@@ -186,7 +186,7 @@ def _number(value: float) -> str:
 def _size_line(model: BayesianNetworkClassifier, name: str) -> str:
     states, *configurations = model.tables_.tables[name].values.shape
     return (
-        f"P({_one_line(name)} | ...): {counted(states, 'state')} x "
+        f"P({_escaped(name)} | ...): {counted(states, 'state')} x "
         f"{counted(prod(configurations), 'configuration')}; "
-        f"--node {_one_line(name)!r} shows it"
+        f"--node {_escaped(name)!r} shows it"
     )

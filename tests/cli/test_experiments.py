@@ -1,19 +1,9 @@
-import click
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 from bnplug import Reproduction
-from bnplug.cli.experiments import COMMANDS
 from bnplug.hooks import registry
-
-cli = click.Group(commands=COMMANDS)
-
-
-def run(*args, code=0):
-    result = CliRunner().invoke(cli, [str(arg) for arg in args])
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture

@@ -3,18 +3,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables
-from bnplug.cli import cli
 from bnplug.datasets import iris, tic_tac_toe
-
-
-def run(*args, code=0):
-    result = CliRunner().invoke(cli, [str(arg) for arg in args])
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

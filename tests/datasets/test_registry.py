@@ -1,16 +1,11 @@
-"""Data sets by name: what ships, what is generated, OpenML, and the command that lists them."""
+"""Data sets by name."""
 
 import socket
-from urllib.error import URLError
 
 import pandas as pd
 import pytest
-import sklearn.datasets
-from click.testing import CliRunner
-from sklearn.utils import Bunch
 
 from bnplug import datasets
-from bnplug.cli.datasets import datasets_command
 from bnplug.data.kinds import discrete_columns
 
 
@@ -21,18 +16,6 @@ def offline(monkeypatch):
 
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "features", "classes"),
-    [("iris", 150, 4, 3), ("wine", 178, 13, 3), ("breast_cancer", 569, 30, 2), ("digits", 1797, 64, 10)],
-)
-def test_sets_that_scikit_learn_ships(name, rows, features, classes):
-    X, y = getattr(datasets, name)()
-    assert X.shape == (rows, features)
-    assert y.nunique() == classes
-    assert y.name
-    assert datasets.load(name.replace("_", "-")).categorical_features == "auto"
 
 
 @pytest.mark.usefixtures("offline")
@@ -80,54 +63,3 @@ def test_an_unknown_name_gets_a_hint(tmp_path):
         datasets.load("breast_cancer")
     with pytest.raises(ValueError, match=r"'leter', nor in .*Did you mean 'letter'"):
         datasets.load("leter", tmp_path)
-
-
-def test_openml_by_name(monkeypatch):
-    asked = {}
-
-    def fetch(name, **options):
-        asked.update(options, name=name)
-        X = pd.DataFrame({"size": [1.0, 2.0], "shape": pd.Categorical(["o", "x"])})
-        return Bunch(data=X, target=pd.Series(["a", "b"], dtype="category", name="kind"), details={"version": "3"})
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
-    found = datasets.load("openml:toy", version=3)
-    assert (asked["name"], asked["version"]) == ("toy", 3)
-    assert found.name == "openml:toy"
-    assert found.categorical_features == ("shape",)
-    assert found.y.tolist() == ["a", "b"]
-    assert found.y.dtype == object
-    assert "version 3" in found.source
-
-
-@pytest.mark.parametrize("error", [URLError("Name or service not known"), ValueError("No active\ndataset toy found.")])
-def test_openml_out_of_reach_is_one_clear_line(monkeypatch, error):
-    def fetch(*_, **__):
-        raise error
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
-    with pytest.raises(ValueError, match="openml:toy: not to be had from OpenML") as caught:
-        datasets.load("openml:toy")
-    assert "\n" not in str(caught.value)
-
-
-def test_openml_without_a_single_class_is_refused(monkeypatch):
-    several = Bunch(data=pd.DataFrame({"a": [1]}), target=pd.DataFrame({"b": [1], "c": [2]}), target_names=["b", "c"])
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda *_, **__: several)
-    with pytest.raises(ValueError, match=r"one class column, got \['b', 'c'\]"):
-        datasets.load("openml:toy")
-
-
-@pytest.mark.usefixtures("offline")
-def test_the_command_lists_every_name_once(tmp_path):
-    (tmp_path / "toy.csv").write_text("a,class\n1,x\n2,y\n")
-    result = CliRunner().invoke(datasets_command, ["--data-dir", str(tmp_path)])
-    assert result.exit_code == 0
-    assert [line.split()[0] for line in result.output.splitlines()] == datasets.names(tmp_path)
-    assert "toy.csv" in result.output
-
-
-def test_the_command_refuses_a_folder_that_is_not_there(tmp_path):
-    result = CliRunner().invoke(datasets_command, ["--data-dir", str(tmp_path / "nowhere")])
-    assert result.exit_code == 1
-    assert result.output.strip().splitlines() == [f"bnplug: {tmp_path / 'nowhere'}: there is no such folder"]

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
@@ -16,7 +15,6 @@ from sklearn.svm import SVC
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import Dataset, iris
 from bnplug.experiments import compare
-from bnplug.experiments.estimators import prepare, resolve_methods
 
 TIMES = ["fit_seconds", "predict_seconds"]
 
@@ -130,13 +128,6 @@ def test_a_fold_that_fails_is_recorded_and_the_others_go_on(toy):
     assert found.complete().columns.tolist() == ["nb"]
 
 
-def test_methods_by_name_by_parameters_and_as_estimators():
-    made = resolve_methods(["tan", ("kdb", {"k": 1}), SVC(), ("mine", LogisticRegression()), "gradient-boosting"])
-    assert list(made) == ["tan", "kdb(k=1)", "SVC", "mine", "gradient-boosting"]
-    assert made["kdb(k=1)"].structure.k == 1
-    assert isinstance(made["mine"], LogisticRegression)
-
-
 @pytest.mark.parametrize(
     ("methods", "error", "message"),
     [
@@ -215,37 +206,6 @@ def test_no_complete_row_is_told():
         compare(["nb"], [data], missing="drop")
 
 
-def test_columns_are_prepared_by_kind_for_estimators_that_want_numbers(toy):
-    X = toy.X.assign(n=[1, 2, None] * 10)
-    model = prepare(LogisticRegression(), X, "auto", "value", 0, False).fit(X, toy.y)
-    # a: x, y, z; n: 1, 2, missing; b: one number.
-    assert model[-1].n_features_in_ == 7
-    model = prepare(LogisticRegression(), X, ["a"], "value", 0, False).fit(X, toy.y)
-    # a: x, y, z; b: one number; n: one number and an indicator.
-    assert model[-1].n_features_in_ == 6
-    unseen = X.assign(a="never seen")
-    assert len(model.predict(unseen)) == 30
-
-
-def test_a_search_over_a_network_gets_the_frame_and_its_settings(toy):
-    search = GridSearchCV(BayesianNetworkClassifier(), {"structure": ["nb", "tan"]}, cv=2, n_jobs=2)
-    made = prepare(search, toy.X, ("a",), "value", 3, True)
-    assert isinstance(made, GridSearchCV)
-    assert made.n_jobs == 1
-    inner = made.estimator
-    assert (inner.missing, inner.categorical_features, inner.random_state, inner.n_jobs) == ("value", ("a",), 3, 1)
-    assert search.estimator.missing == "ignore"
-    found = compare(
-        [("search", GridSearchCV(BayesianNetworkClassifier("nb"), {"missing": ["ignore"]}, cv=2))], [toy], cv=2
-    )
-    assert found.table("n_parameters").notna().all(axis=None)
-
-
-def test_a_classifiers_own_categorical_features_stay(toy):
-    own = BayesianNetworkClassifier(categorical_features=["a"])
-    assert prepare(own, toy.X, ("a", "b"), "ignore", 0, False).categorical_features == ["a"]
-
-
 def test_a_class_that_training_did_not_see_counts_as_wrong():
     X = pd.DataFrame({"a": list("xyxyxz")})
     y = list("pqpqpr")
@@ -265,25 +225,6 @@ def test_bias_and_variance_add_up_to_the_loss():
         plain.table("bias")
     with pytest.raises(ValueError, match="not of a fold"):
         found.fold_values("bias")
-
-
-def test_statistics_of_a_comparison():
-    found = compare(["nb", "tan", "kdb"], ["corral", "iris", "monks-1"], cv="2x3")
-    table = found.table()
-    assert found.friedman().n_datasets == 3
-    assert set(found.nemenyi().average_ranks.index) == {"nb", "tan", "kdb"}
-    assert found.bonferroni_dunn("nb").control == "nb"
-    pair = found.pairs().set_index(["first", "second"]).loc[("nb", "tan")]
-    assert pair["win"] == (table["nb"] > table["tan"]).sum()
-    p_values = found.corrected_t_tests("nb")
-    assert p_values.shape == (3, 2)
-    from bnplug.experiments.statistics import corrected_t_test
-
-    folds = found.fold_values().loc["corral"]
-    expected = corrected_t_test(folds["nb"], folds["tan"], 0.5)
-    assert p_values.loc["corral", "tan"] == pytest.approx(expected.p_value)
-    with pytest.raises(ValueError, match="none of the methods"):
-        found.corrected_t_tests("svm")
 
 
 def test_progress_tells_the_folds_and_the_time_left(toy, capfd):

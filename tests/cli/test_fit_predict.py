@@ -1,0 +1,95 @@
+"""`bnplug fit` and `bnplug predict`, of the commands in ``bnplug.cli.models``."""
+
+import pandas as pd
+import pytest
+from commands import run
+
+import bnplug
+from bnplug.datasets import iris, tic_tac_toe
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    X, y = iris()
+    X.assign(species=y).to_csv(folder / "iris.csv", index=False)
+    X.assign(species=y).to_parquet(folder / "iris.parquet")
+    X.to_csv(folder / "unlabelled.csv.gz", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    run("fit", files / "iris.csv", "--target", "species", "-o", files / "model")
+    return files / "model"
+
+
+@pytest.mark.parametrize("data", ["iris.csv", "iris.parquet"])
+def test_fit_and_predict(files, tmp_path, data):
+    text = run("fit", files / data, "--target", "species", "--structure", "kdb", "--set", "structure.k=1",
+               "-o", tmp_path / "m").output  # fmt: skip
+    assert "150 rows, 4 features" in text
+    run("predict", tmp_path / "m", files / data, "-o", tmp_path / "out.csv")
+    out = pd.read_csv(tmp_path / "out.csv")
+    X, y = iris()
+    assert list(out.columns) == ["species", "P(setosa)", "P(versicolor)", "P(virginica)"]
+    assert (out["species"] == y).mean() > 0.9
+    assert (out["species"] == bnplug.load(tmp_path / "m").predict(X)).all()
+
+
+def test_predict_writes_to_standard_output(files, model):
+    lines = run("predict", model, files / "unlabelled.csv.gz").output.splitlines()
+    assert lines[0] == "species,P(setosa),P(versicolor),P(virginica)"
+    assert len(lines) == 151
+
+
+def test_text_that_looks_like_numbers_stays_text(tmp_path):
+    frame = pd.DataFrame({"code": ["1", "2", "x", "1", "2", "x"], "c": ["p", "q", "q", "p", "q", "q"]})
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    frame.head(2).to_csv(tmp_path / "test.csv", index=False)
+    run("fit", tmp_path / "train.csv", "--target", "c", "-o", tmp_path / "m")
+    result = run("predict", tmp_path / "m", tmp_path / "test.csv")
+    assert "not seen" not in result.stderr
+    assert [line.split(",")[0] for line in result.stdout.splitlines()[1:]] == ["p", "q"]
+
+
+def test_missing_cells_are_empty_or_told(tmp_path):
+    X, y = tic_tac_toe()
+    X.assign(c=y).mask(X.assign(c="") == "b", "?").to_csv(tmp_path / "t.csv", index=False)
+    run("fit", tmp_path / "t.csv", "--target", "c", "--na", "?", "-o", tmp_path / "m")
+    assert bnplug.load(tmp_path / "m").tables_.states["top-left"] == ("o", "x")
+
+
+ERRORS = {
+    "no file": (["fit", "nowhere.csv", "--target", "c", "-o", "m"], 1, "nowhere.csv: there is no such file"),
+    "no target": (["fit", "{iris}", "--target", "c", "-o", "m"], 1, "target 'c' is not a column"),
+    "unknown structure": (
+        ["fit", "{iris}", "--target", "species", "--structure", "tann", "-o", "m"], 1, "Did you mean 'tan'"),
+    "unknown setting": (
+        ["fit", "{iris}", "--target", "species", "--set", "structure.kk=1", "-o", "m"], 1, "Invalid parameter 'kk'"),
+    "no setting": (["fit", "{iris}", "--target", "species", "--set", "structure", "-o", "m"], 2, "NAME=VALUE"),
+    "no output": (["fit", "{iris}", "--target", "species"], 2, "--output"),
+    "no model": (["predict", "nowhere", "{iris}"], 1, "there is no model.json"),
+    "unknown command": (["fitt"], 2, "fitt"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_one_line_with_an_exit_code(case, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    args, code, message = ERRORS[case]
+    result = run(*[arg.format(iris=files / "iris.csv") for arg in args], code=code)
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    if code == 1:
+        assert len(result.stderr.splitlines()) == 1
+        assert result.stderr.startswith("bnplug: ")
+
+
+def test_unreadable_files_are_named(files, tmp_path, model):
+    (tmp_path / "bad.parquet").write_text("not parquet")
+    (tmp_path / "empty.csv").write_text("")
+    for name in ("bad.parquet", "empty.csv"):
+        assert name in run("predict", model, tmp_path / name, code=1).stderr
+    (tmp_path / "twice.csv").write_text("a,a,c\n1,2,3\n")
+    assert "duplicate" in run("fit", tmp_path / "twice.csv", "--target", "c", "-o", tmp_path / "m", code=1).stderr

@@ -1,0 +1,28 @@
+from commands import run
+
+from bnplug.cli import warm
+from bnplug.hooks import registry
+
+
+def test_warm_compiles_every_method():
+    text = run("warm").output
+    assert "parameter learner ml" in text
+    assert "not compiled" not in text
+
+
+def test_a_method_that_fails_is_told_and_stops_nothing(monkeypatch):
+    def fail(name, table):
+        raise ArithmeticError("no\nway")
+
+    monkeypatch.setattr(warm, "_jobs", lambda: [("score function", "bad", fail), ("score function", "mdl", str)])
+    lines = []
+    warm.run(lines.append)
+    assert lines[0] == "score function bad: not compiled: no way"
+    assert lines[1].startswith("score function mdl: ")
+
+
+def test_every_method_is_run_on_codes_of_both_sizes_weighted_and_not():
+    kinds = {(table.codes.dtype.itemsize, table.weights is not None) for table in warm._tables()}
+    assert kinds == {(1, False), (1, True), (2, False), (2, True)}
+    assert {name for _, name, _ in warm._jobs()} >= {"tan", "mdl", "ml"}
+    assert len(list(warm._jobs())) == sum(len(registry.methods(kind)) for kind in registry.CONTRACTS)

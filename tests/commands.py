@@ -1,0 +1,12 @@
+"""The ``bnplug`` command, run in this process."""
+
+from click.testing import CliRunner
+
+from bnplug.cli import cli
+
+
+def run(*args, code=0):
+    """Run the command with these arguments, and return what it wrote; it must end with this exit code."""
+    result = CliRunner().invoke(cli, [str(arg) for arg in args])
+    assert result.exit_code == code, result.output
+    return result

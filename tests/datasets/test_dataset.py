@@ -1,0 +1,19 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnplug.datasets import Dataset
+
+X, Y = pd.DataFrame({"a": [1, 1, 2, np.nan, np.nan]}), pd.Series(list("ppqpq"), name="c")
+
+
+def test_what_is_no_data_set_is_refused_by_name():
+    with pytest.raises(ValueError, match="data set 'toy': there are no features, only the column 'c'"):
+        Dataset("toy", X[[]], Y, "auto", "made up")
+    with pytest.raises(ValueError, match=r"data set 'toy': 2 rows have no class \(column 'c'\)"):
+        Dataset("toy", X, Y.mask(Y == "q"), "auto", "made up")
+
+
+def test_copies_are_rows_of_the_same_features_under_another_class():
+    assert Dataset("toy", X, Y, "auto", "made up").copies().tolist() == [False, False, False, False, True]
+    assert not Dataset("toy", X.assign(b=range(5)), Y, "auto", "made up").copies().any()

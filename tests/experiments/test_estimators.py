@@ -1,0 +1,71 @@
+"""The methods of a comparison, and how each is made ready for a fold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from bnplug import BayesianNetworkClassifier
+from bnplug.datasets import Dataset
+from bnplug.experiments import compare
+from bnplug.experiments.estimators import BASELINES, fitted_network, prepare, resolve_methods
+
+
+@pytest.fixture
+def toy():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": list("xyz") * 10, "b": rng.normal(size=30)})
+    return Dataset("toy", X, pd.Series(["p", "q"] * 15, name="c"), "auto", "made up")
+
+
+def test_methods_by_name_by_parameters_and_as_estimators():
+    made = resolve_methods(["tan", ("kdb", {"k": 1}), SVC(), ("mine", LogisticRegression()), "gradient-boosting"])
+    assert list(made) == ["tan", "kdb(k=1)", "SVC", "mine", "gradient-boosting"]
+    assert made["kdb(k=1)"].structure.k == 1
+    assert isinstance(made["mine"], LogisticRegression)
+
+
+def test_columns_are_prepared_by_kind_for_estimators_that_want_numbers(toy):
+    X = toy.X.assign(n=[1, 2, None] * 10)
+    model = prepare(LogisticRegression(), X, "auto", "value", 0, False).fit(X, toy.y)
+    # a: x, y, z; n: 1, 2, missing; b: one number.
+    assert model[-1].n_features_in_ == 7
+    model = prepare(LogisticRegression(), X, ["a"], "value", 0, False).fit(X, toy.y)
+    # a: x, y, z; b: one number; n: one number and an indicator.
+    assert model[-1].n_features_in_ == 6
+    unseen = X.assign(a="never seen")
+    assert len(model.predict(unseen)) == 30
+
+
+def test_a_search_over_a_network_gets_the_frame_and_its_settings(toy):
+    search = GridSearchCV(BayesianNetworkClassifier(), {"structure": ["nb", "tan"]}, cv=2, n_jobs=2)
+    made = prepare(search, toy.X, ("a",), "value", 3, True)
+    assert isinstance(made, GridSearchCV)
+    assert made.n_jobs == 1
+    inner = made.estimator
+    assert (inner.missing, inner.categorical_features, inner.random_state, inner.n_jobs) == ("value", ("a",), 3, 1)
+    assert search.estimator.missing == "ignore"
+    found = compare(
+        [("search", GridSearchCV(BayesianNetworkClassifier("nb"), {"missing": ["ignore"]}, cv=2))], [toy], cv=2
+    )
+    assert found.table("n_parameters").notna().all(axis=None)
+
+
+def test_a_classifiers_own_categorical_features_stay(toy):
+    own = BayesianNetworkClassifier(categorical_features=["a"])
+    assert prepare(own, toy.X, ("a", "b"), "ignore", 0, False).categorical_features == ["a"]
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_baseline_can_be_made(name):
+    assert list(resolve_methods([name])) == [name]
+
+
+def test_the_network_in_a_fitted_model_is_found(toy):
+    network = BayesianNetworkClassifier("nb")
+    search = GridSearchCV(network, {"missing": ["ignore"]}, cv=2).fit(toy.X, toy.y)
+    assert fitted_network(search) is search.best_estimator_
+    assert fitted_network(network) is network
+    assert fitted_network(SVC()) is None
