@@ -23,7 +23,7 @@ demo: .venv/stamp
 test: .venv/stamp
 	$(BIN)/python -m pytest --quiet
 
-# Everything, with what is marked as long, more examples and seeds, and enumerations whole: half an hour.
+# Everything, with what is marked as long, more examples and seeds, and enumerations whole.
 test-long: .venv/stamp
 	BNPLUG_LONG=1 $(BIN)/python -m pytest --quiet -m ""
 

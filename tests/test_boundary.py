@@ -68,13 +68,12 @@ def adding(tree):
             path.unlink()
 
 
-def lint_imports(tree):
-    """Run the command by which `make lint` looks at imports; return whether it passed, and what it said."""
-    bin_of = Path(sys.executable).parent
-    dry = ["make", "--dry-run", "--old-file=.venv/stamp", "lint", f"BIN={bin_of}"]
+def lint(tree, tool):
+    """Run the command by which `make lint` calls a tool; return whether it passed, and what it said."""
+    dry = ["make", "--dry-run", "--old-file=.venv/stamp", "lint", f"BIN={Path(sys.executable).parent}"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE"))}
     recipe = subprocess.run(dry, cwd=tree, env=environment, check=True, capture_output=True, text=True).stdout
-    (command,) = [line for line in recipe.splitlines() if "lint-imports" in line]
+    (command,) = [line for line in recipe.splitlines() if tool in line]
     done = subprocess.run(command, shell=True, cwd=tree, env=environment, check=False, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode == 0, done.stdout + done.stderr
@@ -86,7 +85,7 @@ def name_of(contract):
 
 
 def test_the_untouched_tree_passes(tree):
-    passed, said = lint_imports(tree)
+    passed, said = lint(tree, "lint-imports")
     assert passed, said
 
 
@@ -94,15 +93,24 @@ def test_the_untouched_tree_passes(tree):
 def test_lint_fails_where_a_boundary_is_crossed(crossing, tree, adding):
     file, text, contract = CROSSINGS[crossing]
     adding(file, text)
-    passed, said = lint_imports(tree)
+    passed, said = lint(tree, "lint-imports")
     assert not passed
     assert f"{name_of(contract)} BROKEN" in said
     assert said.count("BROKEN") == 1, said
 
 
+def test_lint_fails_where_a_plugin_reaches_for_something_private_of_an_object(tree, adding):
+    passed, said = lint(tree, "ruff check")
+    assert passed, said
+    adding(RMCV, 'def of(table):\n    """Reach."""\n    return table._codes')
+    passed, said = lint(tree, "ruff check")
+    assert not passed
+    assert "Private member accessed: `_codes`" in said
+
+
 def test_what_is_for_type_checkers_alone_may_come_from_anywhere(tree, adding):
     adding("bnplug/data/coding.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import bnplug.scoring")
-    passed, said = lint_imports(tree)
+    passed, said = lint(tree, "lint-imports")
     assert passed, said
 
 
