@@ -45,7 +45,7 @@ def _learn(name: str, table: Table) -> None:
 def _score(name: str, table: Table) -> None:
     evaluator = registry.score_function(name).evaluator(table)
     c = table.target_index
-    evaluator.start([[] if v == c else [c] for v in range(len(table.names))])
+    evaluator.start(table.naive_bayes())
     candidates = [{0: [1, c]}, {1: [0, c]}]
     evaluator.propose_many(candidates, at_least=evaluator.value)
     evaluator.commit(candidates[0])

@@ -223,6 +223,10 @@ class Table:
         edges = [(self.names[p], self.names[v]) for v, own in enumerate(listed) for p in own]
         return make_dag(self.names, edges)
 
+    def naive_bayes(self) -> list[list[int]]:
+        """Return the parents of every variable in naive Bayes, as numbers: the class of every feature, it has none."""
+        return [[] if v == self.target_index else [self.target_index] for v in range(len(self.names))]
+
     def parents(self, dag: DAG) -> list[list[int]]:
         """Return the parents of every variable in `dag` as ascending numbers; the inverse of :meth:`dag`."""
         return [sorted(self.index(p) for p in dag.predecessors(name)) for name in self.names]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bnplug.search.greedy import GreedySearch
+from bnplug.search.greedy import GreedySearch, first_best, score_tie
 from bnplug.search.hill_climb import climb
 from bnplug.search.moves import Graph, Move, Neighbourhood
+from bnplug.search.progress import Progress
 
-__all__ = ["Graph", "GreedySearch", "Move", "Neighbourhood", "climb"]
+__all__ = ["Graph", "GreedySearch", "Move", "Neighbourhood", "Progress", "climb", "first_best", "score_tie"]

@@ -24,7 +24,7 @@ from bnplug.search.progress import Progress
 
 # Relative to the score. Gains below it come from the order of summation: a reversal between equivalent
 # graphs gains exactly nothing, and without a margin could be made to and fro for ever.
-_NOISE = 1e-12
+_TIE = 1e-12
 
 # Candidates scored at once: enough to keep threads busy, few enough to look at the clock in between.
 _BATCH = 256
@@ -44,7 +44,7 @@ class GreedySearch:
     max_time : float, optional
         Seconds after which the search ends, with a warning, before its next batch of candidates.
     verbose : int, optional
-        See :class:`~bnplug.search.progress.Progress`.
+        See :class:`~bnplug.search.Progress`.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class GreedySearch:
         try:
             yield other
         finally:
-            if other.trace[-1] <= self.trace[-1] + noise(self.trace[-1]):
+            if other.trace[-1] <= self.trace[-1] + score_tie(self.trace[-1]):
                 self.evaluator.start(self.parents)
             elif again:
                 self._reached = other._reached
@@ -167,10 +167,10 @@ class GreedySearch:
         scores = np.full(len(candidates), -np.inf)
         for low in range(0, len(candidates), _BATCH):
             batch = slice(low, low + _BATCH)
-            scores[batch] = self._propose(candidates[batch], least if isfinite(least) else None)
+            scores[batch] = self.propose(candidates[batch], least if isfinite(least) else None)
             # What lies below the best so far may be dropped; what ties with it may not.
             highest = float(scores[batch].max())
-            least = max(least, highest - noise(highest))
+            least = max(least, highest - score_tie(highest))
         return self.choose(scores, value if improve else None)
 
     def choose(self, scores: FloatArray, value: float | None) -> int | None:
@@ -180,19 +180,17 @@ class GreedySearch:
         from_end = first_best(scores[::-1], value)
         return None if from_end is None else len(scores) - 1 - from_end
 
-    def propose(self, candidates: Sequence[Changes]) -> FloatArray:
-        """Return the score of every candidate."""
-        batches = [candidates[low : low + _BATCH] for low in range(0, len(candidates), _BATCH)]
-        return np.concatenate([np.empty(0), *(self._propose(batch) for batch in batches)])
-
-    def _propose(self, batch: Sequence[Changes], at_least: float | None = None) -> FloatArray:
-        """Return the scores of one batch, unless the time is up."""
-        if self._deadline is not None and time.monotonic() >= self._deadline:
-            raise _TimeUpError
-        scores = np.asarray(self.evaluator.propose_many(batch, at_least=at_least))
+    def propose(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
+        """Return the score of every candidate; one below `at_least` may get ``-inf``."""
+        scores = np.empty(len(candidates))
+        for low in range(0, len(candidates), _BATCH):
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                raise _TimeUpError
+            batch = candidates[low : low + _BATCH]
+            scores[low : low + _BATCH] = self.evaluator.propose_many(batch, at_least=at_least)
+            self._progress.tick(*self._state())
         for i in np.flatnonzero(np.isnan(scores)).tolist():
-            raise ContractError(f"{self.label}: the score of the parents {dict(batch[i])} is nan")
-        self._progress.tick(*self._state())
+            raise ContractError(f"{self.label}: the score of the parents {dict(candidates[i])} is nan")
         return scores
 
     def commit(self, changes: Changes, move: str) -> None:
@@ -224,9 +222,15 @@ class _TimeUpError(Exception):
     """The search has used up its time."""
 
 
-def noise(value: float) -> float:
-    """Return how far two scores near `value` may differ and still be tied."""
-    return _NOISE * max(1.0, abs(value)) if isfinite(value) else 0.0
+def score_tie(value: float) -> float:
+    """Return how far two scores near `value` may differ and still be tied.
+
+    Examples
+    --------
+    >>> score_tie(0.5), score_tie(-2000.0)
+    (1e-12, 2e-09)
+    """
+    return _TIE * max(1.0, abs(value)) if isfinite(value) else 0.0
 
 
 def first_best(scores: FloatArray, value: float | None = None) -> int | None:
@@ -248,6 +252,6 @@ def first_best(scores: FloatArray, value: float | None = None) -> int | None:
     if not len(scores):
         return None
     highest = float(scores.max())
-    if value is not None and not highest > value + noise(value):
+    if value is not None and not highest > value + score_tie(value):
         return None
-    return int(np.argmax(scores >= highest - noise(highest)))
+    return int(np.argmax(scores >= highest - score_tie(highest)))

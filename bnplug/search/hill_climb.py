@@ -33,26 +33,32 @@ def climb(
     improve : bool
         Whether a move must be strictly better than none. If not, the search ends when no move is legal.
     """
-    # Where the score decomposes, a gain stays true until one of its families changes.
-    step = RememberingStep if search.evaluator.decomposable else Step
-    climb_by(step(search, neighbourhood), names, max_iter, improve)
+    # Where the score decomposes, a rise stays true until one of its families changes.
+    kind = RememberingClimber if search.evaluator.decomposable else Climber
+    kind(search, neighbourhood, names).climb(max_iter, improve)
 
 
-def climb_by(step: Step, names: Sequence[str], max_iter: int | None = None, improve: bool = True) -> None:
-    """Make the moves that `step` chooses, until there is none; see :func:`climb`."""
-    while max_iter is None or len(step.search.moves) < max_iter:
-        move = step.best(step.search.begin(), improve)
-        if move is None:
-            return
-        step.make(move, names)
+class Climber:
+    """Chooses moves by the scores of all neighbours.
 
+    Parameters
+    ----------
+    search, neighbourhood, names
+        See :func:`climb`.
+    """
 
-class Step:
-    """Chooses a move by the scores of all neighbours."""
-
-    def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood) -> None:
+    def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[str]) -> None:
         self.search = search
         self.neighbourhood = neighbourhood
+        self.names = names
+
+    def climb(self, max_iter: int | None = None, improve: bool = True) -> None:
+        """Make the best move until there is none; see :func:`climb`."""
+        while max_iter is None or len(self.search.moves) < max_iter:
+            move = self.best(self.search.begin(), improve)
+            if move is None:
+                return
+            self.make(move)
 
     def best(self, value: float, improve: bool) -> Move | None:
         """Return the best legal move from a graph with the score `value`; None if there is none."""
@@ -61,34 +67,34 @@ class Step:
         chosen = self.search.best(candidates, value, improve)
         return None if chosen is None else moves[chosen]
 
-    def make(self, move: Move, names: Sequence[str]) -> dict[int, list[int]]:
+    def make(self, move: Move) -> dict[int, list[int]]:
         """Make a move; return what it changed."""
         changes = self.neighbourhood.graph.changes(move)
-        self.search.commit(changes, move.describe(names))
+        self.search.commit(changes, move.describe(self.names))
         self.neighbourhood.graph.apply(changes)
         return changes
 
 
-class RememberingStep(Step):
-    """Chooses a move of a decomposable score: what an edge gains is asked again only when its child changed.
+class RememberingClimber(Climber):
+    """Chooses moves of a decomposable score: what an edge is worth is asked again only when its child changed.
 
-    ``gain[u, v]``: what the score gains when v's parents lose u, or get it. A reversal gains two of these.
+    ``rise[u, v]``: by how much the score rises when v's parents lose u, or get it. A reversal's rise is that of two.
     """
 
-    def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood) -> None:
-        super().__init__(search, neighbourhood)
+    def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[str]) -> None:
+        super().__init__(search, neighbourhood, names)
         size = len(neighbourhood.graph.parents)
-        self.gain: FloatArray = np.zeros((size, size))
+        self.rise: FloatArray = np.zeros((size, size))
         self.known: BoolArray = np.zeros((size, size), dtype=bool)
 
     def best(self, value: float, improve: bool) -> Move | None:
-        """Return the best legal move by the gains that are known, and those asked for now."""
+        """Return the best legal move by the rises that are known, and those asked for now."""
         legal = self.neighbourhood.legal()
         wanted = legal["delete"] | legal["add"] | legal["reverse"] | legal["reverse"].T
         self._learn(wanted & ~self.known, value)
-        gains = {"delete": self.gain, "reverse": self.gain + self.gain.T, "add": self.gain}
+        rises = {"delete": self.rise, "reverse": self.rise + self.rise.T, "add": self.rise}
         # In the order of Neighbourhood.moves().
-        scores = np.concatenate([value + gains[kind][mask] for kind, mask in legal.items()])
+        scores = np.concatenate([value + rises[kind][mask] for kind, mask in legal.items()])
         chosen = self.search.choose(scores, value if improve else None)
         if chosen is None:
             return None
@@ -97,10 +103,10 @@ class RememberingStep(Step):
         return Move(str(kinds[chosen]), *edges[chosen].tolist())
 
     def _learn(self, wanted: BoolArray, value: float) -> None:
-        """Ask for gains that are not known."""
+        """Ask for rises that are not known."""
         children, others = np.nonzero(wanted.T)
         candidates = [self._toggled(u, v) for u, v in zip(others.tolist(), children.tolist(), strict=True)]
-        self.gain[others, children] = self.search.propose(candidates) - value
+        self.rise[others, children] = self.search.propose(candidates) - value
         self.known |= wanted
 
     def _toggled(self, u: int, v: int) -> dict[int, list[int]]:
@@ -108,14 +114,14 @@ class RememberingStep(Step):
         graph = self.neighbourhood.graph
         return graph.changes(Move("delete" if graph.edges[u, v] else "add", u, v))
 
-    def make(self, move: Move, names: Sequence[str]) -> dict[int, list[int]]:
-        """Make a move, and forget the gains of the children that it changed."""
-        changes = super().make(move, names)
+    def make(self, move: Move) -> dict[int, list[int]]:
+        """Make a move, and forget the rises of the children that it changed."""
+        changes = super().make(move)
         self.known[:, list(changes)] = False
         return changes
 
-    def branch(self, search: GreedySearch) -> RememberingStep:
-        """Return a step for a trial from the current graph, that begins with what is known here."""
-        other = RememberingStep(search, self.neighbourhood.at(search.parents))
-        other.gain, other.known = self.gain.copy(), self.known.copy()
+    def branch(self, search: GreedySearch) -> RememberingClimber:
+        """Return a climber for a trial from the current graph, that begins with what is known here."""
+        other = RememberingClimber(search, self.neighbourhood.at(search.parents), self.names)
+        other.rise, other.known = self.rise.copy(), self.known.copy()
         return other

@@ -234,6 +234,19 @@ def test_what_a_shake_improves_is_one_move_and_the_end_a_local_optimum():
         assert score.score(table, table.dag(parents_of(table, graph))) <= learner.trace_[-1] + 1e-9
 
 
+@pytest.mark.parametrize("start", ["nb", "empty"])
+@pytest.mark.parametrize("seed", range(3))
+def test_without_shaking_a_decomposable_score_is_climbed_once_and_plainly(start, seed):
+    table = make_table(seed, features=9, rows=400, states=3)
+    parents = table.naive_bayes() if start == "nb" else [[] for _ in table.names]
+    search = GreedySearch(bnplug.score_function("mdl").evaluator(table), parents, "test")
+    climb(search, Neighbourhood(Graph(parents)), table.names)
+    learner = HillClimb("mdl", start, shake=False)
+    assert table.parents(learner.learn(table)) == search.parents
+    assert (learner.moves_, learner.trace_) == (search.moves, search.trace)
+    assert learner.n_evaluations_ == search.evaluator.n_evaluations
+
+
 def test_shaking_leaves_fixed_edges_alone():
     table = make_table(1, features=9, rows=400, states=3)
     whitelist = [("x1", "x5"), ("x9", "class")]

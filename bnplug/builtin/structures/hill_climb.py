@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.arrays import BoolArray, IntArray
+from bnplug.builtin.structures._start import edge_matrix, start_parents
+from bnplug.builtin.structures._tree import tree_neighbourhood
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
+from bnplug.search._shaking import climb_and_shake
 from bnplug.search.moves import KINDS
-from bnplug.search.shaking import climb_widely
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -29,7 +30,8 @@ class HillClimb(StructureLearner):
     decides where the climb ends. With such a score, whose moves cost little, a second climb makes the last of
     tied moves. If the two end apart, the better end is shaken: some edges are reversed or deleted, and it is
     climbed on from there, again and again, for no more evaluations than were made before. There is no chance
-    in it. What a shake improves is one entry of `trace_` and `moves_`; with `max_iter` nothing is shaken.
+    in it. What a shake improves is one entry of `trace_` and `moves_`; with `max_iter` nothing is shaken, and
+    ``shake=False`` ends with the first climb.
 
     Parameters
     ----------
@@ -61,6 +63,9 @@ class HillClimb(StructureLearner):
         Handed to a score that has none of its own.
     verbose : int, optional
         1 tells once a second about moves, score and evaluations; 2 tells about every move.
+    shake : bool
+        Whether a decomposable score is climbed a second time and shaken, as above. Without it the search is one plain
+        climb, whatever the score.
 
     Attributes
     ----------
@@ -97,6 +102,7 @@ class HillClimb(StructureLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        shake: bool = True,
     ) -> None:
         self.score = score
         self.start = start
@@ -111,6 +117,7 @@ class HillClimb(StructureLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.shake = shake
 
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the search ends."""
@@ -119,8 +126,8 @@ class HillClimb(StructureLearner):
         evaluator = component("score function", self.score, self).evaluator(table, self.n_jobs)
         search = GreedySearch(evaluator, start.graph.parents, "hill-climb", self.max_time, self.verbose)
         with search.running():
-            if evaluator.decomposable and not self.complete:
-                climb_widely(search, start, table.names, self.max_iter)
+            if self.shake and evaluator.decomposable and not self.complete:
+                climb_and_shake(search, start, table.names, self.max_iter)
             else:
                 climb(search, start, table.names, self.max_iter, improve=not self.complete)
         self.trace_, self.moves_ = search.trace, search.moves
@@ -137,61 +144,22 @@ class HillClimb(StructureLearner):
 
     def _neighbourhood(self, table: Table) -> Neighbourhood:
         """Return the start with the moves that the parameters allow."""
-        fixed, forbidden = _matrix(table, self.whitelist), _matrix(table, self.blacklist)
-        graph = Graph(self._start(table, fixed, forbidden))
-        allowed = ~forbidden
-        kinds = {"add"} if self.tree else set(KINDS) if self.reversals else {"delete", "add"}
+        fixed, forbidden = edge_matrix(table, self.whitelist), edge_matrix(table, self.blacklist)
+        graph = Graph(start_parents(table, self.start, fixed, forbidden))
+        size = len(table.names)
+        capacity = np.full(size, size if self.max_parents is None else self.max_parents)
         if self.tree:
-            allowed[table.target_index, :] = allowed[:, table.target_index] = False
-        capacity = self._capacity(table, graph)
-        over = np.flatnonzero(graph.edges.sum(axis=0) > capacity)
-        if len(over):
+            start = tree_neighbourhood(graph, table.target_index, ~forbidden, fixed, capacity)
+        else:
+            kinds = KINDS if self.reversals else ("delete", "add")
+            start = Neighbourhood(graph, kinds, ~forbidden, fixed, capacity)
+        self._check_capacity(table, start)
+        return start
+
+    def _check_capacity(self, table: Table, start: Neighbourhood) -> None:
+        for v in np.flatnonzero(start.graph.edges.sum(axis=0) > start.capacity).tolist():
             limit = "tree=True allows one feature parent" if self.tree else f"max_parents={self.max_parents}"
             raise ValueError(
-                f"the start, with the whitelist, gives {table.names[over[0]]!r} the parents "
-                f"{[table.names[p] for p in graph.parents[over[0]]]}; {limit}"
+                f"the start, with the whitelist, gives {table.names[v]!r} the parents "
+                f"{[table.names[p] for p in start.graph.parents[v]]}; {limit}"
             )
-        return Neighbourhood(graph, kinds, allowed, fixed, capacity)
-
-    def _start(self, table: Table, fixed: BoolArray, forbidden: BoolArray) -> list[list[int]]:
-        if isinstance(self.start, str):
-            if self.start not in ("nb", "empty"):
-                raise ValueError(f"start={self.start!r} is not 'nb', 'empty', a DAG or a list of edges")
-            edges = np.zeros_like(fixed)
-            edges[table.target_index, table.features] = self.start == "nb"
-            # An edge of the whitelist may point to the class; its opposite then gives way.
-            edges &= ~forbidden & ~fixed.T
-        else:
-            edges = _matrix(table, getattr(self.start, "edges", self.start))
-        edges |= fixed
-        for u, v in np.argwhere(edges & forbidden):
-            raise ValueError(
-                f"edge {table.names[u]!r} -> {table.names[v]!r} is in the blacklist, and in the start or the whitelist"
-            )
-        parents: list[list[int]] = [np.flatnonzero(own).tolist() for own in edges.T]
-        # Names the cycle, if there is one.
-        table.dag(parents)
-        return parents
-
-    def _capacity(self, table: Table, graph: Graph) -> IntArray:
-        """Return the largest number of parents of each variable."""
-        size, c = len(table.names), table.target_index
-        capacity: IntArray = np.full(size, size if self.max_parents is None else self.max_parents)
-        if not self.tree:
-            return capacity
-        # One feature parent, next to the class where it is one; the class keeps the parents it has.
-        of_tree = 1 + graph.edges[c]
-        of_tree[c] = graph.edges[:, c].sum()
-        capacity = np.minimum(capacity, of_tree)
-        return capacity
-
-
-def _matrix(table: Table, edges: Iterable[tuple[str, str]] | None) -> BoolArray:
-    """Return named edges as a matrix."""
-    size = len(table.names)
-    matrix = np.zeros((size, size), dtype=bool)
-    for edge in edges or ():
-        if isinstance(edge, str) or len(edge) != 2:
-            raise ValueError(f"an edge is a pair (parent, child) of names, not {edge!r}")
-        matrix[table.index(edge[0]), table.index(edge[1])] = True
-    return matrix

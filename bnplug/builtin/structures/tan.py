@@ -34,8 +34,10 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         """Return the tree-augmented structure."""
         root = self._root(table)
         parent = spanning_tree(pairwise_information(table, self.n_jobs), table.features, root)
-        c = table.target_index
-        return table.dag([[] if v == c else [c] if v == root else [c, parent[v]] for v in range(len(table.names))])
+        parents = table.naive_bayes()
+        for v, other in parent.items():
+            parents[v].append(other)
+        return table.dag(parents)
 
     def _root(self, table: Table) -> int:
         if self.root is None:

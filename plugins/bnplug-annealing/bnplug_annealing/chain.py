@@ -17,8 +17,7 @@ import numpy as np
 
 from bnplug.contracts import Evaluator
 from bnplug.errors import ContractError
-from bnplug.search.greedy import noise
-from bnplug.search.progress import Progress
+from bnplug.search import Progress, score_tie
 from bnplug.typing import FloatArray
 from bnplug_annealing.proposals import Structure
 
@@ -110,7 +109,7 @@ class Chain:
     label : str
         What messages call it.
     verbose : int, optional
-        See :class:`~bnplug.search.progress.Progress`.
+        See :class:`~bnplug.search.Progress`.
 
     Attributes
     ----------
@@ -216,7 +215,7 @@ class _Walk:
         size = min(_BATCH, self._left(), (self.tries + 1) // (self.successes + 1))
         drawn = [self.structure.draw(self.rng) for _ in range(size)]
         # u < exp(delta / rT) with u uniform is -delta < rT e with e exponential: known before the score.
-        scale, tied = self.state.r * self.state.temperature, noise(self.value)
+        scale, tied = self.state.r * self.state.temperature, score_tie(self.value)
         at_least = self.value - np.maximum(scale * self.rng.standard_exponential(size), tied)
         scores = self._checked(drawn, self.evaluator.propose_in_turn(_changes(drawn), at_least))
         self.tries += len(scores)
@@ -244,7 +243,7 @@ class _Walk:
         """Take note of the current structure."""
         state = self.state
         # First of all: an interrupt may come between any two of these lines.
-        if not state.trace or self.value > state.best_value + noise(state.best_value):
+        if not state.trace or self.value > state.best_value + score_tie(state.best_value):
             state.best, state.best_value = list(state.parents), self.value
         state.trace.append(self.value)
         state.evaluations.append(state.n_evaluations)
@@ -257,7 +256,7 @@ class _Walk:
         scores = self._checked(drawn, self.evaluator.propose_many(_changes(drawn)))
         self.state.n_evaluations += size
         changes = np.abs(scores - self.value)
-        changes = changes[np.isfinite(changes) & (changes > noise(self.value))]
+        changes = changes[np.isfinite(changes) & (changes > score_tie(self.value))]
         return float(changes.mean() / -log(_ACCEPTED)) if len(changes) else 1.0
 
     def _checked(self, drawn: Sequence[tuple[int, list[int]]], scores: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from bnplug.contracts import ScoreFunction, StructureLearner
 from bnplug.errors import SearchInterruptedWarning, SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import check_numbers, component
-from bnplug.search.greedy import first_best
+from bnplug.search import first_best
 from bnplug_annealing.chain import Chain, Schedule, State
 from bnplug_annealing.checkpoints import Checkpoint, chain_path, digest
 
@@ -186,10 +186,9 @@ class SimulatedAnnealing(StructureLearner):
         )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         c = table.target_index
-        naive_bayes = [[] if v == c else [c] for v in range(len(table.names))]
         chains = []
         for number in range(self.restarts):
-            state = State.at(naive_bayes, np.random.SeedSequence([seed, number]))
+            state = State.at(table.naive_bayes(), np.random.SeedSequence([seed, number]))
             checkpoint = self._checkpoint(number, table, score, schedule)
             kept = None if checkpoint is None else checkpoint.read()
             label = "sa" if self.restarts == 1 else f"sa chain {number + 1} of {self.restarts}"

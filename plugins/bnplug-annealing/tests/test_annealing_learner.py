@@ -26,7 +26,7 @@ from bnplug.contracts import ScoringEvaluator
 from bnplug.data.table import Table
 from bnplug.errors import ContractError, SearchWarning
 from bnplug.scoring import evaluating
-from bnplug.search.greedy import noise
+from bnplug.search import score_tie
 
 
 def make_table(features=6, rows=80, seed=0, classes=2):
@@ -371,9 +371,9 @@ def test_an_interrupt_between_two_steps_loses_no_best_structure(monkeypatch, whe
     def interrupted(value):
         if next(moments, None) is None:
             raise KeyboardInterrupt
-        return noise(value)
+        return score_tie(value)
 
-    monkeypatch.setattr(chains, "noise", interrupted)
+    monkeypatch.setattr(chains, "score_tie", interrupted)
     learner = SimulatedAnnealing(Wanted(((0, 1), (1, 2), (2, 3))), max_evaluations=1000, random_state=2)
     with pytest.warns(SearchWarning, match="was interrupted"):
         learner.learn(make_table(6))

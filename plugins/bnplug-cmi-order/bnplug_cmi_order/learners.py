@@ -99,9 +99,7 @@ class OrderBasedLearner(StructureLearner):
         order = self.order(table)
         self.order_ = [table.names[v] for v in order]
         evaluator = component("score function", self.score, self).evaluator(table, self.n_jobs)
-        c = table.target_index
-        naive_bayes = [[] if v == c else [c] for v in range(len(table.names))]
-        search = GreedySearch(evaluator, naive_bayes, self.label, verbose=self.verbose)
+        search = GreedySearch(evaluator, table.naive_bayes(), self.label, verbose=self.verbose)
         with search.running():
             steps = list(self._steps(table, order))
             for v, earlier in steps * self.walks:

@@ -166,7 +166,7 @@ def _candidates(table: Table) -> dict[int, list[int]]:
 def _grow(evaluator: Evaluator, candidates: dict[int, list[int]], table: Table) -> list[list[int]]:
     """Return the parents of a tree: each feature takes the best of its candidates if that raises the score."""
     c = table.target_index
-    parents = [[] if v == c else [c] for v in range(len(table.names))]
+    parents = table.naive_bayes()
     value = evaluator.start(parents)
     for v, tried in candidates.items():
         if not tried:

@@ -192,39 +192,32 @@ def _checks() -> Iterator[tuple[str, Any]]:
     for name, structure in PLAIN.items():
         for way, cuts, parameters in (("10 equal bins", UniformDiscretizer(10), plain), ("alpha = 1", "mdl", smoothed)):
             yield f"{name}, {way}", bnplug.BayesianNetworkClassifier(structure, parameters, discretizer=cuts)
-    one_climb = SingleClimb("mdl", "nb")
+    one_climb = bnplug.structure_learner("hill-climb", score="mdl", shake=False)
     yield "MDL (NBC), one climb", bnplug.BayesianNetworkClassifier(one_climb, plain)
-    last = SingleClimb(CrossValidatedHitRate(alpha=0.0), "empty", last_of_ties=True)
+    last = LastOfTies(CrossValidatedHitRate(alpha=0.0))
     yield "RMCV (empty), last of ties", bnplug.BayesianNetworkClassifier(last, plain)
 
 
-class SingleClimb(StructureLearner):
-    """Hill climbing that ends with its first climb, whatever the score, and may take the last of tied moves.
+class LastOfTies(StructureLearner):
+    """Hill climbing from the empty graph that makes the last of tied moves, where ``hill-climb`` makes the first.
 
     Parameters
     ----------
     score : str or ScoreFunction
-    start : {"nb", "empty"}
-    last_of_ties : bool
     random_state : int or RandomState, optional
         Handed to a score that has none of its own.
     """
 
-    def __init__(
-        self, score: Any = "mdl", start: str = "nb", last_of_ties: bool = False, random_state: Any = None
-    ) -> None:
+    def __init__(self, score: Any = "mdl", random_state: Any = None) -> None:
         self.score = score
-        self.start = start
-        self.last_of_ties = last_of_ties
         self.random_state = random_state
 
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the climb ends."""
-        c = table.target_index
-        graph = Graph([[c] if self.start == "nb" and v != c else [] for v in range(len(table.names))])
+        graph = Graph([[] for _ in table.names])
         evaluator = component("score function", self.score, self).evaluator(table)
         search = GreedySearch(evaluator, graph.parents, "climb")
-        search.last_of_ties = self.last_of_ties
+        search.last_of_ties = True
         with search.running():
             climb(search, Neighbourhood(graph), table.names)
         return table.dag(search.parents)

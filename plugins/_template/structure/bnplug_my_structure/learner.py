@@ -61,8 +61,7 @@ class MyStructure(StructureLearner):
         if self.max_iter is not None and self.max_iter < 0:
             raise ValueError(f"max_iter={self.max_iter} must not be negative; None is no limit")
         evaluator = component("score function", self.score, self).evaluator(table, self.n_jobs)
-        c = table.target_index
-        graph = Graph([[] if v == c else [c] for v in range(len(table.names))])
+        graph = Graph(table.naive_bayes())
         search = GreedySearch(evaluator, graph.parents, "my-structure", verbose=self.verbose)
         with search.running():
             while self.max_iter is None or len(search.moves) < self.max_iter:

@@ -11,8 +11,8 @@ from itertools import count, cycle, product
 
 import numpy as np
 
-from bnplug.search.greedy import GreedySearch, noise
-from bnplug.search.hill_climb import RememberingStep, climb, climb_by
+from bnplug.search.greedy import GreedySearch, score_tie
+from bnplug.search.hill_climb import RememberingClimber, climb
 from bnplug.search.moves import Move, Neighbourhood
 
 # Multiples of the golden ratio, modulo one, spread evenly however many are taken: chance without a seed.
@@ -22,7 +22,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 _SHARES = (0.1, 0.2, 0.4)
 
 
-def climb_widely(
+def climb_and_shake(
     search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[str], max_iter: int | None = None
 ) -> None:
     """Climb twice, with the first and with the last of tied moves; if these end apart, shake the better end.
@@ -44,29 +44,29 @@ def climb_widely(
     with search.trial(again=True) as other:
         other.last_of_ties = True
         climb(other, neighbourhood.at(start), names, max_iter)
-    if max_iter is None and abs(other.trace[-1] - first) > noise(first):
+    if max_iter is None and abs(other.trace[-1] - first) > score_tie(first):
         _shake(search, neighbourhood, names)
 
 
 def _shake(search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[str]) -> None:
     """Loosen some edges and climb again, as long as that takes no more evaluations than were made before."""
     limit = 2 * search.evaluator.n_evaluations
-    step = RememberingStep(search, neighbourhood.at(search.parents))
+    climber = RememberingClimber(search, neighbourhood.at(search.parents), names)
     positions = (turn * _GOLDEN % 1 for turn in count(1))
     for last_of_ties, share in cycle(product((False, True), _SHARES)):
         if search.evaluator.n_evaluations >= limit:
             return
         with search.trial(again=False) as other:
             other.last_of_ties = last_of_ties
-            around = step.branch(other)
+            around = climber.branch(other)
             for _ in range(max(2, int(share * around.neighbourhood.graph.edges.sum()))):
                 move = _loosen(around.neighbourhood, next(positions))
                 if move is None:
                     return
-                around.make(move, names)
-            climb_by(around, names)
+                around.make(move)
+            around.climb()
         if search.parents is other.parents:
-            step = around
+            climber = around
 
 
 def _loosen(neighbourhood: Neighbourhood, position: float) -> Move | None:
