@@ -131,12 +131,16 @@ class Evaluator(ABC):
     redraws : bool
         Whether :meth:`step` may change the score of the current graph: a score from before a step is then not to be
         compared with one from after it.
+    random : RandomState or None
+        What :meth:`step` draws from, where it draws: a search that stops here and goes on with another evaluator
+        hands its state on. None unless a class says otherwise.
     """
 
     value: float
     n_evaluations: int = 0
     decomposable: bool = False
     redraws: bool = False
+    random: np.random.RandomState | None = None
 
     @abstractmethod
     def start(self, parents: Sequence[Iterable[int]]) -> float:

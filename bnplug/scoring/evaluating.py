@@ -102,7 +102,8 @@ class PredictiveEvaluator(Evaluator):
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
-        self._random = None if score.random_state is None else check_random_state(score.random_state)
+        self.redraws = score.redraws
+        self.random = None if score.random_state is None else check_random_state(score.random_state)
         self._compiled = compile_gain(type(score).gain)
         self._known_penalties: dict[tuple[int, tuple[int, ...]], float] = {}
         self._draw()
@@ -116,7 +117,7 @@ class PredictiveEvaluator(Evaluator):
 
     def step(self) -> float:
         """Begin a step; a score that draws its folds anew does so, and the graph is scored on them."""
-        if self.score.redraws:
+        if self.redraws:
             self._draw()
             self._rebuild()
         return self.value
@@ -188,7 +189,7 @@ class PredictiveEvaluator(Evaluator):
 
     def _draw(self) -> None:
         """Draw the folds, and arrange the rows by them."""
-        folds = self.score.folds(self.table, self._random)
+        folds = self.score.folds(self.table, self.random)
         self._rows = arrange(self.table, folds, self.score.alpha, self.score.floor)
         self._criterion = _criterion(self.score, self.table, self._rows)
         cells = min(max(_FEWEST_CELLS, 2 * self._rows.n_tested * self._rows.n_classes), _MOST_CELLS)

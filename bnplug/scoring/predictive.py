@@ -98,7 +98,6 @@ class PredictiveScore(ScoreFunction):
     gain: ClassVar[Gain]
     aggregate: ClassVar[Literal["sum", "mean"]] = "sum"
     needs_finite: ClassVar[bool] = False
-    redraws: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -8,7 +8,7 @@ stopped.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any
@@ -19,9 +19,9 @@ from bnplug.contracts import Evaluator
 from bnplug.errors import ContractError
 from bnplug.search import Progress, score_tie
 from bnplug.typing import FloatArray
-from bnplug_annealing.proposals import Structure
+from bnplug_annealing.structures import Structure
 
-# The most proposals that are scored at once; between two batches the clock is looked at.
+# The most candidates that are scored at once; between two batches the clock is looked at.
 _BATCH = 64
 
 # Where r is not given, a first change of mean size is accepted with this probability at T = 1 if it is for the worse.
@@ -49,6 +49,8 @@ class State:
     ----------
     random : dict
         The state of the random generator before the temperature to come.
+    draws : dict, optional
+        Likewise of the generator from which a score draws its rows anew; None where none does, or it is not known.
     parents, best : list of list of int
         The current structure, and the best one so far.
     best_value : float
@@ -60,7 +62,7 @@ class State:
     finished : bool
         Whether the chain has come to its end.
     trace, evaluations : lists of float and int
-        The score of the start and after each change, and how many proposals had been tried by then.
+        The score of the start and after each change, and how many candidates had been tried by then.
     temperatures : list of float
         The temperatures so far.
     """
@@ -77,11 +79,16 @@ class State:
     trace: list[float] = field(default_factory=list)
     evaluations: list[int] = field(default_factory=list)
     temperatures: list[float] = field(default_factory=list)
+    draws: dict[str, Any] | None = None
 
     @classmethod
     def at(cls, parents: list[list[int]], seed: np.random.SeedSequence) -> State:
         """Return the state of a chain that is to start at a structure."""
         return cls(dict(np.random.PCG64(seed).state), parents, parents)
+
+    def visited(self) -> tuple[list[float], list[int]]:
+        """Return `trace` and `evaluations`: an interrupt may have come when only the first was longer by one."""
+        return self.trace[: len(self.evaluations)], list(self.evaluations)
 
     def copy(self) -> State:
         """Return a state that a chain can change while this one stays."""
@@ -170,9 +177,8 @@ class _Walk:
         self.structure = Structure(state.parents, self.chain.target, self.chain.k)
         self.evaluator = self.make_evaluator()
         self.evaluator.start(state.parents)
-        # A score that draws its rows anew does so at every temperature.
-        for _ in [*state.temperatures, state.temperature]:
-            self.value = float(self.evaluator.step())
+        self._go_on_drawing()
+        self.value = float(self.evaluator.step())
         self.tries = self.successes = 0
         self.changed = False
         if not state.trace:
@@ -187,11 +193,22 @@ class _Walk:
         state.temperatures.append(state.temperature)
         state.temperature *= self.schedule.D
         state.random = dict(self.rng.bit_generator.state)
+        if self.evaluator.redraws and self.evaluator.random is not None:
+            state.draws = _written(self.evaluator.random.get_state(legacy=False))
         too_many = state.rejections >= self.schedule.max_rejections
         frozen = len(state.temperatures) == self.schedule.max_temperatures
-        # A score that no proposal changes would have every tie accepted for ever.
+        # A score that no candidate changes would have every tie accepted for ever.
         state.finished = too_many or not self.changed or self.structure.stuck or frozen
         return True
+
+    def _go_on_drawing(self) -> None:
+        """Let the evaluator draw on from where that of the last temperature was: rows are drawn at every one."""
+        if self.state.draws is not None and self.evaluator.random is not None:
+            self.evaluator.random.set_state(self.state.draws)
+            return
+        # An evaluator that does not show what it draws from, or a file that does not have it, is led there.
+        for _ in self.state.temperatures:
+            self.evaluator.step()
 
     def _stops(self) -> bool:
         """Say whether the walk ends here, whatever is left to try."""
@@ -199,7 +216,7 @@ class _Walk:
         return self.chain.interrupted or self.chain.out_of_time or self._left() == 0
 
     def _left(self) -> int:
-        """Return how many proposals may still be tried at this temperature, and in all."""
+        """Return how many candidates may still be tried at this temperature, and in all."""
         left = self.schedule.max_try - self.tries
         if self.schedule.max_evaluations is None:
             return left
@@ -207,9 +224,9 @@ class _Walk:
         return max(0, min(left, self.schedule.max_evaluations - self.state.n_evaluations))
 
     def _try_some(self) -> None:
-        """Draw proposals and try them in turn, until one is accepted; those after it were drawn in vain.
+        """Draw candidates and try them in turn, until one is accepted; those after it were drawn in vain.
 
-        So many at once that about one is: a batch costs less than its proposals one by one. Its size depends on
+        So many at once that about one is: a batch costs less than its candidates one by one. Its size depends on
         nothing but the chain itself.
         """
         size = min(_BATCH, self._left(), (self.tries + 1) // (self.successes + 1))
@@ -250,7 +267,7 @@ class _Walk:
         self.progress.tick(len(state.trace) - 1, state.best_value, state.n_evaluations)
 
     def _scale(self) -> float:
-        """Return an r for a score whose changes are of unknown size, from the first proposals."""
+        """Return an r for a score whose changes are of unknown size, from the first candidates."""
         size = 0 if self.structure.stuck else min(self.schedule.max_success, self._left())
         drawn = [self.structure.draw(self.rng) for _ in range(size)]
         scores = self._checked(drawn, self.evaluator.propose_many(_changes(drawn)))
@@ -260,12 +277,18 @@ class _Walk:
         return float(changes.mean() / -log(_ACCEPTED)) if len(changes) else 1.0
 
     def _checked(self, drawn: Sequence[tuple[int, list[int]]], scores: FloatArray) -> FloatArray:
-        """Return the scores of proposals, if all are numbers."""
+        """Return the scores of candidates, if all are numbers."""
         scores = np.asarray(scores, dtype=np.float64)
         if np.isnan(scores).any():
             child, parents = drawn[int(np.isnan(scores).argmax())]
             raise ContractError(f"{self.chain.label}: the score of the parents {{{child}: {parents}}} is nan")
         return scores
+
+
+def _written(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state of a generator as JSON can have it."""
+    inner = {name: np.asarray(value).tolist() for name, value in state["state"].items()}
+    return {**state, "state": inner}
 
 
 def _changes(drawn: Sequence[tuple[int, list[int]]]) -> list[dict[int, list[int]]]:

@@ -45,11 +45,11 @@ _WHOLE = ("max_try", "max_success", "max_rejections", "max_evaluations")
 class SimulatedAnnealing(StructureLearner):
     """Walks over structures at a falling temperature and returns the best one it visits.
 
-    The walk starts at naive Bayes. A proposal gives a random feature a random new feature parent. It is accepted if the
-    score does not fall, or with probability ``exp(change / (r T))`` if it does. The temperature T starts at 1 and is
-    multiplied by `D` after `max_try` proposals or `max_success` accepted ones. The walk ends when, between two
-    temperatures, `max_rejections` proposals have been rejected since the last improvement; when no proposal is left; or
-    after a temperature at which no proposal changed the score. N is the number of features.
+    The walk starts at naive Bayes. A candidate gives a random feature a random new feature parent. It is accepted if
+    the score does not fall, or with probability ``exp(change / (r T))`` if it does. The temperature T starts at 1 and
+    is multiplied by `D` after `max_try` candidates or `max_success` accepted ones. The walk ends when, between two
+    temperatures, `max_rejections` candidates have been rejected since the last improvement; when no candidate is left;
+    or after a temperature at which no candidate changed the score. N is the number of features.
 
     Edges are added and replaced, never deleted. So with ``k=1``, once the tree spans all features its root stays the
     root; `restarts` try others.
@@ -65,14 +65,14 @@ class SimulatedAnnealing(StructureLearner):
         The cooling factor, between 0 and 1.
     r : float, optional
         The scale of the score's changes. By default the paper's: 1 for `cr`, 100 for `mm`; for any other score such
-        that a change for the worse, as large as those of the first proposals are on average, is accepted with
+        that a change for the worse, as large as those of the first candidates are on average, is accepted with
         probability 0.8 at the start.
     max_try, max_success, max_rejections : int, optional
         By default the paper's 50 N, 5 N and 100 N.
     restarts : int
         How many chains are run, each with a seed of its own; the best structure of all is returned.
     max_evaluations : int, optional
-        How many proposals each chain may try.
+        How many candidates each chain may try.
     max_time : float, optional
         Seconds after which the best structure so far is returned, with a warning. An interrupt from the keyboard does
         the same. What a score chooses for itself, such as ``lam="cv"``, comes before, and is not cut short.
@@ -81,24 +81,24 @@ class SimulatedAnnealing(StructureLearner):
         beside it. A search that finds its own file goes on from there, and ends in the same result as one that was
         never stopped; another search's file is an error. Give a `random_state` with it.
     n_jobs : int, optional
-        Chains in parallel; with one chain, threads that score proposals. The result does not depend on it.
+        Chains in parallel; with one chain, threads that score candidates. The result does not depend on it.
     random_state : int or RandomState, optional
-        Draws the proposals, and is handed to a score that has none of its own.
+        Draws the candidates, and is handed to a score that has none of its own.
     verbose : int, optional
-        1 tells once a second about changes, the best score and proposals.
+        1 tells once a second about changes, the best score and candidates.
 
     Attributes
     ----------
     trace_ : list of float
         The score of naive Bayes, and after each change of the chain that found the best structure.
     evaluations_ : list of int
-        How many proposals that chain had tried by each entry of `trace_`.
+        How many candidates that chain had tried by each entry of `trace_`.
     temperatures_ : list of float
         The temperatures of that chain.
     r_ : float
         The scale that it used.
     n_evaluations_ : int
-        How many proposals were tried, by all chains together.
+        How many candidates were tried, by all chains together.
     chain_scores_ : list of float
         The best score of each chain.
 
@@ -182,7 +182,7 @@ class SimulatedAnnealing(StructureLearner):
             max_success=self.max_success or 5 * n,
             max_rejections=self.max_rejections or 100 * n,
             max_evaluations=self.max_evaluations,
-            max_temperatures=_TEMPERATURES_OF_REDRAWN if getattr(score, "redraws", False) else None,
+            max_temperatures=_TEMPERATURES_OF_REDRAWN if score.redraws else None,
         )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         c = table.target_index
@@ -217,9 +217,8 @@ class SimulatedAnnealing(StructureLearner):
         if isinstance(getattr(score, "random_state", None), np.random.RandomState):
             # It would draw other folds for the evaluator of every temperature.
             score.set_params(random_state=int(score.random_state.randint(2**31 - 1)))
-        # What an evaluator settles, such as a parameter chosen by cross-validation, is the same for every chain.
-        settled = getattr(score.evaluator(table, self.n_jobs), "score", None)
-        score = settled if isinstance(settled, ScoreFunction) else score
+        with joblib.parallel_config(n_jobs=effective_n_jobs(self.n_jobs)):
+            score = score.settle(table)
         inner = self.n_jobs if workers == 1 else 1
         jobs = (delayed(_run_chain)(*pair, score, table, deadline, inner) for pair in chains)
         try:
@@ -240,9 +239,8 @@ class SimulatedAnnealing(StructureLearner):
         """Leave what the chains found in attributes; return the best structure."""
         self.chain_scores_ = [state.best_value for state in states]
         winner = states[first_best(np.array(self.chain_scores_)) or 0]
-        # An interrupt may have come when only the first of the two was longer by one.
-        self.trace_ = winner.trace[: len(winner.evaluations)]
-        self.evaluations_, self.temperatures_ = winner.evaluations, winner.temperatures
+        self.trace_, self.evaluations_ = winner.visited()
+        self.temperatures_ = winner.temperatures
         self.r_ = winner.r
         self.n_evaluations_ = sum(state.n_evaluations for state in states)
         return winner.best
@@ -279,5 +277,4 @@ def _without_threads(score: ScoreFunction) -> ScoreFunction:
 
 def _paper_r(score: ScoreFunction) -> float | None:
     """Return the r that the paper gives for a score, None if it gives none."""
-    known = registry.origin(score)
-    return next((r for name, r in PAPER_R.items() if known.startswith(f"score function {name!r} ")), None)
+    return PAPER_R.get(registry.name_of(score) or "")

@@ -16,11 +16,13 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from bnplug_annealing.checkpoints import Checkpoint
 from bnplug_annealing.learner import SimulatedAnnealing
 
 import bnplug
 from bnplug.contracts import Evaluator
 from bnplug.data.table import Table
+from bnplug.scoring import PredictiveEvaluator
 
 FOLDED = ("cll", {"cv": 3})
 
@@ -43,7 +45,7 @@ def never_stopped(table, **params):
 
 
 class Interruptible(Evaluator):
-    """Another evaluator, interrupted when all evaluators together have scored so many proposals."""
+    """Another evaluator, interrupted when all evaluators together have scored so many candidates."""
 
     left: ClassVar[float] = inf
 
@@ -96,36 +98,71 @@ def test_a_search_interrupted_again_and_again_ends_like_one_never_stopped(tmp_pa
     assert outcome(learner, dag) == expected
 
 
+@pytest.fixture
+def files(monkeypatch):
+    """What the file of a chain has after every temperature, in turn."""
+    contents = []
+
+    def save(checkpoint, state):
+        checkpoint.write(state)
+        contents.append(checkpoint.path.read_text())
+
+    monkeypatch.setattr(Checkpoint, "save", save)
+    return contents
+
+
 @pytest.mark.parametrize("score", [FOLDED, "cr", "mdl"])
-def test_any_state_between_temperatures_leads_to_the_same_end(tmp_path, score):
+def test_any_state_between_temperatures_leads_to_the_same_end(tmp_path, files, score):
     """Every state that a chain goes through, written to a file and read again."""
     table, path = make_table(5), tmp_path / "sa.json"
-    expected = never_stopped(table, score=score)
     learner = SimulatedAnnealing(score=score, random_state=3, checkpoint=path)
-    prepared = bnplug.hooks.components.component("score function", score, learner)
-    [(chain, checkpoint)] = learner._chains(table, prepared)
-    states = [state.copy() for state in chain.run(lambda: prepared.evaluator(table))]
+    expected = outcome(learner, learner.learn(table))
+    assert expected == never_stopped(table, score=score)
+    states = files.copy()
     assert len(states) > 3
     for state in [states[0], states[len(states) // 2], states[-1]]:
-        checkpoint.write(state)
+        path.write_text(state)
         again = SimulatedAnnealing(score=score, random_state=3, checkpoint=path)
         assert outcome(again, again.learn(table)) == expected
 
 
-@pytest.mark.skipif(
+REDRAWN = {"score": "rmho", "r": 0.05, "max_rejections": 60}
+needs_rmho = pytest.mark.skipif(
     "rmho" not in {m.name for m in bnplug.hooks.registry.methods("score function")}, reason="needs rmho"
 )
-def test_a_score_that_draws_its_rows_anew_goes_on_with_the_same_draws(tmp_path):
+
+
+@needs_rmho
+@pytest.mark.parametrize("with_draws", [True, False])
+def test_a_score_that_draws_its_rows_anew_goes_on_with_the_same_draws(tmp_path, files, with_draws):
+    """Also from a file of the first version, which does not have the state of what the rows are drawn from."""
     table, path = make_table(4), tmp_path / "sa.json"
-    params = {"score": "rmho", "r": 0.05, "max_rejections": 60}
-    expected = never_stopped(table, **params)
-    learner = SimulatedAnnealing(random_state=3, checkpoint=path, **params)
-    prepared = bnplug.hooks.components.component("score function", "rmho", learner)
-    [(chain, checkpoint)] = learner._chains(table, prepared)
-    states = [state.copy() for state in chain.run(lambda: prepared.evaluator(table))]
-    checkpoint.write(states[len(states) // 2])
-    again = SimulatedAnnealing(random_state=3, checkpoint=path, **params)
+    learner = SimulatedAnnealing(random_state=3, checkpoint=path, **REDRAWN)
+    expected = outcome(learner, learner.learn(table))
+    assert expected == never_stopped(table, **REDRAWN)
+    content = json.loads(files[len(files) // 2])
+    assert content["state"]["draws"] is not None
+    if not with_draws:
+        del content["state"]["draws"]
+    path.write_text(json.dumps(content))
+    again = SimulatedAnnealing(random_state=3, checkpoint=path, **REDRAWN)
     assert outcome(again, again.learn(table)) == expected
+
+
+@needs_rmho
+def test_rows_are_drawn_once_for_every_temperature(monkeypatch):
+    """The state of what they are drawn from is handed on: no draw of an earlier temperature is made again."""
+    steps, step = [], PredictiveEvaluator.step
+
+    def counted(evaluator):
+        steps.append(evaluator)
+        return step(evaluator)
+
+    monkeypatch.setattr(PredictiveEvaluator, "step", counted)
+    learner = SimulatedAnnealing(random_state=3, **REDRAWN)
+    learner.learn(make_table(4))
+    assert len(learner.temperatures_) > 3
+    assert len(steps) == len(learner.temperatures_)
 
 
 def test_a_limit_of_evaluations_can_be_raised(tmp_path):

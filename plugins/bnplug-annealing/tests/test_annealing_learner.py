@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import json
 import signal
 import threading
 import time
@@ -132,7 +133,7 @@ def test_the_walk_is_algorithm_1():
 
 
 def test_worse_structures_are_accepted_as_often_as_boltzmann_says():
-    """With one wanted edge there and never to be had again, a proposal that takes it loses 1."""
+    """With one wanted edge there and never to be had again, a candidate that takes it loses 1."""
 
     class Falling(bnplug.ScoreFunction):
         """Each change costs 1, whatever it is."""
@@ -205,7 +206,7 @@ def test_one_feature_two_features_and_a_flat_score_end():
     flat = SimulatedAnnealing(score=Wanted(), random_state=0)
     flat.learn(make_table(6))
     assert len(flat.temperatures_) == 1
-    # r is set from the first 5 N proposals, and then 5 N are accepted.
+    # r is set from the first 5 N candidates, and then 5 N are accepted.
     assert flat.n_evaluations_ == 2 * 5 * 6
 
 
@@ -254,15 +255,15 @@ def test_a_score_of_unknown_scale_gets_its_r_from_the_first_proposals():
         assert learner.r_ == r
 
 
-def test_the_papers_constants_are_the_defaults():
+def test_the_papers_constants_are_the_defaults(tmp_path):
     params = SimulatedAnnealing().get_params()
     assert (params["k"], params["D"], params["restarts"]) == (1, 0.8, 1)
-    table = make_table(4)
-    learner = SimulatedAnnealing(score=Wanted(((0, 1), (1, 2), (2, 3))), random_state=0)
-    learner.learn(table)
+    path = tmp_path / "sa.json"
+    learner = SimulatedAnnealing(score=Wanted(((0, 1), (1, 2), (2, 3))), random_state=0, checkpoint=path)
+    learner.learn(make_table(4))
     assert learner.temperatures_ == pytest.approx([0.8**i for i in range(len(learner.temperatures_))])
-    [(chain, _)] = learner._chains(table, Wanted())
-    assert (chain.schedule.max_try, chain.schedule.max_success, chain.schedule.max_rejections) == (200, 20, 400)
+    limits = json.loads(path.read_text())["search"]
+    assert (limits["max_try"], limits["max_success"], limits["max_rejections"]) == (200, 20, 400)
 
 
 @pytest.mark.parametrize("restarts", [1, 3])
@@ -383,9 +384,7 @@ def test_an_interrupt_between_two_steps_loses_no_best_structure(monkeypatch, whe
 def test_an_interrupt_between_a_score_and_its_number_leaves_neither():
     state = State.at([[1], []], np.random.SeedSequence(0))
     state.trace, state.evaluations = [1.0, 2.0], [0]
-    learner = SimulatedAnnealing()
-    learner._keep([state])
-    assert (learner.trace_, learner.evaluations_) == ([1.0], [0])
+    assert state.visited() == ([1.0], [0])
 
 
 @contextmanager

@@ -6,17 +6,18 @@ grid are compared by their classification rate on rows that neither the search n
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import check_random_state
 
 from bnplug.builtin.scores import HitRate
+from bnplug.compiling import run_in_threads
 from bnplug.counts.information import by_falling, class_information, pairwise_information
 from bnplug.scoring import Bounds, PredictiveScore
 from bnplug.typing import FloatArray, IntArray
@@ -111,17 +112,24 @@ class MaximumMargin(PredictiveScore):
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
         """Return an evaluator that keeps the log joint of every row; chooses `lam` first where it is "cv"."""
+        return PredictiveScore.evaluator(self._fixed(table, n_jobs), table, n_jobs)
+
+    def settle(self, table: Table) -> MaximumMargin:
+        """Return this score with the `lam` that "cv" chooses on `table`."""
+        return self._fixed(table, None) if self.lam == "cv" else self
+
+    def _fixed(self, table: Table, n_jobs: int | None) -> MaximumMargin:
+        """Return a copy whose `lam` is a number."""
         self._check()
         self.lam_ = self.choose_lam(table, n_jobs) if self.lam == "cv" else float(self.lam)
-        fixed: PredictiveScore = clone(self).set_params(lam=self.lam_)
-        return PredictiveScore.evaluator(fixed, table, n_jobs)
+        fixed: MaximumMargin = clone(self).set_params(lam=self.lam_)
+        return fixed
 
     def choose_lam(self, table: Table, n_jobs: int | None = 1) -> float:
         """Return what ``lam="cv"`` chooses on `table`, and leave the rates in ``cv_rates_``."""
         folds = self._cv_folds(table)
-        run = Parallel(n_jobs=n_jobs, require="sharedmem")
         tested = np.bincount(folds[folds >= 0])
-        rates = run(delayed(self._rates)(table, folds, fold) for fold in range(len(tested)))
+        rates = run_in_threads(partial(self._rates, table, folds), range(len(tested)), n_jobs=n_jobs)
         self.cv_rates_: FloatArray = np.average(rates, axis=0, weights=tested)
         return LAM_GRID[int(self.cv_rates_.argmax())]
 

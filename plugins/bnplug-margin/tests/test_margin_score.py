@@ -153,3 +153,12 @@ def test_hill_climbing_with_it_raises_the_score(cancer):
     learner.learn(cancer)
     assert learner.trace_[-1] > learner.trace_[0]
     assert clone(learner).get_params()["score"] == ("mm", {"lam": 0.3})
+
+
+def test_settling_chooses_what_the_evaluator_would(cancer):
+    score = MaximumMargin(lam="cv", cv=3, random_state=0)
+    settled = score.settle(cancer)
+    assert score.lam == "cv"
+    assert settled.lam == score.evaluator(cancer).score.lam
+    given = MaximumMargin(lam=0.5)
+    assert given.settle(cancer) is given

@@ -8,7 +8,7 @@ from itertools import permutations
 import networkx as nx
 import numpy as np
 import pytest
-from bnplug_annealing.proposals import Structure
+from bnplug_annealing.structures import Structure
 
 
 def features_graph(parents, target):

@@ -40,7 +40,7 @@ class Structure:
 
     @property
     def stuck(self) -> bool:
-        """Whether no proposal is legal.
+        """Whether no candidate is legal.
 
         A feature without children can get any other as a new parent, unless it has them all; so that is the
         case only where every two features are joined.
