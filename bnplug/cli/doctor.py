@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -23,8 +23,9 @@ from bnplug.cli.errors import one_line_errors
 from bnplug.errors import one_line
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.hooks.descriptors import Method
     from bnplug.model.log_tables import LogTables
+    from bnplug.typing import FloatArray
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib", "numba", "pgmpy", "pluggy", "networkx")
 _OPTIONAL = ("matplotlib", "pyarrow", "polars", "pyagrum", "cvxpy")
@@ -120,26 +121,9 @@ def _checks() -> Iterator[tuple[str, Check]]:
     yield "answers are those of enumeration, also with features missing", _check_answers
     yield "the number of threads does not change a result", _check_threads
     yield "a model that is saved and loaded answers the same", _check_files
-    calls = {"structure learner": _check_structure, "score function": _check_score, "parameter learner": _check_fit}
-    for kind, call in calls.items():
+    for kind in registry.CONTRACTS:
         for method in registry.methods(kind):
-            yield f"{kind} {method.name}", partial(call, method.name)
-
-
-def _table() -> Table:
-    """Return a small table: three features that depend on the class and each other, with an idle fourth."""
-    import numpy as np
-
-    from bnplug.data.table import Table
-
-    rng = np.random.default_rng(0)
-    c = rng.integers(0, 2, 120)
-    a = (c + (rng.random(120) < 0.2)) % 3
-    b = np.where(rng.random(120) < 0.6, a, rng.integers(0, 3, 120))
-    d = (c + b + (rng.random(120) < 0.3)) % 2
-    codes = np.array([a, b, d, rng.integers(0, 2, 120), c], dtype=np.uint8)
-    states = {"a": range(3), "b": range(3), "d": range(2), "idle": range(2), "c": ("no", "yes")}
-    return Table(codes, tuple(states), states, "c")
+            yield f"{kind} {method.name}", partial(_check_method, cast("Method", method))
 
 
 def _check_answers() -> None:
@@ -147,75 +131,62 @@ def _check_answers() -> None:
 
     from bnplug.inference.complete import posterior
     from bnplug.inference.marginals import Marginalizer
+    from bnplug.testing import data
 
-    table = _table()
-    codes = table.codes.copy()
-    codes[0, ::2] = codes[1, ::3] = codes[2, ::5] = table.missing
+    table = data.with_missing_cells()
     for structure in ("tan", "kdb"):
         tables = bnplug.parameter_learner("ml").fit(table, bnplug.structure_learner(structure).learn(table))
-        answers = posterior(Marginalizer(tables, table.target).log_joint(codes))
-        for row, answer in zip(codes.T, answers, strict=True):
-            known = [int(code) if code != table.missing else None for code in row[:-1]]
-            if not np.allclose(answer, _enumerate(tables, known), atol=1e-10):
-                raise AssertionError(f"{structure}: P(c | {known}) is {answer}, not {_enumerate(tables, known)}")
+        answers = posterior(Marginalizer(tables, table.target).log_joint(table.codes))
+        for row, answer in zip(table.codes.T, answers, strict=True):
+            known = {v: int(row[v]) for v in table.features if row[v] != table.missing}
+            expected = _enumerate(tables, known, table.target_index)
+            if not np.allclose(answer, expected, atol=1e-10):
+                raise AssertionError(f"{structure}: P({table.target} | {known}) is {answer}, not {expected}")
 
 
-def _enumerate(tables: LogTables, known: list[int | None]) -> Any:
-    """Return P(class | known features) from the whole joint distribution; the class is the last variable."""
+def _enumerate(tables: LogTables, known: dict[int, int], target: int) -> FloatArray:
+    """Return P(class | the features whose states are known) from the whole joint distribution."""
     import numpy as np
 
-    letters = dict(zip(tables.names, "vwxyz", strict=True))
+    letters = dict(zip(tables.names, "wxyz", strict=True))
     parts = {
         "".join(letters[n] for n in (name, *own.parents)): np.exp(own.values) for name, own in tables.tables.items()
     }
     joint = np.einsum(f"{','.join(parts)}->{''.join(letters.values())}", *parts.values())
-    cells = joint[tuple(slice(None) if state is None else slice(state, state + 1) for state in known)]
-    of_class = cells.reshape(-1, joint.shape[-1]).sum(axis=0)
-    return of_class / of_class.sum()
+    cells = joint[tuple(slice(known[v], known[v] + 1) if v in known else slice(None) for v in range(joint.ndim))]
+    of_class = np.moveaxis(cells, target, -1).reshape(-1, joint.shape[target]).sum(axis=0)
+    return np.asarray(of_class / of_class.sum())
 
 
 def _check_threads() -> None:
+    from bnplug.testing import data
+
     one, two = (bnplug.structure_learner("hill-climb", score="cr", n_jobs=n) for n in (1, 2))
-    table = _table()
-    if set(one.learn(table).edges) != set(two.learn(table).edges) or one.trace_ != two.trace_:
+    if set(one.learn(data.standard()).edges) != set(two.learn(data.standard()).edges) or one.trace_ != two.trace_:
         raise AssertionError("hill-climb ends elsewhere with two threads than with one")
 
 
 def _check_files() -> None:
-    table = _table()
+    from bnplug.testing import data
+
+    table = data.standard()
     tables = bnplug.parameter_learner("ml").fit(table, bnplug.structure_learner("tan").learn(table))
     model = bnplug.BayesianNetworkClassifier.from_tables(tables)
-    rows = model.sample(50, random_state=0).drop(columns="c")
+    rows = model.sample(50, random_state=0).drop(columns=table.target)
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder, "model"))
         model.to_bif(Path(folder, "model.bif"))
-        for again in (bnplug.load(Path(folder, "model")), bnplug.read_bif(Path(folder, "model.bif"), "c")):
+        for again in (bnplug.load(Path(folder, "model")), bnplug.read_bif(Path(folder, "model.bif"), table.target)):
             if (again.predict(rows) != model.predict(rows)).any():
                 raise AssertionError("the model that was read predicts another class")
 
 
-def _check_structure(name: str) -> None:
-    from bnplug.model.checks import check_dag
+def _check_method(method: Method) -> None:
+    """Make the checks of the conformance kit without which nothing works."""
+    from bnplug.testing import checks_of, subject_of
 
-    learner = bnplug.structure_learner(name)
-    check_dag(learner.learn(_table()), _table(), learner)
-
-
-def _check_score(name: str) -> None:
-    from math import isfinite
-
-    table = _table()
-    value = bnplug.score_function(name).score(table, bnplug.structure_learner("tan").learn(table))
-    if not isfinite(value):
-        raise AssertionError(f"the score of a TAN is {value}")
-
-
-def _check_fit(name: str) -> None:
-    from bnplug.model.checks import check_tables
-
-    table, learner = _table(), bnplug.parameter_learner(name)
-    dag = bnplug.structure_learner("tan").learn(table)
-    check_tables(learner.fit(table, dag), table, table.parents(dag), learner)
+    for check in checks_of(subject_of(method), essential=True):
+        check()
 
 
 COMMANDS = [doctor_command]

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bnplug.datasets.dataset import Dataset
+from bnplug.errors import one_line
 
 
 def fetch(name: str, version: int | str = "active", data_home: str | None = None) -> Dataset:
@@ -50,7 +51,7 @@ def _download(name: str, version: int | str, data_home: str | None) -> Any:
             warnings.filterwarnings("ignore", message="A network error occurred")
             return fetch_openml(name, version=version, data_home=data_home, as_frame=True, parser="auto", n_retries=1)
     except (OSError, ValueError, HTTPException) as error:
-        cause = " ".join(str(error).split()) or type(error).__name__
+        cause = one_line(error) or type(error).__name__
         raise ValueError(
             f"openml:{name}: not to be had from OpenML (no network, or no such data set): {cause}"
         ) from error

@@ -11,7 +11,7 @@ A plugin's whole conformance test is::
 
 from __future__ import annotations
 
-from bnplug.testing.running import (
+from bnplug.testing._running import (
     CHECKS,
     BoundCheck,
     Outcome,
@@ -20,7 +20,7 @@ from bnplug.testing.running import (
     checks_of,
     parametrize_with_checks,
 )
-from bnplug.testing.subjects import subject_of
+from bnplug.testing._subjects import subject_of
 
 __all__ = [
     "CHECKS",

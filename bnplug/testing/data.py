@@ -1,11 +1,12 @@
 """The small tables that checks run on: fixed, quick to learn from, each with one awkward trait.
 
+The checks of the conformance kit, ``bnplug doctor`` and ``bnplug warm`` use them, and so may the tests of a plugin.
 Every call makes a new table, so that a method that changes its input spoils no other check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,13 @@ def told_by_a_feature() -> Table:
     return _table(codes, list(_CARDS))
 
 
+def for_kernels() -> Iterator[Table]:
+    """Yield a table of each sort that kernels are compiled for: codes of one and of two bytes, weighted and not."""
+    for n_states, weighted in product((_CARDS[0], 300), (False, True)):
+        table = _table(_codes(), [n_states, *_CARDS[1:]])
+        yield with_weights(table, np.random.RandomState(5).random_sample(table.n_rows) + 0.5) if weighted else table
+
+
 def tree(table: Table) -> list[list[int]]:
     """Return the parents in a tree-augmented naive Bayes structure, which is C1: a chain of features."""
     features, c = table.features, table.target_index
@@ -130,4 +138,5 @@ def _codes() -> IntArray:
 
 def _table(codes: IntArray, cards: list[int], label: Callable[[int], State] = str) -> Table:
     states = {name: [label(state) for state in range(card)] for name, card in zip(NAMES, cards, strict=True)}
-    return Table(codes.astype(np.uint8), NAMES, states, NAMES[TARGET])
+    dtype = np.uint8 if max(cards) < 255 else np.uint16
+    return Table(codes.astype(dtype), NAMES, states, NAMES[TARGET])

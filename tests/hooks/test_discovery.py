@@ -375,10 +375,3 @@ def test_a_plugin_that_asks_for_methods_while_it_is_asked(installed):
     installed(candidate(hooked(bnplug_structure_learners=ask)), candidate(bringing(structure()), "good"))
     with pytest.warns(PluginWarning, match="asks bnplug for methods while bnplug is asking it"):
         assert [info.status for info in discovery.discovered().plugins] == ["failed", "ok"]
-
-
-def test_every_hook_of_the_contract_has_its_descriptor():
-    from bnplug.hooks import specs
-
-    specified = {name for name in vars(specs) if name.startswith("bnplug_")}
-    assert specified == set(discovery.HOOKS)

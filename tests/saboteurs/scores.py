@@ -138,6 +138,49 @@ class GoesOnAfterTheFirst(Plain):
             return super().propose_many(candidates)
 
 
+@fails("check_settled_score_agrees")
+class SettlesOnSomethingElse(Plain):
+    def __init__(self, weight=1.0):
+        self.weight = weight
+
+    def score(self, table, dag):
+        return self.weight * super().score(table, dag)
+
+    def settle(self, table):
+        return SettlesOnSomethingElse(weight=2.0)
+
+
+@fails("check_settled_score_agrees")
+class NeverSettles(Plain):
+    def __init__(self, settled=0):
+        self.settled = settled
+
+    def settle(self, table):
+        return NeverSettles(self.settled + 1)
+
+
+@fails("check_settled_score_agrees")
+class SettlesOnANumber(Plain):
+    def settle(self, table):
+        return 0.5
+
+
+@fails("check_redraws_is_said")
+class RedrawsInSilence(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def step(self):
+            self.value += 1.0
+            return self.value
+
+
+@fails("check_redraws_is_said")
+class SaysSoToNobodyElse(Plain):
+    class own_evaluator(ScoringEvaluator):  # noqa: N801
+        def __init__(self, function, table):
+            super().__init__(function, table)
+            self.redraws = True
+
+
 @fails("check_bounds_are_true")
 class FallsFasterThanItSays(ConditionalLogLikelihood):
     def gain_bounds(self):

@@ -6,7 +6,7 @@ import pytest
 from saboteurs import parameters, structures
 
 from bnplug import ParameterLearnerMethod, StructureLearnerMethod, UnknownMethodError
-from bnplug.testing import CHECKS, Report, check_plugin, parametrize_with_checks, running, subject_of
+from bnplug.testing import CHECKS, Report, _running, check_plugin, parametrize_with_checks, subject_of
 
 CHAIN = StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)", 1)
 LAMBDA = StructureLearnerMethod("lambda", structures.KeepsALambda, "Keeps a lambda.", "Nobody (2026)", 1)
@@ -21,8 +21,8 @@ def params(decorator):
 
 
 def report_of(method, expected=()):
-    checks = running._bound_checks([subject_of(method)], dict(expected))
-    return Report("mine", tuple(map(running._outcome, checks)))
+    checks = _running._bound_checks([subject_of(method)], dict(expected))
+    return Report("mine", tuple(map(_running._outcome, checks)))
 
 
 def test_each_check_has_one_line_that_says_what_holds():

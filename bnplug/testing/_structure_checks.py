@@ -9,11 +9,12 @@ import networkx as nx
 
 from bnplug.contracts import ScoreFunction
 from bnplug.data.table import Table
-from bnplug.testing import common_checks, data
-from bnplug.testing.common_checks import Check, only_if
-from bnplug.testing.subjects import StructureSubject, require
+from bnplug.testing import _common_checks, data
+from bnplug.testing._common_checks import Check, essential, only_if
+from bnplug.testing._subjects import StructureSubject, require
 
 
+@essential
 def check_returns_a_dag(subject: StructureSubject) -> None:
     """``learn`` returns a pgmpy DAG; ``table.dag(parents)`` makes one."""
     from bnplug.model.pgmpy import is_dag
@@ -21,12 +22,14 @@ def check_returns_a_dag(subject: StructureSubject) -> None:
     require(is_dag(subject.result), f"learn returned a {type(subject.result).__name__}; table.dag(parents) makes a DAG")
 
 
+@essential
 def check_nodes_are_the_columns(subject: StructureSubject) -> None:
     """The nodes are the variables of the table, all of them and nothing else."""
     nodes, names = set(subject.result.nodes), set(data.NAMES)
     require(nodes == names, f"nodes and variables differ in {sorted(nodes ^ names, key=str)}")
 
 
+@essential
 def check_acyclic(subject: StructureSubject) -> None:
     """The graph has no cycle."""
     graph = nx.DiGraph(subject.result.edges)
@@ -99,7 +102,7 @@ _LIMITS: dict[str, tuple[Any, Callable[[Table, Any, Any], bool]]] = {
 
 #: In the order in which they are made.
 CHECKS: tuple[Check, ...] = (
-    *common_checks.CHECKS,
+    *_common_checks.CHECKS,
     check_returns_a_dag,
     check_nodes_are_the_columns,
     check_acyclic,

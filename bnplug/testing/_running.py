@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bnplug.errors import UnknownMethodError, did_you_mean
+from bnplug.errors import UnknownMethodError, did_you_mean, one_line
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Method
-from bnplug.testing import parameter_checks, plugin_checks, score_checks, structure_checks
-from bnplug.testing.common_checks import Check, applies
-from bnplug.testing.subjects import (
+from bnplug.testing import _parameter_checks, _plugin_checks, _score_checks, _structure_checks
+from bnplug.testing._common_checks import Check, applies
+from bnplug.testing._subjects import (
     MethodSubject,
     ParameterSubject,
     PluginSubject,
@@ -24,10 +24,10 @@ from bnplug.testing.subjects import (
 
 #: All checks, by the kind of what they are made of, in the order in which they are made.
 CHECKS: dict[str, tuple[Check, ...]] = {
-    PluginSubject.kind: plugin_checks.CHECKS,
-    StructureSubject.kind: structure_checks.CHECKS,
-    ScoreSubject.kind: score_checks.CHECKS,
-    ParameterSubject.kind: parameter_checks.CHECKS,
+    PluginSubject.kind: _plugin_checks.CHECKS,
+    StructureSubject.kind: _structure_checks.CHECKS,
+    ScoreSubject.kind: _score_checks.CHECKS,
+    ParameterSubject.kind: _parameter_checks.CHECKS,
 }
 
 #: Why a check is expected to fail, by its name, or by what pytest calls it: "score-mm-check_pickles".
@@ -206,8 +206,15 @@ def parametrize_with_checks(
     return pytest.mark.parametrize("check", params)
 
 
-def checks_of(subject: Subject) -> list[BoundCheck]:
+def checks_of(subject: Subject, essential: bool = False) -> list[BoundCheck]:
     """Return the checks that are made of a subject, in order.
+
+    Parameters
+    ----------
+    subject : Subject
+        As :func:`subject_of` makes one.
+    essential : bool
+        Only those without which nothing works; they are quick.
 
     Examples
     --------
@@ -220,6 +227,7 @@ def checks_of(subject: Subject) -> list[BoundCheck]:
         BoundCheck(subject, check)
         for check in CHECKS[subject.kind]
         if not isinstance(subject, MethodSubject) or applies(check, subject.method)
+        if getattr(check, "essential", False) or not essential
     ]
 
 
@@ -270,7 +278,7 @@ def _outcome(bound: BoundCheck) -> Outcome:
         detail = str(cause) if isinstance(cause, AssertionError) else f"{type(cause).__name__}: {cause}"
         if bound.reason:
             return replace(done, status="expected failure", detail=bound.reason)
-        return replace(done, status="failed", detail=" ".join(detail.split()))
+        return replace(done, status="failed", detail=one_line(detail))
     if bound.reason:
         return replace(done, status="unexpected success", detail=f"it was expected to fail: {bound.reason}")
     return done

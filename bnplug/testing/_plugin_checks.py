@@ -9,9 +9,9 @@ import sys
 from bnplug.classifier import recipe
 from bnplug.hooks import recipes
 from bnplug.hooks.descriptors import Recipe
-from bnplug.testing import common_checks
-from bnplug.testing.common_checks import Check
-from bnplug.testing.subjects import PluginSubject, require
+from bnplug.testing import _common_checks
+from bnplug.testing._common_checks import Check
+from bnplug.testing._subjects import PluginSubject, require
 
 _HEAVY = ("pgmpy", "numba")
 
@@ -62,7 +62,7 @@ def check_recipes_can_be_made(subject: PluginSubject) -> None:
 #: In the order in which they are made.
 CHECKS: tuple[Check, ...] = (
     check_everything_is_registered,
-    common_checks.check_described,
+    _common_checks.check_described,
     check_loads_without_pgmpy_or_numba,
     check_recipes_can_be_made,
 )

@@ -9,19 +9,20 @@ import numpy as np
 from sklearn.base import clone
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.contracts import Changes
+from bnplug.contracts import Changes, ScoreFunction
 from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.gains import evaluate
 from bnplug.search import Graph, Neighbourhood
-from bnplug.testing import common_checks, data
-from bnplug.testing.common_checks import Check
-from bnplug.testing.subjects import SCORE_NOISE, ScoreSubject, require
+from bnplug.testing import _common_checks, data
+from bnplug.testing._common_checks import Check, essential
+from bnplug.testing._subjects import SCORE_NOISE, ScoreSubject, require
 
 Parents = list[list[int]]
 
 
+@essential
 def check_finite_scores(subject: ScoreSubject) -> None:
     """The score of every graph is a finite number."""
     table = data.standard()
@@ -128,6 +129,29 @@ def check_candidates_in_turn(subject: ScoreSubject) -> None:
         require(_close(given[-1:], score), f"candidate {place} reaches at_least with {score}, and gets {given[-1]}")
 
 
+def check_settled_score_agrees(subject: ScoreSubject) -> None:
+    """``settle`` returns a score with nothing left to choose, which scores as the one that it comes from."""
+    table = data.standard()
+    score = subject.make()
+    settled = score.settle(table)
+    require(isinstance(settled, ScoreFunction), f"settle returned a {type(settled).__name__}, not a ScoreFunction")
+    again = settled.settle(table)
+    require(repr(again) == repr(settled), f"settled once it is {settled!r}, and settled again {again!r}")
+    values = [each.evaluator(table).start(data.tree(table)) for each in (score, settled)]
+    require(_close(values[:1], values[1]), f"a graph has the score {values[0]}, and {values[1]} once it is settled")
+
+
+def check_redraws_is_said(subject: ScoreSubject) -> None:
+    """Where ``step`` changes the score of the current graph, ``redraws`` says so, of the score and its evaluator."""
+    evaluator, score = _started(subject, data.standard()), subject.make()
+    values = [evaluator.value, *(evaluator.step() for _ in range(3))]
+    require(evaluator.redraws or _close(values, values[0]), f"steps give one graph the scores {values}; say redraws")
+    require(
+        bool(evaluator.redraws) == bool(score.redraws),
+        f"the score has redraws={score.redraws}, its evaluator redraws={evaluator.redraws}",
+    )
+
+
 def check_bounds_are_true(subject: ScoreSubject) -> None:
     """What ``gain_bounds`` declares is so, on rows of every gap, and the scores are those without it."""
     for table in (data.standard(), data.binary(str)):
@@ -212,7 +236,7 @@ def _close(values: list[float] | FloatArray, expected: float | FloatArray) -> bo
 
 #: In the order in which they are made.
 CHECKS: tuple[Check, ...] = (
-    *common_checks.CHECKS,
+    *_common_checks.CHECKS,
     check_finite_scores,
     check_parent_order_irrelevant,
     check_decomposable_means_decomposable,
@@ -221,5 +245,7 @@ CHECKS: tuple[Check, ...] = (
     check_commit_agrees_with_score,
     check_only_losers_are_dropped,
     check_candidates_in_turn,
+    check_settled_score_agrees,
+    check_redraws_is_said,
     check_bounds_are_true,
 )

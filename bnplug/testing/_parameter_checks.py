@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bnplug.model.log_tables import LogTables
-from bnplug.testing import common_checks, data
-from bnplug.testing.common_checks import Check
-from bnplug.testing.subjects import ParameterSubject, require
+from bnplug.testing import _common_checks, data
+from bnplug.testing._common_checks import Check, essential
+from bnplug.testing._subjects import ParameterSubject, require
 
 
+@essential
 def check_returns_log_tables(subject: ParameterSubject) -> None:
     """``fit`` returns `LogTables` of the table's variables, with its states."""
     table, result = data.standard(), subject.result
@@ -22,6 +23,7 @@ def check_columns_sum_to_one(subject: ParameterSubject) -> None:
     require(node is None, f"{node!r} has columns that do not sum to one; return tables.normalize() on C1 structures")
 
 
+@essential
 def check_structure_unchanged(subject: ParameterSubject) -> None:
     """The parents in the tables are those in the graph."""
     table = data.standard()
@@ -55,7 +57,7 @@ def check_limits_respected(subject: ParameterSubject) -> None:
 
 #: In the order in which they are made.
 CHECKS: tuple[Check, ...] = (
-    *common_checks.CHECKS,
+    *_common_checks.CHECKS,
     check_returns_log_tables,
     check_columns_sum_to_one,
     check_structure_unchanged,

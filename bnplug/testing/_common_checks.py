@@ -14,7 +14,7 @@ from sklearn.base import clone
 from bnplug.data.table import Table
 from bnplug.hooks.descriptors import Method
 from bnplug.testing import data
-from bnplug.testing.subjects import MethodSubject, Subject, require
+from bnplug.testing._subjects import MethodSubject, Subject, require
 
 Check = Callable[[Any], None]
 
@@ -27,6 +27,12 @@ def only_if(holds: Callable[[Any], bool]) -> Callable[[Check], Check]:
         return check
 
     return mark
+
+
+def essential(check: Check) -> Check:
+    """Mark a check without which nothing works; ``bnplug doctor`` makes these of every method that is installed."""
+    check.essential = True  # type: ignore[attr-defined]
+    return check
 
 
 def check_described(subject: Subject) -> None:

@@ -1,0 +1,83 @@
+"""Descriptors: data that cannot change, each field of which is checked at the door."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from bnplug import (
+    ContractError,
+    ParameterLearnerMethod,
+    Recipe,
+    Reproduction,
+    ScoreFunctionMethod,
+    StructureLearnerMethod,
+)
+from bnplug.hooks.descriptors import Kind, check_descriptor, is_component, name_and_parameters
+
+WORDS = {"summary": "It does.", "reference": "Me (2026)"}
+GOOD = [
+    StructureLearnerMethod("a", "m:A", api=1, needs_score=True, **WORDS),
+    ScoreFunctionMethod("b", "m:B", api=1, decomposable=True, **WORDS),
+    ParameterLearnerMethod("c", "m:C", api=1, stochastic=True, **WORDS),
+    Recipe("D", ("a", {"score": "b"}), **WORDS),
+    Reproduction("e", "m:run", **WORDS),
+]
+
+
+@pytest.mark.parametrize("descriptor", GOOD, ids=lambda descriptor: descriptor.kind)
+def test_a_descriptor_is_frozen_and_passes(descriptor):
+    check_descriptor(descriptor)
+    with pytest.raises(FrozenInstanceError):
+        descriptor.name = "other"
+
+
+def test_each_descriptor_has_a_kind_of_its_own():
+    assert [descriptor.kind for descriptor in GOOD] == list(Kind)
+
+
+def test_capabilities_are_the_flags():
+    assert [descriptor.capabilities() for descriptor in GOOD[:3]] == [
+        {"stochastic": False, "needs_score": True},
+        {"stochastic": False, "decomposable": True},
+        {"stochastic": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "changes", "message"),
+    [
+        (0, {"name": " "}, "^the name of a structure learner must be a non-empty string"),
+        (1, {"factory": "module.Class"}, "^score function 'b': its factory must be a class or 'module:Class', not "),
+        (2, {"reference": ""}, "^parameter learner 'c': its reference must be a non-empty string, not ''"),
+        (2, {"api": 99}, "^parameter learner 'c' is written for hook api 99; bnplug .* accepts 1"),
+        (3, {"structure": ("kdb", 2)}, r"^recipe 'D': its structure must be a name or \(name, parameters\)"),
+        (3, {"requires": ["bnplug-x"]}, "^recipe 'D': its requires must be a tuple of distribution names"),
+        (4, {"run": 3}, "^reproduction 'e': its run must be a function or 'module:function', not 3"),
+    ],
+)
+def test_a_field_that_holds_something_else_is_named(place, changes, message):
+    with pytest.raises(ContractError, match=message):
+        check_descriptor(replace(GOOD[place], **changes))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        ("tan", True),
+        (("kdb", {}), True),
+        (("kdb", {"k": 2}), True),
+        (" ", False),
+        (("kdb",), False),
+        (("kdb", [("k", 2)]), False),
+        (("kdb", {2: "k"}), False),
+        (["kdb", {}], False),
+        (None, False),
+    ],
+)
+def test_a_component_is_a_name_or_a_name_with_parameters(value, is_one):
+    assert is_component(value) is is_one
+
+
+def test_a_component_is_taken_apart():
+    assert name_and_parameters("tan") == ("tan", {})
+    assert name_and_parameters(("kdb", {"k": 2})) == ("kdb", {"k": 2})

@@ -1,0 +1,25 @@
+"""Every check that all kinds share can fail: for each there is a method that is healthy but for that one thing."""
+
+import pytest
+from saboteurs import parameters, plugins, scores, structures
+from saboteurs.trying import failing, name_of
+
+from bnplug.testing import CHECKS, _common_checks
+
+METHODS = [*structures.SABOTEURS, *scores.SABOTEURS, *parameters.SABOTEURS]
+COMMON = {check.__name__ for check in _common_checks.CHECKS}
+
+
+@pytest.mark.parametrize("saboteur", [saboteur for saboteur in METHODS if saboteur.check in COMMON], ids=name_of)
+def test_a_saboteur_fails_its_check_and_no_other(saboteur):
+    failed = failing(saboteur.method)
+    assert set(failed) == {saboteur.check}, failed
+    assert failed[saboteur.check]
+
+
+def test_every_check_has_a_saboteur():
+    named = {("plugin", check) for check, _ in plugins.SABOTEURS.values()}
+    named |= {(saboteur.method.kind, saboteur.check) for saboteur in METHODS}
+    # What several kinds share is one function, and needs to be proved once.
+    proved = {check for kind, checks in CHECKS.items() for check in checks if (kind, check.__name__) in named}
+    assert proved == {check for checks in CHECKS.values() for check in checks}

@@ -1,0 +1,90 @@
+"""The small tables that checks run on have the traits that checks rely on."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from bnplug.testing import data
+
+TABLES = [
+    data.standard, data.with_missing_cells, data.with_constant_feature, data.with_unseen_configurations,
+    data.told_by_a_feature, data.with_single_feature,
+]  # fmt: skip
+
+
+def configurations(table):
+    return {tuple(row) for row in table.codes.T.tolist()}
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_every_call_makes_a_new_table_that_is_the_same(make):
+    one, other = make(), make()
+    assert not np.shares_memory(one.codes, other.codes)
+    assert np.array_equal(one.codes, other.codes)
+    assert one.states == other.states
+
+
+def test_in_the_standard_table_every_configuration_occurs_and_the_class_is_in_the_middle():
+    table = data.standard()
+    assert len(configurations(table)) == np.prod(table.cards) == 36
+    assert 0 < table.target_index < len(table.names) - 1
+    assert table.names == data.NAMES
+    assert table.target_index == data.TARGET
+
+
+def test_labels_are_what_the_caller_makes_of_numbers():
+    table = data.binary(bool)
+    assert set(table.states.values()) == {(False, True)}
+    assert table.cards.tolist() == [2, 2, 2, 2]
+
+
+def test_shuffled_rows_are_the_same_rows():
+    table = data.standard()
+    other = data.shuffled(table)
+    assert not np.array_equal(table.codes, other.codes)
+    assert sorted(map(tuple, table.codes.T.tolist())) == sorted(map(tuple, other.codes.T.tolist()))
+
+
+def test_weights_say_how_often_a_row_is_repeated():
+    weighted, repeated = data.reweighted()
+    assert repeated.n_rows == weighted.weights.sum() > weighted.n_rows
+    assert repeated.weights is None or (repeated.weights == 1).all()
+    assert configurations(weighted) == configurations(repeated)
+
+
+def test_every_feature_is_missing_somewhere_and_the_class_nowhere():
+    table = data.with_missing_cells()
+    missing = (table.codes == table.missing).any(axis=1)
+    assert missing[table.features].all()
+    assert not missing[table.target_index]
+
+
+def test_awkward_features():
+    assert data.with_constant_feature().cards.tolist() == [2, 1, 3, 2]
+    assert data.with_single_feature().names == ("x2", "class")
+    told = data.told_by_a_feature()
+    assert np.array_equal(told.codes[1], told.codes[told.target_index])
+    unseen = data.with_unseen_configurations()
+    assert 2 not in unseen.codes[1]
+    assert unseen.cards[1] == 3
+    assert not ((unseen.codes[0] == 1) & (unseen.codes[unseen.target_index] == 1)).any()
+
+
+def test_kernels_get_every_sort_of_table():
+    sorts = {(table.codes.dtype.itemsize, table.weights is not None) for table in data.for_kernels()}
+    assert sorts == {(1, False), (1, True), (2, False), (2, True)}
+
+
+def test_graphs_are_acyclic_and_of_several_shapes():
+    table = data.standard()
+    graphs = data.graphs(table)
+    assert all(nx.is_directed_acyclic_graph(nx.DiGraph(table.dag(parents).edges)) for parents in graphs)
+    assert [sum(map(len, parents)) for parents in graphs] == [0, 5, 3, 6]
+
+
+def test_a_graph_made_backwards_lists_the_same_parents_in_another_order():
+    table = data.standard()
+    parents = data.graphs(table)[3]
+    usual, backwards = table.dag(parents), data.backwards(table, parents)
+    assert set(usual.edges) == set(backwards.edges)
+    assert list(usual.predecessors("x3")) == list(backwards.predecessors("x3"))[::-1]
