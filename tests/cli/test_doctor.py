@@ -82,7 +82,7 @@ def test_a_model_that_reads_back_otherwise_is_noticed(monkeypatch):
 
 
 def test_a_score_that_is_not_finite_is_noticed(monkeypatch):
-    monkeypatch.setattr("bnplug.scoring.MDL.score", lambda self, table, dag: float("nan"))
+    monkeypatch.setattr("bnplug.builtin.scores.mdl.MDL.score", lambda self, table, dag: float("nan"))
     mdl = registry.find("score function", "mdl")
     assert cli_doctor._problem_of(lambda: cli_doctor._check_method(mdl)) == (
         "AssertionError: the score of the parents [[], [], [], []] is nan"
