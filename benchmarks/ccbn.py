@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bnplug_ccbn import protocol
-from bnplug_ccbn.learners import Problem
+from bnplug_ccbn.learners import ConditionalProblem
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -166,12 +166,12 @@ def compare_starts(title: str, table: Table, structure: str, batch: int = 10_000
         print(f"  {name:<12} starts at {path[0][1] / table.n_rows:.6f}: {seconds:.2f} s, {steps} steps{before}")
 
 
-def mini_batches(problem: Problem, table: Table, size: int) -> list[Objective]:
+def mini_batches(problem: ConditionalProblem, table: Table, size: int) -> list[Objective]:
     order = np.random.default_rng(0).permutation(table.n_rows)
     return [Objective(problem.terms, table.take(order[low : low + size]), 1) for low in range(0, table.n_rows, size)]
 
 
-def adam(problem: Problem, batches: list[Objective], start: np.ndarray, rate: float) -> np.ndarray:
+def adam(problem: ConditionalProblem, batches: list[Objective], start: np.ndarray, rate: float) -> np.ndarray:
     """Go through the mini-batches once, with the rates falling to zero; return the weights."""
     free, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
     for i, batch in enumerate(batches, start=1):
@@ -183,7 +183,7 @@ def adam(problem: Problem, batches: list[Objective], start: np.ndarray, rate: fl
     return free
 
 
-def descend(problem: Problem, start: np.ndarray) -> list[tuple[float, float]]:
+def descend(problem: ConditionalProblem, start: np.ndarray) -> list[tuple[float, float]]:
     """Return the seconds of CPU and the NLL at the start and after each step of L-BFGS."""
     began = process_time()
     path = [(0.0, problem.nll(start)[0])]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from bnplug.gradient.objective import (
-    Columns,
-    Loss,
-    Objective,
-    classified,
-    conditional_nll,
-    exponential,
-    minimize,
-    with_values,
-)
+from bnplug.gradient.columns import Columns
+from bnplug.gradient.lbfgs import minimize
+from bnplug.gradient.losses import Loss, classified, conditional_nll
+from bnplug.gradient.objective import Objective
+from bnplug.gradient.problem import HeldOut, Problem, held_out, with_values
 
-__all__ = ["Columns", "Loss", "Objective", "classified", "conditional_nll", "exponential", "minimize", "with_values"]
+__all__ = [
+    "Columns",
+    "HeldOut",
+    "Loss",
+    "Objective",
+    "Problem",
+    "classified",
+    "conditional_nll",
+    "held_out",
+    "minimize",
+    "with_values",
+]

@@ -6,25 +6,21 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from bnplug import parameter_learner
 from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
-from bnplug.gradient import Columns, Objective, conditional_nll, minimize, with_values
+from bnplug.gradient import Objective, Problem, conditional_nll, held_out, minimize
 from bnplug.hooks.components import check_numbers
-from bnplug.inference.complete import Terms, terms
+from bnplug.inference.complete import Terms
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import is_c1
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import FloatArray
 from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Softmax, backing_off, weighted
 from bnplug_ccbn.preconditioning import Preconditioner
 
@@ -39,13 +35,14 @@ L2_GRID = tuple(10.0**exponent for exponent in range(4, -4, -1))
 _LOWEST = -700.0
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Conditional likelihood on some training rows: minimise over the free numbers of a parameterisation."""
+class ConditionalProblem(Problem):
+    """Conditional likelihood on some training rows: minimise over the free numbers of a parameterisation.
 
-    generative: LogTables
-    terms: Terms
-    objective: Objective
+    Attributes
+    ----------
+    parameterization : Parameterization
+    """
+
     parameterization: Parameterization
 
     def nll(self, free: FloatArray) -> tuple[float, FloatArray]:
@@ -144,37 +141,34 @@ class ConditionalLikelihood(ParameterLearner):
         self.verbose = verbose
 
     @abstractmethod
-    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+    def parameterization(self, problem: Problem) -> Parameterization:
         """Return how the log parameters are written as free numbers."""
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
         """Return the parameters of maximum conditional likelihood on the rows of `table`."""
         self._check()
-        self.is_c1_ = is_c1(dict(enumerate(table.parents(dag))), table.target_index)
         self.l2_ = self._choose_l2(table, dag) if self.l2 == "cv" else float(self.l2)
         problem = self.problem(table, dag)
-        free = self._descend(problem, table)
-        values = problem.parameterization.values(free)
-        tables = with_values(problem.generative, table.target, problem.terms, values)
-        if self.is_c1_:
-            tables = tables.normalize()
+        self.is_c1_ = problem.is_c1
+        free = self._descend(problem)
+        tables = problem.network(problem.parameterization.values(free))
         self._warn_of_underflow(tables, problem.terms)
         self._keep(problem, free)
         return tables
 
-    def problem(self, table: Table, dag: DAG, n_jobs: int | None = None) -> Problem:
+    def problem(self, table: Table, dag: DAG, n_jobs: int | None = None) -> ConditionalProblem:
         """Return what there is to minimise on the rows of `table`."""
-        generative = parameter_learner("ml", alpha=self.alpha, floor=self.floor).fit(table, dag)
-        own = terms(generative, table.target)
-        objective = Objective(own, table, self.n_jobs if n_jobs is None else n_jobs)
-        return Problem(generative, own, objective, self.parameterization(table, generative, own))
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        problem = ConditionalProblem(table, dag, self.alpha, self.floor, n_jobs)
+        problem.parameterization = self.parameterization(problem)
+        return problem
 
-    def start(self, problem: Problem) -> FloatArray:
+    def start(self, problem: ConditionalProblem) -> FloatArray:
         """Return the free numbers that ``init`` asks for."""
         generative = problem.parameterization.generative
         return generative.copy() if self.init == "generative" else np.zeros_like(generative)
 
-    def _descend(self, problem: Problem, table: Table) -> FloatArray:
+    def _descend(self, problem: ConditionalProblem) -> FloatArray:
         free = self.start(problem)
         self.nll_path_ = [problem.nll(free)[0]]
 
@@ -183,13 +177,13 @@ class ConditionalLikelihood(ParameterLearner):
             if (self.verbose or 0) > 1:
                 self._say(f"step {len(self.nll_path_) - 1}, NLL {self.nll_path_[-1]:.6f}")
 
-        free, self.n_iter_ = self._minimize(problem, table, free, note)
+        free, self.n_iter_ = self._minimize(problem, free, note)
         if self.verbose:
             self._say(f"{self.n_iter_} steps, NLL {self.nll_path_[0]:.6f} -> {self.nll_path_[-1]:.6f}")
         return free
 
     def _minimize(
-        self, problem: Problem, table: Table, free: FloatArray, note: Callable[[FloatArray, float], None]
+        self, problem: ConditionalProblem, free: FloatArray, note: Callable[[FloatArray, float], None]
     ) -> tuple[FloatArray, int]:
         """Minimise from `free` on, in other variables if that is asked for and can be done."""
         penalized = partial(problem.penalized, l2=self.l2_)
@@ -198,7 +192,7 @@ class ConditionalLikelihood(ParameterLearner):
         if self.precondition and scale is not None and self.max_iter > 0:
             point = replace(problem.terms, values=problem.parameterization.values(free))
             with threadpool_limits(1):
-                rounder = Preconditioner.of(point, table, scale, self.l2_)
+                rounder = Preconditioner.of(point, problem.table, scale, self.l2_)
         if rounder is None:
             return minimize(penalized, free, self.tol, self.max_iter, note)
 
@@ -217,28 +211,19 @@ class ConditionalLikelihood(ParameterLearner):
 
     def _choose_l2(self, table: Table, dag: DAG) -> float:
         """Return the strength from ``L2_GRID`` with the smallest NLL on held-out folds; the larger of tied ones."""
-        splitter = StratifiedKFold(self.cv, shuffle=self.random_state is not None, random_state=self.random_state)
-        with warnings.catch_warnings():
-            # A class with fewer rows than folds is absent from some of them, which the NLL can bear.
-            warnings.simplefilter("ignore", UserWarning)
-            folds = list(splitter.split(np.zeros(table.n_rows), table.codes[table.target_index]))
-        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
-        with threadpool_limits(1):
-            self.cv_nll_ = np.sum(run(delayed(self._held_out)(table, dag, *fold) for fold in folds), axis=0)
+        build = partial(self.problem, dag=dag, n_jobs=1)
+        self.cv_nll_ = held_out(table, self.cv, build, [self._held_out], self.random_state, self.n_jobs).sums[0]
         return L2_GRID[int(self.cv_nll_.argmin())]
 
-    def _held_out(self, table: Table, dag: DAG, train: IntArray, test: IntArray) -> FloatArray:
-        """Return the NLL on the test rows for each strength, learned on the training rows."""
-        problem = self.problem(table.take(train), dag, n_jobs=1)
-        held_out = Objective(problem.terms, table.take(test), n_jobs=1)
+    def _held_out(self, problem: ConditionalProblem, rows: Objective) -> list[float]:
+        """Return the NLL on held-out rows for each strength, learned on the others."""
         free, result = self.start(problem), []
         for l2 in L2_GRID:
             free, _ = minimize(partial(problem.penalized, l2=l2), free, self.tol, self.max_iter)
-            result.append(held_out(problem.parameterization.values(free), conditional_nll)[0])
-        return np.array(result)
+            result.append(rows(problem.parameterization.values(free), conditional_nll)[0])
+        return result
 
-    def _keep(self, problem: Problem, free: FloatArray) -> None:
+    def _keep(self, problem: ConditionalProblem, free: FloatArray) -> None:
         """Leave what else was learned in attributes."""
 
     def _check(self) -> None:
@@ -269,9 +254,9 @@ class Discriminative(ConditionalLikelihood):
 
     label = "ccbn-d"
 
-    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+    def parameterization(self, problem: Problem) -> Parameterization:
         """Return the log parameters as they are."""
-        return Free(own.values)
+        return Free(problem.terms.values)
 
 
 class Extended(ConditionalLikelihood):
@@ -283,9 +268,9 @@ class Extended(ConditionalLikelihood):
 
     label = "ccbn-e"
 
-    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+    def parameterization(self, problem: Problem) -> Parameterization:
         """Return the softmax of each column."""
-        return Softmax(own.values, Columns.of(own, generative, table.target))
+        return Softmax(problem.terms.values, problem.columns)
 
 
 class Weighted(ConditionalLikelihood):
@@ -355,10 +340,11 @@ class Weighted(ConditionalLikelihood):
         self.l2_center = l2_center
         self.backoff = backoff
 
-    def parameterization(self, table: Table, generative: LogTables, own: Terms) -> Parameterization:
+    def parameterization(self, problem: Problem) -> Parameterization:
         """Return the weights of the generative estimates."""
+        own, table = problem.terms, problem.table
         if self.backoff:
-            return backing_off(own, generative, table, self.level, self.l2_center, self.alpha, self.floor)
+            return backing_off(own, problem.generative, table, self.level, self.l2_center, self.alpha, self.floor)
         return weighted(own, table, self.level, self.l2_center)
 
     def _check(self) -> None:
@@ -368,7 +354,7 @@ class Weighted(ConditionalLikelihood):
         if self.l2_center not in (0, 1):
             raise ValueError(f"l2_center={self.l2_center!r} must be 0 or 1")
 
-    def _keep(self, problem: Problem, free: FloatArray) -> None:
+    def _keep(self, problem: ConditionalProblem, free: FloatArray) -> None:
         assert isinstance(problem.parameterization, Rescaled)
         (own, weights), *lower = problem.parameterization.split(free)
         self.weights_ = _by_node(problem, weights[own.number], self.level)
@@ -379,9 +365,8 @@ class Weighted(ConditionalLikelihood):
 
 def _by_node(problem: Problem, entries: FloatArray, level: int) -> dict[str, FloatArray]:
     """Return the weights of each node, given for every entry of the terms' values, with the axes that `level` has."""
-    target = problem.generative.target
-    assert target is not None
-    expanded = with_values(problem.generative, target, problem.terms, entries)
+    target = problem.table.target
+    expanded = problem.tables(entries)
     result = {}
     for node in problem.terms.nodes:
         name = expanded.names[node]

@@ -13,7 +13,7 @@ import numpy as np
 from bnplug.compiling import kernel
 from bnplug.data.table import Table
 from bnplug.inference.complete import Terms, posterior
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import FloatArray
 
 # Blocks are kept this small (cells, all classes together), and computed on at most so many rows.
 _CELLS = 1 << 22
@@ -53,7 +53,8 @@ class Preconditioner:
         if size * size * terms.n_classes > _CELLS:
             return None
         chosen = table.take(np.linspace(0, table.n_rows - 1, min(_ROWS, table.n_rows)).astype(np.int64))
-        cells = _cells(terms, chosen)
+        # The number of a configuration; -1 stays what it is.
+        cells = terms.cells(chosen.codes) // terms.n_classes
         joint = np.zeros((chosen.n_rows, terms.n_classes))
         _add_rows(cells, terms.values.reshape(size, -1), joint)
         probabilities = posterior(joint)
@@ -81,20 +82,6 @@ class Preconditioner:
         """Return the derivative by z from that by x."""
         columns = self.inverse @ gradient.reshape(self.inverse.shape[1], -1).T[:, :, None]
         return columns[:, :, 0].T.ravel()
-
-
-def _cells(terms: Terms, table: Table) -> IntArray:
-    """Return the configuration that each term finds in each row, of shape (terms, rows); -1 where a cell is missing."""
-    cells = np.empty((len(terms.starts), table.n_rows), dtype=np.int64)
-    for t, start in enumerate(terms.starts):
-        cells[t] = start
-        known = np.ones(table.n_rows, dtype=bool)
-        for i in range(terms.bounds[t], terms.bounds[t + 1]):
-            codes = table.codes[terms.variables[i]]
-            cells[t] += codes.astype(np.int64) * terms.strides[i]
-            known &= codes != table.missing
-        cells[t] = np.where(known, cells[t] // terms.n_classes, -1)
-    return cells
 
 
 @kernel

@@ -8,24 +8,18 @@ theta = softmax(beta) in each CPT column, so that the result is always a Bayesia
 from __future__ import annotations
 
 import sys
-import warnings
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
-from bnplug import parameter_learner
 from bnplug.compiling import kernel
 from bnplug.contracts import ParameterLearner
-from bnplug.gradient import Columns, Objective, classified, minimize, with_values
+from bnplug.gradient import Objective, Problem, classified, held_out, minimize
 from bnplug.hooks.components import check_numbers
-from bnplug.inference.complete import Terms, terms
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
 from bnplug_margin.score import LAM_GRID
@@ -72,14 +66,8 @@ def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     return total
 
 
-@dataclass(frozen=True)
-class Problem:
+class MarginProblem(Problem):
     """The smoothed margins of some training rows, to be maximised over beta."""
-
-    likelihood: LogTables
-    terms: Terms
-    columns: Columns
-    objective: Objective
 
     def negative(self, beta: FloatArray, params: FloatArray) -> tuple[float, FloatArray]:
         """Return minus the sum of H(s) over the rows, and its gradient by beta."""
@@ -189,16 +177,15 @@ class MaximumMarginParameters(ParameterLearner):
         beta, self.n_iter_ = self._ascend(problem, params, steps, self._note)
         if self.verbose:
             self._say(f"{self.n_iter_} steps, {self.objective_path_[0]:.4f} -> {self.objective_path_[-1]:.4f}")
-        return with_values(problem.likelihood, table.target, problem.terms, problem.columns.log_softmax(beta))
+        return problem.tables(problem.columns.log_softmax(beta))
 
-    def problem(self, table: Table, dag: DAG, n_jobs: int | None) -> Problem:
+    def problem(self, table: Table, dag: DAG, n_jobs: int | None) -> MarginProblem:
         """Return what there is to maximise on the rows of `table`."""
-        likelihood = parameter_learner("ml", alpha=self.alpha, floor=self.floor).fit(table, dag)
-        own = terms(likelihood, table.target)
-        columns = Columns.of(own, likelihood, table.target)
-        return Problem(likelihood, own, columns, Objective(own, table, n_jobs))
+        return MarginProblem(table, dag, self.alpha, self.floor, n_jobs)
 
-    def _ascend(self, problem: Problem, params: FloatArray, max_iter: int, callback: Any = None) -> tuple[Any, int]:
+    def _ascend(
+        self, problem: MarginProblem, params: FloatArray, max_iter: int, callback: Any = None
+    ) -> tuple[Any, int]:
         def negative(beta: FloatArray) -> tuple[float, FloatArray]:
             return problem.negative(beta, params)
 
@@ -234,41 +221,32 @@ class MaximumMarginParameters(ParameterLearner):
 
         Both sums have shape (grid, steps + 1).
         """
-        labels = table.codes[table.target_index]
-        splitter: Any = self.cv
-        if not (isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
-            raise ValueError(f"cv={self.cv!r} is not a number of folds or a splitter")
-        if isinstance(self.cv, Integral):
-            # A score with the same random_state has other folds; a structure that was fitted to those cannot be
-            # told from a good one on them.
-            random = check_random_state(0 if self.random_state is None else self.random_state)
-            splitter = StratifiedKFold(self.cv, shuffle=True, random_state=random.randint(2**31 - 1))
-        with warnings.catch_warnings():
-            # A class with fewer rows than folds is absent from some of them, which these sums can bear.
-            warnings.simplefilter("ignore", UserWarning)
-            folds = list(splitter.split(np.zeros(table.n_rows), labels))
-        parts = [(table.take(train), table.take(test)) for train, test in folds]
-        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
-        with threadpool_limits(1):
-            found = run(delayed(self._held_out)(train, test, dag, grid) for train, test in parts)
-        margins, right = np.sum(found, axis=0)
-        return margins, right, sum(test.total_weight for _, test in parts)
+        # A score with the same random_state has other folds; a structure that was fitted to those cannot be told from
+        # a good one on them.
+        random = check_random_state(0 if self.random_state is None else self.random_state)
+        found = held_out(
+            table,
+            self.cv,
+            partial(self.problem, dag=dag, n_jobs=1),
+            [partial(self._held_out, grid=grid)],
+            random.randint(2**31 - 1) if isinstance(self.cv, Integral) else None,
+            self.n_jobs,
+        )
+        margins, right = found.sums[0]
+        return margins, right, found.weight
 
-    def _held_out(self, train: Table, test: Table, dag: DAG, grid: list[tuple[float, float]]) -> FloatArray:
-        """Return the sums of H(s) and of right predictions over the test rows, of shape (2, grid, steps + 1)."""
-        problem = self.problem(train, dag, 1)
-        objective = Objective(problem.terms, test, 1)
-        paths = [self._held_out_path(problem, objective, np.array([*pair, self.eta])) for pair in grid]
+    def _held_out(self, problem: MarginProblem, rows: Objective, grid: list[tuple[float, float]]) -> FloatArray:
+        """Return the sums of H(s) and of right predictions over held-out rows, of shape (2, grid, steps + 1)."""
+        paths = [self._held_out_path(problem, rows, np.array([*pair, self.eta])) for pair in grid]
         return np.stack(paths, axis=1)
 
-    def _held_out_path(self, problem: Problem, objective: Objective, params: FloatArray) -> FloatArray:
+    def _held_out_path(self, problem: MarginProblem, rows: Objective, params: FloatArray) -> FloatArray:
         """Return both sums at the start and after each step; where the search has ended, they stay as they are."""
         path: list[tuple[float, float]] = []
 
         def watch(beta: FloatArray, value: float | None = None) -> None:
             values = problem.columns.log_softmax(beta)
-            path.append((-objective(values, negative_margin, params)[0], objective(values, classified)[0]))
+            path.append((-rows(values, negative_margin, params)[0], rows(values, classified)[0]))
             if self.early_stopping and len(path) - 1 - int(np.argmax(path, axis=0)[0]) >= _PATIENCE:
                 raise StopIteration
 

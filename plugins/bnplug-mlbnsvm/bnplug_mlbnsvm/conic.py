@@ -12,7 +12,7 @@ from scipy import sparse
 from bnplug.gradient import Columns
 from bnplug.inference.complete import Terms
 from bnplug.typing import FloatArray, IntArray
-from bnplug_mlbnsvm.problem import Problem, Setting
+from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TOL = 1e-7
 
 
-def solve_conic(problem: Problem, table: Table, setting: Setting) -> FloatArray:
+def solve_conic(problem: LargeMarginProblem, table: Table, setting: Setting) -> FloatArray:
     """Return the log parameters of the class and its children that solve problem (10) on the rows of `table`.
 
     Raises
@@ -63,14 +63,7 @@ def margin_rows(terms: Terms, table: Table) -> Any:
     A sparse matrix; the rivals of the first row come first, then those of the second, and so on.
     """
     y, rows = table.codes[table.target_index].astype(np.int64), np.arange(table.n_rows)
-    entries = []
-    for t, start in enumerate(terms.starts):
-        cells, known = np.full(table.n_rows, start), np.ones(table.n_rows, dtype=bool)
-        for i in range(terms.bounds[t], terms.bounds[t + 1]):
-            codes = table.codes[terms.variables[i]]
-            cells += codes.astype(np.int64) * terms.strides[i]
-            known &= codes != table.missing
-        entries.append((rows[known], cells[known]))
+    entries = [(rows[cells >= 0], cells[cells >= 0]) for cells in terms.cells(table.codes)]
     blocks = []
     for step in range(1, terms.n_classes):
         rival = (y + step) % terms.n_classes

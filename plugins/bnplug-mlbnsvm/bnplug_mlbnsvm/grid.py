@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
-from bnplug.gradient import Objective, classified
-from bnplug.scoring import draw_folds
-from bnplug.typing import FloatArray, IntArray
-from bnplug_mlbnsvm.problem import Problem, Setting
+from bnplug.gradient import Objective, classified, held_out
+from bnplug.typing import FloatArray
+from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -48,24 +44,15 @@ def cross_validate(
     n_jobs : int, optional
         Threads, each for a fold and a gamma; the result does not depend on it.
     """
-    random = None if random_state is None else check_random_state(random_state)
-    with warnings.catch_warnings():
-        # A class with fewer rows than folds is absent from some of them, which an accuracy can bear.
-        warnings.simplefilter("ignore", UserWarning)
-        folds = draw_folds(table, cv, random)
-    if folds is None:
-        raise ValueError("cv=None: lam and gamma are chosen on held-out rows; give a number of folds or a splitter")
-    run = Parallel(n_jobs=n_jobs, require="sharedmem")
-    # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
-    with threadpool_limits(1):
-        found = run(
-            delayed(_held_out)(table, dag, folds, fold, lams, replace(setting, gamma=gamma), alpha)
-            for fold in range(folds.max() + 1)
-            for gamma in gammas
-        )
-    right = np.array(found).reshape(-1, len(gammas), len(lams)).sum(axis=0)
-    tested = folds >= 0
-    return np.asarray(right / (tested.sum() if table.weights is None else table.weights[tested].sum()))
+    found = held_out(
+        table,
+        cv,
+        lambda rows: LargeMarginProblem(rows, dag, alpha, n_jobs=1),
+        [partial(_held_out, lams=lams, setting=replace(setting, gamma=gamma)) for gamma in gammas],
+        random_state,
+        n_jobs,
+    )
+    return np.asarray(found.sums / found.weight)
 
 
 def choose(accuracy: FloatArray, lams: Sequence[float], gammas: Sequence[float]) -> tuple[float, float]:
@@ -83,14 +70,10 @@ def choose(accuracy: FloatArray, lams: Sequence[float], gammas: Sequence[float])
     return float(lams[column]), float(gammas[row])
 
 
-def _held_out(
-    table: Table, dag: DAG, folds: IntArray, fold: int, lams: Sequence[float], setting: Setting, alpha: float
-) -> list[float]:
-    """Return the weight of the rows of a fold that are classified rightly, for each lam."""
-    problem = Problem.of(table.take(np.flatnonzero(folds != fold)), dag, alpha, n_jobs=1)
-    test = Objective(problem.terms, table.take(np.flatnonzero(folds == fold)), n_jobs=1)
+def _held_out(problem: LargeMarginProblem, rows: Objective, lams: Sequence[float], setting: Setting) -> list[float]:
+    """Return the weight of the held-out rows that are classified rightly, for each lam."""
     point, result = None, []
     for lam in lams:
         point = problem.solve(replace(setting, lam=lam), point).point
-        result.append(test(point, classified)[0])
+        result.append(rows(point, classified)[0])
     return result

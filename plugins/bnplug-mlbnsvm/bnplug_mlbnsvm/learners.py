@@ -16,7 +16,7 @@ from bnplug.hooks.components import check_numbers
 from bnplug.model.log_tables import LogTables
 from bnplug_mlbnsvm.descent import Descent
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS, choose, cross_validate
-from bnplug_mlbnsvm.problem import Problem, Setting
+from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -141,12 +141,12 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.lam_, self.gamma_ = lams[0], gammas[0]
         if len(lams) * len(gammas) > 1:
             self._choose(table, dag, lams, gammas)
-        problem = Problem.of(table, dag, self.alpha, self.n_jobs)
+        problem = LargeMarginProblem(table, dag, self.alpha, n_jobs=self.n_jobs)
         self.is_c1_ = problem.is_c1
         setting = Setting(self.lam_, self.gamma_, self.eta, self.refine, self.tol, self.max_iter)
         found = self._solve(problem, table, setting)
-        tables = problem.generative if self.lam_ == 0.0 else problem.tables(found.point)
-        self._keep(table, problem, setting, found, tables)
+        tables = problem.generative if self.lam_ == 0.0 else problem.network(found.point)
+        self._keep(problem, setting, found, tables)
         return tables
 
     def _choose(self, table: Table, dag: DAG, lams: Sequence[float], gammas: Sequence[float]) -> None:
@@ -159,7 +159,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
         if self.verbose:
             self._say(f"lam={self.lam_:g}, gamma={self.gamma_:g}, held-out accuracy {self.cv_accuracy_.max():.4f}")
 
-    def _solve(self, problem: Problem, table: Table, setting: Setting) -> Descent:
+    def _solve(self, problem: LargeMarginProblem, table: Table, setting: Setting) -> Descent:
         if self.solver == "conic" and problem.is_c1 and not problem.convex:
             raise ValueError('solver="conic" needs complete rows; drop those with missing cells, or use "gradient"')
         if self.solver == "conic" and setting.lam > 0.0 and problem.terms.n_classes > 1:
@@ -178,7 +178,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
             )
         return found
 
-    def _keep(self, table: Table, problem: Problem, setting: Setting, found: Descent, tables: LogTables) -> None:
+    def _keep(self, problem: LargeMarginProblem, setting: Setting, found: Descent, tables: LogTables) -> None:
         """Leave what was learned in attributes."""
         values = problem.values(tables)
         self.objective_path_ = found.path
@@ -186,9 +186,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.n_iter_ = len(found.path) - 1
         self.slack_ = problem.slack(values, setting.gamma)
         self.objective_ = setting.lam * self.slack_ - float(problem.counts @ values)
-        self.likelihood_ratio_ = problem.generative.log_likelihood(table, incomplete=True) / tables.log_likelihood(
-            table, incomplete=True
-        )
+        likelihood, own = (each.log_likelihood(problem.table, incomplete=True) for each in (problem.generative, tables))
+        self.likelihood_ratio_ = likelihood / own
         if self.verbose:
             self._say(
                 f"{self.n_iter_} steps, objective {found.path[0]:.4f} -> {found.path[-1]:.4f}, "

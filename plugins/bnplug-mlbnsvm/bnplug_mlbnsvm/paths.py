@@ -16,7 +16,7 @@ from bnplug.show.drawing import new_axes
 from bnplug.show.palette import COLOURS, INK, PALE
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
 from bnplug_mlbnsvm.learners import MaximumLikelihoodSVM, grid
-from bnplug_mlbnsvm.problem import Problem, Setting
+from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +77,7 @@ def path(
     values_of_lam, (gamma, *others) = grid("lam", list(lams), LAMS), grid("gamma", gamma, GAMMAS)
     if others:
         raise ValueError("a path has one gamma")
-    problem = Problem.of(table, dag, alpha, n_jobs)
+    problem = LargeMarginProblem(table, dag, alpha, n_jobs=n_jobs)
     tested = table if test is None else test
     rows = Objective(problem.terms, tested, n_jobs)
     setting = Setting(0.0, gamma, eta, refine, tol, max_iter)
@@ -85,7 +85,7 @@ def path(
     for lam in values_of_lam:
         solution = problem.solve(replace(setting, lam=lam), start)
         start = solution.point
-        tables = problem.tables(start)
+        tables = problem.network(start)
         right = rows(problem.values(tables), classified)[0]
         measured = _measure(problem, table, tables, gamma)
         found.append(
@@ -94,7 +94,7 @@ def path(
     return pd.DataFrame(found)
 
 
-def _measure(problem: Problem, table: Table, tables: LogTables, gamma: float) -> dict[str, float]:
+def _measure(problem: LargeMarginProblem, table: Table, tables: LogTables, gamma: float) -> dict[str, float]:
     """Return likelihood and slack of the training rows under `tables`."""
     best, own = (each.log_likelihood(table, incomplete=True) for each in (problem.generative, tables))
     return {

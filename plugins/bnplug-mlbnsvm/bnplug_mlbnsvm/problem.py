@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 import numpy as np
 
-from bnplug import parameter_learner
 from bnplug.counts.counting import count
-from bnplug.gradient import Columns, Objective, minimize, with_values
-from bnplug.inference.complete import Terms, terms
+from bnplug.gradient import Problem, minimize
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import is_c1
 from bnplug.typing import FloatArray
 from bnplug_mlbnsvm.descent import Descent, descend
 from bnplug_mlbnsvm.slack import hard_slack, slack_params, soft_slack
-
-if TYPE_CHECKING:
-    from bnplug.data.table import Table
-    from bnplug.typing import DAG
 
 # The share of their mean that every count is raised by in the metric of the descent: without it, entries that
 # were never counted move too far, with much more of it those counted often hardly move.
@@ -70,53 +62,32 @@ class Setting:
             yield slack_params(self.gamma, self.eta * sharper, radius / sharper)
 
 
-@dataclass(frozen=True)
-class Problem:
+class LargeMarginProblem(Problem):
     """Problems (10) and (11) of Peharz et al. (2013) on the rows of a table.
 
     Only the class and its children have terms; every other node is the same for all classes, and maximum
     likelihood is best for it.
-
-    Attributes
-    ----------
-    generative : LogTables
-        The maximum-likelihood estimates.
-    terms : Terms
-        Of the class and its children; their values are the estimates'.
-    columns : Columns
-    counts : float64 array
-        The smoothed counts n of eq. (4), in the layout of the terms' values.
-    objective : Objective
-    is_c1 : bool
-        Whether the structure is C1.
-    convex : bool
-        Whether it is, and no cell that the class's terms need is missing: the problem over networks is then convex.
-        With terms left out of some rows, normalising a sub-normalised solution changes the margins of these rows.
     """
 
-    generative: LogTables
-    terms: Terms
-    columns: Columns
-    counts: FloatArray
-    objective: Objective
-    is_c1: bool
-    convex: bool
+    @cached_property
+    def counts(self) -> FloatArray:
+        """The smoothed counts n of eq. (4), in the layout of the terms' values."""
+        table, smoothed = self.table, {}
+        for name, (parents, _) in self.generative.tables.items():
+            counts = count(table, table.index(name), [table.index(parent) for parent in parents])
+            smoothed[name] = (parents, counts + self.alpha / counts.size)
+        # These are no logarithms, but have the shapes of the estimates.
+        return self.values(LogTables(table.names, table.states, smoothed, table.target))
 
-    @classmethod
-    def of(cls, table: Table, dag: DAG, alpha: float = 1.0, n_jobs: int | None = None) -> Problem:
-        """Return the problem on the rows of `table`."""
-        generative = parameter_learner("ml", alpha=alpha).fit(table, dag)
-        own = terms(generative, table.target)
-        structure_is_c1 = is_c1(dict(enumerate(table.parents(dag))), table.target_index)
-        return cls(
-            generative=generative,
-            terms=own,
-            columns=Columns.of(own, generative, table.target),
-            counts=_smoothed_counts(table, generative, alpha),
-            objective=Objective(own, table, n_jobs),
-            is_c1=structure_is_c1,
-            convex=structure_is_c1 and not (table.codes == table.missing)[_used(table, dag)].any(),
-        )
+    @cached_property
+    def convex(self) -> bool:
+        """Whether the problem over networks is convex.
+
+        It is on a C1 structure where no cell that the class's terms need is missing. With terms left out of some rows,
+        normalising a sub-normalised solution changes the margins of these rows.
+        """
+        used = [self.table.target_index, *self.terms.variables]
+        return self.is_c1 and not (self.table.codes[used] == self.table.missing).any()
 
     def soft(self, values: FloatArray, lam: float, params: FloatArray) -> tuple[float, FloatArray]:
         """Return the objective of problem (11) and its gradient."""
@@ -130,19 +101,6 @@ class Problem:
     def exact(self, values: FloatArray, setting: Setting) -> float:
         """Return the objective of problem (10)."""
         return setting.lam * self.slack(values, setting.gamma) - float(self.counts @ values)
-
-    def tables(self, values: FloatArray) -> LogTables:
-        """Return log parameters of all nodes, normalised by Wettig's algorithm where the structure is C1."""
-        target = self.generative.target
-        assert target is not None
-        made = with_values(self.generative, target, self.terms, values)
-        return made.normalize() if self.is_c1 else made
-
-    def values(self, tables: LogTables) -> FloatArray:
-        """Return the log parameters of the class and its children in `tables`, the inverse of :meth:`tables`."""
-        target = self.generative.target
-        assert target is not None
-        return terms(tables, target).values
 
     def solve(
         self, setting: Setting, start: FloatArray | None = None, callback: Callable[[int, float], None] | None = None
@@ -179,7 +137,7 @@ class Problem:
             found = Descent(more.point, found.path + more.path[1:], more.optimality)
         if setting.normalized and self.unnormalized(found.point) > _NORMALIZED:
             # Where the objective is flat that takes long; normalising keeps all margins, and raises the likelihood.
-            point = self.values(self.tables(found.point))
+            point = self.values(self.network(found.point))
             last = descend(objective, point, weights, self.columns, tol, 0)
             found = Descent(last.point, found.path[:-1] + last.path, last.optimality)
         return found
@@ -212,20 +170,3 @@ class Problem:
         scaled, _ = minimize(objective, start * scale, _STEP_TOL * setting.tol, setting.max_iter, note)
         gradient = objective(scaled)[1]
         return Descent(self.columns.log_softmax(scaled / scale), path, float(np.abs(gradient).max()))
-
-
-def _used(table: Table, dag: DAG) -> list[int]:
-    """Return the variables of the families of the class and its children."""
-    target, parents = table.target_index, table.parents(dag)
-    families = [{v, *own} for v, own in enumerate(parents) if v == target or target in own]
-    return sorted(set().union(*families))
-
-
-def _smoothed_counts(table: Table, generative: LogTables, alpha: float) -> FloatArray:
-    """Return the counts of eq. (4); `terms` arranges any tables of the structure's shape."""
-    smoothed = {}
-    for name, (parents, _) in generative.tables.items():
-        counts = count(table, table.index(name), [table.index(parent) for parent in parents])
-        smoothed[name] = (parents, counts + alpha / counts.size)
-    arranged = LogTables(generative.names, generative.states, smoothed, table.target)
-    return terms(arranged, table.target).values

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from bnplug_mlbnsvm.descent import descend, optimality
 from bnplug_mlbnsvm.learners import MaximumLikelihoodSVM
-from bnplug_mlbnsvm.problem import Problem, Setting
+from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 from bnplug_mlbnsvm.slack import hard_slack, slack_params, soft_slack
 from scipy.optimize import check_grad
 from scipy.special import logsumexp
@@ -99,7 +99,7 @@ def test_the_hard_slack_by_hand():
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 5.0])
 def test_the_gradient_of_problem_11(classes, gamma):
     table = make_table(classes=classes, weights=np.linspace(0.5, 2.0, 80))
-    problem = Problem.of(table, learn(table, "tan"))
+    problem = LargeMarginProblem(table, learn(table, "tan"))
     params = slack_params(gamma, 10.0, min(1.0, gamma))
     point = problem.terms.values + np.random.default_rng(0).normal(0.0, 0.3, problem.terms.values.size)
     error = check_grad(
@@ -110,7 +110,7 @@ def test_the_gradient_of_problem_11(classes, gamma):
 
 def test_counts_are_the_papers():
     table = make_table(rows=7, features=2)
-    problem = Problem.of(table, learn(table, "nb"), alpha=1.0)
+    problem = LargeMarginProblem(table, learn(table, "nb"), alpha=1.0)
     # Of each of the three tables one virtual row, besides the seven.
     assert problem.counts.sum() == pytest.approx(3 * 8)
     assert problem.counts.min() >= 1 / 6
@@ -135,7 +135,7 @@ def test_without_slack_it_is_maximum_likelihood():
 
 def test_a_descent_from_elsewhere_ends_at_maximum_likelihood():
     table = make_table(classes=3)
-    problem = Problem.of(table, learn(table, "tan"))
+    problem = LargeMarginProblem(table, learn(table, "tan"))
     uniform = problem.columns.log_softmax(np.zeros(problem.counts.size))
 
     def objective(values):
@@ -203,7 +203,7 @@ def by_cone(table, dag, lam, gamma):
 def test_the_solution_is_normalised_before_wettigs_algorithm(structure, gamma):
     """Theorem 2, in columns whose count is at least 1."""
     table = make_table(rows=200, classes=3)
-    problem = Problem.of(table, learn(table, structure))
+    problem = LargeMarginProblem(table, learn(table, structure))
     assert problem.is_c1 or structure == "kdb"
     for lam in (0.5, 8.0, 64.0):
         point = problem.solve(Setting(lam, gamma, max_iter=3000)).point
@@ -216,7 +216,7 @@ def test_the_solution_is_normalised_before_wettigs_algorithm(structure, gamma):
 
 def test_softmax_reaches_the_same_optimum_on_c1():
     table = make_table(classes=3)
-    problem = Problem.of(table, learn(table, "tan"))
+    problem = LargeMarginProblem(table, learn(table, "tan"))
     setting = Setting(4.0, 2.0, tol=1e-6, max_iter=5000)
     params = slack_params(2.0, 10.0, 1.0)
     projected = problem.solve(setting)
@@ -283,7 +283,7 @@ def test_missing_cells_are_left_out():
 def test_it_is_normalised_where_the_objective_is_flat(gamma, lam):
     """After the steps it may take, which do not get there: the last one keeps the slack, and lowers the objective."""
     table = make_table(rows=150, classes=3)
-    problem = Problem.of(table, learn(table, "tan"))
+    problem = LargeMarginProblem(table, learn(table, "tan"))
     found = problem.solve(Setting(lam, gamma, max_iter=300))
     assert problem.unnormalized(found.point) < 1e-3
     assert all(later <= former + 1e-9 * abs(former) for former, later in zip(found.path, found.path[1:], strict=False))
@@ -300,7 +300,7 @@ def test_with_missing_cells_the_result_is_a_minimum_among_networks():
     learner = MaximumLikelihoodSVM(lam=64.0, gamma=5.0)
     tables = learner.fit(holed, dag)
     assert tables.normalized
-    problem = Problem.of(holed, dag)
+    problem = LargeMarginProblem(holed, dag)
     assert problem.is_c1
     assert not problem.convex
     setting = Setting(64.0, 5.0)

@@ -1,0 +1,92 @@
+"""The columns of conditional probability tables, which sum to one in a network, as a softmax of free numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.compiling import kernel
+from bnplug.inference.complete import Terms
+from bnplug.model.log_tables import LogTables
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The CPT columns, each of which sums to one in a network, within the flat values of terms.
+
+    Term t is an array of shape ``(outer[t], states[t], inner[t])`` that begins at ``starts[t]``; its columns run
+    along the middle axis.
+
+    Attributes
+    ----------
+    starts, outer, states, inner : int64 arrays of shape (terms,)
+    """
+
+    starts: IntArray
+    outer: IntArray
+    states: IntArray
+    inner: IntArray
+
+    @classmethod
+    def of(cls, terms: Terms, tables: LogTables, target: str) -> Columns:
+        """Return the columns of the terms of `tables`."""
+        sizes = np.diff([*terms.starts, terms.values.size])
+        states = np.array([len(tables.states[tables.names[node]]) for node in terms.nodes], dtype=np.int64)
+        is_class = np.array([tables.names[node] == target for node in terms.nodes])
+        outer = np.where(is_class, sizes // states, 1)
+        return cls(terms.starts, outer, states, sizes // states // outer)
+
+    def log_softmax(self, beta: FloatArray) -> FloatArray:
+        """Return log theta, where theta is the softmax of every column of `beta`."""
+        result = np.empty_like(beta)
+        _log_softmax(beta, self.starts, self.outer, self.states, self.inner, result)
+        return result
+
+    def chain(self, gradient: FloatArray, log_theta: FloatArray) -> FloatArray:
+        """Return the derivative by beta from that by log theta: g - theta x (column sum of g)."""
+        result = np.empty_like(gradient)
+        _chain_softmax(gradient, log_theta, self.starts, self.outer, self.states, self.inner, result)
+        return result
+
+
+@kernel
+def _log_softmax(beta, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """Subtract from every column its log-sum-exp; shapes as in Columns."""
+    for t in range(starts.shape[0]):
+        r, q = states[t], inner[t]
+        largest, total = np.empty(q), np.empty(q)
+        for o in range(outer[t]):
+            start = starts[t] + o * r * q
+            own, new = beta[start : start + r * q].reshape(r, q), result[start : start + r * q].reshape(r, q)
+            largest[:] = own[0]
+            for j in range(1, r):
+                for i in range(q):
+                    largest[i] = max(largest[i], own[j, i])
+            total[:] = 0.0
+            for j in range(r):
+                for i in range(q):
+                    new[j, i] = own[j, i] - largest[i]
+                    total[i] += np.exp(new[j, i])
+            total[:] = np.log(total)
+            for j in range(r):
+                new[j] -= total
+
+
+@kernel
+def _chain_softmax(gradient, log_theta, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """g - theta x (column sum of g); shapes as in Columns."""
+    for t in range(starts.shape[0]):
+        r, q = states[t], inner[t]
+        total = np.empty(q)
+        for o in range(outer[t]):
+            start = starts[t] + o * r * q
+            total[:] = 0.0
+            for j in range(r):
+                for i in range(q):
+                    total[i] += gradient[start + j * q + i]
+            for j in range(r):
+                for i in range(q):
+                    at = start + j * q + i
+                    result[at] = gradient[at] - np.exp(log_theta[at]) * total[i]

@@ -1,0 +1,207 @@
+"""What discriminative parameter learners share: a start, what they move, and a choice by held-out rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, reduce
+from itertools import product
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from bnplug.arrays import FloatArray
+from bnplug.compiling import run_in_threads
+from bnplug.data.table import Table
+from bnplug.gradient.columns import Columns
+from bnplug.gradient.objective import Objective
+from bnplug.hooks.registry import parameter_learner
+from bnplug.inference.complete import Terms, terms
+from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import is_c1
+
+if TYPE_CHECKING:
+    from bnplug.typing import DAG
+
+
+class Problem:
+    """Log parameters to be learned on the rows of a table, for a structure, by a loss of the log joint.
+
+    The terms of the class and its children are learned; every other node keeps its generative estimates, which
+    no posterior of the class depends on.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    dag : DAG
+        The structure.
+    alpha, floor : float
+        The smoothing of the generative estimates, as in ``ml``.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+
+    Attributes
+    ----------
+    table : Table
+    generative : LogTables
+        The maximum-likelihood estimates.
+    terms : Terms
+        Of the class and its children; their values are the estimates', a place to start.
+    objective : Objective
+        The sum of a loss over the training rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug.gradient import conditional_nll, minimize
+    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1], "c": ["n", "n", "y", "y", "n"]}), "c")
+    >>> problem = Problem(table, table.dag([[1], []]))
+    >>> values, _ = minimize(lambda v: problem.objective(v, conditional_nll), problem.terms.values, 1e-9, 100)
+    >>> np.exp(problem.network(values)["x"].values).round(3)[:, 1].tolist()  # P(x | c = "y")
+    [0.0, 1.0]
+    """
+
+    def __init__(
+        self, table: Table, dag: DAG, alpha: float = 1.0, floor: float = 0.0, n_jobs: int | None = None
+    ) -> None:
+        self.table = table
+        self.alpha = alpha
+        self.generative: LogTables = parameter_learner("ml", alpha=alpha, floor=floor).fit(table, dag)
+        self.terms: Terms = terms(self.generative, table.target)
+        self.objective = Objective(self.terms, table, n_jobs)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Which entries of the terms' values make up a column of a table."""
+        return Columns.of(self.terms, self.generative, self.table.target)
+
+    @cached_property
+    def is_c1(self) -> bool:
+        """Whether the structure is C1, so that any values have the posterior of a network (Wettig)."""
+        parents = {name: own.parents for name, own in self.generative.tables.items()}
+        return is_c1(parents, self.table.target)
+
+    def tables(self, values: FloatArray) -> LogTables:
+        """Return log parameters of all nodes, those of the class and its children from flat `values`."""
+        return with_values(self.generative, self.table.target, self.terms, values)
+
+    def network(self, values: FloatArray) -> LogTables:
+        """Return :meth:`tables`, normalised into a network with the same posterior where the structure is C1."""
+        made = self.tables(values)
+        return made.normalize() if self.is_c1 else made
+
+    def values(self, tables: LogTables) -> FloatArray:
+        """Return the log parameters of the class and its children in `tables`: the inverse of :meth:`tables`."""
+        return terms(tables, self.table.target).values
+
+
+def with_values(tables: LogTables, target: str, terms: Terms, values: FloatArray) -> LogTables:
+    """Return `tables` with the tables of the class and its children taken from flat `values`.
+
+    The inverse of :func:`bnplug.inference.complete.terms`, which `terms` comes from.
+    """
+    changed = {name: (table.parents, table.values) for name, table in tables.tables.items()}
+    ends = [*terms.starts[1:], values.size]
+    for node, start, end in zip(terms.nodes, terms.starts, ends, strict=True):
+        name = tables.names[node]
+        family = (name, *tables.tables[name].parents)
+        cards = [len(tables.states[variable]) for variable in family if variable != target]
+        own = values[start:end].reshape(*cards, terms.n_classes)
+        changed[name] = (tables.tables[name].parents, np.moveaxis(own, -1, family.index(target)))
+    return LogTables(tables.names, tables.states, changed, tables.target)
+
+
+P = TypeVar("P", bound=Problem)
+
+
+class HeldOut(NamedTuple):
+    """What was measured on held-out rows.
+
+    Attributes
+    ----------
+    sums : float64 array
+        The first axis is that of the measures; the rest is what they return, added up over the folds.
+    weight : float
+        The number of held-out rows, or the sum of their weights.
+    """
+
+    sums: FloatArray
+    weight: float
+
+
+def held_out(
+    table: Table,
+    cv: Any,
+    build: Callable[[Table], P],
+    measures: Sequence[Callable[[P, Objective], npt.ArrayLike]],
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> HeldOut:
+    """Learn on the training rows of each fold, and add up what is measured on the others: cross-validation.
+
+    Parameters
+    ----------
+    table : Table
+    cv : int or splitter
+        A number is that of stratified folds, shuffled where `random_state` is given; or any splitter of scikit-learn.
+    build : function
+        Given the training rows, returns a problem; it should ask for one thread.
+    measures : sequence of functions
+        Each is given a problem of its own and the objective over the rows that are held out, learns on the one, and
+        returns sums over the other: an array of any shape.
+    random_state : int or RandomState, optional
+    n_jobs : int, optional
+        Threads, each for a fold and a measure. The result does not depend on it, bit for bit.
+
+    Raises
+    ------
+    ValueError
+        If `cv` is neither a number nor a splitter.
+
+    Examples
+    --------
+    How many rows does naive Bayes classify rightly that it was not learned on?
+
+    >>> import pandas as pd
+    >>> from bnplug.gradient import classified
+    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": [*"nnyyyn"]}), "c")
+    >>> naive_bayes = table.dag([[1], []])
+    >>> found = held_out(
+    ...     table, 2, lambda rows: Problem(rows, naive_bayes, n_jobs=1),
+    ...     [lambda problem, rows: rows(problem.terms.values, classified)[0]])
+    >>> found.sums.tolist(), found.weight
+    ([3.0], 6.0)
+    """
+    folds = list(_folds(table, cv, random_state))
+
+    def measure(fold: tuple[Table, Table], own: Callable[[P, Objective], npt.ArrayLike]) -> FloatArray:
+        train, test = fold
+        problem = build(train)
+        return np.asarray(own(problem, Objective(problem.terms, test, n_jobs=1)), dtype=np.float64)
+
+    # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
+    with threadpool_limits(1):
+        found = run_in_threads(lambda call: measure(*call), list(product(folds, measures)), n_jobs=n_jobs)
+    each = [np.stack(found[first : first + len(measures)]) for first in range(0, len(found), len(measures))]
+    return HeldOut(reduce(np.add, each), sum(test.total_weight for _, test in folds))
+
+
+def _folds(table: Table, cv: Any, random_state: Any) -> Iterator[tuple[Table, Table]]:
+    """Yield the training rows and the test rows of each fold."""
+    from sklearn.model_selection import StratifiedKFold
+
+    if not (isinstance(cv, Integral) or hasattr(cv, "get_n_splits")):
+        raise ValueError(f"cv={cv!r} is not a number of folds or a splitter; held-out rows are needed to choose by")
+    splitter: Any = cv
+    if isinstance(cv, Integral):
+        splitter = StratifiedKFold(int(cv), shuffle=random_state is not None, random_state=random_state)
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is absent from some of them, which sums can bear.
+        warnings.simplefilter("ignore", UserWarning)
+        splits = list(splitter.split(np.zeros((table.n_rows, 1)), table.codes[table.target_index]))
+    for train, test in splits:
+        yield table.take(train), table.take(test)

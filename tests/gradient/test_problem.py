@@ -1,0 +1,131 @@
+"""What discriminative learners share: values to tables and back, and cross-validation that no thread changes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from gradient_problems import large_table, naive_bayes, random_problem
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
+from strategies import random_parents, tables
+
+from bnplug import parameter_learner
+from bnplug.data.table import Table
+from bnplug.gradient import Objective, Problem, classified, conditional_nll, held_out, with_values
+from bnplug.inference.complete import log_joint, posterior, terms
+
+
+@given(tables(), st.integers(0, 2**32 - 1))
+def test_values_go_back_to_where_they_came_from(table, seed):
+    own_tables, own = random_problem(table, seed)
+    back = with_values(own_tables, "c", own, own.values)
+    moved = with_values(own_tables, "c", own, own.values + 1.0)
+    for v, name in enumerate(table.names):
+        assert (back.tables[name].values == own_tables.tables[name].values).all()
+        assert (moved.tables[name].values == own_tables.tables[name].values + (v in own.nodes)).all()
+
+
+@given(tables(), st.integers(0, 2**32 - 1))
+def test_a_problem_starts_at_the_generative_estimates(table, seed):
+    dag = table.dag(random_parents(np.random.default_rng(seed), len(table.names)))
+    problem = Problem(table, dag, alpha=0.5, floor=0.01)
+    ml = parameter_learner("ml", alpha=0.5, floor=0.01).fit(table, dag)
+    for name in table.names:
+        assert (problem.generative.tables[name].values == ml.tables[name].values).all()
+        assert (problem.tables(problem.terms.values).tables[name].values == ml.tables[name].values).all()
+    assert (problem.terms.values == terms(ml, "c").values).all()
+
+
+@given(tables(), st.integers(0, 2**32 - 1))
+def test_values_are_the_inverse_of_tables(table, seed):
+    rng = np.random.default_rng(seed)
+    problem = Problem(table, table.dag(random_parents(rng, len(table.names))))
+    values = rng.normal(size=problem.terms.values.size)
+    assert (problem.values(problem.tables(values)) == values).all()
+
+
+@given(tables(missing=False), st.integers(0, 2**32 - 1))
+def test_on_c1_any_values_have_the_posterior_of_a_network(table, seed):
+    rng = np.random.default_rng(seed)
+    problem = Problem(table, table.dag(random_parents(rng, len(table.names))))
+    values = rng.normal(size=problem.terms.values.size)
+    network = problem.network(values)
+    assert network.normalized == problem.is_c1 or not problem.is_c1
+    expected = posterior(log_joint(terms(problem.tables(values), "c"), table.codes))
+    np.testing.assert_allclose(posterior(log_joint(terms(network, "c"), table.codes)), expected, atol=1e-9)
+
+
+def test_two_parents_that_are_not_adjacent_are_not_c1():
+    table = large_table(rows=50, features=3)
+    assert not Problem(table, table.dag([[3], [3], [0, 1, 3], []])).is_c1
+    assert Problem(table, table.dag([[3], [0, 3], [0, 1, 3], []])).is_c1
+
+
+def build(table):
+    return lambda rows: Problem(rows, naive_bayes(table), n_jobs=1)
+
+
+def nll_and_rate(problem, rows):
+    return [rows(problem.terms.values, loss)[0] for loss in (conditional_nll, classified)]
+
+
+def slow_held_out(table, splits):
+    """NLL and classified rows of each test set, by a fit on the training set."""
+    total = np.zeros(2)
+    for train, test in splits:
+        own = terms(parameter_learner("ml").fit(table.take(train), naive_bayes(table)), "c")
+        total += [Objective(own, table.take(test))(own.values, loss)[0] for loss in (conditional_nll, classified)]
+    return total
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_a_number_of_folds_is_of_stratified_ones(seed):
+    table = large_table(rows=120, features=3)
+    splitter = StratifiedKFold(4, shuffle=seed is not None, random_state=seed)
+    labels = table.codes[table.target_index]
+    found = held_out(table, 4, build(table), [nll_and_rate], seed)
+    expected = slow_held_out(table, splitter.split(labels, labels))
+    assert found.sums.shape == (1, 2)
+    np.testing.assert_allclose(found.sums[0], expected, rtol=1e-12)
+    assert found.weight == 120
+
+
+def test_any_splitter_will_do_and_weights_count():
+    table = large_table(rows=60, features=2)
+    weighted = Table(table.codes, table.names, table.states, "c", np.arange(1.0, 61.0))
+    splitter = PredefinedSplit(np.where(np.arange(60) < 20, np.arange(60) % 2, -1))
+    found = held_out(weighted, splitter, build(table), [nll_and_rate])
+    np.testing.assert_allclose(found.sums[0], slow_held_out(weighted, splitter.split()), rtol=1e-12)
+    assert found.weight == sum(range(1, 21))
+    overlapping = ShuffleSplit(3, test_size=0.5, random_state=0)
+    assert held_out(table, overlapping, build(table), [nll_and_rate]).weight == 90
+
+
+def test_threads_change_no_bit_and_each_measure_has_its_own_problem():
+    table = large_table(rows=150, features=4)
+    seen = []
+
+    def measure(problem, rows):
+        seen.append(problem)
+        return nll_and_rate(problem, rows)
+
+    def run(n_jobs):
+        return held_out(table, 3, build(table), [measure, nll_and_rate], 0, n_jobs)
+
+    one, other = run(1), run(3)
+    assert (one.sums == other.sums).all()
+    assert (one.sums[0] == one.sums[1]).all()
+    assert len({id(problem) for problem in seen}) == 6
+
+
+def test_a_class_with_fewer_rows_than_folds_is_no_cause_for_a_warning():
+    frame = pd.DataFrame({"x": [0, 1] * 6, "c": [*"nnnnnnnnnnny"]})
+    table = Table.from_frame(frame, "c")
+    assert held_out(table, 3, build(table), [nll_and_rate]).weight == 12
+
+
+@pytest.mark.parametrize("cv", [None, "three", 2.5])
+def test_what_is_no_fold_is_refused(cv):
+    table = large_table(rows=30, features=2)
+    with pytest.raises(ValueError, match=f"cv={cv!r} is not a number of folds or a splitter"):
+        held_out(table, cv, build(table), [nll_and_rate])
