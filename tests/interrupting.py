@@ -155,6 +155,9 @@ class Job:
     def _timed(function):
         WATCH.begin()
         result = function()
+        # What is over in a moment goes on until the interrupt that is under way has come.
+        while WATCH.delay is not None and WATCH.came is None:
+            function()
         WATCH.end()
         return result
 

@@ -43,6 +43,8 @@ def compare_command(
     from bnplug.experiments.metrics import find_metric
 
     find_metric(metric)
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"{output} is a file; the results go to a folder")
     output.mkdir(parents=True, exist_ok=True)
     found = compare(
         _names(methods),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,8 +47,11 @@ def fit_command(
     """Learn a classifier from DATA (CSV or Parquet) and save it to a folder."""
     from bnplug.data.files import read_data
     from bnplug.data.frames import to_frame
+    from bnplug.exchange.model_folder import check_destination
     from bnplug.show.summary import headline
 
+    # Before the work, not after it.
+    check_destination(output)
     params = {name: value for name, value in options.items() if value is not None}
     model = bnplug.recipe(recipe, **params) if recipe else bnplug.BayesianNetworkClassifier(**params)
     model.set_params(**dict(_setting(text) for text in settings))
@@ -165,7 +170,18 @@ def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output
     model = bnplug.load(model_dir)
     rows = () if data is None else _read_labelled(model, data, na)
     report.write(model, output, *rows)
-    click.echo(f"{output}: {output.stat().st_size:,} bytes")
+    if _is_apart(output):
+        click.echo(f"{output}: {output.stat().st_size:,} bytes")
+
+
+def _is_apart(output: Path) -> bool:
+    """Whether what was written is a file, and not where these commands write what they say."""
+    if not output.is_file():
+        return False
+    try:
+        return not os.path.samestat(output.stat(), os.fstat(sys.stdout.fileno()))
+    except OSError:
+        return True
 
 
 def _exchange_format(file: Path) -> tuple[Any, Any]:
@@ -181,11 +197,27 @@ def _exchange_format(file: Path) -> tuple[Any, Any]:
 
 
 def _read_rows(model: Any, data: Path, na: Sequence[str]) -> Any:
-    """Read rows for a model: text stays text where the model knows text."""
+    """Read rows for a model: text stays text where the model knows text, and numbers among text are its numbers."""
     from bnplug.data.files import read_data
 
-    text = [name for name, states in model.schema_.states.items() if all(isinstance(s, str) for s in states)]
-    return read_data(data, text=[name for name in text if name not in model.intake_.numeric], missing=na)
+    discrete = {name: states for name, states in model.schema_.states.items() if name not in model.intake_.numeric}
+    text = [name for name, states in discrete.items() if all(isinstance(state, str) for state in states)]
+    frame = read_data(data, text=text, missing=na)
+    for name in discrete.keys() & set(frame.columns) - set(text):
+        if frame[name].dtype.kind not in "biuf":
+            frame[name] = _as_states(frame[name], discrete[name])
+    return frame
+
+
+def _as_states(column: Any, states: Sequence[Any]) -> Any:
+    """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
+    import pandas as pd
+
+    known = {str(state): state for state in states} | {state: state for state in states}
+    values = pd.Series(column.dropna().unique(), dtype=object)
+    numbers = pd.to_numeric(values, errors="coerce").tolist()
+    meant = {value: known.get(value, known.get(number, value)) for value, number in zip(values, numbers, strict=True)}
+    return column.astype(object).map(meant)
 
 
 def _read_features(model: Any, data: Path, na: Sequence[str]) -> Any:

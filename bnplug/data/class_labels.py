@@ -98,6 +98,16 @@ def _check_listed(y: Sequence[Any], where: str) -> None:
         _refuse_types(set(map(type, y)), where)
     if any(text.endswith("\0") for text in texts):
         raise ValueError(f"{where} has labels that end in a NUL character, which numpy drops; leave it out")
+    if all(isinstance(label, str | int | float | np.generic) for label in y):
+        made = np.asarray(y).tolist()
+        if any(_changed(*pair) for pair in zip(made, map(plain_label, y), strict=True)):
+            _refuse_types(set(map(type, y)), where)
+
+
+def _changed(made: Any, given: State) -> bool:
+    """Whether a label is another one in numpy's array; a whole number may have become an equal float."""
+    # NaN, which alone is unlike itself, is told to be missing later.
+    return given == given and (made != given or isinstance(made, bool) != isinstance(given, bool))
 
 
 def _check_types(labels: npt.NDArray[Any], where: str) -> None:

@@ -47,7 +47,6 @@ def write_model(folder: Path, index: Mapping[str, Any], numbers: bytes) -> None:
     ValueError
         If something else is there; it is left as it is.
     """
-    index_there(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with _turn(folder):
         there = index_there(folder)
@@ -133,11 +132,15 @@ def index_there(folder: Path) -> dict[str, Any] | None:
     ValueError
         If a model must not be saved there: it is a file, or holds files that are not of bnplug.
     """
-    if not folder.is_dir():
-        if os.path.lexists(folder):
-            raise ValueError(f"{folder} is a file; a model is saved to a folder")
+    try:
+        # One question, not several: another process may make the folder at any moment.
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        if folder.is_symlink() and not folder.exists():
+            raise ValueError(f"{folder} is a link that leads nowhere; a model is saved to a folder") from None
         return None
-    names = os.listdir(folder)
+    except NotADirectoryError:
+        raise ValueError(f"{folder} is a file; a model is saved to a folder") from None
     if INDEX in names:
         index = _our_index(folder / INDEX)
         if index is None:
@@ -159,6 +162,8 @@ def _our_index(path: Path) -> dict[str, Any] | None:
     try:
         # A pipe of that name would be waited for.
         index = json.loads(patiently(path.read_bytes)) if path.is_file() else None
+    except PermissionError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}), so the folder is left as it is") from None
     except (OSError, ValueError, RecursionError):
         return None
     return index if isinstance(index, dict) and index.get("format") == FORMAT else None

@@ -76,9 +76,13 @@ def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
     TypeError
         If a state label is no text, number or truth value.
     """
-    folder = Path(path)
-    index_there(folder)
-    write_model(folder, _index(model), _numbers(model.tables_))
+    check_destination(path)
+    write_model(Path(path), _index(model), _numbers(model.tables_))
+
+
+def check_destination(path: str | PathLike[str]) -> None:
+    """Raise the ``ValueError`` of :func:`save` if a model must not be saved there."""
+    index_there(Path(path))
 
 
 def read(path: str | PathLike[str]) -> SavedModel:

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -166,3 +168,33 @@ def test_errors_are_one_line(case, files, tmp_path, monkeypatch):
     assert len(result.stderr.splitlines()) == 1
     assert not (tmp_path / "m").exists()
     assert not (tmp_path / "r.html").exists()
+
+
+def test_one_text_among_numbers_leaves_the_other_rows_as_they_were(tmp_path):
+    X = pd.DataFrame({"x": [0, 1, 2] * 20, "flag": [True, False] * 30})
+    y = pd.Series(["n", "y", "y"] * 20, name="class")
+    model = BayesianNetworkClassifier("nb").fit(X, y)
+    model.save(tmp_path / "model")
+    rows = pd.DataFrame({"x": ["0", "1.0", "2", "?"], "flag": ["True", "False", "?", "True"]})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    told = run("predict", tmp_path / "model", tmp_path / "rows.csv", "-o", tmp_path / "out.csv").stderr
+    assert told.count(": '?' not seen in training") == 2
+    known = pd.DataFrame({"x": [0.0, 1.0, 2.0, None], "flag": [True, False, None, True]})
+    predicted = pd.read_csv(tmp_path / "out.csv")[["P(n)", "P(y)"]].to_numpy()
+    np.testing.assert_allclose(predicted, model.predict_proba(known))
+
+
+def test_a_folder_that_is_somebody_elses_is_refused_before_learning(files, tmp_path, monkeypatch):
+    (tmp_path / "letters.txt").write_text("mine")
+    monkeypatch.setattr(BayesianNetworkClassifier, "fit", None)
+    told = run("fit", files / "iris.csv", "--target", "species", "-o", tmp_path, code=1).output
+    assert "a folder with other files in it, such as 'letters.txt'" in told
+
+
+@pytest.mark.parametrize("redirect", ["> {page}", "| cat > {page}"])
+def test_a_report_on_standard_output_is_the_page_alone(files, tmp_path, redirect):
+    command = (
+        f"{sys.executable} -m bnplug report {files / 'iris'} -o /dev/stdout {redirect.format(page=tmp_path / 'p')}"
+    )
+    subprocess.run(command, shell=True, check=True)
+    assert (tmp_path / "p").read_text().rstrip().endswith("</html>")

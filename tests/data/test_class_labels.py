@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, Table
-from bnplug.data.class_labels import as_array
+from bnplug.data.class_labels import as_array, class_labels
 from bnplug.data.coding import code_column, match_column, plain_label
 from bnplug.exchange.bif import format_bif
 from bnplug.exchange.xmlbif import format_xmlbif
@@ -321,3 +321,14 @@ def test_states_of_any_kind_come_back(tmp_path_factory, values):
         assert "variable 'my feature'" in refusal(lambda: model.save(folder / "model"))
     else:
         assert_comes_back(model, rows, folder)
+
+
+@pytest.mark.parametrize("labels", [[2**53, 2**53 + 1, 1.0], [True, 2, 3], [np.True_, 2], [Colour.RED, Colour.GREEN]])
+def test_a_list_that_numpy_would_change_is_refused(labels):
+    with pytest.raises(ValueError, match=r"y has labels of types \['"):
+        class_labels(labels)
+
+
+@pytest.mark.parametrize("labels", [[1, 2.0, 3], [True, False], ["a", "b"], [np.int8(1), 2], [2**63, 2**63 + 1]])
+def test_a_list_that_numpy_keeps_is_taken(labels):
+    assert class_labels(labels).tolist() == labels

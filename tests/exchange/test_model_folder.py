@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -199,3 +200,25 @@ def test_objects_are_never_unpickled(folder):
     reseal(folder, read_index(folder))
     with pytest.raises(ModelFileError, match="damaged"):
         bnplug.load(folder)
+
+
+def test_a_folder_that_another_process_makes_meanwhile_is_no_file(fitted, tmp_path, monkeypatch):
+    """Asked for its entries it is not there yet; a moment later it is."""
+    folder = tmp_path / "new"
+    listdir = os.listdir
+
+    def then_made(path):
+        try:
+            return listdir(path)
+        finally:
+            folder.mkdir(exist_ok=True)
+
+    monkeypatch.setattr(os, "listdir", then_made)
+    fitted[0].save(folder)
+    assert bnplug.load(folder).target_ == fitted[0].target_
+
+
+def test_a_link_that_leads_nowhere_is_called_so(fitted, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="link is a link that leads nowhere"):
+        fitted[0].save(tmp_path / "link")

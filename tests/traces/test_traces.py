@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from traces.record import cases, entry, recorded
 
+from bnplug.hooks import registry
+
 _RECORDED = recorded()
 _all_cases = cache(cases)
 
@@ -44,6 +46,13 @@ def test_finds_what_is_recorded(key):
 
 def test_every_case_is_recorded():
     assert list(_RECORDED) == list(_all_cases())
+
+
+def test_no_registered_method_is_left_out():
+    kinds = {"search": "structure learner", "score": "score function", "parameters": "parameter learner"}
+    there = {(kinds.get(case.what, case.what), case.method[0]) for case in _all_cases().values()}
+    wanted = {(str(method.kind), method.name) for method in registry.methods() if method.kind != "reproduction"}
+    assert wanted - there == set()
 
 
 def test_every_kind_of_tolerance_is_recorded():
