@@ -31,7 +31,6 @@ from bnplug_mlbnsvm.summary import hidden_curve, likelihoods, mean_accuracy
 
 import bnplug
 from bnplug import datasets
-from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
 
@@ -69,8 +68,7 @@ def speed() -> None:
         return
     letter = datasets.load("letter", os.environ["BNPLUG_DATA"])
     y = letter.y.astype(str).to_numpy()
-    _, discrete = Intake.learn(letter.X, np.unique(y, return_inverse=True)[1], None, "mdl", letter.categorical_features)
-    table = Table.from_frame(discrete.assign(class_=y), "class_")
+    table = bnplug.code(letter.X, y, categorical_features=letter.categorical_features, target="class_")[0]
     for lam, gamma in ((1.0, 1.0), (8.0, 10.0)):
         timed_fit(f"letter, {table.n_rows} rows", table, "tan", lam=lam, gamma=gamma)
 

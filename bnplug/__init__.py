@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bnplug.data.discretize import MDLDiscretizer as MDLDiscretizer
     from bnplug.data.discretize import QuantileDiscretizer as QuantileDiscretizer
     from bnplug.data.discretize import UniformDiscretizer as UniformDiscretizer
+    from bnplug.data.intake import code as code
     from bnplug.data.table import Table as Table
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ContractError as ContractError
@@ -84,6 +85,7 @@ _HOMES = {
         "score_function",
         "structure_learner",
     ],
+    "data.intake": ["code"],
     "data.table": ["Table"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

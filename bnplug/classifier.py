@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,37 +11,37 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_sample_weight
-from sklearn.utils.validation import (
-    _check_n_features,
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import Composite
-from bnplug.data.class_labels import as_array, class_labels, distinct_classes
+from bnplug.data.coding import as_array
 from bnplug.data.discretize import discretizer as make_discretizer
 from bnplug.data.frames import is_frame, to_frame
-from bnplug.data.intake import Intake, check_missing
-from bnplug.data.table import Table
-from bnplug.errors import MissingColumnWarning, MissingFeatureWarning, did_you_mean
-from bnplug.fitted import FittedNetwork
+from bnplug.data.intake import Intake, code
+from bnplug.data.table import Table, check_unseen
+from bnplug.errors import MissingFeatureWarning
 from bnplug.hooks import recipes, registry
 from bnplug.hooks.components import component
-from bnplug.hooks.descriptors import is_component
+from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
+from bnplug.inference.explain import contributions, to_long_frame
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
-from bnplug.model.checks import check_dag, check_tables
+from bnplug.inference.queries import query
+from bnplug.inference.queries import to_frame as query_frame
+from bnplug.inference.sample import sample, without_label
+from bnplug.model.blanket import markov_blanket
+from bnplug.model.checks import check_dag, check_tables, given_dag
 from bnplug.model.log_tables import LogTables, check_size
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
-class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
+class BayesianNetworkClassifier(ClassifierMixin, Composite):
     """A Bayesian network that predicts its class variable.
 
     Parameters
@@ -149,60 +148,27 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         sample_weight : array-like, optional
             A weight of 2 is the row twice; rows of weight 0 are absent.
         """
-        check_missing(self.missing)
-        if self.unseen not in ("missing", "error"):
-            raise ValueError(f"unseen={self.unseen!r} is not 'missing' or 'error'")
-        frame, labels, weights = self._training_rows(X, y, sample_weight)
-        self.classes_, codes = distinct_classes(labels)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")
-        self.intake_, discrete = Intake.learn(
-            frame, codes, weights, self.discretizer, self.categorical_features, self.missing
+        check_unseen(self.unseen)
+        table, self.intake_ = code(
+            self._named_frame(X, y),
+            y,
+            sample_weight,
+            discretizer=self.discretizer,
+            categorical_features=self.categorical_features,
+            class_weight=self.class_weight,
+            missing=self.missing,
         )
-        self.target_ = _target_name(y, frame)
-        target = pd.Categorical.from_codes(codes, categories=pd.Index(self.classes_.tolist(), dtype=object))
-        table = Table.from_frame(discrete.assign(**{self.target_: target}), self.target_, weights)
-        self.schema_ = table.take([])
+        self.classes_, self.target_, self.schema_ = self.intake_.classes, table.target, table.take([])
         return self._learn(table)
 
-    def _training_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[pd.DataFrame, Any, Any]:
-        """Check the data, leave out rows of weight 0 and, if asked, incomplete ones."""
-        frame = self._checked_frame(X, y)
-        labels = class_labels(y)
-        check_consistent_length(frame, labels)
-        weights = self._weights(frame, labels, sample_weight)
-        kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
-        incomplete = [str(name) for name, column in frame.items() if column.hasnans]
-        if incomplete and self.missing == "error":
-            raise ValueError(f'columns {incomplete} have missing cells, and missing="error"')
-        if incomplete and self.missing == "drop":
-            kept &= ~frame[incomplete].isna().any(axis=1).to_numpy()
-        if not kept.any():
-            raise ValueError("no row is left: all have weight 0 or, with missing='drop', a missing cell")
-        if kept.all():
-            return frame, labels, weights
-        return frame[kept], labels[kept], None if weights is None else weights[kept]
-
-    def _checked_frame(self, X: Any, y: Any) -> pd.DataFrame:
+    def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""
         if not is_frame(X):
             array, _ = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
             return to_frame(array, "X")
         frame = to_frame(X, "X")
         validate_data(self, frame, y, skip_check_array=True)
-        if frame.shape[1] == 0:
-            raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required")
-        if len(frame) == 0:
-            raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
         return frame
-
-    def _weights(self, frame: pd.DataFrame, labels: Any, sample_weight: Any) -> FloatArray | None:
-        if sample_weight is None and self.class_weight is None:
-            return None
-        weights: FloatArray = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
-        if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, labels)
-        return weights
 
     def _learn(self, table: Table) -> Self:
         """Learn on coded data: the structure, then the parameters, each checked at the door."""
@@ -224,9 +190,9 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         self._marginalizer = Marginalizer(tables, self.target_, self.max_clique_size)
         self._is_network = tables.normalized
         self.made_ = {
-            "structure": "given" if self.structure_ is None else _as_written(self.structure),
-            "parameters": "given" if self.parameters_ is None else _as_written(self.parameters),
-            "discretizer": _as_written(self.discretizer),
+            "structure": "given" if self.structure_ is None else as_written(self.structure),
+            "parameters": "given" if self.parameters_ is None else as_written(self.parameters),
+            "discretizer": as_written(self.discretizer),
         }
         return self
 
@@ -251,13 +217,14 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
         if tables.target is None:
             raise ValueError("the tables do not say which variable is the class: LogTables(..., target=...)")
         model = cls(**{"structure": tables.edges, "discretizer": "none", **params})
-        model.target_ = tables.target
-        model.classes_ = as_array(tables.states[tables.target])
         features = tuple(name for name in tables.names if name != tables.target)
-        model.intake_ = Intake(features, (), None, {}) if intake is None else intake
-        model.n_features_in_ = len(features)
-        model.feature_names_in_ = np.array(features, dtype=object)
-        model.schema_ = Table.empty(tables.names, tables.states, tables.target)
+        classes = tables.states[tables.target]
+        intake = Intake(features, (), None, {}, as_array(classes)) if intake is None else intake
+        if intake.classes.tolist() != list(classes):
+            raise ValueError(f"the classes of the intake, {intake.classes}, are not those of the tables, {classes}")
+        model.intake_, model.classes_ = intake, intake.classes
+        model.n_features_in_, model.feature_names_in_ = len(features), np.array(features, dtype=object)
+        model.target_, model.schema_ = tables.target, Table.empty(tables.names, tables.states, tables.target)
         model.structure_ = model.parameters_ = None
         return model._set_model(tables)
 
@@ -292,35 +259,166 @@ class BayesianNetworkClassifier(FittedNetwork, ClassifierMixin, Composite):
     def _encode(self, X: Any) -> CodeArray:
         """Return the codes of new rows, variables in the order of ``schema_``."""
         check_is_fitted(self)
-        if is_frame(X):
-            frame = self._match_names(to_frame(X, "X"))
-            if len(frame) == 0:
-                raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
-        else:
+        if not is_frame(X):
             X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
-            frame = to_frame(X, "X").set_axis(list(self.intake_.names), axis=1)
+        frame = to_frame(X, "X")
+        if hasattr(self, "feature_names_in_") and is_frame(X):
+            self.intake_.check_names(frame, self.target_)
+        else:
+            # Of an array, in training or now, columns go by position.
+            _check_n_features(self, frame, reset=False)
+            frame = frame.set_axis(list(self.intake_.names), axis=1)
+        if len(frame) == 0:
+            raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
         return self.intake_.encode(frame, self.schema_, self.unseen)
 
-    def _match_names(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Match columns by name; a model that was trained on an array goes by position."""
-        names = list(self.intake_.names)
-        if not hasattr(self, "feature_names_in_"):
-            _check_n_features(self, frame, reset=False)
-            return frame.set_axis(names, axis=1)
-        unknown = [name for name in frame.columns if name not in names]
-        if unknown:
-            hint = f" ({self.target_!r} is the class)" if self.target_ in unknown else ""
-            raise ValueError(f"columns {unknown} were not there in training{hint}; there were {names}")
-        absent = [name for name in names if name not in frame.columns]
-        if absent:
-            warnings.warn(f"columns {absent} are absent; they are marginalised", MissingColumnWarning, stacklevel=5)
-        return frame
+    @property
+    def dag_(self) -> DAG:
+        """The fitted structure as a pgmpy DAG."""
+        check_is_fitted(self)
+        return self.schema_.dag([[self.schema_.index(p) for p in own] for own in self.tables_.parents.values()])
+
+    @property
+    def network_(self) -> DiscreteBayesianNetwork:
+        """The fitted pgmpy network; a ``NotRepresentableError`` where the parameters make none."""
+        check_is_fitted(self)
+        return self.tables_.to_network()
+
+    @property
+    def discretizer_(self) -> Any:
+        """The fitted discretiser, or None where no column is numeric."""
+        check_is_fitted(self)
+        return self.intake_.discretizer
+
+    def cpt(self, name: str) -> pd.DataFrame:
+        """Return a variable's probabilities: a row for each state, a column for each parent configuration."""
+        check_is_fitted(self)
+        self.schema_.index(name)
+        return self.tables_.cpt(name)
+
+    def markov_blanket(self) -> list[str]:
+        """Return the features that matter where all are known: parents, children, co-parents of the class."""
+        check_is_fitted(self)
+        blanket = markov_blanket(self.tables_.parents, self.target_)
+        return [name for name in self.intake_.names if name in blanket]
+
+    def explain(self, X: Any) -> pd.DataFrame:
+        """Return what each known feature contributes to the log odds of each class, row by row.
+
+        The contributions of a row to a class, with the prior log odds (feature ``(prior)``), add up to
+        that class's posterior log odds. A feature's contribution is the change when it is revealed, the mean over
+        two orders of revealing: as the features come, and the reverse. A missing feature contributes 0.
+
+        Returns
+        -------
+        pandas frame
+            Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
+        """
+        values = contributions(self._marginalizer, self._encode(X), self.n_jobs)
+        rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
+        return to_long_frame(values, rows, list(self.intake_.names), self.classes_)
+
+    def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
+
+        Parameters
+        ----------
+        X : frame or array of one row
+        label : class label, optional
+            The class whose log odds are explained; by default the predicted one.
+        """
+        from bnplug.show.explanation import plot_explanation
+
+        probabilities = self.predict_proba(X)
+        if len(probabilities) != 1:
+            raise ValueError(f"X has {len(probabilities)} rows; an explanation is drawn for one")
+        label = self.classes_[probabilities[0].argmax()] if label is None else label
+        if label not in self.classes_:
+            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
+        share = probabilities[0][list(self.classes_).index(label)]
+        return plot_explanation(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
+
+    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return P(variables | evidence) for any variables, the class and features alike.
+
+        Parameters
+        ----------
+        variables : str or sequence of str
+            What is asked about, jointly.
+        evidence : mapping of str to value, optional
+            What is known, by name, as data hold it; a numeric feature's value is a number. None (or NaN) is a
+            missing cell, where training made that a state (``missing="value"``); the state's label is no value.
+
+        Returns
+        -------
+        pandas frame
+            One row for each joint state, by its labels, and a column ``probability``.
+        """
+        check_is_fitted(self)
+        names = [variables] if isinstance(variables, str) else list(variables)
+        known = self.intake_.encode_evidence(evidence or {}, self.schema_)
+        answer = query(self.tables_, names, known, self.max_clique_size)
+        return query_frame(answer, {name: self.tables_.states[name] for name in names})
+
+    def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
+        """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number.
+
+        Where missing is a state (``missing="value"``), a cell in that state is missing.
+        """
+        check_is_fitted(self)
+        rows = sample(self.tables_, n, self.random_state if random_state is None else random_state)
+        cells = {name: without_label(rows[name], label) for name, label in self.intake_.missing_states.items()}
+        return rows.assign(**cells)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the structure with matplotlib; return the axes."""
+        from bnplug.show.drawing import plot
+
+        check_is_fitted(self)
+        return plot(self.tables_.names, self.tables_.edges, self.target_, ax=ax)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the fitted model to a folder that :func:`bnplug.load` reads; no code is stored."""
+        from bnplug.exchange.model_folder import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def to_bif(self, path: str | PathLike[str]) -> None:
+        """Write the network as a BIF file, which pgmpy and pyAgrum read; see :func:`bnplug.read_bif`."""
+        from bnplug.exchange.bif import write_bif
+
+        check_is_fitted(self)
+        write_bif(self.tables_, path)
+
+    def to_xmlbif(self, path: str | PathLike[str]) -> None:
+        """Write the network as an XMLBIF file, which Weka reads too; see :func:`bnplug.read_xmlbif`."""
+        from bnplug.exchange.xmlbif import write_xmlbif
+
+        check_is_fitted(self)
+        write_xmlbif(self.tables_, path)
+
+    def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
+        """Write one self-contained HTML page on the model; with data, also on how well it does on them."""
+        from bnplug.show.report import write
+
+        check_is_fitted(self)
+        write(self, path, X, y)
+
+    def _repr_html_(self) -> str:
+        from bnplug.show.drawing import to_svg
+
+        html: str = estimator_html_repr(self)
+        if hasattr(self, "tables_"):
+            html += to_svg(self.tables_.names, self.tables_.edges, self.target_)
+        return html
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
 
@@ -354,26 +452,6 @@ def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
     return BayesianNetworkClassifier(**{**parts, **params})
 
 
-def given_dag(structure: Any, table: Table) -> DAG:
-    """Return a given graph, or list of edges by name, as a DAG over the table's variables."""
-    if hasattr(structure, "is_directed") and not structure.is_directed():
-        raise ValueError("structure is an undirected graph; a DAG says which end of an edge is the parent")
-    nodes, edges = getattr(structure, "nodes", ()), getattr(structure, "edges", structure)
-    if not isinstance(edges, Iterable):
-        raise TypeError(f"structure is a name, a learner, a DAG or a list of edges (parent, child), not {structure!r}")
-    edges = list(edges)
-    for edge in edges:
-        if isinstance(edge, str) or len(edge) != 2:
-            raise ValueError(f"structure: an edge is a pair (parent, child) of names, not {edge!r}")
-    unknown = sorted({str(name) for name in chain(nodes, *edges)} - set(table.names))
-    if unknown:
-        raise ValueError(f"structure names {unknown}; the variables are {list(table.names)}")
-    parents: list[list[int]] = [[] for _ in table.names]
-    for parent, child in edges:
-        parents[table.index(str(child))].append(table.index(str(parent)))
-    return table.dag(parents)
-
-
 def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
     """Return the fitted classifier that :meth:`BayesianNetworkClassifier.save` wrote.
 
@@ -386,7 +464,6 @@ def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
 
     saved = model_folder.read(path)
     model = BayesianNetworkClassifier.from_tables(saved.tables, saved.intake, **saved.settings)
-    model.classes_ = saved.classes
     model.made_ = {part: saved.made.get(part, text) for part, text in model.made_.items()}
     if not saved.named:
         del model.feature_names_in_
@@ -409,42 +486,14 @@ def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNe
         If the file is damaged or no BIF; the message says where.
     """
     from bnplug.exchange import bif
+    from bnplug.exchange._network_file import choose_target
 
-    return _of_file(bif.read_bif(path), path, target)
+    return BayesianNetworkClassifier.from_tables(choose_target(bif.read_bif(path), target, path))
 
 
 def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
     """Return a fitted classifier that predicts by the network in an XMLBIF file; as :func:`read_bif`."""
     from bnplug.exchange import xmlbif
+    from bnplug.exchange._network_file import choose_target
 
-    return _of_file(xmlbif.read_xmlbif(path), path, target)
-
-
-def _of_file(tables: LogTables, path: str | PathLike[str], target: str | None) -> BayesianNetworkClassifier:
-    chosen = tables.target if target is None else target
-    if chosen is None:
-        raise ValueError(
-            f"{path} does not say which variable is the class; name the target, one of {list(tables.names)}"
-        )
-    if chosen not in tables.names:
-        raise ValueError(f"{path}: there is no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
-    return BayesianNetworkClassifier.from_tables(tables.with_target(chosen))
-
-
-def _as_written(component: Any) -> str:
-    """Return a component as a user would write it."""
-    if isinstance(component, str):
-        return component
-    if isinstance(component, tuple) and len(component) == 2 and isinstance(component[1], Mapping):
-        name, params = component
-        return f"{name}({', '.join(f'{key}={value!r}' for key, value in params.items())})"
-    return " ".join(repr(component).split())
-
-
-def _target_name(y: Any, frame: pd.DataFrame) -> str:
-    """Return the name of `y`, or "class", made unlike every feature's."""
-    name = getattr(y, "name", None)
-    name = str(name) if name not in (None, "") else "class"
-    while name in frame.columns:
-        name += "_"
-    return name
+    return BayesianNetworkClassifier.from_tables(choose_target(xmlbif.read_xmlbif(path), target, path))

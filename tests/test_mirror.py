@@ -68,7 +68,6 @@ def without_tests():
 #: Rooms whose tests are still to be put in order.
 WAITING = {
     "builtin", "data", "exchange", "gradient", "model", "scoring", "search",
-    "fitted.py",
 }  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -62,24 +61,6 @@ def distinct_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.ND
     return classes, codes
 
 
-def as_array(labels: Sequence[State]) -> npt.NDArray[Any]:
-    """Return labels as an array that gives them back: of objects where numpy has no type that does.
-
-    Examples
-    --------
-    >>> as_array([1, 2**63]).dtype, as_array(["a\\0"]).dtype, as_array([1, "a"]).dtype
-    (dtype('uint64'), dtype('O'), dtype('O'))
-    """
-    wanted = list(labels)
-    dtypes = (None, np.uint64) if len({type(label) for label in wanted}) == 1 else ()
-    for dtype in dtypes:
-        with suppress(OverflowError, TypeError, ValueError):
-            array = np.array(wanted, dtype=dtype)
-            if repr(array.tolist()) == repr(wanted):
-                return array
-    return np.array(wanted, dtype=object)
-
-
 def _without_mask(y: Any) -> Any:
     """Return pandas' whole numbers and truth values that may be missing, and are not, as those that may not."""
     dtype = getattr(y, "dtype", None)
@@ -104,7 +85,7 @@ def _check_listed(y: Sequence[Any], where: str) -> None:
             _refuse_types(set(map(type, y)), where)
 
 
-def _changed(made: Any, given: State) -> bool:
+def _changed(made: Any, given: State | None) -> bool:
     """Whether a label is another one in numpy's array; a whole number may have become an equal float."""
     # NaN, which alone is unlike itself, is told to be missing later.
     return given == given and (made != given or isinstance(made, bool) != isinstance(given, bool))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +22,23 @@ MISSING, UNSEEN = -1, -2
 _LOOKUP_RANGE = 1 << 16
 
 
-def code_column(column: pd.Series[Any]) -> tuple[Codes, tuple[State, ...]]:
-    """Number the cells of `column`; a categorical keeps its order and its unused categories.
+class Coded(NamedTuple):
+    """A column as numbers.
 
-    Returns
-    -------
+    Attributes
+    ----------
     codes : signed integer array
-        ``MISSING`` where the cell is missing.
+        The position of each cell's label; ``MISSING`` where the cell is missing.
     states : tuple
-        The labels, sorted unless the column is categorical, as plain Python values.
+        The labels, as plain Python values.
+    """
+
+    codes: Codes
+    states: tuple[State, ...]
+
+
+def code_column(column: pd.Series[Any]) -> Coded:
+    """Number the cells of `column`; states are sorted, but a categorical keeps its order and its unused categories.
 
     Raises
     ------
@@ -39,21 +48,20 @@ def code_column(column: pd.Series[Any]) -> tuple[Codes, tuple[State, ...]]:
     Examples
     --------
     >>> code_column(pd.Series(["no", None, "yes"]))
-    (array([ 0, -1,  1]), ('no', 'yes'))
+    Coded(codes=array([ 0, -1,  1]), states=('no', 'yes'))
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        states = tuple(_distinct_labels(column, column.cat.categories))
-        return column.cat.codes.to_numpy(), states
+        return Coded(column.cat.codes.to_numpy(), tuple(_distinct_labels(column, column.cat.categories)))
     codes, values = pd.factorize(column, sort=False)
     labels = _distinct_labels(column, values)
     order = sorted(range(len(labels)), key=lambda i: _sort_key(labels[i]))
     rank = np.empty(len(labels) + 1, dtype=np.int64)
     rank[order] = np.arange(len(labels))
     rank[-1] = MISSING
-    return rank[codes], tuple(labels[i] for i in order)
+    return Coded(rank[codes], tuple(labels[i] for i in order))
 
 
-def match_column(column: pd.Series[Any], states: Sequence[State]) -> Codes:
+def match_column(column: pd.Series[Any] | Coded, states: Sequence[State]) -> Codes:
     """Number the cells of `column` by given `states`: ``MISSING`` or ``UNSEEN`` where there is none.
 
     Values match across numeric types: a column of whole numbers that became floats because
@@ -64,15 +72,19 @@ def match_column(column: pd.Series[Any], states: Sequence[State]) -> Codes:
     >>> match_column(pd.Series([2.0, np.nan, 3.0, 1.0]), (1, 2))
     array([ 1, -1, -2,  0])
     """
+    if isinstance(column, Coded):
+        return _match_codes(column.codes, list(column.states), states)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        labels = [_label(value) for value in column.cat.categories]
-        codes = column.cat.codes.to_numpy()
-        return codes if labels == list(states) else np.append(_match_values(labels, states), MISSING)[codes]
+        return _match_codes(column.cat.codes.to_numpy(), [_label(value) for value in column.cat.categories], states)
     if column.dtype.kind in "iub" and not pd.api.types.is_extension_array_dtype(column.dtype):
         return _match_whole_numbers(column.to_numpy(), states)
     codes, values = pd.factorize(column, sort=False)
     known = np.append(_match_values([_label(value) for value in values], states), MISSING)
     return known[codes]
+
+
+def _match_codes(codes: Codes, labels: list[State], states: Sequence[State]) -> Codes:
+    return codes if labels == list(states) else np.append(_match_values(labels, states), MISSING)[codes]
 
 
 def _match_values(values: list[State], states: Sequence[State]) -> Codes:
@@ -115,6 +127,36 @@ def plain_label(value: object) -> State | None:
     return next((kind(value) for kind in kinds if isinstance(value, kind)), None)
 
 
+def as_array(labels: Sequence[State]) -> npt.NDArray[Any]:
+    """Return labels as an array that gives them back: of objects where numpy has no type that does.
+
+    Examples
+    --------
+    >>> as_array([1, 2**63]).dtype, as_array(["a\\0"]).dtype, as_array([1, "a"]).dtype
+    (dtype('uint64'), dtype('O'), dtype('O'))
+    """
+    wanted = list(labels)
+    dtypes = (None, np.uint64) if len({type(label) for label in wanted}) == 1 else ()
+    for dtype in dtypes:
+        with suppress(OverflowError, TypeError, ValueError):
+            array = np.array(wanted, dtype=dtype)
+            if repr(array.tolist()) == repr(wanted):
+                return array
+    return np.array(wanted, dtype=object)
+
+
+def label_index(labels: Sequence[State]) -> pd.Index[Any]:
+    """Return labels as a pandas index that keeps their types: of mixed ones, an index of objects.
+
+    Examples
+    --------
+    >>> label_index((1, 2)).dtype, label_index((1, 2.5)).tolist()
+    (dtype('int64'), [1, 2.5])
+    """
+    index: pd.Index[Any] = pd.Index(as_array(labels), dtype=object if len(set(map(type, labels))) > 1 else None)
+    return index
+
+
 def _label(value: Any) -> State:
     """Return `value` as a plain Python value; what is not text, number or truth value becomes its text."""
     label = plain_label(value)
@@ -134,14 +176,3 @@ def _distinct_labels(column: pd.Series[Any], values: Any) -> list[State]:
 def _sort_key(label: State) -> tuple[int, Any]:
     """Numbers before text, so that a column of mixed types still has one order."""
     return (1, label) if isinstance(label, str) else (0, label)
-
-
-def refuse_infinite(frame: pd.DataFrame) -> None:
-    """Raise a ``ValueError`` that names the columns with infinite numbers, if there are any."""
-    infinite = [
-        str(name)
-        for name, column in frame.items()
-        if column.dtype.kind == "f" and np.isinf(column.to_numpy(np.float64, na_value=np.nan)).any()
-    ]
-    if infinite:
-        raise ValueError(f"infinite numbers in columns {infinite}; replace them, or make them missing")

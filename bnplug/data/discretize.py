@@ -8,7 +8,7 @@ into bins of equal weight, :class:`UniformDiscretizer` into bins of equal width.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -22,9 +22,10 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.data.coding import MISSING
+from bnplug.data.coding import MISSING, Coded
 from bnplug.data.frames import is_polars, to_frame
-from bnplug.data.kinds import discrete_columns, is_numeric, numbers
+from bnplug.data.kinds import is_numeric, refuse_infinities, split_columns, to_floats
+from bnplug.data.weights import present_rows, row_weights
 from bnplug.errors import did_you_mean
 
 #: Significant digits of a bin label; more only where labels would coincide.
@@ -55,18 +56,28 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
         """
         frame = self._frame(X, reset=True)
         classes = self._classes(y, frame)
-        weights = _row_weights(sample_weight, len(frame))
-        present = weights > 0
-        if not present.all():
+        weights = row_weights(sample_weight, len(frame))
+        present = present_rows(weights)
+        if present is not None:
             frame, weights = frame.loc[present], weights[present]
             classes = None if classes is None else classes[present]
         cutter = self._cutter(classes, weights)
-        discrete = discrete_columns(frame, self.categorical_features, weights)
-        _check_finite(frame.loc[:, discrete])
-        columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
-        self.cut_points_: list[FloatArray | None] = [
-            None if alone else cutter(numbers(column)) for column, alone in zip(columns, discrete, strict=True)
-        ]
+        columns = split_columns(frame, self.categorical_features, weights)[1]
+        return self._cut([columns.get(str(name)) for name in frame.columns], cutter)
+
+    def fit_numbers(
+        self, columns: Mapping[str, FloatArray], y: npt.NDArray[Any] | None, weights: FloatArray | None = None
+    ) -> Self:
+        """Find the cuts of columns of numbers that have been checked, on rows that have positive weights.
+
+        The same as ``fit`` with ``categorical_features=None``.
+        """
+        self.n_features_in_, self.feature_names_in_ = len(columns), np.array(list(columns), dtype=object)
+        n_rows = len(next(iter(columns.values())))
+        return self._cut(columns.values(), self._cutter(y, np.ones(n_rows) if weights is None else weights))
+
+    def _cut(self, columns: Iterable[FloatArray | None], cutter: Callable[[FloatArray], FloatArray]) -> Self:
+        self.cut_points_: list[FloatArray | None] = [None if own is None else cutter(own) for own in columns]
         self.bin_labels_: list[list[str] | None] = [
             None if cuts is None else bin_labels(cuts) for cuts in self.cut_points_
         ]
@@ -85,12 +96,14 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
-        _check_finite(frame.loc[:, [cuts is None for cuts in self.cut_points_]])
-        codes = {
-            j: self.bin_codes(numbers(frame.iloc[:, j]), j)
-            for j, cuts in enumerate(self.cut_points_)
-            if cuts is not None
+        alone = [cuts is None for cuts in self.cut_points_]
+        values = {
+            str(name): to_floats(column)
+            for (name, column), discrete in zip(frame.items(), alone, strict=True)
+            if not discrete or is_numeric(column)
         }
+        refuse_infinities(values)
+        codes = {j: self.bin_codes(values[str(frame.columns[j])], j) for j, left in enumerate(alone) if not left}
         container = _get_output_config("transform", self)["dense"]
         if container == "pandas":
             return self._to_pandas(frame, codes)
@@ -114,6 +127,11 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
         codes = np.searchsorted(cuts, values, side="left")
         codes[np.isnan(values)] = MISSING
         return codes
+
+    def code(self, values: FloatArray, column: int) -> Coded | None:
+        """Return the bins of a column's values with their labels; None for a column that is left alone."""
+        labels = self.bin_labels_[column]
+        return None if labels is None else Coded(self.bin_codes(values, column), tuple(labels))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -446,28 +464,6 @@ def _uniform_cuts(values: FloatArray, n_bins: int) -> FloatArray:
     cuts = np.unique(low * (1 - share) + high * share)
     inner: FloatArray = cuts[(low <= cuts) & (cuts < high)]
     return inner
-
-
-def _row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight has the shape {weights.shape}; there are {n_rows} rows")
-    with np.errstate(over="ignore"):
-        total = weights.sum()
-    if not np.isfinite(total) or (weights < 0).any():
-        raise ValueError("sample_weight holds negative, missing or infinite numbers, or its sum is infinite")
-    if not weights.any():
-        raise ValueError("all sample weights are zero; at least one row must have a positive weight")
-    return weights
-
-
-def _check_finite(frame: pd.DataFrame) -> None:
-    """Refuse infinite numbers in columns that are left alone."""
-    for _, column in frame.items():
-        if is_numeric(column):
-            numbers(column)
 
 
 def _to_array(frame: pd.DataFrame, codes: Mapping[int, IntArray]) -> npt.NDArray[Any]:

@@ -5,7 +5,7 @@ The discretisers and the classifier ask here, so that both decide alike.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,21 +62,56 @@ def discrete_columns(
     >>> discrete_columns(frame, ["area"])
     array([ True, False,  True])
     """
+    discrete, known = _tell_apart(frame, categorical_features, weights)
+    refuse_infinities(known)
+    return discrete
+
+
+def split_columns(
+    frame: pd.DataFrame, categorical_features: Any = "auto", weights: FloatArray | None = None
+) -> tuple[BoolArray, dict[str, FloatArray]]:
+    """Tell which columns are discrete, as :func:`discrete_columns` does, and return the numbers of the others by name.
+
+    Raises
+    ------
+    ValueError
+        As :func:`discrete_columns`; and where a column, discrete or not, holds infinity.
+
+    Examples
+    --------
+    >>> split_columns(pd.DataFrame({"sky": ["sun", "rain"], "area": [30.5, None]}))
+    (array([ True, False]), {'area': array([30.5,  nan])})
+    """
+    discrete, known = _tell_apart(frame, categorical_features, weights)
+    others = {
+        str(name): to_floats(column)
+        for name, column in frame.items()
+        if str(name) not in known and column.dtype.kind not in "iub" and is_numeric(column)
+    }
+    refuse_infinities({**known, **others})
+    numeric = [str(name) for name in frame.columns[~discrete]]
+    known |= others
+    return discrete, {name: known[name] if name in known else to_floats(frame[name]) for name in numeric}
+
+
+def _tell_apart(
+    frame: pd.DataFrame, categorical_features: Any, weights: FloatArray | None
+) -> tuple[BoolArray, dict[str, FloatArray]]:
+    """Tell which columns are discrete; return also the numbers of those that had to be looked at."""
     _refuse_unsupported(frame)
-    columns = [column for _, column in frame.items()]
-    discrete = np.array([not is_numeric(column) for column in columns], dtype=bool)
+    discrete = np.array([not is_numeric(column) for _, column in frame.items()], dtype=bool)
     if categorical_features is None:
-        return discrete
-    if isinstance(categorical_features, str):
-        if categorical_features != "auto":
-            raise ValueError(
-                f"categorical_features={categorical_features!r}: expected 'auto', None, or a list of "
-                "column names, of positions, or of booleans"
-            )
-        for j in np.flatnonzero(~discrete):
-            discrete[j] = _has_few_whole_numbers(numbers(columns[j]), weights)
-        return discrete
-    return discrete | _listed(list(map(str, frame.columns)), categorical_features)
+        return discrete, {}
+    if not isinstance(categorical_features, str):
+        return discrete | _listed(list(map(str, frame.columns)), categorical_features), {}
+    if categorical_features != "auto":
+        raise ValueError(
+            f"categorical_features={categorical_features!r}: expected 'auto', None, or a list of "
+            "column names, of positions, or of booleans"
+        )
+    known = {str(name): to_floats(column) for (name, column), no in zip(frame.items(), discrete, strict=True) if not no}
+    few = {name: _has_few_whole_numbers(values, weights) for name, values in known.items()}
+    return np.array([few.get(str(name), True) for name in frame.columns], dtype=bool), known
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
@@ -105,13 +140,37 @@ def numbers(column: pd.Series[Any]) -> FloatArray:
     >>> numbers(pd.Series([1, None, 3], dtype="Int64"))
     array([ 1., nan,  3.])
     """
-    try:
-        values = np.ascontiguousarray(column.to_numpy(np.float64, na_value=np.nan))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {column.name!r} is numeric, but not all its values are numbers: {error}") from None
+    values = to_floats(column)
     if np.isinf(values).any():
         raise ValueError(f"infinite numbers in column {column.name!r}; replace them, or make them missing")
     return values
+
+
+def to_floats(column: pd.Series[Any]) -> FloatArray:
+    """Return a column's numbers as :func:`numbers` does, infinity among them."""
+    try:
+        return np.ascontiguousarray(column.to_numpy(np.float64, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {column.name!r} is numeric, but not all its values are numbers: {error}") from None
+
+
+def floats_of(frame: pd.DataFrame) -> dict[str, FloatArray]:
+    """Return the columns of floating-point numbers, which alone hold infinity where a column is discrete."""
+    return {str(name): to_floats(column) for name, column in frame.items() if column.dtype.kind == "f"}
+
+
+def refuse_infinities(columns: Mapping[str, FloatArray]) -> None:
+    """Raise a ``ValueError`` that names the columns with infinite numbers, if there are any.
+
+    Examples
+    --------
+    >>> refuse_infinities({"area": np.array([30.5, np.inf]), "rooms": np.array([1.0, np.nan])})
+    Traceback (most recent call last):
+    ValueError: infinite numbers in columns ['area']; replace them, or make them missing
+    """
+    infinite = [name for name, values in columns.items() if np.isinf(values).any()]
+    if infinite:
+        raise ValueError(f"infinite numbers in columns {infinite}; replace them, or make them missing")
 
 
 def _refuse_unsupported(frame: pd.DataFrame) -> None:

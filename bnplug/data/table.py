@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import CodeArray, FloatArray, IntArray
-from bnplug.data.coding import MISSING, UNSEEN, Codes, State, code_column, match_column, refuse_infinite
+from bnplug.arrays import CodeArray, IntArray
+from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column, match_column
 from bnplug.data.frames import to_frame
+from bnplug.data.kinds import floats_of, refuse_infinities
+from bnplug.data.weights import present_rows, row_weights
 from bnplug.errors import UnseenValueWarning
 
 if TYPE_CHECKING:
@@ -105,16 +107,37 @@ class Table:
             names, infinite numbers, or a column with no value at all; the message names the column.
         """
         frame, target = to_frame(frame), str(target)
-        frame, kept = _with_positive_weights(frame, weights)
+        kept = None if weights is None else row_weights(weights, len(frame), "weights")
+        present = present_rows(kept)
+        if kept is not None and present is not None:
+            frame, kept = frame[present], kept[present]
         _check_frame(frame, target)
-        coded = {str(name): code_column(column) for name, column in frame.items()}
-        states = {name: labels for name, (_, labels) in coded.items()}
-        _check_states(states, coded[target][0], target)
+        return cls.from_coded({str(name): code_column(column) for name, column in frame.items()}, target, kept)
+
+    @classmethod
+    def from_coded(cls, columns: Mapping[str, Coded], target: str, weights: npt.ArrayLike | None = None) -> Table:
+        """Return the table of columns that are coded already, each with codes of its own type.
+
+        Parameters
+        ----------
+        columns : mapping of str to (codes, states)
+            Signed codes, -1 where a cell is missing, and the labels that they number.
+        target : str
+        weights : array-like of shape (rows,), optional
+            Positive row weights.
+
+        Raises
+        ------
+        ValueError
+            For a column without states, or a class that is missing.
+        """
+        states = {name: column.states for name, column in columns.items()}
+        _check_states(states, columns[target].codes, target)
         dtype = smallest_dtype([len(labels) for labels in states.values()])
-        codes = np.empty((len(coded), len(frame)), dtype=dtype)
-        for v, (column, _) in enumerate(coded.values()):
-            codes[v] = _narrow(column, dtype)
-        return cls(codes, tuple(coded), states, target, kept)
+        codes = np.empty((len(columns), len(columns[target].codes)), dtype=dtype)
+        for v, column in enumerate(columns.values()):
+            codes[v] = _narrow(column.codes, dtype)
+        return cls(codes, tuple(columns), states, target, weights)
 
     def _check_codes(self) -> None:
         """Refuse what compiled kernels, which check no bounds, would write outside their arrays for."""
@@ -196,16 +219,25 @@ class Table:
         -------
         unsigned array of shape (variables, rows)
         """
-        if unseen not in ("missing", "error"):
-            raise ValueError(f"unseen={unseen!r} is not 'missing' or 'error'")
         frame = to_frame(frame)
-        codes = np.full((len(self.names), len(frame)), self.missing, dtype=self.codes.dtype)
+        return self.encode_columns(dict(frame.items()), len(frame), unseen, missing_states)
+
+    def encode_columns(
+        self,
+        columns: Mapping[Any, pd.Series[Any] | Coded],
+        n_rows: int,
+        unseen: str = "missing",
+        missing_states: Mapping[str, State] | None = None,
+    ) -> CodeArray:
+        """Code new rows as :meth:`encode` does, from columns that may be coded already, by labels of their own."""
+        check_unseen(unseen)
+        codes = np.full((len(self.names), n_rows), self.missing, dtype=self.codes.dtype)
         for v, name in enumerate(self.names):
-            if name in frame.columns:
-                column = match_column(frame[name], self.states[name])
+            if name in columns:
+                column = match_column(columns[name], self.states[name])
                 if missing_states and name in missing_states:
                     column = _with_missing_state(column, self.states[name].index(missing_states[name]))
-                _report_unseen(frame[name], column, unseen)
+                _report_unseen(name, columns[name], column, unseen)
                 codes[v] = _narrow(column, self.codes.dtype)
         return _read_only(codes)
 
@@ -235,6 +267,12 @@ class Table:
         return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"
 
 
+def check_unseen(unseen: str) -> None:
+    """Raise a ``ValueError`` unless `unseen` is one of the ways to treat a value that training did not see."""
+    if unseen not in ("missing", "error"):
+        raise ValueError(f"unseen={unseen!r} is not 'missing' or 'error'")
+
+
 def smallest_dtype(cards: npt.ArrayLike) -> np.dtype[Any]:
     """Return the smallest unsigned dtype whose largest value is free to mean missing."""
     largest = int(np.max(cards, initial=0))
@@ -261,23 +299,6 @@ def _with_missing_state(column: Codes, position: int) -> Codes:
     return np.where(column == MISSING, position, np.where(column == position, UNSEEN, column))
 
 
-def _with_positive_weights(
-    frame: pd.DataFrame, weights: npt.ArrayLike | None
-) -> tuple[pd.DataFrame, FloatArray | None]:
-    """Leave out rows of weight 0: they are absent, and so are states that only they have."""
-    if weights is None:
-        return frame, None
-    checked = np.asarray(weights, dtype=np.float64)
-    if checked.shape != (len(frame),):
-        raise ValueError(f"weights have shape {checked.shape}; the data have {len(frame)} rows")
-    if not np.isfinite(checked).all() or (checked < 0).any():
-        raise ValueError("weights must be finite and not negative")
-    kept = checked > 0
-    if kept.all():
-        return frame, checked
-    return frame[kept], checked[kept]
-
-
 def _check_frame(frame: pd.DataFrame, target: str) -> None:
     if target not in frame.columns:
         raise ValueError(f"target {target!r} is not a column; there are {list(frame.columns)}")
@@ -285,7 +306,7 @@ def _check_frame(frame: pd.DataFrame, target: str) -> None:
         raise ValueError("the data have no rows (or none with a positive weight)")
     if frame.shape[1] < 2:
         raise ValueError(f"there is no feature: {target!r}, the target, is the only column")
-    refuse_infinite(frame)
+    refuse_infinities(floats_of(frame))
 
 
 def _check_states(states: Mapping[str, Sequence[State]], target_codes: Codes, target: str) -> None:
@@ -297,13 +318,16 @@ def _check_states(states: Mapping[str, Sequence[State]], target_codes: Codes, ta
         raise ValueError(f"the target {target!r} is missing in {absent} row(s); drop those rows")
 
 
-def _report_unseen(column: pd.Series[Any], codes: Codes, unseen: str) -> None:
+def _report_unseen(name: str, column: pd.Series[Any] | Coded, codes: Codes, unseen: str) -> None:
     where = codes == UNSEEN
     if not where.any():
         return
-    values = column[where].drop_duplicates().tolist()
+    if isinstance(column, Coded):
+        values = [column.states[code] for code in dict.fromkeys(column.codes[where].tolist())]
+    else:
+        values = column[where].drop_duplicates().tolist()
     shown = ", ".join(repr(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
-    message = f"column {column.name!r}: {shown} not seen in training"
+    message = f"column {name!r}: {shown} not seen in training"
     if unseen == "error":
         raise ValueError(f'{message}; unseen="missing" would treat it as missing')
-    warnings.warn(f"{message}; treated as missing", UnseenValueWarning, stacklevel=3)
+    warnings.warn(f"{message}; treated as missing", UnseenValueWarning, stacklevel=4)

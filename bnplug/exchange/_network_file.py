@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
-from bnplug.errors import ModelFileError
+from bnplug.errors import ModelFileError, did_you_mean
 from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable, decode, decode_labels
 from bnplug.model.log_tables import NORMALIZED, LogTables
 
@@ -38,6 +38,24 @@ class Family(NamedTuple):
 def file_error(path: str | os.PathLike[str], message: object) -> ModelFileError:
     """Return the error that names the file, with a message of a length that a person reads."""
     return ModelFileError(f"{os.fspath(path)}: {str(message)[:_MESSAGE_LENGTH]}")
+
+
+def choose_target(tables: LogTables, target: str | None, path: str | os.PathLike[str]) -> LogTables:
+    """Return the model of a file with the class that was asked for, or else the one that the file names.
+
+    Raises
+    ------
+    ValueError
+        If neither names one, or there is no such variable; the message names the file.
+    """
+    chosen = tables.target if target is None else target
+    if chosen is None:
+        raise ValueError(
+            f"{path} does not say which variable is the class; name the target, one of {list(tables.names)}"
+        )
+    if chosen not in tables.names:
+        raise ValueError(f"{path}: there is no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
+    return tables.with_target(chosen)
 
 
 def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], line: int) -> tuple[int, ...]:

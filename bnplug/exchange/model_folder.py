@@ -23,6 +23,7 @@ from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
 from bnplug.data.discretize import discretizer_from_json, discretizer_to_json
 from bnplug.data.intake import Intake, check_missing
+from bnplug.data.table import check_unseen
 from bnplug.errors import ModelFileError
 from bnplug.exchange._model_files import FORMAT, SURROGATE_PAIR, VERSION, damaged, index_there, read_model, write_model
 from bnplug.exchange.names import checked_labels
@@ -48,8 +49,6 @@ class SavedModel:
     tables : LogTables
         With the class as its target.
     intake : Intake
-    classes : array
-        The class labels, of the type that they had in training.
     named : bool
         Whether the features have names of their own, rather than positions in an array.
     made : dict of str to str
@@ -60,7 +59,6 @@ class SavedModel:
 
     tables: LogTables
     intake: Intake
-    classes: npt.NDArray[Any]
     named: bool
     made: dict[str, str]
     settings: dict[str, Any]
@@ -104,7 +102,6 @@ def read(path: str | PathLike[str]) -> SavedModel:
         return SavedModel(
             tables,
             _read_intake(index),
-            _read_classes(index, states),
             bool(index["named"]),
             {str(part): str(text) for part, text in index["made"].items()},
             _read_settings(index),
@@ -163,8 +160,7 @@ def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
     return labels
 
 
-def _read_classes(index: Mapping[str, Any], states: Mapping[str, list[Any]]) -> npt.NDArray[Any]:
-    labels = states[index["target"]]
+def _read_classes(index: Mapping[str, Any], labels: list[Any]) -> npt.NDArray[Any]:
     classes = np.array(labels, dtype=np.dtype(index["class_dtype"]))
     if classes.tolist() != labels:
         raise ValueError(f"classes are not of dtype {index['class_dtype']}")
@@ -174,8 +170,7 @@ def _read_classes(index: Mapping[str, Any], states: Mapping[str, list[Any]]) -> 
 def _read_settings(index: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: index["settings"][name] for name in _KEPT}
     check_missing(settings["missing"])
-    if settings["unseen"] not in ("missing", "error"):
-        raise ValueError(f"unseen={settings['unseen']!r}")
+    check_unseen(settings["unseen"])
     for name in ("max_parameters", "max_clique_size"):
         if type(settings[name]) is not int or settings[name] < 1:
             raise ValueError(f"{name}={settings[name]!r} is no positive whole number")
@@ -196,6 +191,7 @@ def _read_intake(index: Mapping[str, Any]) -> Intake:
         tuple(intake["numeric"]),
         discretizer_from_json(intake["discretizer"], intake["numeric"]),
         dict(intake["missing_states"]),
+        _read_classes(index, states[index["target"]]),
     )
 
 

@@ -229,3 +229,19 @@ def _is_function(value: object) -> bool:
 
 def _is_importable(value: object) -> bool:
     return isinstance(value, str) and _IMPORTABLE.fullmatch(value) is not None
+
+
+def as_written(component: Any) -> str:
+    """Return a component, a name, a pair or an instance, as a user would write it.
+
+    Examples
+    --------
+    >>> as_written("tan"), as_written(("kdb", {"k": 1}))
+    ('tan', 'kdb(k=1)')
+    """
+    if isinstance(component, str):
+        return component
+    if isinstance(component, tuple) and len(component) == 2 and isinstance(component[1], Mapping):
+        name, params = component
+        return f"{name}({', '.join(f'{key}={value!r}' for key, value in params.items())})"
+    return " ".join(repr(component).split())

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from scipy.special import logsumexp
 
 from bnplug.arrays import FloatArray
+from bnplug.data.coding import State, label_index
 from bnplug.errors import did_you_mean
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique, n_cells, sums_to_one
 from bnplug.model.log_tables import LogTables
@@ -72,6 +74,23 @@ def query(
     if np.isneginf(total):
         raise ValueError(f"the evidence {known} is impossible: it has probability 0")
     return np.asarray(np.exp(joint - total))
+
+
+def to_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
+    """Return an answer of :func:`query` as a frame: a row for each joint state, by its labels, and ``probability``.
+
+    Examples
+    --------
+    >>> to_frame(np.array([0.25, 0.75]), {"sky": ["rain", "sun"]})
+        sky  probability
+    0  rain         0.25
+    1   sun         0.75
+    """
+    codes = np.indices(probabilities.shape).reshape(len(states), -1)
+    labels = [label_index(own) for own in states.values()]
+    frame = pd.DataFrame({name: own.take(c).array for name, own, c in zip(states, labels, codes, strict=True)})
+    frame.insert(len(states), "probability", probabilities.ravel())
+    return frame
 
 
 def _check_query(tables: LogTables, variables: Sequence[str], known: Mapping[str, int]) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import IntArray
-from bnplug.data.coding import State
+from bnplug.data.coding import State, label_index
 from bnplug.model.log_tables import LogTables
 
 
@@ -42,18 +42,6 @@ def sample(tables: LogTables, n: int, random_state: Any = None) -> pd.DataFrame:
         uniform = rng.random_sample(n)
         codes[node] = (cumulative.reshape(len(cumulative), -1) <= uniform).sum(axis=0)
     return pd.DataFrame({node: _labels(tables.states[node], codes[node]) for node in tables.names})
-
-
-def label_index(states: Sequence[State]) -> pd.Index[Any]:
-    """Return state labels as a pandas index that keeps their types: of mixed ones, an index of objects.
-
-    Examples
-    --------
-    >>> label_index((1, 2)).dtype, label_index((1, 2.5)).tolist()
-    (dtype('int64'), [1, 2.5])
-    """
-    plain = pd.Index(list(states), dtype=None if len({type(state) for state in states}) == 1 else object)
-    return plain if plain.tolist() == list(states) else plain.astype(object)
 
 
 def without_label(column: pd.Series[Any], label: str) -> pd.Series[Any]:

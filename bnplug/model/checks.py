@@ -1,8 +1,10 @@
-"""What a learner returns is checked at the door, so that a fault is named with whoever made it."""
+"""A given structure, and what a learner returns, is checked at the door: a fault is named with whoever made it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -11,6 +13,29 @@ from bnplug.errors import ContractError
 from bnplug.hooks.registry import origin
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
+
+if TYPE_CHECKING:
+    from bnplug.model.pgmpy import DAG
+
+
+def given_dag(structure: Any, table: Table) -> DAG:
+    """Return a given graph, or list of edges by name, as a DAG over the table's variables."""
+    if hasattr(structure, "is_directed") and not structure.is_directed():
+        raise ValueError("structure is an undirected graph; a DAG says which end of an edge is the parent")
+    nodes, edges = getattr(structure, "nodes", ()), getattr(structure, "edges", structure)
+    if not isinstance(edges, Iterable):
+        raise TypeError(f"structure is a name, a learner, a DAG or a list of edges (parent, child), not {structure!r}")
+    edges = list(edges)
+    for edge in edges:
+        if isinstance(edge, str) or len(edge) != 2:
+            raise ValueError(f"structure: an edge is a pair (parent, child) of names, not {edge!r}")
+    unknown = sorted({str(name) for name in chain(nodes, *edges)} - set(table.names))
+    if unknown:
+        raise ValueError(f"structure names {unknown}; the variables are {list(table.names)}")
+    parents: list[list[int]] = [[] for _ in table.names]
+    for parent, child in edges:
+        parents[table.index(str(child))].append(table.index(str(parent)))
+    return table.dag(parents)
 
 
 def check_dag(dag: Any, table: Table, learner: object) -> list[list[int]]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.special import logsumexp
 
 from bnplug.arrays import FloatArray
-from bnplug.data.coding import State
+from bnplug.data.coding import State, label_index
 from bnplug.data.table import Table
 from bnplug.errors import NotRepresentableError, did_you_mean
 
@@ -199,6 +200,18 @@ class LogTables:
         if chosen is None:
             raise ValueError("normalize needs the class: normalize(target), or LogTables(..., target=...)")
         return normalize(self, chosen)
+
+    def cpt(self, name: str) -> pd.DataFrame:
+        """Return a node's parameters, without the logarithm: a row for each state, a column for each configuration.
+
+        A configuration is one of the parents' states; where there is no parent, the column is ``"probability"``.
+        """
+        parents, values = self[name]
+        rows = pd.Index(self.states[name], dtype=object, name=name)
+        if not parents:
+            return pd.DataFrame({"probability": np.exp(values)}, index=rows)
+        columns = pd.MultiIndex.from_product([label_index(self.states[p]) for p in parents], names=parents)
+        return pd.DataFrame(np.exp(values).reshape(len(rows), -1), index=rows, columns=columns)
 
     def to_network(self) -> DiscreteBayesianNetwork:
         """Return the pgmpy network with these parameters.

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, Table
-from bnplug.data.class_labels import as_array, class_labels
-from bnplug.data.coding import code_column, match_column, plain_label
+from bnplug.data.class_labels import class_labels
+from bnplug.data.coding import as_array, code_column, match_column, plain_label
 from bnplug.exchange.bif import format_bif
 from bnplug.exchange.xmlbif import format_xmlbif
 
@@ -324,7 +324,7 @@ def test_states_of_any_kind_come_back(tmp_path_factory, values):
 
 
 @pytest.mark.parametrize("labels", [[2**53, 2**53 + 1, 1.0], [True, 2, 3], [np.True_, 2], [Colour.RED, Colour.GREEN]])
-def test_a_list_that_numpy_would_change_is_refused(labels):
+def test_a_list_of_several_types_is_refused(labels):
     with pytest.raises(ValueError, match=r"y has labels of types \['"):
         class_labels(labels)
 

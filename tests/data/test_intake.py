@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, UnseenValueWarning
-from bnplug.data.intake import Intake
 
 Y = pd.Series(["p", "p", "p", "q", "q", "q"] * 10, name="y")
 
@@ -101,9 +100,12 @@ class Words(BaseEstimator):
 
 def test_a_bin_may_be_called_missing():
     x = np.array([1.5, 2.5, np.nan, 8.5, 9.5, np.nan] * 10)
-    intake, made = Intake.learn(pd.DataFrame({"x": x}), Y.to_numpy(), None, Words(), None, "value")
+    frame = pd.DataFrame({"x": x})
+    table, intake = bnplug.code(frame, Y, discretizer=Words(), categorical_features=None, missing="value")
     assert intake.missing_states == {"x": "missing_"}
-    assert made["x"].tolist()[:6] == ["low", "low", "missing_", "missing", "missing", "missing_"]
+    assert table.states["x"] == ("low", "missing", "missing_")
+    assert table.codes[0].tolist()[:6] == [0, 0, 2, 1, 1, 2]
+    assert intake.apply(frame)["x"].tolist()[:6] == ["low", "low", "missing_", "missing", "missing", "missing_"]
 
 
 def test_a_frame_made_discrete_does_not_mix_the_two(holes):
@@ -231,7 +233,7 @@ def test_counts_of_known_cells_are_biased_unless_their_parents_decide(
 
 
 def test_the_page_on_missing_features_shows_that_case(capsys):
-    page = (Path(__file__).parents[1] / "docs" / "missing.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "missing.md").read_text()
     snippets = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
     [snippet] = [text for text in snippets if "patients" in text]
     namespace = {"BayesianNetworkClassifier": BayesianNetworkClassifier}

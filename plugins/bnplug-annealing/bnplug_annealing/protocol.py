@@ -15,9 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from bnplug import datasets
+from bnplug import code, datasets
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
-from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.hooks import recipes, registry
 from bnplug.hooks.components import component
@@ -109,12 +108,10 @@ def prepare(dataset: datasets.Dataset, seed: int = 0) -> Prepared:
     train, test = split(dataset, seed)
     X, y = dataset.X.iloc[train], dataset.y.iloc[train].astype(str).to_numpy()
     y_test = dataset.y.iloc[test].astype(str).to_numpy()
-    codes = np.unique(y, return_inverse=True)[1]
-    intake, discrete = Intake.learn(X, codes, None, "mdl", dataset.categorical_features)
-    table = Table.from_frame(discrete.assign(**{_TARGET: y}), _TARGET)
+    table, intake = code(X, y, categorical_features=dataset.categorical_features, target=_TARGET)
     labels = np.searchsorted(np.array(table.states[_TARGET]), y_test)
     copies = 0 if dataset.split is not None else len(dataset.X) - len(train) - len(test)
-    return Prepared(dataset.name, table, table.encode(intake.apply(dataset.X.iloc[test])), labels, copies)
+    return Prepared(dataset.name, table, intake.encode(dataset.X.iloc[test], table), labels, copies)
 
 
 def available(structures: Iterable[str]) -> list[str]:

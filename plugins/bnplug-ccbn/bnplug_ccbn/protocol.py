@@ -241,10 +241,7 @@ def measure_fold(dataset: datasets.Dataset, train: IntArray, test: IntArray, str
 def discrete_table(dataset: datasets.Dataset, rows: IntArray) -> tuple[Table, Intake]:
     """Return rows of a data set as a table, cut by MDL, missing as a value; and how other rows become like them."""
     X, y = dataset.X.iloc[rows], dataset.y.iloc[rows].to_numpy()
-    classes, codes = np.unique(y, return_inverse=True)
-    intake, discrete = Intake.learn(X, codes, None, "mdl", dataset.categorical_features, "value")
-    target = pd.Categorical.from_codes(codes, categories=pd.Index(classes.tolist(), dtype=object))
-    return Table.from_frame(discrete.assign(**{_TARGET: target}), _TARGET), intake
+    return bnplug.code(X, y, categorical_features=dataset.categorical_features, missing="value", target=_TARGET)
 
 
 def judge(probabilities: FloatArray, classes: IntArray, truth: IntArray) -> tuple[float, float, IntArray]:

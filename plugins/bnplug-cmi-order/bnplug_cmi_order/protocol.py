@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state
 
 import bnplug
 from bnplug import datasets
-from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.hooks import recipes, registry
 from bnplug.hooks.descriptors import is_component
@@ -193,8 +192,7 @@ def structure_times(
 
 def _coded(dataset: datasets.Dataset, rows: IntArray) -> Table:
     X, y = dataset.X.iloc[rows], dataset.y.iloc[rows].to_numpy()
-    _, discrete = Intake.learn(X, np.unique(y, return_inverse=True)[1], None, "mdl", dataset.categorical_features)
-    return Table.from_frame(discrete.assign(class_=y), "class_")
+    return bnplug.code(X, y, categorical_features=dataset.categorical_features, target="class_")[0]
 
 
 def _time(method: str, table: Table, repeats: int) -> tuple[float, int]:

@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 
 import bnplug
 from bnplug import datasets
-from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
 from bnplug.experiments import hide_features
@@ -110,14 +109,13 @@ class Bins(TransformerMixin, BaseEstimator):
 
     def fit(self, X: pd.DataFrame, y: Any) -> Self:
         """Learn the cuts and the states."""
-        codes = np.unique(np.asarray(y), return_inverse=True)[1]
-        self.intake_, discrete = Intake.learn(X, codes, None, "mdl", self.categorical_features)
-        self.schema_ = Table.from_frame(discrete.assign(**{_CLASS: codes}), _CLASS).take([])
+        table, self.intake_ = bnplug.code(X, y, categorical_features=self.categorical_features, target=_CLASS)
+        self.schema_ = table.take([])
         return self
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
         """Return a column of zeros and ones for each state."""
-        codes = self.schema_.encode(self.intake_.apply(X))
+        codes = self.intake_.encode(X, self.schema_)
         blocks = []
         for v in self.schema_.features:
             block = np.eye(int(self.schema_.cards[v]) + 1)[np.minimum(codes[v], self.schema_.cards[v])][:, :-1]

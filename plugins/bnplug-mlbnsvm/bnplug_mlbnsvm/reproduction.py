@@ -11,7 +11,6 @@ import pandas as pd
 
 import bnplug
 from bnplug import datasets
-from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.experiments import Page, beside, published
 from bnplug_mlbnsvm import protocol
@@ -113,9 +112,7 @@ def _listed(values: Sequence[float]) -> str:
 
 def _coded(dataset: datasets.Dataset) -> Table:
     y = dataset.y.astype(str).to_numpy()
-    codes = np.unique(y, return_inverse=True)[1]
-    _, discrete = Intake.learn(dataset.X, codes, None, "mdl", dataset.categorical_features)
-    return Table.from_frame(discrete.assign(class_=y), "class_")
+    return bnplug.code(dataset.X, y, categorical_features=dataset.categorical_features, target="class_")[0]
 
 
 def _chosen(named: Sequence[datasets.Dataset], names: tuple[str, str], quick: bool) -> datasets.Dataset | None:

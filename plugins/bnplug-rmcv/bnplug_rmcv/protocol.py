@@ -18,7 +18,6 @@ from sklearn.tree import DecisionTreeClassifier
 import bnplug
 from bnplug import UniformDiscretizer, datasets
 from bnplug.contracts import StructureLearner
-from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.experiments import Comparison, compare
 from bnplug.hooks.components import component
@@ -227,7 +226,7 @@ def _cut(dataset: datasets.Dataset) -> datasets.Dataset:
     """Return the complete rows with every numeric column cut by MDL."""
     complete = dataset.X.notna().all(axis=1)
     X, y = dataset.X[complete].reset_index(drop=True), dataset.y[complete].reset_index(drop=True)
-    _, discrete = Intake.learn(X, np.unique(y, return_inverse=True)[1], None, "mdl", dataset.categorical_features)
+    discrete = bnplug.code(X, y, categorical_features=dataset.categorical_features)[1].apply(X)
     return replace(dataset, X=discrete, y=y, categorical_features=tuple(discrete.columns))
 
 
