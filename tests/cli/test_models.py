@@ -193,8 +193,6 @@ def test_a_folder_that_is_somebody_elses_is_refused_before_learning(files, tmp_p
 
 @pytest.mark.parametrize("redirect", ["> {page}", "| cat > {page}"])
 def test_a_report_on_standard_output_is_the_page_alone(files, tmp_path, redirect):
-    command = (
-        f"{sys.executable} -m bnplug report {files / 'iris'} -o /dev/stdout {redirect.format(page=tmp_path / 'p')}"
-    )
-    subprocess.run(command, shell=True, check=True)
+    command = f"{sys.executable} -m bnplug report {files / 'iris'} -o /dev/stdout "
+    subprocess.run(command + redirect.format(page=tmp_path / "p"), shell=True, check=True)
     assert (tmp_path / "p").read_text().rstrip().endswith("</html>")

@@ -144,7 +144,7 @@ def test_classes_that_would_not_come_back_are_refused(labels):
     ],
     ids=str,
 )
-def test_a_list_that_numpy_would_change_is_refused(labels, message):
+def test_a_list_of_which_numpy_would_change_a_label_is_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         BayesianNetworkClassifier("nb").fit(X, [labels[i] for i in ROWS])
 
