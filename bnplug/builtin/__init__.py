@@ -7,6 +7,14 @@ from collections.abc import Iterable
 from bnplug.hooks.descriptors import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod
 from bnplug.hooks.specs import hookimpl
 
+_FRIEDMAN = "Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)"
+_GROSSMAN = "Grossman, Domingos: Learning Bayesian network classifiers by maximizing conditional likelihood (2004)"
+_HECKERMAN = (
+    "Heckerman, Geiger, Chickering: Learning Bayesian networks: the combination of knowledge and statistical "
+    "data (1995)"
+)
+_PERNKOPF = "Pernkopf, Bilmes: Order-based discriminative structure learning for Bayesian network classifiers (2008)"
+
 
 @hookimpl
 def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
@@ -22,7 +30,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         name="tan",
         factory="bnplug.builtin.structures.tan:TreeAugmentedNaiveBayes",
         summary="Naive Bayes plus a maximum spanning tree over I(Xi; Xj | C).",
-        reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
+        reference=_FRIEDMAN,
         api=1,
     )
     yield StructureLearnerMethod(
@@ -36,7 +44,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         name="hill-climb",
         factory="bnplug.builtin.structures.hill_climb:HillClimb",
         summary="The best single change of an edge, again and again, by any score.",
-        reference="Heckerman, Geiger, Chickering: Learning Bayesian networks (1995)",
+        reference=_HECKERMAN,
         api=1,
         needs_score=True,
     )
@@ -49,7 +57,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         name="ll",
         factory="bnplug.builtin.scores.ll:LogLikelihood",
         summary="The log-likelihood.",
-        reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
+        reference=_FRIEDMAN,
         api=1,
         decomposable=True,
     )
@@ -65,7 +73,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         name="k2",
         factory="bnplug.builtin.scores.k2:K2",
         summary="The marginal likelihood under uniform priors.",
-        reference="Cooper, Herskovits: A Bayesian method for the induction of probabilistic networks (1992)",
+        reference="Cooper, Herskovits: A Bayesian method for the induction of probabilistic networks from data (1992)",
         api=1,
         decomposable=True,
     )
@@ -73,7 +81,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         name="bdeu",
         factory="bnplug.builtin.scores.bdeu:BDeu",
         summary="The marginal likelihood under likelihood-equivalent uniform priors.",
-        reference="Heckerman, Geiger, Chickering: Learning Bayesian networks (1995)",
+        reference=_HECKERMAN,
         api=1,
         decomposable=True,
     )
@@ -81,7 +89,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         name="cr",
         factory="bnplug.builtin.scores.hit_rate:HitRate",
         summary="The share of rows whose class is predicted, on the training rows or by cross-validation.",
-        reference="Pernkopf, Bilmes: Order-based discriminative structure learning (2008)",
+        reference=_PERNKOPF,
         api=1,
         stochastic=True,
     )
@@ -89,7 +97,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         name="cll",
         factory="bnplug.builtin.scores.cll:ConditionalLogLikelihood",
         summary="The log-likelihood of the class given the features.",
-        reference="Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)",
+        reference=_FRIEDMAN,
         api=1,
         stochastic=True,
     )
@@ -97,7 +105,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         name="cmdl",
         factory="bnplug.builtin.scores.cmdl:ConditionalMDL",
         summary="The conditional log-likelihood less the description length of the parameters.",
-        reference="Grossman, Domingos: Learning classifiers by maximizing conditional likelihood (2004)",
+        reference=_GROSSMAN,
         api=1,
     )
 
@@ -109,6 +117,6 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         name="ml",
         factory="bnplug.builtin.parameters.ml:MaximumLikelihood",
         summary="Smoothed relative frequencies.",
-        reference="Peharz, Tschiatschek, Pernkopf (2013), eq. 4",
+        reference="Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013), eq. 4",
         api=1,
     )

@@ -116,7 +116,7 @@ def _keep(best: Result, X: Any, y: Any, path: Path, say: Say) -> None:
 
 
 def _explain(model: Any, row: Any, say: Say) -> None:
-    """Say what the first row is taken for, and the features that speak most for it."""
+    """Say which class is predicted for the first row, and which features contribute most to that."""
     label = model.predict(row)[0]
     explained = model.explain(row)
     reasons = explained[(explained["class"] == label) & (explained["feature"] != PRIOR)]

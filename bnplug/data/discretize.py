@@ -209,8 +209,7 @@ class MDLDiscretizer(Discretizer):
 
     References
     ----------
-    U. M. Fayyad and K. B. Irani. Multi-interval discretization of continuous-valued attributes for
-    classification learning. IJCAI 1993.
+    Fayyad, Irani: Multi-interval discretization of continuous-valued attributes for classification learning (1993).
 
     Examples
     --------

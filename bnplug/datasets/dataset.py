@@ -66,7 +66,7 @@ class Dataset:
     def copies(self) -> npt.NDArray[np.bool_]:
         """Return which rows have the features of an earlier row that stands under another class.
 
-        A copy of the USPS digits that goes round has the same images as 5, as 6 and as 7.
+        A widely used file of the USPS digits has the same images in the classes 5, 6 and 7.
 
         Examples
         --------

@@ -53,5 +53,5 @@ def _download(name: str, version: int | str, data_home: str | None) -> Any:
     except (OSError, ValueError, HTTPException) as error:
         cause = one_line(error) or type(error).__name__
         raise ValueError(
-            f"openml:{name}: not to be had from OpenML (no network, or no such data set): {cause}"
+            f"openml:{name}: cannot be loaded from OpenML (no network, or no such data set): {cause}"
         ) from error

@@ -135,7 +135,7 @@ def load(name: str, data_dir: str | Path | None = None, **parameters: Any) -> Da
     Raises
     ------
     ValueError
-        For an unknown name, and for data that cannot be had or read.
+        For an unknown name, and for data that cannot be found or read.
     TypeError
         For parameters that the data set does not have.
 

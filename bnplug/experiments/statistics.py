@@ -159,7 +159,7 @@ def friedman(table: pd.DataFrame, higher_is_better: bool = True) -> Friedman:
 
     References
     ----------
-    J. Demšar (2006), Statistical comparisons of classifiers over multiple data sets. JMLR 7, 1-30.
+    Demšar: Statistical comparisons of classifiers over multiple data sets (2006).
 
     Examples
     --------
@@ -323,8 +323,8 @@ def corrected_t_test(
 
     References
     ----------
-    C. Nadeau, Y. Bengio (2003), Inference for the generalization error. Machine Learning 52, 239-281.
-    R. R. Bouckaert, E. Frank (2004), Evaluating the replicability of significance tests. PAKDD, 3-12.
+    Nadeau, Bengio: Inference for the generalization error (2003).
+    Bouckaert, Frank: Evaluating the replicability of significance tests for comparing learning algorithms (2004).
 
     Examples
     --------
@@ -375,7 +375,7 @@ def bias_variance(y: npt.ArrayLike, predictions: Iterable[tuple[npt.ArrayLike, n
 
     References
     ----------
-    R. Kohavi, D. H. Wolpert (1996), Bias plus variance decomposition for zero-one loss functions. ICML, 275-283.
+    Kohavi, Wolpert: Bias plus variance decomposition for zero-one loss functions (1996).
 
     Examples
     --------

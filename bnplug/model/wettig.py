@@ -130,9 +130,8 @@ def normalize(tables: LogTables, target: str) -> LogTables:
 
     References
     ----------
-    Wettig, Grünwald, Roos, Myllymäki, Tirri (2003), When discriminative learning of Bayesian network
-    parameters is easy. Peharz, Tschiatschek, Pernkopf (2013), The most generative maximum margin
-    Bayesian networks.
+    Wettig, Grünwald, Roos, Myllymäki, Tirri: When discriminative learning of Bayesian network parameters is easy
+    (2003). Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013).
 
     Examples
     --------

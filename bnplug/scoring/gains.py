@@ -201,7 +201,7 @@ def _try_indices(gain: Gain, n_classes: int, params: bytes) -> None:
             f"outside an array ({error}); check in gain_params that the shape fits the classes"
         ) from error
     except Exception:
-        # Compiled code bears what the interpreter does not, such as math.log(0.0); this is about indices alone.
+        # Compiled code accepts what the interpreter refuses, such as math.log(0.0); this is about indices alone.
         return
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-# Seconds between two lines, except at the most talkative.
+# Seconds between two lines, except where every move has one.
 _PAUSE = 1.0
 
 

@@ -136,12 +136,12 @@ def check_pickles(subject: MethodSubject) -> None:
 
 
 def check_constant_feature(subject: MethodSubject) -> None:
-    """A feature with one state only is borne."""
+    """A feature with a single state is accepted."""
     _require_usable(subject, data.with_constant_feature())
 
 
 def check_single_feature(subject: MethodSubject) -> None:
-    """A table of one feature and the class is borne."""
+    """A table of one feature and the class is accepted."""
     _require_usable(subject, data.with_single_feature())
 
 

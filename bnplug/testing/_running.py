@@ -56,7 +56,7 @@ class BoundCheck:
         return self.check.__name__
 
     def __call__(self) -> None:
-        """Make the check; what the method warns of on such small data is nobody's concern."""
+        """Make the check; warnings of the method, to be expected on such small data, are ignored."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.check(self.subject)

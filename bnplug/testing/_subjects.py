@@ -105,7 +105,7 @@ class MethodSubject(ABC):
 
     @property
     def indifferent(self) -> dict[str, Any]:
-        """Parameters with which the order of the rows cannot matter by anybody else's fault."""
+        """Parameters with which no other component makes the result depend on the order of the rows."""
         return {}
 
     def arguments(self, table: Table) -> tuple[Any, ...]:

@@ -225,7 +225,7 @@ class Checks(_Written):
 
 
 class Datasets(_Written):
-    """Every data set that can be had by name without a file."""
+    """Every data set that can be loaded by name without a file."""
 
     def lines(self) -> Iterator[str]:
         """Write it."""

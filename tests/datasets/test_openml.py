@@ -34,7 +34,7 @@ def test_openml_out_of_reach_is_one_clear_line(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
-    with pytest.raises(ValueError, match="openml:toy: not to be had from OpenML") as caught:
+    with pytest.raises(ValueError, match="openml:toy: cannot be loaded from OpenML") as caught:
         datasets.load("openml:toy")
     assert "\n" not in str(caught.value)
 

@@ -1,7 +1,10 @@
 """The published figures: complete, corrected where they are misprinted, and refused by a wrong name."""
 
+import importlib
+
 import pytest
 
+import bnplug.experiments
 from bnplug.experiments.literature import published, published_names
 
 
@@ -42,3 +45,10 @@ def test_seconds_are_seconds_alone():
 def test_an_unknown_table_gets_a_hint():
     with pytest.raises(ValueError, match="Did you mean 'kelner2012-table6-accuracy'"):
         published("kelner2012-table6-acuracy")
+
+
+def test_the_function_is_not_hidden_by_a_package_of_its_name():
+    """``bnplug.experiments.published`` was a folder, too; importing it took the place of the function."""
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("bnplug.experiments.published")
+    assert callable(bnplug.experiments.published)

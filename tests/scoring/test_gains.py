@@ -257,7 +257,7 @@ def test_a_cost_matrix_of_another_size_is_found():
             NegativeCost(costs).evaluator(table)
 
 
-def test_what_only_the_interpreter_refuses_is_borne():
+def test_what_only_the_interpreter_refuses_is_accepted():
     assert decided(takes_logarithms) == -180.0
 
 

@@ -17,7 +17,7 @@ class ConditionalMDL(ConditionalLogLikelihood):
 
     References
     ----------
-    Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997).
+    Grossman, Domingos: Learning Bayesian network classifiers by maximizing conditional likelihood (2004).
 
     Examples
     --------

@@ -210,7 +210,7 @@ def _discretizer_settings(model: BayesianNetworkClassifier) -> str:
 
 
 def _drawn(model: BayesianNetworkClassifier) -> str:
-    """A few rows drawn from the network: what it takes the world to be."""
+    """A few rows drawn from the network, as examples of what it describes."""
     try:
         frame = sample(model.tables_, _ROWS_DRAWN, random_state=_SEED)
     except NotRepresentableError:

@@ -32,8 +32,8 @@ def performance(found: Evaluation) -> str:
         "On the given data",
         html.definitions([("rows", f"{found.n_rows:,}"), *tiles], "tiles"),
         html.note(
-            "Rows that the model was trained on flatter it. AUC of more than two classes is the mean of each "
-            "against the rest; the Brier score sums over classes."
+            "On rows that the model was trained on, these figures are too optimistic. AUC of more than two classes is "
+            "the mean of each against the rest; the Brier score sums over classes."
         ),
         "<h3>Confusion matrix</h3>",
         _confusion(found.confusion),
@@ -107,7 +107,7 @@ def _cards(
 ) -> list[str]:
     """One explanation for each row; without `truth`, their true classes are not known."""
     with warnings.catch_warnings():
-        # Predicting all rows has said what there is to say about them.
+        # Predicting all rows has given the same warnings.
         warnings.simplefilter("ignore", BnplugWarning)
         explained = model.explain(rows.reset_index(drop=True))
     return [

@@ -24,7 +24,7 @@ from bnplug.inference.complete import log_joint, posterior, terms
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray, IntArray
 
-#: The paper's data sets that can be had, by the names of their files, with the share of rows that trains.
+#: The paper's data sets that are available, by the names of their files, with the share of rows that trains.
 USPS = "usps-11000"
 PAPER_SETS = {"spambase": ("Spambase", 2301 / 4601), USPS: ("USPS", 8000 / 11000), "mnist14": ("MNIST", 0.0)}
 
@@ -62,7 +62,7 @@ class Prepared:
     labels : int64 array
         The classes of the test rows.
     copies : int
-        How many rows were left out because they stand under an earlier class, too.
+        How many rows were left out because an earlier row of another class has the same features.
     """
 
     name: str

@@ -152,7 +152,8 @@ def _introduce(
         counts = _main(found).query("dataset == @own").groupby("structure").size()
         annealed = ", ".join(f"{int(counts[s])} of {s}" for s in ANNEALED if s in counts) or "none"
         lam = f" lam = {lams[own]:g}." if own in lams else ""
-        copies = f" {data.copies} rows stand under an earlier class, too, and are left out." if data.copies else ""
+        left_out = f" {data.copies} rows have the features of an earlier row of another class, and are left out."
+        copies = left_out if data.copies else ""
         page.text(f"**{own}**: {shape}. Runs of annealing: {annealed}.{lam}{copies}")
     page.text(
         "All methods see the same rows, drawn by class where the paper does not name them; numeric features are cut by "
@@ -290,8 +291,9 @@ def _part(page: Page, ours: pd.DataFrame, prepared: Mapping[str, Prepared], quic
         if data.copies:
             classes = len(data.train.states[data.train.target])
             page.text(
-                f"The file of {protocol.title(name)} has images under several digits. Counted once, under the first, "
-                f"they leave {classes} digits, which is an easier task than the paper's ten."
+                f"The file of {protocol.title(name)} has the same images in the classes of several digits. With each "
+                f"kept once, as the first of them, {classes} digits remain, which is an easier task than the paper's "
+                "ten."
             )
 
 
@@ -316,7 +318,7 @@ def _claim(page: Page, ours: pd.DataFrame, found: pd.DataFrame, features: Mappin
     page.claim("MM parameters are better than ML ones on the same structure.", *_judge(pairs))
     both = get[[m for m in get.columns if m.endswith("-MM-MM")]].max(axis=1)
     page.claim("With MM parameters they come close to an SVM: within 2 points.", *_judge([(get["SVM"] - 2, both)]))
-    page.claim("The advantages hold on DCMall, with missing features, too.", None, "DCMall is not there")
+    page.claim("The advantages hold on DCMall, with missing features, too.", None, "DCMall is not available")
 
 
 def _judge(pairs: Sequence[tuple[pd.Series[float], pd.Series[float]]]) -> tuple[bool | None, str]:

@@ -133,7 +133,7 @@ def test_the_walk_is_algorithm_1():
 
 
 def test_worse_structures_are_accepted_as_often_as_boltzmann_says():
-    """With one wanted edge there and never to be had again, a candidate that takes it loses 1."""
+    """With one wanted edge there that cannot be added again, a candidate that takes it loses 1."""
 
     class Falling(bnplug.ScoreFunction):
         """Each change costs 1, whatever it is."""

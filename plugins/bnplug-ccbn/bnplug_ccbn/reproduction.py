@@ -60,7 +60,7 @@ def run(data: Path | None, out: Path, quick: bool) -> None:
     _claim(page, found, counts, further, tests)
     page.missing_data(lacking, "no file of that name was given")
     if not quick:
-        page.missing_data(protocol.NEVER_THERE, "no file could be had")
+        page.missing_data(protocol.NEVER_THERE, "no file was available")
     page.write(out)
 
 
@@ -215,8 +215,8 @@ def add_convergence(page: Page, found: pd.DataFrame, further: pd.DataFrame) -> N
     ahead = groups.agg(lambda own: f"{int((own > 0).sum())} of {len(own)}")
     page.table(
         pd.DataFrame({"mean": groups.mean(), "median": groups.median(), "w ahead": ahead}).reset_index(),
-        f"Further iterations that it takes d and e, from zeros, to come as low as w was after {_FROM}; negative where "
-        f"w was behind. At most {_LAST - _FROM} are counted. The paper has 10 for d and 15 for e on average.",
+        f"Further iterations that it takes d and e, from zeros, to reach the NLL that w had after {_FROM}; negative "
+        f"where w was behind. At most {_LAST - _FROM} are counted. The paper has 10 for d and 15 for e on average.",
         digits=1,
     )
 
@@ -305,7 +305,7 @@ def _part(page: Page, found: pd.DataFrame) -> None:
         f"In the paper e takes orders of magnitude longer than w; here the geometric means are {slow} times as long, "
         f"with {more} times as many iterations. Our three share one pass over the rows, and only the step from free "
         "numbers to log parameters differs, so that iterations cost about the same. We take the paper's e to have been "
-        "slower in each of them; its figures do not tell."
+        "slower in each of them; its figures do not show this."
     )
     after = [
         sum(count_wins(found, "nll_5", f"{structure}e{start}", f"{structure}w{start}").win for structure in STRUCTURES)
@@ -346,7 +346,7 @@ def _claim(
     page.claim(
         "After 5 iterations w is about 10 iterations ahead of d and 15 ahead of e.",
         bool(means["d"] >= 5 and means["e"] >= 7.5),
-        f"{means['d']:.1f} and {means['e']:.1f} on average; half as many would count as about so many",
+        f"{means['d']:.1f} and {means['e']:.1f} on average; half as many count as agreement",
     )
     times = relative_means(found, "seconds", "w(I)").set_index("method")["times"]
     listed = ", ".join(f"{name} {value:.2f}" for name, value in times.items() if "w" not in str(name))

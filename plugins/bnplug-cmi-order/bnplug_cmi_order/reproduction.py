@@ -288,7 +288,7 @@ def add_times(page: Page, times: dict[str, pd.DataFrame]) -> None:
         f"Processor time of learning the structure from discretised rows, in per cent of TAN-CR{sample}. On UCI: all "
         "data sets together, one training part of each, the best of three runs. These figures change from run to run.",
     )
-    page.text(f"TAN-OMI-CR scores so much of the candidates that TAN-CR scores: {', '.join(counted)}.")
+    page.text(f"The candidates that TAN-OMI-CR scores, as a share of those that TAN-CR scores: {', '.join(counted)}.")
 
 
 def _hide(named: Sequence[datasets.Dataset], quick: bool) -> dict[str, pd.DataFrame]:
@@ -386,9 +386,9 @@ def _claim(
         "On UCI, the new procedures' structures significantly outperform generatively produced ones.",
         *_judge_significance([pairs[first, second] for first in ("NB-ML", GENERATIVE) for second in _ORDERED]),
     )
-    digits = (None, "MNIST is not there") if on_digits is None else _judge_digits(on_digits[0])
+    digits = (None, "MNIST is not available") if on_digits is None else _judge_digits(on_digits[0])
     page.claim("On MNIST, they outperform generatively produced ones.", *digits)
-    page.claim("The same on phonetic classification (TIMIT).", None, "TIMIT is not there")
+    page.claim("The same on phonetic classification (TIMIT).", None, "TIMIT is not available")
     greedy = [pairs[ordered, GREEDY] for ordered in _ORDERED]
     won = [row.better == GREEDY and row.p < _LEVEL for row in greedy]
     page.claim(
@@ -446,5 +446,5 @@ def _judge_hidden(hidden: dict[str, pd.DataFrame]) -> tuple[bool | None, str]:
     listed = ", ".join(f"{name} {difference.mean():+.2f}" for name, difference in differences.items())
     every = pd.concat(differences.values())
     cases = f"above in {(every > 0).sum()} of {len(every)} cases"
-    text = f"points above TAN-CMI, on average: {listed}; {cases}; TIMIT is not there"
+    text = f"points above TAN-CMI, on average: {listed}; {cases}; TIMIT is not available"
     return all(difference.mean() > 0 for difference in differences.values()), text

@@ -93,7 +93,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
 
     References
     ----------
-    Peharz, Tschiatschek, Pernkopf (2013), The most generative maximum margin Bayesian networks. ICML.
+    Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013).
 
     Examples
     --------

@@ -93,8 +93,8 @@ def _introduce(page: Page, named: Sequence[datasets.Dataset], records: pd.DataFr
         copies = one.copies() if one.name in protocol.NOT_UCI else np.zeros(0, dtype=np.bool_)
         if copies.any():
             page.text(
-                f"{one.name}: {copies.sum()} rows stand under an earlier class, too, and are left out; "
-                f"{one.y[~copies].nunique()} classes remain."
+                f"{one.name}: {copies.sum()} rows have the features of an earlier row of another class, and are left "
+                f"out; {one.y[~copies].nunique()} classes remain."
             )
     absent = [f"{name} ({_NO_PLUGIN[name]})" for name in _NO_PLUGIN if name not in set(records["method"])]
     if absent:

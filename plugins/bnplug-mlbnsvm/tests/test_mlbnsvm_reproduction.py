@@ -61,7 +61,7 @@ def test_splits():
     large = datasets.Dataset("large", rows, pd.Series(np.repeat(np.arange(10), 1100), name="class"), ("x",), "")
     ((train, test),) = protocol.splits(large)
     assert (len(train), len(test)) == (8000, 3000)
-    # Rows that stand under two classes count under the first.
+    # Rows whose features occur in two classes count in the first.
     copied = dataclasses.replace(large, X=pd.DataFrame({"x": np.arange(11_000) % 9_900}))
     ((train, test),) = protocol.splits(copied)
     assert (len(train), len(test)) == (7200, 2700)
