@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
-from bnplug.compiling import kernel
+from bnplug.compiling import kernel, run_in_threads
 from bnplug.data.table import Table
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
@@ -74,31 +73,20 @@ class Patterns:
         n_jobs : int, optional
             Threads. The result does not depend on it.
         """
-        result = np.zeros(len(variables))
         if self.determine_class:
-            return result
-        table, chosen = self.table, np.array(variables, dtype=np.int64)
+            return np.zeros(len(variables))
+        table, classes = self.table, self._target[self._rows]
+        n_classes = int(table.cards[table.target_index])
         ends = np.append(self._starts[1:], len(self._rows))
-        workers = int(effective_n_jobs(n_jobs))
-        Parallel(n_jobs=workers, require="sharedmem")(
-            delayed(_sum_information)(
-                table.codes,
-                self._target[self._rows],
-                table.cards,
-                int(table.cards[table.target_index]),
-                table.missing,
-                table.weights,
-                self._rows,
-                self._starts,
-                ends,
-                chosen,
-                part,
-                workers,
-                result,
-            )
-            for part in range(workers)
-        )
-        total = self._weight_of_known(chosen)
+
+        groups = (self._rows, self._starts, ends)
+
+        def sum_information(v: int) -> float:
+            column, n_x = table.codes[v], table.cards[v]
+            return float(_sum_information(column, classes, n_x, n_classes, table.missing, table.weights, *groups))
+
+        result = np.array(run_in_threads(sum_information, variables, n_jobs=n_jobs), dtype=np.float64)
+        total = self._weight_of_known(np.array(variables, dtype=np.int64))
         return np.maximum(np.divide(result, total, out=np.zeros_like(result), where=total > 0), 0.0)
 
     def _weight_of_known(self, variables: IntArray) -> FloatArray:
@@ -126,36 +114,30 @@ def _without_pure(rows: IntArray, starts: IntArray, target: CodeArray) -> tuple[
 
 @kernel
 def _sum_information(  # type: ignore[no-untyped-def]
-    codes, classes, cards, n_classes, missing, weights, rows, starts, ends, variables, part, parts, result
+    column, classes, n_x, n_classes, missing, weights, rows, starts, ends
 ):
-    """Fill result[i] = M I(C; X | B) for X = variables[i], i = part modulo parts, M the weight of rows counted.
+    """M I(C; X | B), M the weight of the rows counted.
 
-    codes: (variables, rows); weights: (rows,) or None; rows[starts[g]:ends[g]]: the rows of group g, and
-    classes[starts[g]:ends[g]] their classes. A group's share is the sum over (x, c) of n log n, less the
+    column: the codes (rows,) of X, which has n_x states; weights: (rows,) or None; rows[starts[g]:ends[g]]: the rows of
+    group g, and classes[starts[g]:ends[g]] their classes. A group's share is the sum over (x, c) of n log n, less the
     same of x alone and of the class alone, plus that of the whole group.
     """
-    largest = 0
-    for i in range(part, variables.shape[0], parts):
-        largest = max(largest, cards[variables[i]])
-    joint = np.zeros(largest * n_classes, np.float64)
-    of_x = np.zeros(largest, np.float64)
+    joint = np.zeros(n_x * n_classes, np.float64)
+    of_x = np.zeros(n_x, np.float64)
     of_class = np.zeros(n_classes, np.float64)
-    for i in range(part, variables.shape[0], parts):
-        column = codes[variables[i]]
-        cells = cards[variables[i]] * n_classes
-        total = 0.0
-        for g in range(starts.shape[0]):
-            low, high = starts[g], ends[g]
-            for m in range(low, high):
-                x = column[rows[m]]
-                if x != missing:
-                    cell = np.int64(x) * n_classes + np.int64(classes[m])
-                    joint[cell] += 1.0 if weights is None else weights[rows[m]]
-            if high - low >= cells:
-                total += _take_cells(joint, of_class, cards[variables[i]], n_classes)
-            else:
-                total += _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high)
-        result[i] = total
+    total = 0.0
+    for g in range(starts.shape[0]):
+        low, high = starts[g], ends[g]
+        for m in range(low, high):
+            x = column[rows[m]]
+            if x != missing:
+                cell = np.int64(x) * n_classes + np.int64(classes[m])
+                joint[cell] += 1.0 if weights is None else weights[rows[m]]
+        if high - low >= n_x * n_classes:
+            total += _take_cells(joint, of_class, n_x, n_classes)
+        else:
+            total += _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high)
+    return total
 
 
 @kernel
