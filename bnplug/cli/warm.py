@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from bnplug.errors import one_line
 from bnplug.hooks import registry
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import Marginalizer
+from bnplug.testing import data
 
 
 def run(say: Callable[[str], Any] = print) -> None:
@@ -23,7 +23,7 @@ def run(say: Callable[[str], Any] = print) -> None:
     for kind, name, call in _jobs():
         started = time.perf_counter()
         try:
-            for table in _tables():
+            for table in data.for_kernels():
                 call(name, table)
         except Exception as error:
             say(f"{kind} {name}: not compiled: {one_line(error)}")
@@ -53,24 +53,12 @@ def _score(name: str, table: Table) -> None:
 
 def _predict(name: str, table: Table) -> None:
     """Learn on a tree and on a structure that needs cliques; answer complete and incomplete rows."""
-    c = table.target_index
     some_missing = table.codes.copy()
     some_missing[0, ::2] = some_missing[1, ::3] = table.missing
     some_missing.flags.writeable = False
-    for parents in ([[c], [0, c], [1, c], []], [[], [0, c], [0, 1, c], [0]]):
+    for parents in (data.tree(table), data.complete(table)):
         tables = registry.parameter_learner(name).fit(table, table.dag(parents))
         marginalizer = Marginalizer(tables, table.target)
         for codes in (table.codes, some_missing):
             joint = marginalizer.log_joint(codes)
             posterior(joint), log_posterior(joint)
-
-
-def _tables() -> Iterator[Table]:
-    """Yield tables of three features and a class: codes of one and of two bytes, weighted and not."""
-    rng = np.random.default_rng(0)
-    for extra, weighted in product((0, 300), (False, True)):
-        cards = [3 + extra, 3, 3, 2]
-        dtype = np.uint16 if extra else np.uint8
-        codes = np.array([rng.integers(0, 3 if v < 3 else 2, 60) for v in range(4)], dtype=dtype)
-        states = {name: tuple(range(card)) for name, card in zip("abdc", cards, strict=True)}
-        yield Table(codes, "abdc", states, "c", rng.random(60) + 0.5 if weighted else None)

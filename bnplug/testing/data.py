@@ -122,7 +122,12 @@ def graphs(table: Table) -> list[list[list[int]]]:
     n = len(table.names)
     above: list[list[int]] = [[] for _ in range(n)]
     above[table.target_index] = table.features
-    return [[[] for _ in range(n)], tree(table), above, [list(range(v)) for v in range(n)]]
+    return [[[] for _ in range(n)], tree(table), above, complete(table)]
+
+
+def complete(table: Table) -> list[list[int]]:
+    """Return the parents where every edge is there: each variable has all that stand before it in the table."""
+    return [list(range(v)) for v in range(len(table.names))]
 
 
 def _codes() -> IntArray:

@@ -21,8 +21,14 @@ def test_a_method_that_fails_is_told_and_stops_nothing(monkeypatch):
     assert lines[1].startswith("score function mdl: ")
 
 
-def test_every_method_is_run_on_codes_of_both_sizes_weighted_and_not():
-    kinds = {(table.codes.dtype.itemsize, table.weights is not None) for table in warm._tables()}
+def test_every_method_is_run_on_codes_of_both_sizes_weighted_and_not(monkeypatch):
+    given = []
+    monkeypatch.setattr(warm, "_jobs", lambda: [("score function", "mdl", lambda name, table: given.append(table))])
+    warm.run(str)
+    kinds = {(table.codes.dtype.itemsize, table.weights is not None) for table in given}
     assert kinds == {(1, False), (1, True), (2, False), (2, True)}
+
+
+def test_every_method_has_its_job():
     assert {name for _, name, _ in warm._jobs()} >= {"tan", "mdl", "ml"}
     assert len(list(warm._jobs())) == sum(len(registry.methods(kind)) for kind in registry.CONTRACTS)

@@ -80,6 +80,7 @@ def test_graphs_are_acyclic_and_of_several_shapes():
     graphs = data.graphs(table)
     assert all(nx.is_directed_acyclic_graph(nx.DiGraph(table.dag(parents).edges)) for parents in graphs)
     assert [sum(map(len, parents)) for parents in graphs] == [0, 5, 3, 6]
+    assert graphs[3] == data.complete(table) == [[], [0], [0, 1], [0, 1, 2]]
 
 
 def test_a_graph_made_backwards_lists_the_same_parents_in_another_order():

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug import LogTables, ParameterLearner
-from bnplug.counts.counting import count
-from bnplug.typing import FloatArray
+from bnplug.counts import count
+from bnplug.hooks.components import check_numbers
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
-    from bnplug.typing import DAG
+    from bnplug import Table
+    from bnplug.typing import DAG, FloatArray
 
 
 class MyParameters(ParameterLearner):
@@ -39,8 +39,7 @@ class MyParameters(ParameterLearner):
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
         """Return the log parameters of every node of `dag`."""
-        if not self.strength > 0:
-            raise ValueError(f"strength={self.strength!r} must be positive")
+        check_numbers(self, "strength", positive=True)
         tables = {}
         for v, parents in enumerate(table.parents(dag)):
             counts = count(table, v, parents)  # axes (variable, *parents), rows counted by their weight

@@ -30,5 +30,5 @@ def test_by_hand(table):
 
 
 def test_a_strength_that_is_not_positive_is_refused(table):
-    with pytest.raises(ValueError, match="strength=0 must be positive"):
+    with pytest.raises(ValueError, match="strength=0 must be a finite positive number"):
         fitted(table, 0)

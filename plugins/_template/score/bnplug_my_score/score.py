@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.data.table import Table
+from bnplug.hooks.components import check_numbers
 from bnplug.scoring import Bounds, PredictiveScore
-from bnplug.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from bnplug import Table
+    from bnplug.typing import FloatArray, IntArray
 
 
 def negative_distance(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
@@ -63,8 +66,7 @@ class MyScore(PredictiveScore):
 
     def gain_params(self, table: Table) -> list[float]:
         """Return the numbers that the gain gets as ``params``."""
-        if not self.power > 0:
-            raise ValueError(f"power={self.power!r} must be positive")
+        check_numbers(self, "power", positive=True)
         return [self.power]
 
     def gain_bounds(self) -> Bounds:

@@ -9,7 +9,7 @@ from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug import Table
     from bnplug.typing import DAG
 
 
