@@ -1,7 +1,6 @@
 """docs/api.md is the boundary: what it names exists, and what plugins, examples and pages use is in it."""
 
 import importlib
-import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -39,9 +38,13 @@ def name_of(path):
 
 
 #: Rooms some of whose names are still to be documented, or used no longer.
-WAITING = {
-    "data", "exchange", "scoring",
-    "search",
+WAITING = {"data", "exchange", "cli", "scoring", "search"}
+
+
+#: Rooms that offer names which are neither documented nor private by name.
+UNDOCUMENTED = {
+    "builtin", "cli", "compiling", "data", "datasets", "exchange", "experiments", "hooks", "inference", "model",
+    "scoring", "search", "show",
 }  # fmt: skip
 
 
@@ -61,17 +64,21 @@ def test_what_pages_use_is_documented(page):
 
 @pytest.mark.parametrize("name", REFERENCE.names)
 def test_what_is_documented_exists_and_is_public(name):
-    assert pkgutil.resolve_name(name) is not None
+    assert reference.resolve(name) is not None
     assert not [part for part in name.split(".") if part.startswith("_")]
 
 
-@pytest.mark.parametrize(
-    "module", ["", ".counts", ".datasets", ".experiments", ".gradient", ".scoring", ".search", ".testing"]
-)
-def test_every_name_that_a_package_offers_is_documented(module):
-    found = importlib.import_module(f"bnplug{module}")
-    names = [f"bnplug{module}.{name}" for name in found.__all__]
+@pytest.mark.parametrize("package", sorted(ROOT.glob("bnplug/**/__init__.py")), ids=name_of)
+def test_every_name_that_a_package_offers_is_documented(package):
+    module = ".".join(package.parent.relative_to(ROOT).parts)
+    names = [f"{module}.{name}" for name in getattr(importlib.import_module(module), "__all__", [])]
     assert not left(name for name in names if not REFERENCE.has(name))
+
+
+@pytest.mark.parametrize("module", sorted(ROOT.glob("bnplug/**/*.py")), ids=name_of)
+def test_what_is_not_documented_is_private_by_name(module):
+    names = reference.offered(module, ROOT)
+    assert not [name for name in names if name.split(".")[1] not in UNDOCUMENTED and not REFERENCE.has(name)]
 
 
 def test_every_module_that_is_named_is_documented_under_its_own_path():

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import pkgutil
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +20,25 @@ _DIRECTIVE = re.compile(r"^( *)\.\. (?:py:)?(\w+):: *([\w.]+)")
 _MEMBERS = re.compile(r"^ +:members:(.*)")
 _AUTOMATIC = {"autoclass", "autofunction", "autodata", "autoexception", "autodecorator"}
 _BY_HAND = {"data", "class", "function", "exception", "decorator"}
+
+
+def resolve(name: str) -> Any:
+    """Return what a full name stands for: where a package has an attribute and a module of one name, the attribute.
+
+    Examples
+    --------
+    >>> resolve("bnplug.experiments.compare").__module__
+    'bnplug.experiments.compare'
+    """
+    path, *rest = name.split(".")
+    found = import_module(path)
+    for part in rest:
+        if not hasattr(found, part):
+            # A module that an attribute of its package hides, or one that nobody has imported yet.
+            found = import_module(path)
+        path = f"{path}.{part}"
+        found = getattr(found, part) if hasattr(found, part) else import_module(path)
+    return found
 
 
 def documented(text: str | None = None) -> dict[str, str]:
@@ -53,7 +72,7 @@ def _members(module: str, option: str) -> list[str]:
         return []
     if given[1].strip():
         return [name.strip() for name in given[1].split(",")]
-    found = pkgutil.resolve_name(module)
+    found = resolve(module)
     own = (name for name, value in vars(found).items() if getattr(value, "__module__", None) == module)
     return [name for name in getattr(found, "__all__", own) if not name.startswith("_")]
 
@@ -70,7 +89,7 @@ def used(text: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level and _is_core(node.module or ""):
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
-                if isinstance(pkgutil.resolve_name(name), ModuleType):
+                if isinstance(resolve(name), ModuleType):
                     modules[alias.asname or alias.name] = name
                 else:
                     yield name
@@ -82,7 +101,7 @@ def _reached(tree: ast.AST, modules: dict[str, str]) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and (path := _path(node))[0] in modules:
             name = ".".join([modules[path[0]], *path[1:]])
-            holder = pkgutil.resolve_name(name.rpartition(".")[0])
+            holder = resolve(name.rpartition(".")[0])
             if isinstance(holder, ModuleType) and not isinstance(getattr(holder, path[-1]), ModuleType):
                 yield name
 
@@ -95,6 +114,16 @@ def _path(node: ast.expr) -> list[str]:
 
 def _is_core(name: str) -> bool:
     return name.split(".")[0] == "bnplug"
+
+
+def offered(path: Path, root: Path) -> Iterator[str]:
+    """Yield the full names of the functions and classes of a module that nothing in their path says are private."""
+    parts = [part for part in path.relative_to(root).with_suffix("").parts if part != "__init__"]
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            full = [*parts, node.name]
+            if not any(part.startswith("_") for part in full):
+                yield ".".join(full)
 
 
 class Reference:
@@ -110,7 +139,7 @@ class Reference:
 
 
 def _key(name: str) -> tuple[str, Any]:
-    thing = pkgutil.resolve_name(name)
+    thing = resolve(name)
     if inspect.isclass(thing) or inspect.isroutine(thing):
         return thing.__name__, id(thing)
     return name.rpartition(".")[2], id(thing)
