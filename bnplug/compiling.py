@@ -22,7 +22,7 @@ from joblib import effective_n_jobs
 from numba import njit
 from numba.core import event
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 kernel = njit(cache=True, nogil=True)
 """Compiles a function: ``@kernel`` before it.
@@ -69,7 +69,7 @@ class _HoldBack(event.Listener):
 event.register("numba:compile", _HoldBack())
 
 
-def run_in_threads(function: Callable[..., T], *arguments: Iterable[Any], n_jobs: int | None = None) -> list[T]:
+def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_jobs: int | None = None) -> list[_T]:
     """Call a function for each of its arguments, in threads; return the results in the order of the arguments.
 
     Threads pay where `function` spends its time in a :data:`kernel`, or in numpy. Which thread makes which call is
@@ -120,7 +120,7 @@ class _Gate:
         self._open = True
         self._under_way = 0
 
-    def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    def run(self, function: Callable[..., _T], arguments: tuple[Any, ...]) -> _T:
         with self._changed:
             if not self._open:
                 raise CancelledError

@@ -21,7 +21,7 @@ from bnplug.classifier import BayesianNetworkClassifier, recipe
 from bnplug.data.kinds import discrete_columns
 from bnplug.errors import UnknownMethodError, did_you_mean
 from bnplug.hooks import registry
-from bnplug.hooks.descriptors import is_component
+from bnplug.hooks.descriptors import as_written, is_component
 
 #: Classifiers of scikit-learn that go by a name, for the command line.
 BASELINES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -129,8 +129,7 @@ def _resolve(method: Any) -> tuple[str, Any]:
         return method, _by_name(method)
     if isinstance(method, tuple) and is_component(method):
         name, params = method
-        shown = ", ".join(f"{key}={value!r}" for key, value in params.items())
-        return f"{name}({shown})", BayesianNetworkClassifier(structure=registry.structure_learner(name, **params))
+        return as_written(method), BayesianNetworkClassifier(structure=registry.structure_learner(name, **params))
     if isinstance(method, tuple | list) and len(method) == 2 and isinstance(method[0], str):
         return method[0], _checked(method[1])
     return type(method).__name__, _checked(method)

@@ -12,7 +12,7 @@ from bnplug import (
     ScoreFunctionMethod,
     StructureLearnerMethod,
 )
-from bnplug.hooks.descriptors import Kind, check_descriptor, is_component, name_and_parameters
+from bnplug.hooks.descriptors import Kind, as_written, check_descriptor, is_component, name_and_parameters
 
 WORDS = {"summary": "It does.", "reference": "Me (2026)"}
 GOOD = [
@@ -81,3 +81,10 @@ def test_a_component_is_a_name_or_a_name_with_parameters(value, is_one):
 def test_a_component_is_taken_apart():
     assert name_and_parameters("tan") == ("tan", {})
     assert name_and_parameters(("kdb", {"k": 2})) == ("kdb", {"k": 2})
+
+
+def test_a_component_is_shown_as_a_user_would_write_it():
+    assert as_written("tan") == "tan"
+    assert as_written(("kdb", {"k": 2, "score": "cr"})) == "kdb(k=2, score='cr')"
+    assert as_written(("kdb", {})) == "kdb()"
+    assert as_written(GOOD[4]).startswith("Reproduction(name='e', ")
