@@ -43,7 +43,7 @@ WAITING = {"data", "exchange", "cli", "scoring", "search"}
 
 #: Rooms that offer names which are neither documented nor private by name.
 UNDOCUMENTED = {
-    "builtin", "cli", "compiling", "data", "datasets", "exchange", "experiments", "hooks", "inference", "model",
+    "builtin", "cli", "data", "datasets", "exchange", "experiments", "inference", "model",
     "scoring", "search", "show",
 }  # fmt: skip
 
