@@ -104,6 +104,10 @@ class FlatGraph(NamedTuple):
             graph = graph.replace(v, own)
         return graph
 
+    def parents_of(self, v: int) -> tuple[int, ...]:
+        """Return the parents of v."""
+        return tuple(self.parents[v, : self.n_parents[v]].tolist())
+
     def replace(self, v: int, parents: Sequence[int]) -> FlatGraph:
         """Return the graph in which v has these parents; the arrays of this one are changed."""
         lacking = len(parents) - self.parents.shape[1]

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 from numba.extending import register_jitable
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.scoring._deltas import JointDelta, fill_dense, find_features, n_configurations
+from bnplug.scoring._deltas import CandidateFamilies, JointDelta, fill_dense, find_features, n_configurations
 from bnplug.scoring._rows import FoldedRows
 from bnplug.scoring.gains import gain_at
 
@@ -57,10 +58,12 @@ class Joint(NamedTuple):
 
 
 class Criterion(NamedTuple):
-    """What goes with a gain: its parameters, its bounds, and how its values become a score.
+    """A gain, its parameters, its bounds, and how its values become a score.
 
     Attributes
     ----------
+    gain : int
+        The address of the compiled function.
     params : float64 array
     maximum : float
         What no row's value exceeds, if `droppable`; else 0.
@@ -75,6 +78,7 @@ class Criterion(NamedTuple):
         What the weighted sum of values, in units, is divided by.
     """
 
+    gain: int
     params: FloatArray
     maximum: float
     high_gap: float
@@ -85,11 +89,40 @@ class Criterion(NamedTuple):
     divisor: float
 
 
+#: What became of a candidate: it changes no gain, or was not come to; it was scored; it has more configurations than
+#: the scratch has room for, and must be scored by those that occur.
+PASSED_OVER, SCORED, TOO_WIDE = 0, 1, 2
+
+
+class Batch(NamedTuple):
+    """Candidates that are scored together.
+
+    Attributes
+    ----------
+    families : CandidateFamilies
+        What they take out and put in.
+    penalties, at_least : float64 arrays of shape (candidates,)
+        The penalty of the graph that each leads to, and the score below which ``-inf`` will do.
+    scores : float64 array of shape (candidates,)
+        Their scores; at first, what they are if no gain changes.
+    status : uint8 array of shape (candidates,)
+        ``PASSED_OVER``, ``SCORED`` or ``TOO_WIDE``.
+    """
+
+    families: CandidateFamilies
+    penalties: FloatArray
+    at_least: FloatArray
+    scores: FloatArray
+    status: npt.NDArray[np.uint8]
+
+
 class Scratch(NamedTuple):
     """What the scoring of one candidate after another writes to.
 
     Attributes
     ----------
+    limit : int
+        The most configurations that a candidate's JointDelta may have here.
     configuration : uint32 array of shape (rows,)
     counts, terms, zeros : int64, float64 and int16 arrays
         The numbers of a candidate's JointDelta come first in them.
@@ -114,6 +147,7 @@ class Scratch(NamedTuple):
         configurations that has.
     """
 
+    limit: int
     configuration: npt.NDArray[np.uint32]
     counts: IntArray
     terms: FloatArray
@@ -140,6 +174,7 @@ def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
     n_variables = len(rows.cards)
     cells = rows.n_folds * limit * rows.n_classes
     return Scratch(
+        limit=limit,
         configuration=np.empty(rows.codes.shape[1], dtype=np.uint32),
         counts=np.empty(cells + limit * rows.n_classes, dtype=np.int64),
         terms=np.empty(cells),
@@ -172,14 +207,13 @@ def delta_in(scratch, n_folds, size, n_classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def score_candidates(  # type: ignore[no-untyped-def]
-    rows, joint, families, first, stop, gain, criterion, penalties, at_least, in_turn, limit, scratch, result
-):
-    """result[i] = the score of candidate i, for first <= i < stop; one that changes no gain is passed over.
+def score_candidates(rows, joint, criterion, batch, first, stop, in_turn, scratch):  # type: ignore[no-untyped-def]
+    """Fill the scores of the candidates first <= i < stop of a Batch; one that changes no gain is passed over.
 
-    -inf: it is below `at_least`; inf: it has more than `limit` configurations, and is not scored here. With `in_turn`
-    the first one that is not below is the last, as is one that is not scored. Returns how many were not passed over.
+    One below its `at_least` gets -inf; one that is too wide is marked so, and not scored. With `in_turn` the first one
+    that is not below is the last, as is one that is too wide. Returns how many were not passed over.
     """
+    families, at_least, scores, status = batch.families, batch.at_least, batch.scores, batch.status
     n_scored = 0
     scratch.found[0], scratch.found[1] = stop - 1, -1
     for i in range(first, stop):
@@ -187,25 +221,23 @@ def score_candidates(  # type: ignore[no-untyped-def]
             n_scored += 1
             features = scratch.features[: find_features(rows, families, i, scratch.features)]
             size = n_configurations(rows, features)
-            if size > limit:
-                result[i] = np.inf
-            else:
+            status[i] = TOO_WIDE if size > scratch.limit else SCORED
+            if status[i] == SCORED:
                 delta = delta_in(scratch, rows.n_folds, int(size), rows.cards[rows.target])
                 fill_dense(rows, families, i, features, scratch.known, scratch.logs, delta)
-                result[i] = score_delta(rows, joint, delta, gain, criterion, penalties[i], at_least[i], scratch)
+                scores[i] = score_delta(rows, joint, delta, criterion, batch.penalties[i], at_least[i], scratch)
                 scratch.found[1], scratch.found[2] = i, int(size)
-        if in_turn and (result[i] == np.inf or result[i] >= at_least[i]):
+        if in_turn and (status[i] == TOO_WIDE or scores[i] >= at_least[i]):
             scratch.found[0] = i
             break
     return n_scored
 
 
 @kernel
-def score_delta(rows, joint, delta, gain, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
-    """The score that a change leads to, or -inf as soon as it is known to be below `at_least`.
+def score_delta(rows, joint, delta, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
+    """The score that a JointDelta leads to, or -inf as soon as it is known to be below `at_least`.
 
-    gain: the address of a compiled one. The total starts where every row has the largest value, and only falls: so it
-    bounds the score all the way.
+    The total starts where every row has the largest value, and only falls: so it bounds the score all the way.
     """
     gapped = joint.gap.shape[0] > 0
     total = criterion.maximum * rows.tested_weight
@@ -226,7 +258,7 @@ def score_delta(rows, joint, delta, gain, criterion, penalty, at_least, scratch)
             n = _fill(rows, joint, delta, start, stop, scratch)
         if n > 0:
             scratch.values[:n] = np.nan
-            gain_at(gain)(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
+            gain_at(criterion.gain)(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
             for i in range(n):
                 total -= scratch.weights[i] * (criterion.maximum - scratch.values[i])
     return total / criterion.divisor - penalty
@@ -315,19 +347,23 @@ def _decide(rows, joint, delta, criterion, high_from, low_upto, pending, ends): 
     return weight * (criterion.maximum - criterion.low_value) + fallen
 
 
+# Inlined, because a call for each cell would take longer than what it does.
+@njit(inline="always")
+def _new_log_joint(joint, delta, fold, m, k, c):  # type: ignore[no-untyped-def]
+    """The log joint of row m, of a fold and in configuration k, under class c, once the delta is applied."""
+    dead = joint.zeros.shape[0] > 0 and joint.zeros[m, c] + delta.zeros[fold, k, c] > 0
+    return -np.inf if dead else joint.values[m, c] + delta.terms[fold, k, c]
+
+
 @kernel
 def _settle(rows, joint, delta, criterion, start, stop, scratch):  # type: ignore[no-untyped-def]
     """Give those of the pending rows to the gain that are on no plateau and no slope; return their number.
 
     What the others fall short of the largest value goes to `scratch.short`.
-
-    The new log joint is written out at each place: a function for it would be called once per cell.
     """
-    values, zeros, terms, added = joint.values, joint.zeros, delta.terms, delta.zeros
-    pending, ends, block = scratch.pending, scratch.ends, scratch.joint
-    configuration, weights = delta.configuration, rows.weights
+    pending, ends, weights = scratch.pending, scratch.ends, rows.weights
     high_gap, low_gap, slope = criterion.high_gap, criterion.low_gap, criterion.slope
-    n_classes = values.shape[1]
+    n_classes = joint.values.shape[1]
     low_weight = 0
     fallen = 0.0
     n = 0
@@ -338,19 +374,12 @@ def _settle(rows, joint, delta, criterion, start, stop, scratch):  # type: ignor
         fold, y = segment // n_classes, segment % n_classes
         for i in range(start, min(stop, ends[segment + 1])):
             m = pending[i]
-            k = configuration[m]
-            own = values[m, y] + terms[fold, k, y]
+            k = delta.configuration[m]
+            own = _new_log_joint(joint, delta, fold, m, k, y)
             rival = -np.inf
-            if zeros.shape[0] == 0:
-                for c in range(n_classes):
-                    new = values[m, c] + terms[fold, k, c]
-                    rival = new if c != y and new > rival else rival
-            else:
-                own = -np.inf if zeros[m, y] + added[fold, k, y] > 0 else own
-                for c in range(n_classes):
-                    new = values[m, c] + terms[fold, k, c]
-                    dead = zeros[m, c] + added[fold, k, c] > 0
-                    rival = new if c != y and new > rival and not dead else rival
+            for c in range(n_classes):
+                new = _new_log_joint(joint, delta, fold, m, k, c)
+                rival = new if c != y and new > rival else rival
             low = own - rival <= low_gap
             weight = 1 if weights.shape[0] == 0 else weights[m]
             low_weight += low * weight
@@ -358,9 +387,7 @@ def _settle(rows, joint, delta, criterion, start, stop, scratch):  # type: ignor
                 fallen += weight * slope * (high_gap - (own - rival))
             elif not (low | (own - rival >= high_gap)):
                 for c in range(n_classes):
-                    block[n, c] = values[m, c] + terms[fold, k, c]
-                    if zeros.shape[0] > 0 and zeros[m, c] + added[fold, k, c] > 0:
-                        block[n, c] = -np.inf
+                    scratch.joint[n, c] = _new_log_joint(joint, delta, fold, m, k, c)
                 scratch.labels[n], scratch.weights[n] = y, weight
                 n += 1
         segment += 1

@@ -14,7 +14,7 @@ from strategies import random_parents, seeds
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
 from bnplug.data.table import Table
-from bnplug.scoring import Bounds, PredictiveScore, evaluating
+from bnplug.scoring import Bounds, PredictiveScore, _state, evaluating
 
 
 def definition(score, table, parents, folds):
@@ -40,7 +40,7 @@ def random_problem(rng):
 def numbering(request, monkeypatch):
     """Number all configurations, or only those that occur, as it is done where they would be too many."""
     if request.param != "all":
-        monkeypatch.setattr(evaluating, "_MOST_CELLS", 1 if request.param == "occurring" else 200)
+        monkeypatch.setattr(_state, "_MOST_CELLS", 1 if request.param == "occurring" else 200)
 
 
 @pytest.mark.usefixtures("numbering")
