@@ -28,8 +28,7 @@ from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.explain import contributions, to_long_frame
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
-from bnplug.inference.queries import query
-from bnplug.inference.queries import to_frame as query_frame
+from bnplug.inference.queries import query, query_frame
 from bnplug.inference.sample import sample, without_label
 from bnplug.model.blanket import markov_blanket
 from bnplug.model.checks import check_dag, check_tables, given_dag

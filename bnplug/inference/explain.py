@@ -21,8 +21,8 @@ from bnplug.inference.marginals import Marginalizer
 #: What explanations call the log odds that no feature contributed.
 PRIOR = "(prior)"
 
-#: Log odds beyond this are as good as certain, and are cut off, so that contributions stay finite.
-CERTAIN = 1000.0
+# Log odds beyond this are as good as certain, and are cut off, so that contributions stay finite.
+_CERTAIN = 1000.0
 
 
 def contributions(marginalizer: Marginalizer, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
@@ -73,4 +73,4 @@ def _log_odds(joint: FloatArray) -> FloatArray:
     # A row that no class allows says nothing about any of them.
     impossible = np.isneginf(joint).all(axis=1)
     odds[impossible] = -np.log(n_classes - 1)
-    return np.clip(odds, -CERTAIN, CERTAIN)
+    return np.clip(odds, -_CERTAIN, _CERTAIN)

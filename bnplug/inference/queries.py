@@ -76,12 +76,12 @@ def query(
     return np.asarray(np.exp(joint - total))
 
 
-def to_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
+def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
     """Return an answer of :func:`query` as a frame: a row for each joint state, by its labels, and ``probability``.
 
     Examples
     --------
-    >>> to_frame(np.array([0.25, 0.75]), {"sky": ["rain", "sun"]})
+    >>> query_frame(np.array([0.25, 0.75]), {"sky": ["rain", "sun"]})
         sky  probability
     0  rain         0.25
     1   sun         0.75

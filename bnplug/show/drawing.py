@@ -14,8 +14,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from bnplug.exchange.files import write_atomically
 from bnplug.show import palette
-from bnplug.show._labels import printable
-from bnplug.show.layout import BOX_HEIGHT, FONT_SIZE, Arrow, Box, CheckedGraph, Picture, Point, picture_of
+from bnplug.show._graph import CheckedGraph
+from bnplug.show._labels import FONT_SIZE, printable
+from bnplug.show._rows import BOX_HEIGHT
+from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,18 +10,7 @@ from bnplug.show._labels import FONT_SIZE, label_of, text_width
 from bnplug.show._routes import MARGIN, Arrow, Line, Point, routes_of
 from bnplug.show._rows import BOX_HEIGHT, sheet_of
 
-__all__ = [
-    "BOX_HEIGHT",
-    "FONT_SIZE",
-    "Arrow",
-    "Box",
-    "CheckedGraph",
-    "Line",
-    "Picture",
-    "Point",
-    "layout",
-    "picture_of",
-]
+__all__ = ["Arrow", "Box", "Picture", "Point", "layout", "picture_of"]
 
 _PADDING = 10.0
 

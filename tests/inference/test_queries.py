@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_networks import TREE, full_joint, random_tables
 from strategies import random_parents
 
-from bnplug.inference.queries import query
+from bnplug.inference.queries import query, query_frame
 
 
 @settings(max_examples=60, deadline=None)
@@ -50,6 +50,12 @@ def test_query_given_the_impossible(rng):
     tables.tables["v1"].values[0] = -np.inf
     with pytest.raises(ValueError, match=r"the evidence \{'v1': 0\} is impossible"):
         query(tables, ["v0"], {"v1": 0})
+
+
+def test_an_answer_as_a_frame_has_a_row_for_each_joint_state():
+    frame = query_frame(np.array([[0.1, 0.2], [0.3, 0.4]]), {"a": ["x", "y"], "b": [0, 1]})
+    assert frame.columns.tolist() == ["a", "b", "probability"]
+    assert frame.to_numpy().tolist() == [["x", 0, 0.1], ["x", 1, 0.2], ["y", 0, 0.3], ["y", 1, 0.4]]
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 import pytest
 from pictured_networks import CLASS_WITH_PARENTS, IRIS_TAN, kdb, naive_bayes, tan
 
-from bnplug.show.layout import BOX_HEIGHT, layout, picture_of
+from bnplug.show._rows import BOX_HEIGHT
+from bnplug.show.layout import layout, picture_of
 
 
 def test_a_class_without_parents_stands_alone_on_top():
