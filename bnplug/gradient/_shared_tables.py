@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import IntArray
+from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.counts._numbering import number_occurring
 from bnplug.data.table import Table
@@ -21,8 +21,32 @@ _SHARED_CELLS = 1 << 15
 _ROWS_A_CONFIGURATION = 16
 
 
-def distinct_rows(table: Table, variables: IntArray) -> Table:
-    """Return the rows that differ in the class or in `variables`, each with what its like weigh together.
+@dataclass(frozen=True)
+class DistinctRows:
+    """Rows of a table that differ in what is looked at, each for all its like.
+
+    Attributes
+    ----------
+    table : Table
+    places : int64 array of shape (rows,)
+        Where they are in the table.
+    codes : unsigned array of shape (variables, rows)
+        Missing being one more state.
+    sizes : int64 array of shape (variables,)
+        The number of codes that each variable has.
+    weights : float64 array of shape (rows,)
+        What its like weigh together.
+    """
+
+    table: Table
+    places: IntArray
+    codes: CodeArray
+    sizes: IntArray
+    weights: FloatArray
+
+
+def distinct_rows(table: Table, variables: IntArray) -> DistinctRows:
+    """Return the rows that differ in the class or in `variables`.
 
     Raises
     ------
@@ -32,9 +56,10 @@ def distinct_rows(table: Table, variables: IntArray) -> Table:
     absent = int((table.codes[table.target_index] == table.missing).sum())
     if absent:
         raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop those rows")
-    numbers, examples = number_occurring(*table.padded(), [table.target_index, *variables])
-    weights = np.bincount(numbers, table.weights, minlength=len(examples))
-    return Table(table.codes[:, examples], table.names, table.states, table.target, weights)
+    codes, sizes = table.padded()
+    numbers, places = number_occurring(codes, sizes, [table.target_index, *variables])
+    weights = np.bincount(numbers, table.weights, minlength=len(places)).astype(np.float64)
+    return DistinctRows(table, places, np.ascontiguousarray(codes[:, places]), sizes, weights)
 
 
 def _groups(terms: Terms, n_rows: int, sizes: IntArray) -> list[list[int]]:
@@ -84,18 +109,17 @@ class SharedTables:
     size: int
 
 
-def share_tables(terms: Terms, rows: Table) -> SharedTables:
+def share_tables(terms: Terms, rows: DistinctRows) -> SharedTables:
     """Choose which terms share a table, number the configurations that occur, and say what each is the sum of."""
-    codes, sizes = rows.padded()
-    groups = _groups(terms, rows.n_rows, sizes)
-    index = np.empty((rows.n_rows, len(groups)), dtype=np.uint32)
+    groups = _groups(terms, len(rows.places), rows.sizes)
+    index = np.empty((len(rows.places), len(groups)), dtype=np.uint32)
     counts, members, size = [], [], 0
     for g, group in enumerate(groups):
         variables = np.unique(np.concatenate([_variables(terms, t) for t in group]))
-        numbers, examples = number_occurring(codes, sizes, variables)
+        numbers, examples = number_occurring(rows.codes, rows.sizes, variables)
         index[:, g] = numbers + size
         size += len(examples)
-        cells = terms.cells(rows.take(examples).codes, group).T
+        cells = terms.cells(rows.table.codes[:, rows.places[examples]], group).T
         counts.append((cells >= 0).sum(axis=1))
         members.append(cells[cells >= 0])
     bounds = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)

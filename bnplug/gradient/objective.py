@@ -68,9 +68,8 @@ class Objective:
         self.n_jobs = n_jobs
         self._size = terms.values.size
         rows = distinct_rows(table, np.unique(terms.variables))
-        assert rows.weights is not None
-        self._y, self._weights = rows.codes[table.target_index].astype(np.int64), rows.weights.copy()
-        self.n_rows = rows.n_rows
+        self._y, self._weights = rows.codes[table.target_index].astype(np.int64), rows.weights
+        self.n_rows = len(rows.places)
         self._shared = share_tables(terms, rows)
         self._parts = self._part_bounds(terms.n_classes)
         self._block = max(1, _BLOCK_CELLS // terms.n_classes)

@@ -75,6 +75,9 @@ class Terms:
         >>> np.exp(own.values[2:4]).round(3).tolist()  # x = 1, with each class
         [0.1, 0.8]
         """
+        # A kernel is compiled for each kind of array; tables have this one.
+        codes = np.ascontiguousarray(codes).view()
+        codes.flags.writeable = False
         chosen = range(len(self.starts)) if which is None else which
         result = np.empty((len(chosen), codes.shape[1]), dtype=np.int64)
         for t, found in zip(chosen, result, strict=True):
