@@ -163,7 +163,7 @@ def _check_threads() -> None:
 
     one, two = (bnplug.structure_learner("hill-climb", score="cr", n_jobs=n) for n in (1, 2))
     if set(one.learn(data.standard()).edges) != set(two.learn(data.standard()).edges) or one.trace_ != two.trace_:
-        raise AssertionError("hill-climb ends elsewhere with two threads than with one")
+        raise AssertionError("hill-climb finds another graph with two threads than with one")
 
 
 def _check_files() -> None:

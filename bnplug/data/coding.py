@@ -168,7 +168,8 @@ def _distinct_labels(column: pd.Series[Any], values: Any) -> list[State]:
     if len(set(labels)) < len(labels):
         twice = next(label for label, times in Counter(labels).items() if times > 1)
         raise ValueError(
-            f"column {column.name!r} has two values that both have the text {twice!r}; make them unlike, or one"
+            f"column {column.name!r} has two values that both have the text {twice!r}; give them different "
+            "texts, or make them the same value"
         )
     return labels
 

@@ -362,7 +362,7 @@ def _with_state(column: pd.Series[Any], label: str) -> pd.Series[Any]:
     """Return `column` with missing cells as a state of their own, behind the others."""
     if any(str(value) == label for value in column.dropna().unique()):
         raise ValueError(
-            f"column {column.name!r} has the value {label!r}, and so the state that stands for missing is called; "
+            f"column {column.name!r} has the value {label!r}, which is the name of the state of missing cells; "
             "training has not seen that value"
         )
     as_categorical = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
