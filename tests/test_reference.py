@@ -38,14 +38,11 @@ def name_of(path):
 
 
 #: Rooms some of whose names are still to be documented, or used no longer.
-WAITING = {"data", "exchange", "cli", "scoring", "search"}
+WAITING = {"data", "cli", "scoring", "search"}
 
 
 #: Rooms that offer names which are neither documented nor private by name.
-UNDOCUMENTED = {
-    "builtin", "cli", "data", "datasets", "exchange", "experiments", "inference", "model",
-    "scoring", "search", "show",
-}  # fmt: skip
+UNDOCUMENTED = {"builtin", "cli", "data", "scoring", "search"}
 
 
 def left(names):

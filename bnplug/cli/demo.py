@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 import bnplug
 from bnplug import datasets
 from bnplug.errors import one_line
-from bnplug.experiments.runner import interrupts_raised
+from bnplug.experiments._runner import interrupts_raised
 from bnplug.hooks import recipes, registry
 from bnplug.inference.explain import PRIOR
 from bnplug.show import drawing

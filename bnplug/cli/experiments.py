@@ -40,7 +40,7 @@ def compare_command(
     A command that was interrupted goes on where it stopped when it is given again.
     """
     from bnplug.experiments import compare, write_report
-    from bnplug.experiments.metrics import find_metric
+    from bnplug.experiments._metrics import find_metric
 
     find_metric(metric)
     if output.exists() and not output.is_dir():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from bnplug.datasets import drawn, folder, generated, openml, shipped
+from bnplug.datasets import _folder, _openml, drawn, generated, shipped
 from bnplug.datasets.dataset import Data, Dataset
 from bnplug.errors import did_you_mean
 
@@ -112,7 +112,7 @@ def entries(data_dir: str | Path | None = None) -> list[Entry]:
     listed = {name: Entry(name, made.origin, made.summary) for name, made in _BUILT_IN.items()}
     if data_dir is not None:
         path = Path(data_dir)
-        summaries = folder.describe(path, folder.find(path))
+        summaries = _folder.describe(path, _folder.find(path))
         listed.update({name: Entry(name, str(path), summary) for name, summary in summaries.items()})
     return sorted(listed.values(), key=lambda entry: entry.name)
 
@@ -149,11 +149,11 @@ def load(name: str, data_dir: str | Path | None = None, **parameters: Any) -> Da
     """
     if name.startswith(_OPENML):
         _refuse_unknown(name, parameters, ["version", "data_home"])
-        return openml.fetch(name.removeprefix(_OPENML), **parameters)
-    files = {} if data_dir is None else folder.find(Path(data_dir))
+        return _openml.fetch(name.removeprefix(_OPENML), **parameters)
+    files = {} if data_dir is None else _folder.find(Path(data_dir))
     if data_dir is not None and name in files:
         _refuse_unknown(name, parameters, [])
-        return folder.load(Path(data_dir), name, files[name])
+        return _folder.load(Path(data_dir), name, files[name])
     if name in _BUILT_IN:
         return _BUILT_IN[name].load(name, parameters)
     where = "" if data_dir is None else f", nor in {data_dir}"

@@ -1,11 +1,11 @@
 """Comparing methods over data sets: folds, statistics, tables, pictures, and pages of reproductions."""
 
+from bnplug.experiments._estimators import BASELINES
+from bnplug.experiments._report import write_report
 from bnplug.experiments.compare import compare
 from bnplug.experiments.comparison import Comparison
-from bnplug.experiments.estimators import BASELINES
 from bnplug.experiments.hiding import hide_features
 from bnplug.experiments.literature import published, published_names
-from bnplug.experiments.report import write_report
 from bnplug.experiments.reproduction import Page, beside
 
 __all__ = [

@@ -14,10 +14,10 @@ import pandas as pd
 
 import bnplug
 from bnplug.experiments import statistics
+from bnplug.experiments._data import SplitData, split_data
+from bnplug.experiments._estimators import resolve_methods
+from bnplug.experiments._runner import FoldProgress, Job, run_jobs
 from bnplug.experiments.comparison import Comparison
-from bnplug.experiments.data import SplitData, split_data
-from bnplug.experiments.estimators import resolve_methods
-from bnplug.experiments.runner import FoldProgress, Job, run_jobs
 from bnplug.experiments.storage import Record, ResultsFile
 
 _MISSING = ("ignore", "drop", "value")

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bnplug.experiments import statistics
-from bnplug.experiments.metrics import FOLD_METRICS, find_metric
-from bnplug.experiments.tables import TextTable, complete_part, metric_table
+from bnplug.experiments._metrics import FOLD_METRICS, find_metric
+from bnplug.experiments._tables import TextTable, complete_part, metric_table
 
 
 class Comparison:

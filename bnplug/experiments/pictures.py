@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.exchange.files import write_atomically
+from bnplug.experiments._metrics import find_metric
 from bnplug.experiments.comparison import Comparison
-from bnplug.experiments.metrics import find_metric
 from bnplug.experiments.statistics import BonferroniDunn, Nemenyi
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import ACCENT, INK, PALE, colour, finish, mark

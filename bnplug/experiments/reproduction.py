@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bnplug.exchange.files import write_atomically
-from bnplug.experiments.tables import frame_table
+from bnplug.experiments._tables import frame_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

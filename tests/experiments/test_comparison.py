@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from bnplug.experiments import compare
+from bnplug.experiments._metrics import FOLD_METRICS
 from bnplug.experiments.comparison import Comparison
-from bnplug.experiments.metrics import FOLD_METRICS
 
 
 def test_statistics_of_a_comparison():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bnplug.datasets import iris
-from bnplug.experiments.data import split_data
+from bnplug.experiments._data import split_data
 
 
 def one(item, cv=3, missing="ignore", random_state=0):

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import Dataset
 from bnplug.experiments import compare
-from bnplug.experiments.estimators import BASELINES, fitted_network, prepare, resolve_methods
+from bnplug.experiments._estimators import BASELINES, fitted_network, prepare, resolve_methods
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from bnplug.experiments.metrics import answers, find_metric, measure
+from bnplug.experiments._metrics import answers, find_metric, measure
 
 
 def test_two_classes_by_hand():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bnplug.experiments import compare, write_report
-from bnplug.experiments.report import to_page
+from bnplug.experiments._report import to_page
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bnplug.errors import SearchInterruptedWarning
-from bnplug.experiments.data import split_data
-from bnplug.experiments.estimators import resolve_methods
-from bnplug.experiments.runner import FoldProgress, Job, interrupts_raised, run_jobs
+from bnplug.experiments._data import split_data
+from bnplug.experiments._estimators import resolve_methods
+from bnplug.experiments._runner import FoldProgress, Job, interrupts_raised, run_jobs
 
 
 def record(fold=0, seconds=2.0, error=None, method="nb"):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bnplug.experiments._metrics import FOLD_METRICS
+from bnplug.experiments._tables import TextTable, frame_table
 from bnplug.experiments.comparison import Comparison
-from bnplug.experiments.metrics import FOLD_METRICS
-from bnplug.experiments.tables import TextTable, frame_table
 
 
 def comparison(values, errors=()):

@@ -1,5 +1,5 @@
 """A fitted classifier as one self-contained HTML page."""
 
-from bnplug.show.report.page import to_html, write
+from bnplug.show.report._page import to_html, write
 
 __all__ = ["to_html", "write"]

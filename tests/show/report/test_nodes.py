@@ -8,7 +8,7 @@ from html_page import Page, sections
 from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris
 from bnplug.show import report
-from bnplug.show.report.nodes import link, listing
+from bnplug.show.report._nodes import link, listing
 from bnplug.show.summary import class_joints, mutual_information
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnplug.show._labels import printable
-from bnplug.show.report import parts
+from bnplug.show.report import _parts as parts
 
 
 @given(st.text())

@@ -10,7 +10,7 @@ from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import iris
 from bnplug.show import report
 from bnplug.show.evaluation import evaluate
-from bnplug.show.report.rows import examples, performance
+from bnplug.show.report._rows import examples, performance
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.show.report import parts as html
+from bnplug.show.report import _parts as html
 from bnplug.show.summary import counted, cut_points, mutual_information
 
 if TYPE_CHECKING:

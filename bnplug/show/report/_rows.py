@@ -13,7 +13,7 @@ from bnplug.arrays import FloatArray
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.errors import BnplugWarning
 from bnplug.show.evaluation import Evaluation
-from bnplug.show.report import parts as html
+from bnplug.show.report import _parts as html
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier

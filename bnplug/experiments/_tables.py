@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bnplug.experiments.metrics import Metric
+from bnplug.experiments._metrics import Metric
 from bnplug.experiments.statistics import average_ranks
 
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from bnplug.arrays import IntArray
 from bnplug.errors import SearchInterruptedWarning, UnseenValueWarning, one_line
-from bnplug.experiments.data import SplitData
-from bnplug.experiments.estimators import fitted_network, prepare
-from bnplug.experiments.metrics import FOLD_METRICS, answers, measure
+from bnplug.experiments._data import SplitData
+from bnplug.experiments._estimators import fitted_network, prepare
+from bnplug.experiments._metrics import FOLD_METRICS, answers, measure
 from bnplug.experiments.storage import Record
 
 # Seconds between two lines of progress.

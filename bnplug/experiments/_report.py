@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bnplug.exchange.files import write_atomically
 from bnplug.experiments import pictures
+from bnplug.experiments._metrics import FOLD_METRICS, find_metric
+from bnplug.experiments._tables import frame_table
 from bnplug.experiments.comparison import Comparison
-from bnplug.experiments.metrics import FOLD_METRICS, find_metric
-from bnplug.experiments.tables import frame_table
 
 
 def write_report(comparison: Comparison, folder: Path, metric: str = "accuracy") -> list[Path]:

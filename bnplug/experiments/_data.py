@@ -14,7 +14,7 @@ import pandas as pd
 from bnplug import datasets as library
 from bnplug.arrays import BoolArray, IntArray
 from bnplug.data.frames import to_frame
-from bnplug.experiments.folds import Split, describe_cv, make_splits
+from bnplug.experiments._folds import Split, describe_cv, make_splits
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ from bnplug.exchange.files import write_atomically
 from bnplug.inference.sample import sample
 from bnplug.show.drawing import to_svg
 from bnplug.show.evaluation import Evaluation, evaluate_probabilities
-from bnplug.show.report import parts as html
-from bnplug.show.report.nodes import features_table, link, listing, tables
-from bnplug.show.report.rows import examples, performance
+from bnplug.show.report import _parts as html
+from bnplug.show.report._nodes import features_table, link, listing, tables
+from bnplug.show.report._rows import examples, performance
 from bnplug.show.summary import blanket_to_mark, class_joints
 
 if TYPE_CHECKING:
