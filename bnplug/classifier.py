@@ -275,7 +275,7 @@ class BayesianNetworkClassifier(ClassifierMixin, Composite):
     def dag_(self) -> DAG:
         """The fitted structure as a pgmpy DAG."""
         check_is_fitted(self)
-        return self.schema_.dag([[self.schema_.index(p) for p in own] for own in self.tables_.parents.values()])
+        return self.tables_.to_dag()
 
     @property
     def network_(self) -> DiscreteBayesianNetwork:

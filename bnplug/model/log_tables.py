@@ -19,7 +19,7 @@ from bnplug.data.table import Table
 from bnplug.errors import NotRepresentableError, did_you_mean
 
 if TYPE_CHECKING:
-    from bnplug.typing import DiscreteBayesianNetwork
+    from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 #: How far the log of a column's sum may be from 0 for the column to count as normalised.
 NORMALIZED = 1e-9
@@ -212,6 +212,12 @@ class LogTables:
             return pd.DataFrame({"probability": np.exp(values)}, index=rows)
         columns = pd.MultiIndex.from_product([label_index(self.states[p]) for p in parents], names=parents)
         return pd.DataFrame(np.exp(values).reshape(len(rows), -1), index=rows, columns=columns)
+
+    def to_dag(self) -> DAG:
+        """Return the structure as a pgmpy DAG, its nodes in the order of the names."""
+        from bnplug.model.pgmpy import make_dag
+
+        return make_dag(self.names, self.edges)
 
     def to_network(self) -> DiscreteBayesianNetwork:
         """Return the pgmpy network with these parameters.

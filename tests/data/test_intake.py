@@ -243,3 +243,109 @@ def test_the_page_on_missing_features_shows_that_case(capsys):
     assert truth["yes"] / truth.sum() == 0.3
     for figure in ("share of the infected is 0.30", "it is 0.67: 235 of the 350", "0.71 have the symptom"):
         assert figure in page.replace("\n", " ")
+
+
+# The table that fit learns on.
+
+
+class Remembers(bnplug.StructureLearner):
+    """Naive Bayes, and the table that it was given."""
+
+    def learn(self, table):
+        self.table_ = table
+        return bnplug.structure_learner("nb").learn(table)
+
+
+RNG = np.random.default_rng(0)
+MIXED = pd.DataFrame(
+    {
+        "age": np.where(np.arange(60) % 7, RNG.normal(size=60) + 2 * (Y == "q"), np.nan),
+        "city": RNG.choice(["rome", "oslo", None], 60),
+        "rooms": RNG.integers(0, 3, 60),
+    }
+)
+WEIGHTS = np.arange(60) % 3 / 2
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"missing": "value"},
+        {"missing": "drop"},
+        {"discretizer": ("quantile", {"n_bins": 3})},
+        {"discretizer": bnplug.UniformDiscretizer(4), "categorical_features": None},
+        {"class_weight": "balanced"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_code_gives_what_fit_learns_on(params, weights):
+    table, intake = bnplug.code(MIXED, Y, weights, **params)
+    model = BayesianNetworkClassifier(Remembers(), **params).fit(MIXED, Y, weights)
+    learned_on = model.structure_.table_
+    assert (table.names, table.states, table.target) == (learned_on.names, learned_on.states, learned_on.target)
+    assert (table.codes == learned_on.codes).all()
+    assert (table.weights is None) == (learned_on.weights is None)
+    assert table.weights is None or (table.weights == learned_on.weights).all()
+    assert (intake.encode(MIXED, table) == model._encode(MIXED)).all()
+    assert table.weights is None or (table.weights > 0).all()
+
+
+def test_the_rows_of_training_are_coded_as_new_ones_are():
+    table, intake = bnplug.code(MIXED, Y, missing="value")
+    assert (intake.encode(MIXED, table)[table.features] == table.codes[table.features]).all()
+    assert (table.encode(intake.apply(MIXED))[table.features] == table.codes[table.features]).all()
+
+
+def test_the_class_has_the_name_of_y_or_one_that_no_feature_has():
+    assert bnplug.code(MIXED, Y)[0].target == "y"
+    assert bnplug.code(MIXED, Y.to_numpy())[0].target == "class"
+    assert bnplug.code(MIXED.rename(columns={"age": "class"}), Y.to_numpy())[0].target == "class_"
+    assert bnplug.code(MIXED, Y, target="risk")[0].target == "risk"
+    with pytest.raises(ValueError, match="target='age' is the name of a feature"):
+        bnplug.code(MIXED, Y, target="age")
+
+
+def test_classes_keep_their_type():
+    intake = bnplug.code(MIXED, (Y == "q").to_numpy().astype(np.int8))[1]
+    assert (intake.classes.dtype, intake.classes.tolist()) == (np.int8, [0, 1])
+
+
+def test_code_takes_arrays():
+    table, _ = bnplug.code(MIXED[["age", "rooms"]].to_numpy(), Y.to_numpy())
+    assert table.names == ("x0", "x1", "class")
+
+
+BAD = {
+    "rows": (MIXED[:0], Y[:0], {}, "no rows"),
+    "columns": (MIXED[[]], Y, {}, "no columns"),
+    "lengths": (MIXED, Y[:5], {}, "inconsistent numbers of samples"),
+    "one class": (MIXED, ["p"] * 60, {}, "only one class, 'p'"),
+    "infinity": (MIXED.assign(age=np.inf, rooms=-np.inf), Y, {}, r"infinite numbers in columns \['age', 'rooms'\]"),
+    "empty": (MIXED.assign(age=np.nan), Y, {}, r"columns \['age'\] have no value at all"),
+    "identifier": (MIXED.assign(city=np.arange(60).astype(str)), Y, {}, r"columns \['city'\] have more states"),
+    "weights": (MIXED, Y, {"sample_weight": [0.0] * 60}, "no row is left|zero"),
+    "missing": (MIXED, Y, {"missing": "hide"}, "missing='hide' is not one of"),
+    "error": (MIXED, Y, {"missing": "error"}, r"columns \['age', 'city'\] have missing cells"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_is_refused_by_name(case):
+    X, y, params, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        bnplug.code(X, y, **params)
+
+
+def test_every_number_is_looked_at_once(monkeypatch):
+    from bnplug.data import kinds
+
+    seen = []
+    isinf = np.isinf
+    monkeypatch.setattr(kinds.np, "isinf", lambda values: seen.append(len(values)) or isinf(values))
+    table, intake = bnplug.code(MIXED, Y)
+    assert seen == [60, 60]
+    seen.clear()
+    intake.encode(MIXED, table)
+    assert seen == [60]

@@ -37,6 +37,22 @@ def test_another_target_and_the_same_tables():
         tables_.with_target("y")
 
 
+def test_the_structure_as_a_dag():
+    uniform = np.log([[0.5, 0.5], [0.5, 0.5]])
+    tables_ = LogTables("xc", {"x": [0, 1], "c": "ny"}, {"x": ("c", uniform), "c": ((), uniform[0])})
+    dag = tables_.to_dag()
+    assert (list(dag.nodes), list(dag.edges)) == (["x", "c"], [("c", "x")])
+
+
+def test_probabilities_as_a_frame():
+    values = np.log([[0.9, 0.2], [0.1, 0.8]])
+    tables_ = LogTables("cx", {"c": "ny", "x": [0, 1]}, {"c": ((), np.log([0.25, 0.75])), "x": ("c", values)})
+    assert tables_.cpt("c").to_dict() == {"probability": {"n": pytest.approx(0.25), "y": pytest.approx(0.75)}}
+    frame = tables_.cpt("x")
+    assert (frame.index.name, frame.columns.names) == ("x", ["c"])
+    assert frame[("n",)].tolist() == pytest.approx([0.9, 0.1])
+
+
 def test_estimate_by_hand():
     # Two states, two configurations: each cell gets alpha / 4 = 1/4 of a row.
     counts = np.array([[3.0, 0.0], [1.0, 0.0]])

@@ -1,0 +1,81 @@
+"""Columns to codes and labels to arrays, each way back to what the data hold."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bnplug.data.coding import MISSING, UNSEEN, Coded, as_array, code_column, label_index, match_column, plain_label
+
+LABELS = st.lists(st.text(max_size=3) | st.integers(-5, 5) | st.floats(-2, 2) | st.booleans(), min_size=1, max_size=8)
+
+
+def distinct(labels):
+    """Labels that pandas tells apart: 1, 1.0 and True are one."""
+    return [label for i, label in enumerate(labels) if label not in labels[:i]]
+
+
+@given(LABELS, st.data())
+def test_codes_say_what_the_cells_were(labels, data):
+    labels = distinct(labels)
+    cells = data.draw(st.lists(st.sampled_from([*labels, None]), min_size=1, max_size=20))
+    codes, states = code_column(pd.Series(cells, dtype=object))
+    assert [None if code == MISSING else states[code] for code in codes] == cells
+    assert set(states) == set(cells) - {None}
+    again = pd.Series([*cells, "nobody has seen this"], dtype=object)
+    assert match_column(again, states).tolist() == [*codes.tolist(), UNSEEN]
+
+
+def test_numbers_come_before_text_whatever_the_order_of_rows():
+    for cells in (["b", 2, "a", 1], [1, "a", 2, "b"]):
+        assert code_column(pd.Series(cells, dtype=object)).states == (1, 2, "a", "b")
+
+
+def test_a_categorical_keeps_its_order_and_its_unused_categories():
+    column = pd.Series(pd.Categorical(["u", None, "v"], categories=["v", "w", "u"]))
+    codes, states = code_column(column)
+    assert (codes.tolist(), states) == ([2, MISSING, 0], ("v", "w", "u"))
+    assert match_column(column, ("u", "v")).tolist() == [0, MISSING, 1]
+
+
+@pytest.mark.parametrize("states", [("a", "b"), ("b", "a"), ("b",), ("a", "b", "missing")], ids=str)
+def test_a_coded_column_matches_as_the_same_labels_do(states):
+    coded = Coded(np.array([0, 1, MISSING, 1]), ("a", "b"))
+    assert match_column(coded, states).tolist() == match_column(pd.Series(["a", "b", None, "b"]), states).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.int64, bool])
+def test_whole_numbers_match_in_their_own_type(dtype):
+    values = np.array([0, 1, 1, 0], dtype=dtype)
+    assert match_column(pd.Series(values), (0, 1)).tolist() == [0, 1, 1, 0]
+    assert match_column(pd.Series(values[:0]), (0, 1)).tolist() == []
+
+
+def test_whole_numbers_far_apart_and_beyond_int64():
+    assert match_column(pd.Series([2**63, 5], dtype=np.uint64), (5, 2**63)).tolist() == [1, 0]
+    assert match_column(pd.Series([-(2**40), 2**40, 3]), (-(2**40), 2**40)).tolist() == [0, 1, UNSEEN]
+
+
+def test_values_of_one_text_are_refused_by_name():
+    day = datetime.date(2026, 1, 1)
+    column = pd.Series([day, "2026-01-01"], name="when", dtype=object)
+    with pytest.raises(ValueError, match="column 'when' has two values that both have the text '2026-01-01'"):
+        code_column(column)
+
+
+@given(LABELS)
+def test_an_array_and_an_index_give_labels_back_with_their_types(labels):
+    labels = distinct(labels)
+    for back in (as_array(labels).tolist(), label_index(labels).tolist()):
+        assert [(type(label), repr(label)) for label in back] == [(type(label), repr(label)) for label in labels]
+
+
+def test_plain_labels():
+    assert plain_label(np.str_("a")) == "a"
+    assert plain_label(np.float32(0.5)) == 0.5
+    assert plain_label(np.True_) is True
+    assert plain_label(datetime.date(2026, 1, 1)) is None
+    assert plain_label(np.timedelta64(3, "s")) is None

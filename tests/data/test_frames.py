@@ -1,0 +1,63 @@
+"""Frames at the door: whatever comes, one pandas frame with distinct names goes on."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import dok_matrix
+
+from bnplug.data.frames import is_frame, is_polars, to_frame
+
+
+def test_a_frame_with_string_names_goes_through_untouched():
+    frame = pd.DataFrame({"a": [1, 2]})
+    assert to_frame(frame) is frame
+
+
+def test_names_become_strings_and_the_given_frame_keeps_its_own():
+    frame = pd.DataFrame({0: [1], 1: [2]})
+    assert to_frame(frame).columns.tolist() == ["0", "1"]
+    assert frame.columns.tolist() == [0, 1]
+
+
+def test_arrays_and_dicts():
+    assert to_frame([[1, 2, 3]]).columns.tolist() == ["x0", "x1", "x2"]
+    assert to_frame({"a": [1], "b": ["u"]}).iloc[0].tolist() == [1, "u"]
+
+
+def test_names_that_become_the_same_are_refused():
+    with pytest.raises(ValueError, match=r"X: duplicate column names \['1'\]"):
+        to_frame(pd.DataFrame([[1, 2]], columns=[1, "1"]), "X")
+
+
+@pytest.mark.parametrize("data", [[1, 2], np.zeros((1, 1, 1)), 3], ids=str)
+def test_what_has_not_two_dimensions_is_refused(data):
+    with pytest.raises(ValueError, match="X: expected a frame or a 2D array"):
+        to_frame(data, "X")
+
+
+def test_who_has_named_columns():
+    frames = [pd.DataFrame({"a": [1]}), pl.DataFrame({"a": [1]}), {"a": [1]}]
+    assert all(map(is_frame, frames))
+    assert [is_polars(frame) for frame in frames] == [False, True, False]
+    assert not any(map(is_frame, [np.zeros((1, 1)), [[1]], dok_matrix((1, 1))]))
+
+
+def test_polars_columns_keep_what_they_are():
+    frame = to_frame(
+        pl.DataFrame(
+            {
+                "enum": pl.Series(["b", None, "a"], dtype=pl.Enum(["b", "a", "z"])),
+                "categorical": pl.Series(["v", "u", None], dtype=pl.Categorical),
+                "truth": [True, None, False],
+                "whole": [1, None, 3],
+                "large": pl.Series([2**63, None, 1], dtype=pl.UInt64),
+                "text": ["x", None, "y"],
+            }
+        )
+    )
+    assert frame["enum"].cat.categories.tolist() == ["b", "a", "z"]
+    assert frame["categorical"].cat.categories.tolist() == ["u", "v"]
+    assert frame.isna().sum().tolist() == [1] * 6
+    assert [frame[name].dtype.name for name in ("truth", "whole", "large")] == ["boolean", "Int64", "UInt64"]
+    assert frame["large"].iloc[0] == 2**63

@@ -1,0 +1,50 @@
+"""The one door to pgmpy: graphs and networks go out as they are, and come back."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import random_parents
+
+from bnplug import LogTables
+from bnplug.model.pgmpy import is_dag, make_dag, make_network, read_network
+
+
+def test_a_dag_has_the_nodes_in_order_and_the_edges():
+    dag = make_dag(["a", "b", "c"], [("c", "a")])
+    assert is_dag(dag)
+    assert not is_dag({})
+    assert (list(dag.nodes), list(dag.edges)) == (["a", "b", "c"], [("c", "a")])
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [([("a", "x")], r"edges name \['x'\]"), ([("a", "b"), ("b", "a")], "the edges make a cycle: a -> b -> a")],
+)
+def test_edges_that_make_no_dag(edges, message):
+    with pytest.raises(ValueError, match=message):
+        make_dag(["a", "b"], edges)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_a_network_comes_back(seed, n):
+    rng = np.random.default_rng(seed)
+    names = tuple(f"x{i}" for i in range(n))
+    cards = rng.integers(1, 4, n)
+    states = {name: tuple(range(card)) for name, card in zip(names, cards, strict=True)}
+    families = {}
+    for v, own in enumerate(random_parents(rng, n)):
+        values = rng.gamma(1.0, size=(cards[v], *cards[own])) + 1e-3
+        families[names[v]] = (tuple(names[p] for p in own), values / values.sum(axis=0))
+    back_names, back_states, back = read_network(make_network(names, states, families))
+    assert (back_names, back_states) == (names, states)
+    for name in names:
+        assert back[name][0] == families[name][0]
+        np.testing.assert_allclose(back[name][1], families[name][1], rtol=1e-15)
+
+
+def test_what_is_no_network():
+    with pytest.raises(TypeError, match="expected a pgmpy DiscreteBayesianNetwork, got a dict"):
+        read_network({})
+    with pytest.raises(TypeError, match="got a DAG"):
+        LogTables.from_network(make_dag(["a"], []))
