@@ -48,7 +48,7 @@ def is_dag(value: Any) -> bool:
 def make_network(
     names: Sequence[str], states: Mapping[str, Sequence[State]], families: Mapping[str, Family]
 ) -> DiscreteBayesianNetwork:
-    """Return the pgmpy network of `families`: name -> (parents, probabilities with axes (node, *parents))."""
+    """Return the pgmpy network of `families`: parents and probabilities by name, with axes ``(node, *parents)``."""
     network = DiscreteBayesianNetwork()
     network.add_nodes_from(names)
     for name in names:
