@@ -17,7 +17,7 @@ import pytest
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
-from bnplug.cli import warm
+from bnplug.cli import _warm as warm
 
 # What makes one number of others.
 _NUMBERS = {"abs", "bool", "float", "int", "len", "max", "min", "round", "sum"}

@@ -38,11 +38,11 @@ def name_of(path):
 
 
 #: Rooms some of whose names are still to be documented, or used no longer.
-WAITING = {"cli", "scoring", "search"}
+WAITING = {"scoring", "search"}
 
 
 #: Rooms that offer names which are neither documented nor private by name.
-UNDOCUMENTED = {"builtin", "cli", "scoring", "search"}
+UNDOCUMENTED = {"builtin", "scoring", "search"}
 
 
 def left(names):

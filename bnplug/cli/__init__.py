@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from bnplug.cli.app import cli, main
+from bnplug.cli._app import cli, main
 
 __all__ = ["cli", "main"]

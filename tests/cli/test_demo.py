@@ -2,7 +2,7 @@ import pytest
 from commands import run
 
 import bnplug
-from bnplug.cli import demo
+from bnplug.cli import _demo as demo
 from bnplug.datasets import iris
 from bnplug.hooks import registry
 

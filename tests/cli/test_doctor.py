@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import bnplug
+from bnplug.cli import _doctor as cli_doctor
 from bnplug.cli import cli
-from bnplug.cli import doctor as cli_doctor
 from bnplug.hooks import registry
 
 SICK = """

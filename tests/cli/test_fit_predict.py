@@ -1,4 +1,4 @@
-"""`bnplug fit` and `bnplug predict`, of the commands in ``bnplug.cli.models``."""
+"""`bnplug fit` and `bnplug predict`, of the commands in ``bnplug.cli._models``."""
 
 import pandas as pd
 import pytest

@@ -1,6 +1,6 @@
 from commands import run
 
-from bnplug.cli import warm
+from bnplug.cli import _warm as warm
 from bnplug.hooks import registry
 
 

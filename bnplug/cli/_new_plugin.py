@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 import bnplug
-from bnplug.cli.errors import one_line_errors
+from bnplug.cli._errors import one_line_errors
 from bnplug.hooks import discovery, registry
 
 #: What a kind is called on the command line and in the registry.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bnplug.cli.errors import one_line_errors
+from bnplug.cli._errors import one_line_errors
 
 
 @click.command("datasets")

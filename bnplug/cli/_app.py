@@ -16,12 +16,12 @@ from typing import Any
 import click
 
 import bnplug
-from bnplug.cli import datasets as cli_datasets
-from bnplug.cli import doctor as cli_doctor
-from bnplug.cli import experiments as cli_experiments
-from bnplug.cli import models as cli_models
-from bnplug.cli import new_plugin as cli_new_plugin
-from bnplug.cli.errors import one_line_errors
+from bnplug.cli import _datasets as cli_datasets
+from bnplug.cli import _doctor as cli_doctor
+from bnplug.cli import _experiments as cli_experiments
+from bnplug.cli import _models as cli_models
+from bnplug.cli import _new_plugin as cli_new_plugin
+from bnplug.cli._errors import one_line_errors
 from bnplug.errors import one_line
 
 
@@ -105,7 +105,7 @@ def _describe(method: Any) -> None:
 @one_line_errors
 def demo_command(output: Path) -> None:
     """Learn, compare, draw and save classifiers on data that ships; one row per registered method."""
-    from bnplug.cli.demo import run
+    from bnplug.cli._demo import run
 
     run(output, click.echo)
 
@@ -114,7 +114,7 @@ def demo_command(output: Path) -> None:
 @one_line_errors
 def warm_command() -> None:
     """Compile every kernel of every registered method once, so that later runs start at full speed."""
-    from bnplug.cli.warm import run
+    from bnplug.cli._warm import run
 
     run(click.echo)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 import bnplug
-from bnplug.cli.errors import one_line_errors
+from bnplug.cli._errors import one_line_errors
 from bnplug.errors import one_line
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 import bnplug
-from bnplug.cli.errors import one_line_errors
+from bnplug.cli._errors import one_line_errors
 
 _model_argument = click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
 _na_option = click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
