@@ -14,7 +14,7 @@ from strategies import random_parents, seeds
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
 from bnplug.data.table import Table
-from bnplug.scoring import Bounds, PredictiveScore, _state, evaluating
+from bnplug.scoring import Bounds, PredictiveScore
 
 
 def definition(score, table, parents, folds):
@@ -34,13 +34,6 @@ def random_problem(rng):
     table = slow.random_table(rng, 26, cards, target, bool(rng.integers(2)), float(rng.choice([0.0, 0.15])))
     folds = [None, rng.permutation(26) % 3, rng.permutation(26) % 4 - 1][rng.integers(3)]
     return table, folds
-
-
-@pytest.fixture(params=["all", "some", "occurring"])
-def numbering(request, monkeypatch):
-    """Number all configurations, or only those that occur, as it is done where they would be too many."""
-    if request.param != "all":
-        monkeypatch.setattr(_state, "_MOST_CELLS", 1 if request.param == "occurring" else 200)
 
 
 @pytest.mark.usefixtures("numbering")
@@ -128,134 +121,6 @@ def test_a_weight_of_two_is_the_row_twice():
         assert one.propose({0: [1, 2]}) == pytest.approx(other.propose({0: [1, 2]}), rel=1e-12)
 
 
-def test_proposals_leave_the_state_untouched():
-    rng = np.random.default_rng(6)
-    table = slow.random_table(rng, 40, (3, 2, 4, 2), 1, missing=0.1)
-    parents = [[1], [], [1], [0]]
-    for score in (HitRate(alpha=0.0, cv=4), ConditionalLogLikelihood()):
-        evaluator, untouched = score.evaluator(table), score.evaluator(table)
-        evaluator.start(parents)
-        untouched.start(parents)
-        for _ in range(20):
-            evaluator.propose(slow.random_change(rng, parents)[0])
-        assert evaluator.value == untouched.value
-        assert evaluator.parents == untouched.parents
-        assert evaluator.step() == untouched.step() == untouched.value
-        assert evaluator.commit({2: [0, 1]}) == untouched.commit({2: [0, 1]})
-
-
-def test_moves_without_effect_are_never_evaluated():
-    table = slow.random_table(np.random.default_rng(7), 30, (3, 2, 4, 2), 1)
-    for score in (HitRate(), ConditionalMDL()):
-        evaluator = score.evaluator(table)
-        evaluator.start([[1], [], [], []])
-        # Nodes 2 and 3 are not children of the class; node 0 keeps its parents.
-        candidates = [{3: [2]}, {2: [0, 3]}, {0: [1]}, {3: [0], 2: [3]}]
-        scores = evaluator.propose_many(candidates, at_least=evaluator.value)
-        assert evaluator.n_evaluations == 0
-        for changes, value in zip(candidates, scores, strict=True):
-            fresh = score.evaluator(table)
-            expected = fresh.start([changes.get(v, own) for v, own in enumerate([[1], [], [], []])])
-            assert value == pytest.approx(expected, abs=1e-12)
-        assert evaluator.propose({2: [1]}) != evaluator.value or score.penalized is False
-        assert evaluator.n_evaluations == 1
-
-
-@pytest.mark.parametrize("score", [HitRate(cv=4), ConditionalLogLikelihood(), ConditionalMDL()])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_what_is_dropped_is_below_the_bound(score, weighted):
-    rng = np.random.default_rng(8)
-    table = slow.random_table(rng, 12000, (3, 4, 4, 2, 3), 1, weighted=weighted)
-    evaluator = score.evaluator(table)
-    evaluator.start([[1], [], [1], [1], [1]])
-    candidates = [slow.random_change(rng, [[1], [], [1], [1], [1]])[0] for _ in range(40)]
-    scores = evaluator.propose_many(candidates)
-    bound = float(np.sort(scores)[30])
-    dropped = evaluator.propose_many(candidates, at_least=bound)
-    kept = np.isfinite(dropped)
-    assert np.array_equal(dropped[kept], scores[kept])
-    assert (scores[~kept] < bound).all()
-    assert kept[scores >= bound].all()
-    assert not kept.all()
-
-
-@pytest.mark.usefixtures("numbering")
-@pytest.mark.parametrize("score", [HitRate(cv=4), HitRate(alpha=0.0), ConditionalMDL()])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_jobs, monkeypatch):
-    rng = np.random.default_rng(10)
-    table = slow.random_table(rng, 300, (3, 3, 4, 2, 3), 1, missing=0.05)
-    monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0 if n_jobs > 1 else 1 << 21)
-    parents = [[1], [], [1], [1], [1]]
-    evaluator = score.evaluator(table, n_jobs)
-    evaluator.start(parents)
-    for _ in range(30):
-        drawn = [slow.random_change(rng, parents) for _ in range(8)]
-        candidates = [changes for changes, _ in drawn]
-        scores = evaluator.propose_many(candidates)
-        # One of them is above `at_least` by a little, or at it, and those before it are below.
-        place = int(rng.integers(8))
-        at_least = np.where(
-            np.arange(8) < place, np.maximum(scores + 0.01, scores.max()), scores - rng.choice([0.0, 0.01])
-        )
-        in_turn = evaluator.propose_in_turn(candidates, at_least)
-        first = int(np.flatnonzero(scores >= at_least)[0])
-        assert len(in_turn) == first + 1
-        assert in_turn[first] == scores[first]
-        assert all(given in (exact, -inf) for given, exact in zip(in_turn, scores, strict=False))
-        parents = drawn[first][1]
-        assert evaluator.commit(candidates[first]) == pytest.approx(score.evaluator(table).start(parents), abs=1e-9)
-    assert evaluator.propose_in_turn([], np.empty(0)).shape == (0,)
-
-
-@pytest.mark.parametrize("score", [HitRate(alpha=0.0, cv=3), ConditionalMDL()])
-def test_results_do_not_depend_on_threads(score, monkeypatch):
-    monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0)
-    rng = np.random.default_rng(9)
-    table = slow.random_table(rng, 300, (3, 3, 4, 2), 1, weighted=True, missing=0.05)
-    candidates = [slow.random_change(rng, [[1], [], [1], [1]])[0] for _ in range(30)]
-    results = []
-    for n_jobs in (1, 2, 3):
-        evaluator = score.evaluator(table, n_jobs)
-        evaluator.start([[1], [], [1], [1]])
-        results.append([evaluator.propose_many(candidates), evaluator.commit(candidates[0])])
-        assert evaluator.propose_many([]).shape == (0,)
-    for scores, value in results[1:]:
-        assert np.array_equal(scores, results[0][0])
-        assert value == results[0][1]
-
-
-def test_many_commits_do_not_drift():
-    rng = np.random.default_rng(10)
-    table = slow.random_table(rng, 60, (3, 2, 4, 2), 1)
-    score = ConditionalLogLikelihood()
-    evaluator = score.evaluator(table)
-    parents = [[1], [], [1], [1]]
-    evaluator.start(parents)
-    for _ in range(250):
-        changes, parents = slow.random_change(rng, parents)
-        evaluator.commit(changes)
-    assert evaluator.value == pytest.approx(score.evaluator(table).start(parents), abs=1e-10)
-    assert evaluator.parents == [tuple(sorted(own)) for own in parents]
-
-
-def test_more_configurations_than_fit_in_memory():
-    rng = np.random.default_rng(11)
-    table = slow.random_table(rng, 40, (4,) * 30, 0)
-    many = list(range(1, 29))
-    parents = [many, *([] for _ in range(28)), [0, *many]]
-    for score, gain in ((HitRate(cv=4), slow.correct), (ConditionalLogLikelihood(cv=4), slow.log_posterior)):
-        evaluator = score.evaluator(table)
-        folds = score.folds(table, None)
-        # One virtual row spread over 4 ** 29 cells: what a slow loop makes of it is the same.
-        value = slow.predictive(table, parents, gain, folds, mean=isinstance(score, HitRate))
-        assert evaluator.start(parents) == pytest.approx(value, abs=1e-9)
-        assert evaluator.propose({29: [0]}) == pytest.approx(
-            slow.predictive(table, [*parents[:29], [0]], gain, folds, mean=isinstance(score, HitRate)),
-            abs=1e-9,
-        )
-
-
 class TestResampling:
     def test_a_number_of_folds_is_scikit_learns(self):
         table = slow.random_table(np.random.default_rng(12), 60, (3, 3, 4), 1)
@@ -328,31 +193,6 @@ def test_parameters_are_checked(parameters):
     table = slow.random_table(np.random.default_rng(16), 20, (3, 2), 1)
     with pytest.raises(ValueError, match="must be a finite number that is not negative"):
         HitRate(**parameters).evaluator(table)
-
-
-def test_bad_classes_are_named():
-    table = slow.random_table(np.random.default_rng(17), 20, (3, 2), 1)
-    codes = table.codes.copy()
-    codes[1, :2] = table.missing
-    with pytest.raises(ValueError, match="'v1' is missing in 2 row"):
-        HitRate().evaluator(Table(codes, table.names, table.states, table.target))
-    with pytest.raises(ValueError, match="'v1' has one state only"):
-        HitRate().evaluator(Table(np.zeros_like(codes), table.names, {"v0": range(3), "v1": [0]}, table.target))
-    with pytest.raises(ValueError, match="no rows"):
-        HitRate().evaluator(table.take([]))
-    labels = table.codes[1]
-    with pytest.raises(ValueError, match="outside fold 0 have the same class"):
-        HitRate(cv=PredefinedSplit(np.where(labels == 0, 0, 1))).evaluator(table)
-
-
-def test_folds_of_a_subclass_are_checked():
-    class Short(HitRate):
-        def folds(self, table, random):
-            return np.zeros(3)
-
-    table = slow.random_table(np.random.default_rng(18), 20, (3, 2), 1)
-    with pytest.raises(ValueError, match=r"folds have shape \(3,\)"):
-        Short().evaluator(table)
 
 
 def test_only_a_score_with_a_penalty_is_penalized():
