@@ -37,26 +37,14 @@ def name_of(path):
     return str(path.relative_to(ROOT))
 
 
-#: Rooms some of whose names are still to be documented, or used no longer.
-WAITING = {"scoring", "search"}
-
-
-#: Rooms that offer names which are neither documented nor private by name.
-UNDOCUMENTED = {"builtin", "scoring", "search"}
-
-
-def left(names):
-    return [name for name in names if name.split(".")[1] not in WAITING]
-
-
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_what_plugins_and_examples_use_is_documented(path):
-    assert not left(undocumented(path.read_text()))
+    assert not undocumented(path.read_text())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_what_pages_use_is_documented(page):
-    assert not left(undocumented(snippets(page)))
+    assert not undocumented(snippets(page))
 
 
 @pytest.mark.parametrize("name", REFERENCE.names)
@@ -69,13 +57,13 @@ def test_what_is_documented_exists_and_is_public(name):
 def test_every_name_that_a_package_offers_is_documented(package):
     module = ".".join(package.parent.relative_to(ROOT).parts)
     names = [f"{module}.{name}" for name in getattr(importlib.import_module(module), "__all__", [])]
-    assert not left(name for name in names if not REFERENCE.has(name))
+    assert not [name for name in names if not REFERENCE.has(name)]
 
 
 @pytest.mark.parametrize("module", sorted(ROOT.glob("bnplug/**/*.py")), ids=name_of)
 def test_what_is_not_documented_is_private_by_name(module):
     names = reference.offered(module, ROOT)
-    assert not [name for name in names if name.split(".")[1] not in UNDOCUMENTED and not REFERENCE.has(name)]
+    assert not [name for name in names if not REFERENCE.has(name)]
 
 
 def test_every_module_that_is_named_is_documented_under_its_own_path():

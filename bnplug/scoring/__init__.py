@@ -6,7 +6,13 @@ Here are the two kinds that are fast, and what they are made of; the scores them
 
 from __future__ import annotations
 
-from bnplug.scoring.decomposable import DecomposableScore, dimension, log_likelihood, n_configurations
+from bnplug.scoring.decomposable import (
+    DecomposableEvaluator,
+    DecomposableScore,
+    dimension,
+    log_likelihood,
+    n_configurations,
+)
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.gains import Bounds, winner
 from bnplug.scoring.predictive import PredictiveScore
@@ -14,6 +20,7 @@ from bnplug.scoring.resampling import Splitter, draw_folds
 
 __all__ = [
     "Bounds",
+    "DecomposableEvaluator",
     "DecomposableScore",
     "PredictiveEvaluator",
     "PredictiveScore",

@@ -17,9 +17,9 @@ from numba.extending import register_jitable
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
+from bnplug.scoring._compiled_gains import gain_at
 from bnplug.scoring._deltas import CandidateFamilies, JointDelta, fill_dense, find_features, n_configurations
 from bnplug.scoring._rows import FoldedRows
-from bnplug.scoring.gains import gain_at
 
 # A block of log joints on their way to the gain fits a first-level cache.
 _BLOCK_CELLS = 4096

@@ -13,6 +13,7 @@ import numpy as np
 
 from bnplug.contracts import Changes
 from bnplug.errors import ContractError
+from bnplug.scoring._compiled_gains import compile_gain
 from bnplug.scoring._deltas import (
     CandidateFamilies,
     FlatGraph,
@@ -27,7 +28,7 @@ from bnplug.scoring._deltas import (
 )
 from bnplug.scoring._passes import Criterion, Joint, apply_delta, delta_in, make_scratch, score_delta
 from bnplug.scoring._rows import FoldedRows, arrange
-from bnplug.scoring.gains import Bounds, compile_gain
+from bnplug.scoring.gains import Bounds
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table

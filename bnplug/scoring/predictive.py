@@ -20,8 +20,9 @@ from bnplug.contracts import ScoreFunction
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.components import check_numbers
+from bnplug.scoring._compiled_gains import check_indices, compile_gain
 from bnplug.scoring.evaluating import PredictiveEvaluator
-from bnplug.scoring.gains import Bounds, Gain, check_indices, compile_gain
+from bnplug.scoring.gains import Bounds, Gain
 from bnplug.scoring.resampling import Splitter, draw_folds
 
 if TYPE_CHECKING:

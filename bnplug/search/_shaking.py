@@ -11,8 +11,9 @@ from itertools import count, cycle, product
 
 import numpy as np
 
+from bnplug.search._climbers import RememberingClimber
 from bnplug.search.greedy import GreedySearch, score_tie
-from bnplug.search.hill_climb import RememberingClimber, climb
+from bnplug.search.hill_climb import climb
 from bnplug.search.moves import Move, Neighbourhood
 
 # Multiples of the golden ratio, modulo one, spread evenly however many are taken: chance without a seed.

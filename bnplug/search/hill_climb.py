@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from bnplug.arrays import BoolArray, FloatArray
+from bnplug.search._climbers import Climber, RememberingClimber
 from bnplug.search.greedy import GreedySearch
-from bnplug.search.moves import Move, Neighbourhood
+from bnplug.search.moves import Neighbourhood
 
 
 def climb(
@@ -36,92 +34,3 @@ def climb(
     # Where the score decomposes, a rise stays true until one of its families changes.
     kind = RememberingClimber if search.evaluator.decomposable else Climber
     kind(search, neighbourhood, names).climb(max_iter, improve)
-
-
-class Climber:
-    """Chooses moves by the scores of all neighbours.
-
-    Parameters
-    ----------
-    search, neighbourhood, names
-        See :func:`climb`.
-    """
-
-    def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[str]) -> None:
-        self.search = search
-        self.neighbourhood = neighbourhood
-        self.names = names
-
-    def climb(self, max_iter: int | None = None, improve: bool = True) -> None:
-        """Make the best move until there is none; see :func:`climb`."""
-        while max_iter is None or len(self.search.moves) < max_iter:
-            move = self.best(self.search.begin(), improve)
-            if move is None:
-                return
-            self.make(move)
-
-    def best(self, value: float, improve: bool) -> Move | None:
-        """Return the best legal move from a graph with the score `value`; None if there is none."""
-        moves = self.neighbourhood.moves()
-        candidates = [self.neighbourhood.graph.changes(move) for move in moves]
-        chosen = self.search.best(candidates, value, improve)
-        return None if chosen is None else moves[chosen]
-
-    def make(self, move: Move) -> dict[int, list[int]]:
-        """Make a move; return what it changed."""
-        changes = self.neighbourhood.graph.changes(move)
-        self.search.commit(changes, move.describe(self.names))
-        self.neighbourhood.graph.apply(changes)
-        return changes
-
-
-class RememberingClimber(Climber):
-    """Chooses moves of a decomposable score: what an edge is worth is asked again only when its child changed.
-
-    ``rise[u, v]``: by how much the score rises when v's parents lose u, or get it. A reversal's rise is that of two.
-    """
-
-    def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[str]) -> None:
-        super().__init__(search, neighbourhood, names)
-        size = len(neighbourhood.graph.parents)
-        self.rise: FloatArray = np.zeros((size, size))
-        self.known: BoolArray = np.zeros((size, size), dtype=bool)
-
-    def best(self, value: float, improve: bool) -> Move | None:
-        """Return the best legal move by the rises that are known, and those asked for now."""
-        legal = self.neighbourhood.legal()
-        wanted = legal["delete"] | legal["add"] | legal["reverse"] | legal["reverse"].T
-        self._learn(wanted & ~self.known, value)
-        rises = {"delete": self.rise, "reverse": self.rise + self.rise.T, "add": self.rise}
-        # In the order of Neighbourhood.moves().
-        scores = np.concatenate([value + rises[kind][mask] for kind, mask in legal.items()])
-        chosen = self.search.choose(scores, value if improve else None)
-        if chosen is None:
-            return None
-        edges = np.concatenate([np.argwhere(mask) for mask in legal.values()])
-        kinds = np.repeat(list(legal), [np.count_nonzero(mask) for mask in legal.values()])
-        return Move(str(kinds[chosen]), *edges[chosen].tolist())
-
-    def _learn(self, wanted: BoolArray, value: float) -> None:
-        """Ask for rises that are not known."""
-        children, others = np.nonzero(wanted.T)
-        candidates = [self._toggled(u, v) for u, v in zip(others.tolist(), children.tolist(), strict=True)]
-        self.rise[others, children] = self.search.propose(candidates) - value
-        self.known |= wanted
-
-    def _toggled(self, u: int, v: int) -> dict[int, list[int]]:
-        """Return v's parents without u if it is one of them, else with it."""
-        graph = self.neighbourhood.graph
-        return graph.changes(Move("delete" if graph.edges[u, v] else "add", u, v))
-
-    def make(self, move: Move) -> dict[int, list[int]]:
-        """Make a move, and forget the rises of the children that it changed."""
-        changes = super().make(move)
-        self.known[:, list(changes)] = False
-        return changes
-
-    def branch(self, search: GreedySearch) -> RememberingClimber:
-        """Return a climber for a trial from the current graph, that begins with what is known here."""
-        other = RememberingClimber(search, self.neighbourhood.at(search.parents), self.names)
-        other.rise, other.known = self.rise.copy(), self.known.copy()
-        return other

@@ -12,8 +12,8 @@ from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import Changes, ScoreFunction
 from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.scoring._compiled_gains import evaluate
 from bnplug.scoring.evaluating import PredictiveEvaluator
-from bnplug.scoring.gains import evaluate
 from bnplug.search import Graph, Neighbourhood
 from bnplug.testing import _common_checks, data
 from bnplug.testing._common_checks import Check, essential

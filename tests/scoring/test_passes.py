@@ -8,8 +8,8 @@ from scoring import slow
 
 from bnplug.builtin.scores import HitRate
 from bnplug.scoring import Bounds, PredictiveScore, _passes
+from bnplug.scoring._compiled_gains import evaluate
 from bnplug.scoring._state import State
-from bnplug.scoring.gains import evaluate
 
 
 def margin(L, y, params, out):

@@ -8,7 +8,7 @@ from bnplug.arrays import FloatArray, IntArray
 from bnplug.scoring import Bounds, PredictiveScore
 
 
-def log_posterior_of_class(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
+def _log_posterior_of_class(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
     """The logarithm of the posterior of the row's class."""
     for m in range(L.shape[0]):
         largest = L[m, 0]
@@ -38,7 +38,7 @@ class ConditionalLogLikelihood(PredictiveScore):
     -1.386...
     """
 
-    gain = log_posterior_of_class
+    gain = _log_posterior_of_class
     needs_finite = True
 
     def gain_bounds(self) -> Bounds:

@@ -7,7 +7,7 @@ from bnplug.inference.complete import TIE
 from bnplug.scoring import Bounds, PredictiveScore, winner
 
 
-def hit(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
+def _hit(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
     """1 where the winner is the row's class, else 0."""
     for m in range(L.shape[0]):
         out[m] = winner(L, m) == y[m]
@@ -32,7 +32,7 @@ class HitRate(PredictiveScore):
     0.8333333333333334
     """
 
-    gain = hit
+    gain = _hit
     aggregate = "mean"
 
     def gain_bounds(self) -> Bounds:

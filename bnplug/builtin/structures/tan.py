@@ -33,7 +33,7 @@ class TreeAugmentedNaiveBayes(StructureLearner):
     def learn(self, table: Table) -> DAG:
         """Return the tree-augmented structure."""
         root = self._root(table)
-        parent = spanning_tree(pairwise_information(table, self.n_jobs), table.features, root)
+        parent = _spanning_tree(pairwise_information(table, self.n_jobs), table.features, root)
         parents = table.naive_bayes()
         for v, other in parent.items():
             parents[v].append(other)
@@ -47,7 +47,7 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         return table.index(self.root)
 
 
-def spanning_tree(weight: FloatArray, features: list[int], root: int) -> dict[int, int]:
+def _spanning_tree(weight: FloatArray, features: list[int], root: int) -> dict[int, int]:
     """Return each feature's parent in a maximum spanning tree grown from `root` (Prim).
 
     Among tied edges the lowest new feature comes first, then its lowest parent.

@@ -9,8 +9,8 @@ from sklearn.model_selection import PredefinedSplit
 
 from bnplug import Table
 from bnplug.builtin.scores import HitRate
-from bnplug.builtin.scores.hit_rate import hit
-from bnplug.scoring.gains import evaluate
+from bnplug.builtin.scores.hit_rate import _hit
+from bnplug.scoring._compiled_gains import evaluate
 
 
 def test_hand_computed():
@@ -28,5 +28,5 @@ def test_its_bounds_are_where_ties_end():
     bounds = HitRate().gain_bounds()
     for gap in (bounds.high_gap, bounds.low_gap, 0.5, -0.5):
         L = np.array([[0.0, gap], [gap, 0.0]])
-        found = evaluate(hit, L, np.array([1, 0]), np.empty(0))
+        found = evaluate(_hit, L, np.array([1, 0]), np.empty(0))
         assert found.tolist() == [float(gap > 0)] * 2
