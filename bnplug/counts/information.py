@@ -16,7 +16,7 @@ from bnplug.counts.counting import configurations, count, tally
 from bnplug.data.table import Table
 
 #: Information values this close are tied; the lowest feature index comes first.
-TIE = 1e-9
+INFORMATION_TIE = 1e-9
 
 # A pair whose full table has more cells than this is counted by the configurations that occur.
 _DENSE_CELLS = 1 << 22
@@ -65,7 +65,7 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
 def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:
     """Return the candidate with the largest value; among tied ones, the lowest."""
     largest = max(values[v] for v in candidates)
-    return min(v for v in candidates if values[v] >= largest - TIE)
+    return min(v for v in candidates if values[v] >= largest - INFORMATION_TIE)
 
 
 def by_falling(values: FloatArray, candidates: Sequence[int]) -> list[int]:

@@ -24,7 +24,7 @@ from bnplug.compiling import kernel
 
 #: Entropies (in nats) that differ by less are tied: the cut at the lower value is taken, and a gain that
 #: only equals the price of its cut is refused.
-TIE = 1e-11
+_TIE = 1e-11
 
 # A table of x log x pays while it is not much longer than the rows that are looked up in it.
 _TABLE_PER_ROW = 8
@@ -132,7 +132,7 @@ def _pays(total: FloatArray, left: FloatArray) -> bool:
     # log(3^k - 2) in a form that does not overflow
     price = math.log(max(n - 1.0, 1.0)) + k * math.log(3.0) + math.log1p(-2.0 * 3.0**-k)
     price -= k * entropy - sum(k_part * entropy_part for _, entropy_part, k_part in parts)
-    return gain > price / n + TIE
+    return gain > price / n + _TIE
 
 
 def _entropy(class_weights: FloatArray) -> tuple[float, float, int]:
@@ -272,7 +272,7 @@ def _best_cut(entry_class, entry_weight, start, stretches, first, end, total, ta
         terms += term[c]
         n += total[c]
     entropy = _xlogx(n, table, unit, quantum) - terms
-    tie = np.int64(TIE * n * unit / quantum)
+    tie = np.int64(_TIE * n * unit / quantum)
     cut, least, position = first, entropy, first
     while position < end - 1:
         stretch, offset = divmod(position, length)

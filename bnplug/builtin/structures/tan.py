@@ -8,7 +8,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 from bnplug.contracts import StructureLearner
-from bnplug.counts.information import TIE, class_information, first_largest, pairwise_information
+from bnplug.counts.information import INFORMATION_TIE, class_information, first_largest, pairwise_information
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -59,7 +59,7 @@ def _spanning_tree(weight: FloatArray, features: list[int], root: int) -> dict[i
         v = first_largest(best, left)
         parent[v] = int(origin[v])
         left.remove(v)
-        tied = np.abs(weight[v] - best) <= TIE
+        tied = np.abs(weight[v] - best) <= INFORMATION_TIE
         better = np.where(tied, v < origin, weight[v] > best)
         best[better], origin[better] = weight[v][better], v
     return parent
