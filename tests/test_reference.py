@@ -3,6 +3,7 @@
 import importlib
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_what_pages_use_is_documented(page):
     assert not undocumented(snippets(page))
 
 
-@pytest.mark.parametrize("name", REFERENCE.names)
+@pytest.mark.parametrize("name", sorted(set(REFERENCE.names)))
 def test_what_is_documented_exists_and_is_public(name):
     assert reference.resolve(name) is not None
     assert not [part for part in name.split(".") if part.startswith("_")]
@@ -70,6 +71,10 @@ def test_every_module_that_is_named_is_documented_under_its_own_path():
     for line in reference.PAGE.read_text().splitlines():
         if module := re.match(r"\.\. (?:currentmodule|automodule):: (\S+)", line):
             importlib.import_module(module[1])
+
+
+def test_every_name_has_one_entry():
+    assert [name for name, entries in Counter(REFERENCE.names).items() if entries > 1] == []
 
 
 # The questions above can be answered with no.
@@ -105,8 +110,8 @@ def test_a_re_export_is_documented_where_its_home_is_and_the_other_way_round():
 
 def test_members_of_a_module_are_those_listed_or_its_own():
     listed = reference.documented(".. automodule:: bnplug.errors\n   :members: ContractError, PluginError")
-    assert list(listed) == ["bnplug.errors.ContractError", "bnplug.errors.PluginError"]
+    assert listed == ["bnplug.errors.ContractError", "bnplug.errors.PluginError"]
     own = reference.documented(".. automodule:: bnplug.errors\n   :members:")
     assert {"bnplug.errors.ContractError", "bnplug.errors.BnplugWarning"} <= set(own)
-    assert not list(reference.documented(".. automodule:: bnplug.errors\n\n.. currentmodule:: bnplug"))
-    assert list(reference.documented(".. py:data:: bnplug.HOOK_API\n\n   A number.")) == ["bnplug.HOOK_API"]
+    assert not reference.documented(".. automodule:: bnplug.errors\n\n.. currentmodule:: bnplug")
+    assert reference.documented(".. py:data:: bnplug.HOOK_API\n\n   A number.") == ["bnplug.HOOK_API"]

@@ -41,15 +41,15 @@ def resolve(name: str) -> Any:
     return found
 
 
-def documented(text: str | None = None) -> dict[str, str]:
-    """Return the full name of everything that has an entry of its own, with the line that makes it.
+def documented(text: str | None = None) -> list[str]:
+    """Return the full name of everything that has an entry of its own.
 
     Examples
     --------
-    >>> list(documented(".. currentmodule:: bnplug.search\\n\\n.. autofunction:: climb"))
+    >>> documented(".. currentmodule:: bnplug.search\\n\\n.. autofunction:: climb")
     ['bnplug.search.climb']
     """
-    module, found = "bnplug", {}
+    module, found = "bnplug", []
     lines = (PAGE.read_text() if text is None else text).splitlines()
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         directive = _DIRECTIVE.match(line)
@@ -59,9 +59,9 @@ def documented(text: str | None = None) -> dict[str, str]:
         if kind in ("currentmodule", "automodule"):
             module = name
         if kind == "automodule":
-            found.update((f"{module}.{member}", following) for member in _members(module, following))
+            found += [f"{module}.{member}" for member in _members(module, following)]
         elif kind in _AUTOMATIC | _BY_HAND:
-            found[name if name.startswith("bnplug.") else f"{module}.{name}"] = line
+            found.append(name if name.startswith("bnplug.") else f"{module}.{name}")
     return found
 
 
