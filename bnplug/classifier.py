@@ -249,7 +249,7 @@ class BayesianNetworkClassifier(ClassifierMixin, Composite):
         if not self._is_network and (codes[self.schema_.features] == self.schema_.missing).any():
             warnings.warn(
                 "features are missing, and these discriminative parameters are no Bayesian network, since the "
-                "structure is not C1: what they say where features are missing depends on how they were learnt",
+                "structure is not C1: what they say where features are missing depends on how they were learned",
                 MissingFeatureWarning,
                 stacklevel=4,
             )

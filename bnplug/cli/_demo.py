@@ -70,7 +70,7 @@ def methods() -> Iterator[tuple[str, Any]]:
 
 
 def _compare(X: Any, y: Any, say: Say) -> Iterator[Result]:
-    say("  learnt on two thirds of the rows, compared on the rest")
+    say("  learned on two thirds of the rows, compared on the rest")
     say(f"  {'method':<24} {'accuracy':>8} {'log P':>8} {'edges':>6} {'parameters':>10} {'seconds':>8}")
     parts = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
     for name, classifier in methods():

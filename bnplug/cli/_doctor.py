@@ -20,6 +20,7 @@ import click
 
 import bnplug
 from bnplug.cli._errors import one_line_errors
+from bnplug.cli._plugins import installed_plugins
 from bnplug.errors import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def doctor_command() -> None:
         click.echo(f"{title}:")
         for line in lines:
             click.echo(f"  {line}")
-    failed = [str(plugin) for plugin in _found() if plugin.status in ("failed", "partial")]
+    failed = [str(plugin) for plugin in installed_plugins() if plugin.status in ("failed", "partial")]
     click.echo("self-check:")
     for name, check in _checks():
         problem = _problem_of(check)
@@ -73,19 +74,12 @@ def _version(distribution: str) -> str:
 def _plugins() -> Iterator[str]:
     from bnplug.hooks import recipes
 
-    for plugin in _found():
+    for plugin in installed_plugins():
         count = sum(map(len, plugin.names.values()))
         yield f"{plugin}: {plugin.status}, {count} methods" + (f"; cause: {plugin.cause}" if plugin.cause else "")
     for found in recipes.availabilities():
         if not found.available:
             yield f"recipe {found.recipe.name} cannot be made: {found.reason}"
-
-
-def _found() -> list[Any]:
-    with warnings.catch_warnings():
-        # The listing says what the warning would.
-        warnings.simplefilter("ignore", bnplug.PluginWarning)
-        return bnplug.plugins()
 
 
 def _threads() -> Iterator[str]:

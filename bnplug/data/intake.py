@@ -45,7 +45,7 @@ def code(
     missing: str = "ignore",
     target: str | None = None,
 ) -> tuple[Table, Intake]:
-    """Return the table that :meth:`BayesianNetworkClassifier.fit` learns on, and how other rows become like its own.
+    """Return the table that :meth:`bnplug.BayesianNetworkClassifier.fit` learns on, and what codes other rows alike.
 
     Parameters
     ----------

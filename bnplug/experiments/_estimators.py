@@ -156,11 +156,8 @@ def _by_name(name: str) -> Any:
         path, params = BASELINES[name]
         return pkgutil.resolve_name(path)(**params)
     known = [*recipes, *learners, *BASELINES]
-    raise UnknownMethodError(f"there is no method {name!r} to compare.{did_you_mean(name, known)} {_listing(known)}")
-
-
-def _listing(known: Iterable[str]) -> str:
-    return f"There are: {', '.join(known)}."
+    hint = did_you_mean(name, known)
+    raise UnknownMethodError(f"there is no method {name!r} to compare.{hint} There are: {', '.join(known)}.")
 
 
 def _networks(estimator: Any) -> Mapping[str, BayesianNetworkClassifier]:

@@ -25,7 +25,7 @@ _BLOCK = 4096
 
 
 class CandidateFamilies(NamedTuple):
-    """CandidateFamilies of candidates, flat: those that each takes out (sign -1) and puts in (sign +1).
+    """The families of candidates, flat: those that each takes out (sign -1) and puts in (sign +1).
 
     Attributes
     ----------

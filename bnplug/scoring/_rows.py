@@ -25,7 +25,7 @@ class FoldedRows(NamedTuple):
     target : int
         The class.
     n_folds : int
-        How many folds are tested. FoldedRows that are never tested come last, as one fold more.
+        How many folds are tested. Rows that are never tested come last, as one fold more.
     bounds : int64 array of shape ((n_folds + 1) * classes + 1,)
         The rows of segment ``s = fold * classes + class`` are ``bounds[s]:bounds[s + 1]``.
     weights : int64 array of shape (rows,), or (0,) where every row counts once

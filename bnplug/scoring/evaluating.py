@@ -55,7 +55,6 @@ class PredictiveEvaluator(Evaluator):
 
     def __init__(self, score: PredictiveScore, table: Table, n_jobs: int | None = 1) -> None:
         self.score = score
-        self.redraws = score.redraws
         self.table = table
         self.n_jobs = n_jobs
         self.redraws = score.redraws

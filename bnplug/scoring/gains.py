@@ -4,7 +4,7 @@ A gain is a function of a module, ``gain(L, y, params, out)``, in plain Python: 
 block of rows (rows x classes), ``y`` their classes, ``params`` numbers of the gain's own; it fills ``out``,
 one value per row. It is compiled when it is first used, and the compiled form is kept on disk until the file
 that the gain is written in changes. So every number it needs travels in ``params``, and it calls nothing but
-numpy, :mod:`math`, :func:`winner` and functions of its own file that :func:`bnplug.compiling.kernel` decorates.
+numpy, :mod:`math`, :func:`winner` and functions of its own file that :data:`bnplug.compiling.kernel` decorates.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from math import log
 from bnplug.arrays import FloatArray
 from bnplug.builtin.scores.ll import LogLikelihood
 from bnplug.data.table import Table
-from bnplug.scoring import dimension, log_likelihood
+from bnplug.scoring import dimension
 
 
 class MDL(LogLikelihood):
@@ -24,4 +24,4 @@ class MDL(LogLikelihood):
     def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return the log-likelihood of the family minus 1/2 log M for each of its free parameters."""
         penalty = 0.5 * log(table.total_weight) * dimension(table, child, parents)
-        return log_likelihood(counts) - penalty
+        return super().local(table, child, parents, counts) - penalty

@@ -94,8 +94,8 @@ def _network(name: str, method: str) -> Any:
     start = "nb" if "(NBC)" in name else "empty"
     if method in ("nb", "tan", "kept"):
         score = KeptHoldOutHitRate(alpha=0.0)
-        climb = bnplug.structure_learner("hill-climb", score=score, start=start, max_iter=100)
-        structure = climb if method == "kept" else method
+        kept = bnplug.structure_learner("hill-climb", score=score, start=start, max_iter=100)
+        structure = kept if method == "kept" else method
         parameters = bnplug.parameter_learner("ml", alpha=0.0)
         return bnplug.BayesianNetworkClassifier(structure=structure, parameters=parameters)
     return bnplug.recipe(method).set_params(structure__start=start)

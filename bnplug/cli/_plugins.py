@@ -1,0 +1,95 @@
+"""The commands of ``bnplug`` that say which plugins and methods there are."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import bnplug
+from bnplug.cli._errors import one_line_errors
+
+if TYPE_CHECKING:
+    from bnplug.hooks.discovery import PluginInfo
+
+
+def installed_plugins() -> list[PluginInfo]:
+    """Return every plugin without a warning of those that failed: a listing says what that would."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bnplug.PluginWarning)
+        return bnplug.plugins()
+
+
+@click.command("plugins")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_line_errors
+def plugins_command(as_json: bool) -> None:
+    """List the plugins that are installed, what they bring, and what failed."""
+    found = installed_plugins()
+    if as_json:
+        click.echo(json.dumps([plugin.to_dict() for plugin in found], indent=2))
+        return
+    for plugin in found:
+        click.echo(f"{plugin}: {plugin.status}")
+        if plugin.cause:
+            click.echo(f"  cause: {plugin.cause}")
+        if plugin.hooks:
+            click.echo(f"  hooks: {', '.join(plugin.hooks)}")
+        for kind, names in plugin.names.items():
+            click.echo(f"  {kind}s: {', '.join(names)}")
+
+
+@click.command("methods")
+@click.argument("name", required=False)
+@one_line_errors
+def methods_command(name: str | None) -> None:
+    """List all methods, or tell about one: summary, reference, parameters with defaults."""
+    from bnplug.errors import did_you_mean
+    from bnplug.hooks import registry
+    from bnplug.hooks.descriptors import Kind
+
+    if name is None:
+        for kind in Kind:
+            described = registry.methods(kind)
+            if described:
+                click.echo(f"{kind}s:")
+                _print_columns((f"  {method.name}", method.summary) for method in described)
+        return
+    found = [method for method in registry.methods() if method.name == name]
+    if not found:
+        hint = did_you_mean(name, [method.name for method in registry.methods()])
+        raise bnplug.UnknownMethodError(f"there is no method {name!r}.{hint} `bnplug methods` lists them")
+    for method in found:
+        _describe(method)
+
+
+def _describe(method: Any) -> None:
+    from bnplug.hooks import recipes, registry
+
+    click.echo(f"{method.name}: {method.kind}, from {registry.provider(method)}")
+    click.echo(f"  {method.summary}")
+    click.echo(f"  reference: {method.reference}")
+    if hasattr(method, "factory"):
+        capabilities = [name for name, has in method.capabilities().items() if has]
+        if capabilities:
+            click.echo(f"  capabilities: {', '.join(capabilities)}")
+        _print_columns((f"  {parameter}", repr(default)) for parameter, default in registry.signature(method))
+    if method.kind == "recipe":
+        _print_columns(
+            (f"  {part}", repr(getattr(method, part))) for part in ("structure", "parameters", "discretizer")
+        )
+        click.echo(f"  {recipes.availability(method).reason or 'available'}")
+
+
+def _print_columns(rows: Iterable[tuple[str, str]]) -> None:
+    """Print rows of two columns, aligned."""
+    listed = list(rows)
+    width = max((len(left) for left, _ in listed), default=0)
+    for left, right in listed:
+        click.echo(f"{left:<{width}}  {right}")
+
+
+COMMANDS = [plugins_command, methods_command]
