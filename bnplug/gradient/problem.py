@@ -82,8 +82,7 @@ class Problem:
     @cached_property
     def is_c1(self) -> bool:
         """Whether the structure is C1, so that any values have the posterior of a network (Wettig)."""
-        parents = {name: own.parents for name, own in self.generative.tables.items()}
-        return is_c1(parents, self.table.target)
+        return is_c1(self.generative.parents, self.table.target)
 
     def tables(self, values: FloatArray) -> LogTables:
         """Return log parameters of all nodes, those of the class and its children from flat `values`."""

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-import numpy as np
-from scipy.special import logsumexp
-
-from bnplug.arrays import FloatArray
-from bnplug.model.log_tables import NORMALIZED, LogTables
+from bnplug.model.log_tables import LogTables
 
 #: Cells of the largest table that marginalising may need, unless told otherwise.
 MAX_CLIQUE_SIZE = 10_000_000
@@ -33,8 +29,3 @@ def too_large(tables: LogTables, names: Sequence[str], limit: int, where: str = 
         f"cells, above max_clique_size={limit:,}. Raise it if memory allows, or use a structure with fewer "
         "parents or features with fewer states"
     )
-
-
-def sums_to_one(values: FloatArray) -> bool:
-    """Return whether every column of a node's log parameters sums to one."""
-    return bool(np.abs(logsumexp(values, axis=0)).max(initial=0.0) <= NORMALIZED)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.inference._cliques import sums_to_one
 from bnplug.model.log_tables import LogTables
 
 
@@ -70,7 +69,7 @@ def flat_tables(tables: LogTables, target: str) -> FlatTables:
     log_values = np.concatenate([array.ravel() for array in arrays])
     with np.errstate(over="ignore"):
         values = np.exp(log_values)
-    parents_first = TopologicalSorter({name: table.parents for name, table in tables.tables.items()})
+    parents_first = TopologicalSorter(tables.parents)
     return FlatTables(
         nodes=_nodes(tables, target, arrays, scopes, children),
         axes=_axes(arrays, scopes),
@@ -97,7 +96,7 @@ def _nodes(
     nodes["children"], nodes["children_end"] = _bounds([len(own) for own in children])
     nodes["start"], _ = _bounds([array.size for array in arrays])
     nodes["with_class"] = [target in (name, *table.parents) for name, table in tables.tables.items()]
-    nodes["proper"] = [sums_to_one(table.values) for table in tables.tables.values()]
+    nodes["proper"] = [table.normalized for table in tables.tables.values()]
     nodes["low"] = [array.min(initial=0.0, where=np.isfinite(array)) for array in arrays]
     nodes["high"] = [array.max(initial=0.0) for array in arrays]
     return nodes

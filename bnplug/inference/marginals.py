@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, sums_to_one
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.elimination import Elimination
 from bnplug.model.log_tables import LogTables
@@ -93,6 +93,6 @@ class Marginalizer:
     def _skipping_is_exact(self) -> bool:
         """Whether to skip a missing feature, as the posterior does, is all: on naive Bayes, normalised."""
         return all(
-            table.parents == (() if name == self.target else (self.target,)) and sums_to_one(table.values)
+            table.parents == (() if name == self.target else (self.target,)) and table.normalized
             for name, table in self.tables.tables.items()
         )

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State, label_index
 from bnplug.errors import did_you_mean
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique, n_cells, sums_to_one
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique, n_cells
 from bnplug.model.log_tables import LogTables
 
 # A scope and the logarithms over it, an axis for each of its variables.
@@ -109,7 +109,7 @@ def _check_query(tables: LogTables, variables: Sequence[str], known: Mapping[str
 
 def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[_Factor]:
     """Return the tables that `names` depend on, with what is known filled in."""
-    needed = names | {name for name, table in tables.tables.items() if not sums_to_one(table.values)}
+    needed = names | {name for name, table in tables.tables.items() if not table.normalized}
     pending = list(needed)
     while pending:
         new = {*tables.tables[pending.pop()].parents} - needed

@@ -39,6 +39,11 @@ class LogTable(NamedTuple):
     parents: tuple[str, ...]
     values: FloatArray
 
+    @property
+    def normalized(self) -> bool:
+        """Whether every column sums to one."""
+        return bool(np.abs(logsumexp(self.values, axis=0)).max(initial=0.0) <= NORMALIZED)
+
 
 class LogTables:
     """The log parameters of every node of a network.
@@ -153,10 +158,7 @@ class LogTables:
 
     def unnormalized_node(self) -> str | None:
         """Return the first node with a column that does not sum to one, if there is one."""
-        for name, table in self.tables.items():
-            if np.abs(logsumexp(table.values, axis=0)).max(initial=0.0) > NORMALIZED:
-                return name
-        return None
+        return next((name for name, table in self.tables.items() if not table.normalized), None)
 
     def probabilities(self) -> dict[str, FloatArray]:
         """Return the probabilities of every node, with axes ``(node, *parents)``.

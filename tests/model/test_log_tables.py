@@ -7,7 +7,7 @@ from strategies import random_parents, tables
 
 from bnplug import LogTables, NotRepresentableError, parameter_learner
 from bnplug.data.table import Table
-from bnplug.model.log_tables import check_size, estimate
+from bnplug.model.log_tables import LogTable, check_size, estimate
 
 
 @pytest.fixture
@@ -219,3 +219,10 @@ def test_states_are_one_or_more_distinct_labels(labels):
 
 def test_labels_that_are_equal_and_of_two_types_are_two():
     assert LogTables(["c"], {"c": [1, True, "1"]}, {"c": ((), np.zeros(3))}).states["c"] == (1, True, "1")
+
+
+def test_columns_sum_to_one_within_rounding():
+    assert LogTable(("c",), np.log([[0.25, 0.5], [0.75, 0.5]])).normalized
+    assert LogTable((), np.log([0.25, 0.75]) + 1e-12).normalized
+    assert not LogTable(("c",), np.log([[0.25, 0.5], [0.75, 0.4]])).normalized
+    assert not LogTable((), np.zeros(2)).normalized

@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 from bnplug import code, datasets
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
 from bnplug.data.table import Table
+from bnplug.experiments.storage import Record
 from bnplug.hooks import recipes, registry
 from bnplug.hooks.components import component
 from bnplug.inference.complete import log_joint, posterior, terms
@@ -43,8 +44,6 @@ _WIDTHS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05]
 
 # How many points of a trace are kept.
 _POINTS = 200
-
-Record = dict[str, Any]
 
 #: A structure to learn: data set, structure, seed, and the cooling factor where it is not the paper's.
 Job = tuple[str, str, int, float | None]
@@ -281,8 +280,7 @@ def _evaluate(data: Prepared, recipe: str, dag: Any, seed: int) -> Mapping[str, 
     learner = component("parameter learner", _recipe(recipe).parameters, _Owner(seed))
     tables: LogTables = learner.fit(data.train, dag)
     chosen = posterior(log_joint(terms(tables, _TARGET), data.test)).argmax(axis=1)
-    size = sum((len(table.values) - 1) * table.values[0].size for table in tables.tables.values())
-    return {"accuracy": 100 * float((chosen == data.labels).mean()), "size": int(size)}
+    return {"accuracy": 100 * float((chosen == data.labels).mean()), "size": tables.n_parameters}
 
 
 def jobs(

@@ -11,9 +11,9 @@ import pandas as pd
 
 import bnplug
 from bnplug.experiments import Page, beside, published
-from bnplug.experiments.storage import ResultsFile
+from bnplug.experiments.storage import Record, ResultsFile
 from bnplug_annealing import pictures, protocol
-from bnplug_annealing.protocol import ANNEALED, Prepared, Record
+from bnplug_annealing.protocol import ANNEALED, Prepared
 
 NAME = "pernkopf2013"
 

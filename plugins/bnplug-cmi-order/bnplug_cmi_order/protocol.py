@@ -18,7 +18,6 @@ import bnplug
 from bnplug import datasets
 from bnplug.data.table import Table
 from bnplug.hooks import recipes, registry
-from bnplug.hooks.descriptors import is_component
 from bnplug.typing import FloatArray, IntArray
 
 #: Of the paper's 25 UCI sets, those with 5-fold cross-validation, and those with rows for training and for testing.
@@ -197,11 +196,9 @@ def _coded(dataset: datasets.Dataset, rows: IntArray) -> Table:
 
 def _time(method: str, table: Table, repeats: int) -> tuple[float, int]:
     structure = registry.find("recipe", method).structure  # type: ignore[union-attr]
-    assert is_component(structure)
-    name, params = (structure, {}) if isinstance(structure, str) else structure
     seconds = []
     for _ in range(repeats):
-        learner = bnplug.structure_learner(name, **params)
+        learner = registry.build("structure learner", structure)
         started = time.process_time()
         learner.learn(table)
         seconds.append(time.process_time() - started)
