@@ -127,27 +127,19 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
-def numbers(column: pd.Series[Any]) -> FloatArray:
-    """Return a column's numbers side by side in memory, NaN where one is missing.
+def to_floats(column: pd.Series[Any]) -> FloatArray:
+    """Return a column's numbers side by side in memory, NaN where one is missing; infinity is among them.
 
     Raises
     ------
     ValueError
-        If the column holds something else, or infinity; the message names it.
+        If the column holds something else; the message names it.
 
     Examples
     --------
-    >>> numbers(pd.Series([1, None, 3], dtype="Int64"))
+    >>> to_floats(pd.Series([1, None, 3], dtype="Int64"))
     array([ 1., nan,  3.])
     """
-    values = to_floats(column)
-    if np.isinf(values).any():
-        raise ValueError(f"infinite numbers in column {column.name!r}; replace them, or make them missing")
-    return values
-
-
-def to_floats(column: pd.Series[Any]) -> FloatArray:
-    """Return a column's numbers as :func:`numbers` does, infinity among them."""
     try:
         return np.ascontiguousarray(column.to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:

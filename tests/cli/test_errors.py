@@ -12,22 +12,6 @@ from bnplug.cli._errors import one_line_errors
 from bnplug.datasets import iris
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    X, y = iris()
-    X.assign(species=y).to_csv(folder / "iris.csv", index=False)
-    X.assign(species=y).to_parquet(folder / "iris.parquet")
-    X.to_csv(folder / "unlabelled.csv.gz", index=False)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(files):
-    run("fit", files / "iris.csv", "--target", "species", "-o", files / "model")
-    return files / "model"
-
-
 def test_warnings_are_one_line(files, tmp_path, model):
     X, _ = iris()
     X.iloc[:, :3].to_csv(tmp_path / "narrow.csv", index=False)

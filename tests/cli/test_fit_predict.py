@@ -8,22 +8,6 @@ import bnplug
 from bnplug.datasets import iris, tic_tac_toe
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    X, y = iris()
-    X.assign(species=y).to_csv(folder / "iris.csv", index=False)
-    X.assign(species=y).to_parquet(folder / "iris.parquet")
-    X.to_csv(folder / "unlabelled.csv.gz", index=False)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(files):
-    run("fit", files / "iris.csv", "--target", "species", "-o", files / "model")
-    return files / "model"
-
-
 @pytest.mark.parametrize("data", ["iris.csv", "iris.parquet"])
 def test_fit_and_predict(files, tmp_path, data):
     text = run("fit", files / data, "--target", "species", "--structure", "kdb", "--set", "structure.k=1",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug.data.kinds import discrete_columns, is_numeric, numbers
+from bnplug.data.kinds import discrete_columns, is_numeric, refuse_infinities, to_floats
 
 DISCRETE = {
     "text": ["a", "b"] * 10,
@@ -132,8 +132,8 @@ def test_numbers_of_a_column():
     for column in ([1, None, 3], pd.array([1, None, 3], dtype="Int64"), np.array([1, np.nan, 3], dtype=object)):
         series = pd.Series(column, name="x")
         assert is_numeric(series)
-        np.testing.assert_array_equal(numbers(series), [1.0, np.nan, 3.0])
-    with pytest.raises(ValueError, match="infinite numbers in column 'x'"):
-        numbers(pd.Series([1.0, -np.inf], name="x"))
+        np.testing.assert_array_equal(to_floats(series), [1.0, np.nan, 3.0])
+    with pytest.raises(ValueError, match=r"infinite numbers in columns \['x'\]"):
+        refuse_infinities({"x": to_floats(pd.Series([1.0, -np.inf], name="x"))})
     with pytest.raises(ValueError, match="column 'x' is numeric, but not all its values are numbers"):
-        numbers(pd.Series(["1", "one"], name="x"))
+        to_floats(pd.Series(["1", "one"], name="x"))
