@@ -1,8 +1,8 @@
 """The base classes that plugins implement.
 
 Constructors only store their parameters; data comes to ``learn``, ``score`` and ``fit``. What a
-learner finds out on the way it leaves in attributes that end with an underscore. Nothing here needs the plugin
-system: it says by `resolve_with` how a component's name becomes an instance.
+learner finds out on the way it leaves in attributes that end with an underscore. Importing this loads no
+plugin system: that says by `resolve_with` how a component's name becomes an instance, and is loaded when one must.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bnplug.show.drawing import new_axes
-from bnplug.show.palette import PALE, colour, mark
+from bnplug.show.palette import PALE, colour, finish, mark
 from bnplug_ccbn import protocol
 from bnplug_ccbn.protocol import KEPT, LETTERS, STRUCTURES
 
@@ -87,6 +87,4 @@ def _marked(length: int) -> list[int]:
 
 
 def _finish(ax: Axes) -> None:
-    ax.grid(color=PALE, alpha=0.35, linewidth=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=7)
+    finish(ax).tick_params(labelsize=7)

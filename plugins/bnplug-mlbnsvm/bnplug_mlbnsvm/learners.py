@@ -171,8 +171,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
         if problem.convex and found.optimality > setting.tol:
             warnings.warn(
                 f"ml-bn-svm: after {len(found.path) - 1} steps (max_iter={self.max_iter}) the optimality measure is "
-                f"{found.optimality:.1e}, "
-                f"above tol={self.tol:g}; a larger max_iter goes on, a larger tol accepts it",
+                f"{found.optimality:.1e}, above tol={self.tol:g}; a larger max_iter goes on, a larger tol accepts it",
                 BnplugWarning,
                 stacklevel=3,
             )
