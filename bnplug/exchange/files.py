@@ -16,8 +16,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-Path = str | os.PathLike[str]
-Result = TypeVar("Result")
+_Path = str | os.PathLike[str]
+_Result = TypeVar("_Result")
 
 #: The names under which files are written before they get their own.
 TEMPORARY = re.compile(r"\.bnplug-[0-9a-f]{16}\.tmp")
@@ -34,7 +34,7 @@ _WINDOWS = os.name == "nt"
 _PAUSES = [0.001 * 2**i for i in range(10)]
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: _Path, content: str | bytes) -> None:
     r"""Write `content` to a temporary name beside `path`, then rename it to `path`.
 
     Parameters
@@ -93,7 +93,7 @@ class Access(NamedTuple):
     listed: bytes | None
 
 
-def access_of(path: Path) -> Access | None:
+def access_of(path: _Path) -> Access | None:
     """Return who may do what with a file, None where there is none."""
     try:
         there = os.stat(path)
@@ -102,7 +102,7 @@ def access_of(path: Path) -> Access | None:
         return None
 
 
-def replace_file(path: Path, content: bytes, access: Access | None = None) -> None:
+def replace_file(path: _Path, content: bytes, access: Access | None = None) -> None:
     """Put a new file in the place of `path` atomically; a link that is there is replaced itself.
 
     Parameters
@@ -116,7 +116,7 @@ def replace_file(path: Path, content: bytes, access: Access | None = None) -> No
     _write_and_rename(path, content, access, _set_what_is_allowed)
 
 
-def patiently(action: Callable[[], Result]) -> Result:
+def patiently(action: Callable[[], _Result]) -> _Result:
     """Return ``action()``; on Windows, which lets no file be replaced while it is open, try for a second."""
     for pause in _PAUSES if _WINDOWS else ():
         try:
@@ -127,7 +127,7 @@ def patiently(action: Callable[[], Result]) -> Result:
 
 
 def _write_and_rename(
-    target: Path, data: bytes, access: Access | None, set_access: Callable[[Path, Access], None]
+    target: _Path, data: bytes, access: Access | None, set_access: Callable[[_Path, Access], None]
 ) -> None:
     folder = os.path.dirname(os.path.abspath(target))
     temporary = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}.tmp")
@@ -152,7 +152,7 @@ def _write_and_rename(
         raise
 
 
-def _access_list(path: Path) -> bytes | None:
+def _access_list(path: _Path) -> bytes | None:
     if sys.platform != "linux":
         return None
     try:
@@ -164,7 +164,7 @@ def _access_list(path: Path) -> bytes | None:
         raise
 
 
-def _set_access(path: Path, access: Access) -> None:
+def _set_access(path: _Path, access: Access) -> None:
     """Give a file its owner, group, access list and mode; an ``OSError`` where that is not allowed."""
     there = os.stat(path)
     if (access.owner, access.group) != (there.st_uid, there.st_gid):
@@ -173,7 +173,7 @@ def _set_access(path: Path, access: Access) -> None:
     os.chmod(path, access.mode)
 
 
-def _set_what_is_allowed(path: Path, access: Access) -> None:
+def _set_what_is_allowed(path: _Path, access: Access) -> None:
     """Give a file as much of its access as is allowed, and never more than it."""
     try:
         _set_access(path, access)
@@ -185,7 +185,7 @@ def _set_what_is_allowed(path: Path, access: Access) -> None:
             os.chmod(path, mode & 0o707)
 
 
-def _set_access_list(path: Path, listed: bytes | None) -> None:
+def _set_access_list(path: _Path, listed: bytes | None) -> None:
     if sys.platform != "linux":
         return
     if listed is not None:
@@ -196,7 +196,7 @@ def _set_access_list(path: Path, listed: bytes | None) -> None:
             os.removexattr(path, _ACCESS_LIST)
 
 
-def _own_descriptor(path: Path) -> int | None:
+def _own_descriptor(path: _Path) -> int | None:
     """Return the number of the open descriptor that a path such as ``/dev/stdout`` stands for, if it does."""
     step = os.fspath(path)
     for _ in range(40):
@@ -221,19 +221,19 @@ def _write_descriptor(descriptor: int, data: bytes) -> None:
         file.write(data)
 
 
-def _write_in_place(path: Path, data: bytes) -> None:
+def _write_in_place(path: _Path, data: bytes) -> None:
     with open(os.open(path, os.O_WRONLY | os.O_TRUNC | _BINARY), "wb") as file:
         file.write(data)
 
 
-def _stat(path: Path) -> os.stat_result | None:
+def _stat(path: _Path) -> os.stat_result | None:
     try:
         return os.stat(path)
     except FileNotFoundError:
         return None
 
 
-def _check_target(path: Path, target: str, there: os.stat_result | None) -> None:
+def _check_target(path: _Path, target: str, there: os.stat_result | None) -> None:
     name = os.fspath(path)
     if os.path.isdir(target) or name.endswith(os.sep):
         raise IsADirectoryError(f"{name!r} cannot be written: it is a folder; give the name of a file")

@@ -19,8 +19,8 @@ from scipy import stats
 
 from bnplug.arrays import FloatArray
 
-Alternative = Literal["two-sided", "greater", "less"]
-Values = Sequence[float] | FloatArray | pd.Series
+_Alternative = Literal["two-sided", "greater", "less"]
+_Values = Sequence[float] | FloatArray | pd.Series
 
 _DECIMALS = 9
 
@@ -258,7 +258,7 @@ def bonferroni_dunn(
     )
 
 
-def wilcoxon(first: Values, second: Values, alternative: Alternative = "two-sided") -> PairedTest:
+def wilcoxon(first: _Values, second: _Values, alternative: _Alternative = "two-sided") -> PairedTest:
     """Wilcoxon's signed rank test of two methods over data sets; data sets without a difference are dropped.
 
     The p-value is scipy's: exact where that is feasible, for up to 50 data sets without ties, or else
@@ -284,7 +284,7 @@ def wilcoxon(first: Values, second: Values, alternative: Alternative = "two-side
     return PairedTest(float(result.statistic), float(result.pvalue), mean, len(differences))
 
 
-def paired_t_test(first: Values, second: Values, alternative: Alternative = "greater") -> PairedTest:
+def paired_t_test(first: _Values, second: _Values, alternative: _Alternative = "greater") -> PairedTest:
     """Student's paired t-test of two methods over data sets, one-sided unless told.
 
     Parameters
@@ -304,7 +304,7 @@ def paired_t_test(first: Values, second: Values, alternative: Alternative = "gre
 
 
 def corrected_t_test(
-    first: Values, second: Values, test_train_ratio: float, alternative: Alternative = "two-sided"
+    first: _Values, second: _Values, test_train_ratio: float, alternative: _Alternative = "two-sided"
 ) -> PairedTest:
     """Nadeau and Bengio's corrected t-test of two methods on the same folds of one data set.
 
@@ -337,7 +337,7 @@ def corrected_t_test(
     return _t_test(_differences(first, second), test_train_ratio, alternative)
 
 
-def win_draw_loss(first: Values, second: Values, higher_is_better: bool = True) -> WinDrawLoss:
+def win_draw_loss(first: _Values, second: _Values, higher_is_better: bool = True) -> WinDrawLoss:
     """Count data sets won, drawn and lost, with a two-tailed binomial sign test that leaves draws out.
 
     Parameters
@@ -422,7 +422,7 @@ def _ranks_and_error(table: pd.DataFrame, alpha: float, higher_is_better: bool) 
     return average_ranks(table, higher_is_better), float(np.sqrt(k * (k + 1) / (6 * n)))
 
 
-def _differences(first: Values, second: Values) -> FloatArray:
+def _differences(first: _Values, second: _Values) -> FloatArray:
     if isinstance(first, pd.Series) and isinstance(second, pd.Series):
         if not first.index.is_unique or set(first.index) != set(second.index):
             raise ValueError("the two methods have results on different data sets; keep those that both have")
@@ -437,7 +437,7 @@ def _differences(first: Values, second: Values) -> FloatArray:
     return np.asarray(np.round(a - b, _DECIMALS), dtype=np.float64)
 
 
-def _t_test(differences: FloatArray, extra: float, alternative: Alternative) -> PairedTest:
+def _t_test(differences: FloatArray, extra: float, alternative: _Alternative) -> PairedTest:
     """Test the mean difference with a variance of (1 / n + extra) times that of the differences."""
     n, mean = len(differences), float(differences.mean())
     error = float(np.sqrt(differences.var(ddof=1) * (1 / n + extra)))

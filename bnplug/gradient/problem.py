@@ -114,7 +114,7 @@ def with_values(tables: LogTables, target: str, terms: Terms, values: FloatArray
     return LogTables(tables.names, tables.states, changed, tables.target)
 
 
-P = TypeVar("P", bound=Problem)
+_P = TypeVar("_P", bound=Problem)
 
 
 class HeldOut(NamedTuple):
@@ -135,8 +135,8 @@ class HeldOut(NamedTuple):
 def held_out(
     table: Table,
     cv: Any,
-    build: Callable[[Table], P],
-    measures: Sequence[Callable[[P, Objective], npt.ArrayLike]],
+    build: Callable[[Table], _P],
+    measures: Sequence[Callable[[_P, Objective], npt.ArrayLike]],
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> HeldOut:
@@ -177,7 +177,7 @@ def held_out(
     """
     folds = list(_folds(table, cv, random_state))
 
-    def measure(fold: tuple[Table, Table], own: Callable[[P, Objective], npt.ArrayLike]) -> FloatArray:
+    def measure(fold: tuple[Table, Table], own: Callable[[_P, Objective], npt.ArrayLike]) -> FloatArray:
         train, test = fold
         problem = build(train)
         return np.asarray(own(problem, Objective(problem.terms, test, n_jobs=1)), dtype=np.float64)

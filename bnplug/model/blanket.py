@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from typing import TypeVar
 
-Node = TypeVar("Node", bound=Hashable)
+_Node = TypeVar("_Node", bound=Hashable)
 
 
-def markov_blanket(parents: Mapping[Node, Collection[Node]], node: Node) -> list[Node]:
+def markov_blanket(parents: Mapping[_Node, Collection[_Node]], node: _Node) -> list[_Node]:
     """Return the parents, children and co-parents of a node, in the order of `parents`.
 
     Parameters

@@ -19,7 +19,7 @@ from bnplug.data.coding import State
 
 __all__ = ["DAG", "DiscreteBayesianNetwork", "is_dag", "make_dag", "make_network", "read_network"]
 
-Family = tuple[tuple[str, ...], npt.NDArray[np.float64]]
+_Family = tuple[tuple[str, ...], npt.NDArray[np.float64]]
 
 
 def make_dag(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> DAG:
@@ -46,7 +46,7 @@ def is_dag(value: Any) -> bool:
 
 
 def make_network(
-    names: Sequence[str], states: Mapping[str, Sequence[State]], families: Mapping[str, Family]
+    names: Sequence[str], states: Mapping[str, Sequence[State]], families: Mapping[str, _Family]
 ) -> DiscreteBayesianNetwork:
     """Return the pgmpy network of `families`: parents and probabilities by name, with axes ``(node, *parents)``."""
     network = DiscreteBayesianNetwork()
@@ -71,7 +71,7 @@ def make_network(
 
 def read_network(
     network: DiscreteBayesianNetwork,
-) -> tuple[tuple[str, ...], dict[str, tuple[State, ...]], dict[str, Family]]:
+) -> tuple[tuple[str, ...], dict[str, tuple[State, ...]], dict[str, _Family]]:
     """Return names, states and families of a pgmpy network; the parents' axes follow the order of names."""
     if not isinstance(network, DiscreteBayesianNetwork):
         raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got a {type(network).__name__}")

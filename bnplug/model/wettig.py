@@ -18,11 +18,11 @@ from bnplug.arrays import FloatArray
 from bnplug.errors import NotRepresentableError, did_you_mean
 from bnplug.model.log_tables import LogTables
 
-Node = TypeVar("Node", bound=Hashable)
-Parents = Mapping[Node, Collection[Node]]
+_Node = TypeVar("_Node", bound=Hashable)
+_Parents = Mapping[_Node, Collection[_Node]]
 
 
-def is_c1(parents: Parents[Node], target: Node) -> bool:
+def is_c1(parents: _Parents[_Node], target: _Node) -> bool:
     """Return whether every class child has a covering parent (Condition 1 of Peharz et al. 2013).
 
     The same as: the parents of every class child are pairwise adjacent, pairs of class parents excepted.
@@ -48,7 +48,7 @@ def is_c1(parents: Parents[Node], target: Node) -> bool:
     return violation(parents, target) is None
 
 
-def violation(parents: Parents[Node], target: Node) -> tuple[Node, tuple[Node, Node]] | None:
+def violation(parents: _Parents[_Node], target: _Node) -> tuple[_Node, tuple[_Node, _Node]] | None:
     """Return the first class child without a covering parent and two of its parents that are the reason.
 
     The two are not adjacent, and not both parents of the class.
@@ -72,7 +72,7 @@ def violation(parents: Parents[Node], target: Node) -> tuple[Node, tuple[Node, N
     return None
 
 
-def covering_parents(parents: Parents[Node], target: Node) -> dict[Node, Node]:
+def covering_parents(parents: _Parents[_Node], target: _Node) -> dict[_Node, _Node]:
     """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}.
 
     Raises
@@ -159,7 +159,7 @@ def normalize(tables: LogTables, target: str) -> LogTables:
     )
 
 
-def _covering(parents: Parents[Node], node: Node) -> list[Node]:
+def _covering(parents: _Parents[_Node], node: _Node) -> list[_Node]:
     """Return the covering parents of `node`: one, of which all its other parents are parents, or none."""
     own = set(parents[node])
     return [parent for parent in own if own <= {parent, *parents[parent]}]

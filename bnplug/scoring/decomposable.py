@@ -22,7 +22,7 @@ from bnplug.data.table import Table
 if TYPE_CHECKING:
     from bnplug.typing import DAG
 
-Family = tuple[int, tuple[int, ...]]
+_Family = tuple[int, tuple[int, ...]]
 
 # With fewer cells to count than this in all new families together, threads cost more than they save.
 _WORTH_THREADS = 1 << 21
@@ -77,7 +77,7 @@ class DecomposableEvaluator(Evaluator):
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
-        self._terms: dict[Family, float] = {}
+        self._terms: dict[_Family, float] = {}
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Add up the terms of a graph."""
@@ -106,10 +106,10 @@ class DecomposableEvaluator(Evaluator):
         """Exchange the terms of the variables that change."""
         return self.start([changes.get(v, own) for v, own in enumerate(self.parents)])
 
-    def _take(self, families: Iterable[Family]) -> None:
+    def _take(self, families: Iterable[_Family]) -> None:
         """Take the terms not known yet. Families with one parent more than now are counted together."""
         grown: dict[int, list[int]] = {}
-        others: list[Family] = []
+        others: list[_Family] = []
         for child, parents in dict.fromkeys(families):
             if (child, parents) in self._terms:
                 continue
@@ -127,7 +127,7 @@ class DecomposableEvaluator(Evaluator):
         for terms in run_in_threads(lambda job: job(), jobs, n_jobs=n_jobs):
             self._terms.update(terms)
 
-    def _terms_of_grown(self, child: int, added: list[int]) -> dict[Family, float]:
+    def _terms_of_grown(self, child: int, added: list[int]) -> dict[_Family, float]:
         """Return the terms of `child` with its parents of now and each one of `added`."""
         parents = self.parents[child]
         families = [tuple(sorted((*parents, u))) for u in added]
@@ -137,7 +137,7 @@ class DecomposableEvaluator(Evaluator):
             for family, counts in zip(families, tables, strict=True)
         }
 
-    def _term(self, family: Family) -> dict[Family, float]:
+    def _term(self, family: _Family) -> dict[_Family, float]:
         counts = count_occurring(self.table, *family)[0]
         return {family: float(self.score.local(self.table, *family, counts))}
 
