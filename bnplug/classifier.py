@@ -487,7 +487,7 @@ def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNe
     from bnplug.exchange import bif
     from bnplug.exchange._network_file import choose_target
 
-    return BayesianNetworkClassifier.from_tables(choose_target(bif.read_bif(path), target, path))
+    return BayesianNetworkClassifier.from_tables(choose_target(bif.read_bif_tables(path), target, path))
 
 
 def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
@@ -495,4 +495,4 @@ def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> Bayesia
     from bnplug.exchange import xmlbif
     from bnplug.exchange._network_file import choose_target
 
-    return BayesianNetworkClassifier.from_tables(choose_target(xmlbif.read_xmlbif(path), target, path))
+    return BayesianNetworkClassifier.from_tables(choose_target(xmlbif.read_xmlbif_tables(path), target, path))

@@ -16,7 +16,7 @@ from bnplug.errors import one_line
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError, MemoryError)
 
 
-class Problem(click.ClickException):
+class CommandError(click.ClickException):
     """What went wrong, in one line."""
 
     def show(self, file: Any = None) -> None:
@@ -37,9 +37,9 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             except click.ClickException:
                 raise
             except _EXPECTED as error:
-                raise Problem(one_line(error) or type(error).__name__) from error
+                raise CommandError(one_line(error) or type(error).__name__) from error
             except Exception as error:  # a plugin's learner may raise anything
-                raise Problem(f"{type(error).__name__}: {one_line(error)}") from error
+                raise CommandError(f"{type(error).__name__}: {one_line(error)}") from error
 
     return wrapped
 

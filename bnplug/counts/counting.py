@@ -17,8 +17,8 @@ from bnplug.compiling import kernel
 from bnplug.counts._numbering import index_rows, number_occurring
 from bnplug.data.table import Table
 
-#: Parent configurations above this number, and above the number of rows, are numbered as they occur.
-DENSE_LIMIT = 1 << 20
+# Parent configurations above this number, and above the number of rows, are numbered as they occur.
+_DENSE_LIMIT = 1 << 20
 
 _BLOCK = 2048
 
@@ -46,12 +46,12 @@ class Configurations:
 def configurations(table: Table, variables: Sequence[int], limit: int | None = None) -> Configurations:
     """Number the joint states of `variables` in each row.
 
-    All of them are numbered, in C order, when they are at most `limit` (default: ``DENSE_LIMIT`` or the
+    All of them are numbered, in C order, when they are at most `limit` (default: 2^20 or the
     number of rows, whichever is larger); otherwise only those that occur, so that memory follows the
     rows and not the product of the cardinalities.
     """
     cards = [int(table.cards[v]) for v in variables]
-    limit = max(DENSE_LIMIT, table.n_rows) if limit is None else limit
+    limit = max(_DENSE_LIMIT, table.n_rows) if limit is None else limit
     if prod(cards) <= limit:
         index = np.empty(table.n_rows, dtype=np.int64)
         index_rows(table.codes, np.array(variables, dtype=np.int64), _strides(cards), table.missing, index)

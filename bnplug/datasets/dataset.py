@@ -64,7 +64,7 @@ class Dataset:
             )
 
     def copies(self) -> npt.NDArray[np.bool_]:
-        """Return which rows have the features of an earlier row that stands under another class.
+        """Return which rows have the features of an earlier row whose class is another one.
 
         A widely used file of the USPS digits has the same images in the classes 5, 6 and 7.
 

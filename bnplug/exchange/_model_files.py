@@ -94,7 +94,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], bytes]:
             continue
         except OSError as error:
             raise damaged(folder, error) from error
-        _check_numbers(folder, index, name, numbers)
+        _check_digest(folder, index, name, numbers)
         return index, numbers
 
 
@@ -273,7 +273,7 @@ def _seal_holds(content: bytes, checksum: object) -> bool:
     return bool(found) and _digest(head + tail) == found
 
 
-def _check_numbers(folder: Path, index: Mapping[str, Any], name: str, numbers: bytes) -> None:
+def _check_digest(folder: Path, index: Mapping[str, Any], name: str, numbers: bytes) -> None:
     """Raise unless the tables' file is the one that was saved; version 1 has part of its checksum in the name."""
     digest = _digest(numbers).decode()
     named = _TABLES.fullmatch(name)

@@ -26,7 +26,7 @@ _MESSAGE_LENGTH = 500
 _MAX_PARENTS = 63
 
 
-class Family(NamedTuple):
+class FileFamily(NamedTuple):
     """A node's table in a file: names as the file holds them, probabilities with axes (*parents, node)."""
 
     node: str
@@ -71,7 +71,7 @@ def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], lin
 
 
 def assemble(
-    variables: Mapping[str, SafeVariable], families: Mapping[str, Family], properties: Mapping[str, str]
+    variables: Mapping[str, SafeVariable], families: Mapping[str, FileFamily], properties: Mapping[str, str]
 ) -> LogTables:
     """Return the model of a file's parts, under its true names and labels.
 
@@ -139,13 +139,13 @@ def _true_labels(variable: SafeVariable) -> tuple[State, ...]:
     return tuple(labels)
 
 
-def _without_padding(family: Family, names: Mapping[str, str], states: Mapping[str, Sequence[State]]) -> Family:
+def _without_padding(family: FileFamily, names: Mapping[str, str], states: Mapping[str, Sequence[State]]) -> FileFamily:
     """Return the table without the impossible second state of variables that have but one."""
     kept = tuple(slice(len(states[names[variable]])) for variable in (*family.parents, family.node))
     return family._replace(probabilities=family.probabilities[kept])
 
 
-def _check_columns(family: Family, variables: Mapping[str, SafeVariable]) -> None:
+def _check_columns(family: FileFamily, variables: Mapping[str, SafeVariable]) -> None:
     """Raise where a column is no distribution."""
     values = family.probabilities
     possible = (values >= 0.0) & (values <= 1.0 + _ROUNDED)

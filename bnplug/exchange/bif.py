@@ -19,7 +19,7 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
 from bnplug.errors import ModelFileError
-from bnplug.exchange._network_file import Family, assemble, file_error, table_shape
+from bnplug.exchange._network_file import FileFamily, assemble, file_error, table_shape
 from bnplug.exchange.files import write_atomically
 from bnplug.exchange.names import (
     KEYWORDS,
@@ -63,7 +63,7 @@ def write_bif(tables: LogTables, path: str | os.PathLike[str]) -> None:
     write_atomically(path, format_bif(tables))
 
 
-def read_bif(path: str | os.PathLike[str]) -> LogTables:
+def read_bif_tables(path: str | os.PathLike[str]) -> LogTables:
     """Read a model from a BIF file, ours or another program's.
 
     Parameters
@@ -132,7 +132,7 @@ def format_bif(tables: LogTables) -> str:
 
 
 def parse_bif(text: str) -> LogTables:
-    """Return the model that the text of a BIF file holds; see :func:`read_bif`.
+    """Return the model that the text of a BIF file holds; see :func:`read_bif_tables`.
 
     Examples
     --------
@@ -347,10 +347,10 @@ def _split(text: str, count: int) -> list[str] | None:
 # Reading: blocks to tables
 
 
-def _families(blocks: list[_Block], variables: Mapping[str, SafeVariable], length: int) -> dict[str, Family]:
+def _families(blocks: list[_Block], variables: Mapping[str, SafeVariable], length: int) -> dict[str, FileFamily]:
     """Return the table of each node; together they hold few more numbers than a text of this length can."""
     cards = {name: len(variable.labels) for name, variable in variables.items()}
-    families: dict[str, Family] = {}
+    families: dict[str, FileFamily] = {}
     cells = 0
     for block in blocks:
         family = _family(block, variables, cards)
@@ -363,7 +363,7 @@ def _families(blocks: list[_Block], variables: Mapping[str, SafeVariable], lengt
     return families
 
 
-def _family(block: _Block, variables: Mapping[str, SafeVariable], cards: Mapping[str, int]) -> Family:
+def _family(block: _Block, variables: Mapping[str, SafeVariable], cards: Mapping[str, int]) -> FileFamily:
     node, *parents = _members(block.header, cards)
     *shape, card = table_shape(node, parents, cards, block.line)
     reader = _TableReader(parents, [variables[parent].labels for parent in parents], card)
@@ -377,7 +377,7 @@ def _family(block: _Block, variables: Mapping[str, SafeVariable], cards: Mapping
         values = reader.columns()
     except ModelFileError as error:
         raise ModelFileError(f"line {block.line}: the table of {node!r} {error}") from None
-    return Family(node, parents, values.reshape(*shape, card), block.line)
+    return FileFamily(node, parents, values.reshape(*shape, card), block.line)
 
 
 def _members(header: str, known: Mapping[str, int]) -> list[str]:

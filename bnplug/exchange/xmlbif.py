@@ -19,7 +19,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 from bnplug.errors import ModelFileError
-from bnplug.exchange._network_file import Family, assemble, file_error, table_shape
+from bnplug.exchange._network_file import FileFamily, assemble, file_error, table_shape
 from bnplug.exchange.files import write_atomically
 from bnplug.exchange.names import TARGET, SafeText, SafeVariable, encode, safe_variables
 from bnplug.model.log_tables import LogTables
@@ -46,7 +46,7 @@ def write_xmlbif(tables: LogTables, path: str | os.PathLike[str]) -> None:
     write_atomically(path, format_xmlbif(tables))
 
 
-def read_xmlbif(path: str | os.PathLike[str]) -> LogTables:
+def read_xmlbif_tables(path: str | os.PathLike[str]) -> LogTables:
     """Read a model from an XMLBIF file, ours or another program's.
 
     Parameters
@@ -116,7 +116,7 @@ def format_xmlbif(tables: LogTables) -> str:
 
 
 def parse_xmlbif(text: str | bytes) -> LogTables:
-    """Return the model that the text of an XMLBIF file holds; see :func:`read_xmlbif`.
+    """Return the model that the text of an XMLBIF file holds; see :func:`read_xmlbif_tables`.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def _properties(texts: list[str]) -> dict[str, str]:
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}
 
 
-def _family(node: str, parents: list[str], table: str, cards: Mapping[str, int], line: int) -> Family:
+def _family(node: str, parents: list[str], table: str, cards: Mapping[str, int], line: int) -> FileFamily:
     """Return a definition's table: the node's state changes fastest, then the last parent's."""
     shape = table_shape(node, parents, cards, line)
     try:
@@ -278,4 +278,4 @@ def _family(node: str, parents: list[str], table: str, cards: Mapping[str, int],
             f"line {line}: expected the {prod(shape)} numbers of the table of {node!r}, "
             f"found {len(numbers) or repr(table[:60])}"
         )
-    return Family(node, parents, np.array(numbers, dtype=np.float64).reshape(shape), line)
+    return FileFamily(node, parents, np.array(numbers, dtype=np.float64).reshape(shape), line)

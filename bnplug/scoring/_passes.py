@@ -464,7 +464,8 @@ def _add(joint, delta, fold, low, high):  # type: ignore[no-untyped-def]
 def _find_gaps(joint, y, low, high):  # type: ignore[no-untyped-def]
     """Fill the gaps and the rivals of rows of class y.
 
-    Nothing in the loop over classes branches, since who is larger cannot be foretold: that takes a sixth of the time.
+    Nothing in the loop over classes branches, since which value is larger cannot be predicted: this takes a sixth of
+    the time.
     """
     values, zeros = joint.values[low:high], joint.zeros[low:high]
     gap, second_gap, rivals = joint.gap[low:high], joint.second_gap[low:high], joint.rival[low:high]

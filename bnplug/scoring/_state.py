@@ -43,7 +43,7 @@ _REFRESH = 1000
 _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 22
 
 
-class State:
+class SearchState:
     """The current graph of a search, and what is kept about it.
 
     Parameters

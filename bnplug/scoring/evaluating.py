@@ -21,7 +21,7 @@ from bnplug.contracts import Changes, Evaluator
 from bnplug.data.table import Table
 from bnplug.scoring._deltas import wide_delta
 from bnplug.scoring._passes import TOO_WIDE, Batch, Scratch, make_scratch, score_candidates, score_delta
-from bnplug.scoring._state import State
+from bnplug.scoring._state import SearchState
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
@@ -60,7 +60,7 @@ class PredictiveEvaluator(Evaluator):
         self.redraws = score.redraws
         self.random = None if score.random_state is None else check_random_state(score.random_state)
         self._kept: _Kept | None = None
-        self._state = State(score, table)
+        self._state = SearchState(score, table)
         self._state.draw(self.random)
 
     @property

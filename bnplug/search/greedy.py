@@ -23,7 +23,7 @@ from bnplug.errors import ContractError, SearchInterruptedWarning, SearchWarning
 from bnplug.search.progress import Progress
 
 # Relative to the score. Gains below it come from the order of summation: a reversal between equivalent
-# graphs gains exactly nothing, and without a margin could be made to and fro for ever.
+# graphs gains exactly nothing, and without a margin could be made and undone endlessly.
 _TIE = 1e-12
 
 # Candidates scored at once: enough to keep threads busy, few enough to look at the clock in between.

@@ -103,7 +103,7 @@ def check_same_seed_same_result(subject: MethodSubject) -> None:
 def check_n_jobs_does_not_matter(subject: MethodSubject) -> None:
     """One thread or two: the result is the same, bit for bit."""
     if subject.kind == "score function" or subject.has("n_jobs"):
-        one, two = (subject.run_in_threads(data.standard(), n_jobs) for n_jobs in (1, 2))
+        one, two = (subject.run_with_jobs(data.standard(), n_jobs) for n_jobs in (1, 2))
         require(subject.same(one, two), "n_jobs=1 and n_jobs=2 differ; add up in an order that follows from the data")
 
 
@@ -146,7 +146,7 @@ def check_single_feature(subject: MethodSubject) -> None:
 
 
 def check_missing_cells(subject: MethodSubject) -> None:
-    """Rows with missing cells are borne: ``table.missing`` is no state."""
+    """Rows may have missing cells: ``table.missing`` is no state."""
     _require_usable(subject, data.with_missing_cells())
 
 

@@ -66,16 +66,16 @@ def check_decomposable_means_decomposable(subject: ScoreSubject) -> None:
 
 
 def check_propose_leaves_state(subject: ScoreSubject) -> None:
-    """Proposals change nothing: neither the value, nor what the same proposal is worth the next time."""
+    """Asking about candidates changes nothing: neither the value, nor what the same one is worth the next time."""
     table = data.standard()
     evaluator = _started(subject, table)
     value, candidates = evaluator.value, subject.candidates(table)
     first = [evaluator.propose(changes) for changes in candidates]
     evaluator.propose_many(candidates)
-    require(evaluator.value == value, f"value was {value}, and is {evaluator.value} after proposals")
+    require(evaluator.value == value, f"value was {value}, and is {evaluator.value} after candidates were proposed")
     again = [evaluator.propose(changes) for changes in candidates]
-    require(np.array_equal(first, again), "the same proposals, made again, are worth something else")
-    require(_close([evaluator.commit({})], value), "after proposals, the current graph has another score")
+    require(np.array_equal(first, again), "the same candidates, proposed again, are worth something else")
+    require(_close([evaluator.commit({})], value), "after proposing candidates, the current graph has another score")
 
 
 def check_propose_agrees_with_score(subject: ScoreSubject) -> None:

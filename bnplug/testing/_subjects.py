@@ -99,7 +99,7 @@ class MethodSubject(ABC):
         """What a new instance makes of the standard table; learned once for all checks."""
         return self.run(data.standard())
 
-    def run_in_threads(self, table: Table, n_jobs: int) -> Any:
+    def run_with_jobs(self, table: Table, n_jobs: int) -> Any:
         """Return what an instance makes of `table` with `n_jobs`, which it has as a parameter."""
         return self.run(table, n_jobs=n_jobs)
 
@@ -170,7 +170,7 @@ class ScoreSubject(MethodSubject):
     def _call(self, instance: Any, *arguments: Any) -> FloatArray:
         return self._values(instance, *arguments)
 
-    def run_in_threads(self, table: Table, n_jobs: int) -> FloatArray:
+    def run_with_jobs(self, table: Table, n_jobs: int) -> FloatArray:
         """Return the scores of an evaluator with `n_jobs` threads."""
         with _global_seed(0):
             return self._values(self.make(), table, self.arguments(table)[1], n_jobs)

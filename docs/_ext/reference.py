@@ -117,13 +117,21 @@ def _is_core(name: str) -> bool:
 
 
 def offered(path: Path, root: Path) -> Iterator[str]:
-    """Yield the full names of the functions and classes of a module that nothing in their path says are private."""
+    """Yield the full names that a module defines and that nothing in their path says are private."""
     parts = [part for part in path.relative_to(root).with_suffix("").parts if part != "__init__"]
     for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            full = [*parts, node.name]
+        for name in _defined(node):
+            full = [*parts, name]
             if not any(part.startswith("_") for part in full):
                 yield ".".join(full)
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """Return what a statement at the top of a module defines: a function, a class, constants, types."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
 
 
 class Reference:

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from pgmpy.readwrite import BIFReader, BIFWriter
 
 from bnplug import LogTables, ModelFileError, NotRepresentableError
-from bnplug.exchange.bif import format_bif, parse_bif, read_bif, write_bif
+from bnplug.exchange.bif import format_bif, parse_bif, read_bif_tables, write_bif
 
 BUNDLED = Path(pgmpy.__file__).parent / "utils" / "example_models"
 
@@ -60,7 +60,7 @@ def test_awkward_file_is_read_by_us_by_pgmpy_and_by_pyagrum(make, tmp_path):
     write_bif(tables, path)
     assert path.read_text(encoding="ascii") == format_bif(tables)
 
-    again = read_bif(path)
+    again = read_bif_tables(path)
     assert_identical(again, tables)
     assert format_bif(again) == format_bif(tables)
 
@@ -177,7 +177,7 @@ def test_reads_what_pyagrum_writes(tmp_path):
     network = pyagrum.fastBN("a{x|y}->c{u|v|w}<-b[4]; d[3]->a")
     path = tmp_path / "agrum.bif"
     pyagrum.saveBN(network, str(path))
-    tables = read_bif(path)
+    tables = read_bif_tables(path)
     names = {name: name for name in tables.names}
     for array, table in zip(pyagrum_arrays(network, names, tables), tables.tables.values(), strict=True):
         np.testing.assert_allclose(np.exp(table.values), array, atol=1e-12)
@@ -315,11 +315,11 @@ def test_file_that_is_not_text(tmp_path):
     path = tmp_path / "a.bif"
     path.write_bytes(b"network \xff { }")
     with pytest.raises(ModelFileError, match=r"a\.bif: byte 8 is not UTF-8"):
-        read_bif(path)
+        read_bif_tables(path)
 
 
 def test_errors_of_a_file_name_it(tmp_path):
     path = tmp_path / "a.bif"
     path.write_bytes(b"\xef\xbb\xbf" + (HEAD + ROOT).encode())
     with pytest.raises(ModelFileError, match=r"a\.bif: there is no table for 'b'"):
-        read_bif(path)
+        read_bif_tables(path)

@@ -11,8 +11,8 @@ import pytest
 from awkward import WEKA, random_tables
 
 from bnplug import ModelFileError
-from bnplug.exchange.bif import format_bif, parse_bif, read_bif
-from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif
+from bnplug.exchange.bif import format_bif, parse_bif, read_bif_tables
+from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif_tables
 
 N_MUTATIONS = 5_000
 CHUNK = 500
@@ -29,10 +29,10 @@ probability ( a | b ) { default 0.5 0.5; (u) 0.25, 0.75; (v) 1e-1 9.0E-1; }
 probability ( b ) { table 0.2 0.3 0.5; }
 """
 FORMATS = {
-    "ours.bif": (format_bif(OURS), read_bif, format_bif, parse_bif),
-    "foreign.bif": (FOREIGN, read_bif, format_bif, parse_bif),
-    "ours.xml": (format_xmlbif(OURS), read_xmlbif, format_xmlbif, parse_xmlbif),
-    "weka.xml": (WEKA, read_xmlbif, format_xmlbif, parse_xmlbif),
+    "ours.bif": (format_bif(OURS), read_bif_tables, format_bif, parse_bif),
+    "foreign.bif": (FOREIGN, read_bif_tables, format_bif, parse_bif),
+    "ours.xml": (format_xmlbif(OURS), read_xmlbif_tables, format_xmlbif, parse_xmlbif),
+    "weka.xml": (WEKA, read_xmlbif_tables, format_xmlbif, parse_xmlbif),
 }
 WORDS = [
     "0.5",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnplug import LogTables, ModelFileError
-from bnplug.exchange._network_file import Family, assemble, choose_target, file_error, table_shape
+from bnplug.exchange._network_file import FileFamily, assemble, choose_target, file_error, table_shape
 from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable
 
 CARDS = {"a": 2, "b": 3}
@@ -15,8 +15,8 @@ def variable(name, labels, **properties):
 
 
 A, B = variable("a", ["u", "v"]), variable("b", ["r", "s", "t"])
-PRIOR = Family("a", [], np.array([0.25, 0.75]), 1)
-GIVEN_A = Family("b", ["a"], np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]), 2)
+PRIOR = FileFamily("a", [], np.array([0.25, 0.75]), 1)
+GIVEN_A = FileFamily("b", ["a"], np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]), 2)
 
 
 def test_parts_make_a_model_with_the_node_on_the_first_axis():

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pgmpy.readwrite import XMLBIFReader, XMLBIFWriter
 
 from bnplug import LogTables, ModelFileError, NotRepresentableError
-from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif, write_xmlbif
+from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif_tables, write_xmlbif
 
 
 @pytest.mark.parametrize("make", [awkward_names, awkward_labels])
@@ -30,7 +30,7 @@ def test_awkward_file_is_read_by_us_by_pgmpy_and_by_pyagrum(make, tmp_path):
     write_xmlbif(tables, path)
     assert path.read_text(encoding="utf-8") == format_xmlbif(tables)
 
-    again = read_xmlbif(path)
+    again = read_xmlbif_tables(path)
     assert_identical(again, tables)
     assert format_xmlbif(again) == format_xmlbif(tables)
 
@@ -101,7 +101,7 @@ def test_reads_what_pyagrum_writes(tmp_path):
     network = pyagrum.fastBN("a{x|y}->c{u|v|w}<-b[4]; d{1.5|2.5|3}->a")
     path = tmp_path / "agrum.bifxml"
     pyagrum.saveBN(network, str(path))
-    tables = read_xmlbif(path)
+    tables = read_xmlbif_tables(path)
     names = {name: name for name in tables.names}
     for array, table in zip(pyagrum_arrays(network, names, tables), tables.tables.values(), strict=True):
         np.testing.assert_allclose(np.exp(table.values), array, atol=1e-5)
@@ -166,7 +166,7 @@ def test_unknown_encodings_are_refused(encoding, tmp_path):
     path = tmp_path / "a.xml"
     path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + network(A, DEFINED).encode())
     with pytest.raises(ModelFileError, match=r"a\.xml: line 1: its encoding"):
-        read_xmlbif(path)
+        read_xmlbif_tables(path)
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8"])
@@ -174,4 +174,4 @@ def test_known_encodings_are_read(encoding, tmp_path):
     path = tmp_path / "a.xml"
     text = network(A.replace(">x<", ">é<"), DEFINED)
     path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
-    assert read_xmlbif(path).states == {"a": ("é", "y")}
+    assert read_xmlbif_tables(path).states == {"a": ("é", "y")}

@@ -9,7 +9,7 @@ from scoring import slow
 from bnplug.builtin.scores import HitRate
 from bnplug.scoring import Bounds, PredictiveScore, _passes
 from bnplug.scoring._compiled_gains import evaluate
-from bnplug.scoring._state import State
+from bnplug.scoring._state import SearchState
 
 
 def margin(L, y, params, out):
@@ -31,7 +31,7 @@ class Sloped(Free):
 
 
 def started(score, seed=0, n_rows=700, **options):
-    state = State(score, slow.random_table(np.random.default_rng(seed), n_rows, (3, 3, 2, 2), 1, **options))
+    state = SearchState(score, slow.random_table(np.random.default_rng(seed), n_rows, (3, 3, 2, 2), 1, **options))
     state.draw(None)
     state.start([[1], [], [1], [1]])
     return state

@@ -48,7 +48,7 @@ def test_a_move_leads_to_the_state_of_a_start(score, monkeypatch):
     rng = np.random.default_rng(12)
     table = slow.random_table(rng, 50, (3, 2, 4, 2), 1, weighted=True, missing=0.1)
     parents = [[1], [], [1], [1]]
-    moved, fresh = _state.State(score, table), _state.State(score, table)
+    moved, fresh = _state.SearchState(score, table), _state.SearchState(score, table)
     moved.draw(None)
     fresh.draw(None)
     moved.start(parents)
@@ -71,7 +71,7 @@ def test_a_penalty_is_asked_for_once():
             asked.append((child, parents))
             return super().penalty(table, child, parents)
 
-    state = _state.State(Counting(), slow.random_table(np.random.default_rng(0), 30, (3, 2, 4), 1))
+    state = _state.SearchState(Counting(), slow.random_table(np.random.default_rng(0), 30, (3, 2, 4), 1))
     state.draw(None)
     state.start([[1], [], [1]])
     for _ in range(2):

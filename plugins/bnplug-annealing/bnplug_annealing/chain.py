@@ -58,7 +58,7 @@ class State:
     r, temperature : float
         The scale of changes, and the temperature to come.
     rejections, n_evaluations : int
-        Proposals rejected since the last improvement, and tried in all.
+        Candidates rejected since the last improvement, and tried in all.
     finished : bool
         Whether the chain has come to its end.
     trace, evaluations : lists of float and int
@@ -206,7 +206,7 @@ class _Walk:
         if self.state.draws is not None and self.evaluator.random is not None:
             self.evaluator.random.set_state(self.state.draws)
             return
-        # An evaluator that does not show what it draws from, or a file that does not have it, is led there.
+        # Where the evaluator does not show what it draws from, or the file does not hold it, the steps are repeated.
         for _ in self.state.temperatures:
             self.evaluator.step()
 
