@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
-class BayesianNetworkClassifier(ClassifierMixin, Composite):
+class BayesianNetworkClassifier(ClassifierMixin, Composite):  # type: ignore[misc]
     """A Bayesian network that predicts its class variable.
 
     Parameters

@@ -50,7 +50,7 @@ def interrupts_held_back() -> Iterator[None]:
             before(signal.SIGINT, came[-1])
 
 
-class _HoldBack(event.Listener):
+class _HoldBack(event.Listener):  # type: ignore[misc]
     """Holds interrupts back while numba compiles, kernels that a kernel calls included."""
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ Changes = Mapping[int, Sequence[int]]
 Resolver = Callable[[Any, str, Any], Any]
 
 
-class Composite(BaseEstimator):
+class Composite(BaseEstimator):  # type: ignore[misc]
     """An estimator with components among its parameters, each of them an instance or a registered name.
 
     ``set_params(score__cv=5)`` reaches into a component given by name too: the name becomes an instance.

@@ -32,7 +32,7 @@ from bnplug.errors import did_you_mean
 _DIGITS = 10
 
 
-class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """What the discretisers share: a subclass says, in ``_cutter``, where the cuts are."""
 
     def __init__(self, categorical_features: Any = "auto") -> None:

@@ -44,7 +44,7 @@ _CONDITIONAL = ("NB-CL", "TAN-CMI-CL", "TAN-OMI-CR-CL", "TAN-OMISP-CR-CL", "TAN-
 Split = tuple[IntArray, IntArray]
 
 
-class RandomOrders(ClassifierMixin, BaseEstimator):
+class RandomOrders(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Fits a classifier along several random orders; keeps the best, or worst, on the training rows (Table 1).
 
     Parameters

@@ -89,7 +89,7 @@ def splits(dataset: datasets.Dataset) -> list[Split]:
     return [(rows[first], rows[~first])]
 
 
-class Bins(TransformerMixin, BaseEstimator):
+class Bins(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The columns that networks see, one-hot: numeric ones cut by MDL. A missing cell is NaN in all of its columns.
 
     Parameters
