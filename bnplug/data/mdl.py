@@ -67,7 +67,8 @@ class ClassColumn:
             weights = np.ones(len(y))
         total = float(weights.sum())
         whole = total < 2.0**52 and bool((weights == np.rint(weights)).all())
-        unit = 1.0 if whole else 2.0 ** (math.frexp(total)[1] - 52)
+        # No unit is smaller than the smallest number, which a weight may be.
+        unit = 1.0 if whole else 2.0 ** max(math.frexp(total)[1] - 52, -1074)
         largest = total * math.log(max(total, 1.0)) + len(labels) + 1
         quantum = 2.0 ** (math.frexp(largest)[1] - 61)
         size = int(total) + 1 if whole and total <= _TABLE_PER_ROW * len(y) else 0

@@ -139,6 +139,13 @@ def test_mdl_cuts_depend_on_neither_the_order_of_rows_nor_the_names_of_classes(r
     assert mdl(shuffled[0], [{0: "d", 1: "a", 2: "c", 3: "b"}[c] for c in shuffled[1]], np.array(shuffled[2])) == cuts
 
 
+@pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e-300])
+def test_the_smallest_weights_are_weights(weight):
+    column = ClassColumn.of(np.array([0, 1, 1]), np.array([weight, weight, 2 * weight]))
+    assert column.unit * column.weights == pytest.approx([weight, weight, 2 * weight], rel=1e-15, abs=0)
+    assert mdl([1.0, 2.0, 3.0], [0, 1, 1], np.array([weight, weight, 2 * weight])) == []
+
+
 def test_of_equally_good_cuts_the_lowest_is_taken():
     # Cutting off either end leaves the same entropy; then the rest is cut.
     y = ["a"] * 20 + ["b"] * 20 + ["a"] * 20
