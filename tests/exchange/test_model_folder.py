@@ -203,17 +203,22 @@ def test_objects_are_never_unpickled(folder):
 
 
 def test_a_folder_that_another_process_makes_meanwhile_is_no_file(fitted, tmp_path, monkeypatch):
-    """Asked for its entries it is not there yet; a moment later it is."""
+    """Whatever is asked about it first is answered before it is there, all the rest after."""
     folder = tmp_path / "new"
-    listdir = os.listdir
 
-    def then_made(path):
-        try:
-            return listdir(path)
-        finally:
-            folder.mkdir(exist_ok=True)
+    def then_made(ask):
+        def asked(path, *args, **kwargs):
+            try:
+                return ask(path, *args, **kwargs)
+            finally:
+                if isinstance(path, str | os.PathLike) and Path(path) == folder:
+                    with suppress(FileExistsError):
+                        os.mkdir(folder)
 
-    monkeypatch.setattr(os, "listdir", then_made)
+        return asked
+
+    for name in ("stat", "lstat", "listdir"):
+        monkeypatch.setattr(os, name, then_made(getattr(os, name)))
     fitted[0].save(folder)
     assert bnplug.load(folder).target_ == fitted[0].target_
 
