@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from bnplug.classifier import read_xmlbif as read_xmlbif
     from bnplug.classifier import recipe as recipe
     from bnplug.contracts import Evaluator as Evaluator
+    from bnplug.contracts import InferenceEngine as InferenceEngine
+    from bnplug.contracts import Marginals as Marginals
     from bnplug.contracts import ParameterLearner as ParameterLearner
+    from bnplug.contracts import SavesState as SavesState
     from bnplug.contracts import ScoreFunction as ScoreFunction
     from bnplug.contracts import StructureLearner as StructureLearner
     from bnplug.data.discretize import MDLDiscretizer as MDLDiscretizer
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from bnplug.data.discretize import UniformDiscretizer as UniformDiscretizer
     from bnplug.data.intake import code as code
     from bnplug.data.table import Table as Table
+    from bnplug.errors import AmbiguousNameError as AmbiguousNameError
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ContractError as ContractError
     from bnplug.errors import MissingColumnWarning as MissingColumnWarning
@@ -37,11 +41,16 @@ if TYPE_CHECKING:
     from bnplug.errors import SearchWarning as SearchWarning
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
+    from bnplug.hooks.descriptors import ClassifierMethod as ClassifierMethod
+    from bnplug.hooks.descriptors import DiscretizerMethod as DiscretizerMethod
+    from bnplug.hooks.descriptors import InferenceEngineMethod as InferenceEngineMethod
     from bnplug.hooks.descriptors import ParameterLearnerMethod as ParameterLearnerMethod
     from bnplug.hooks.descriptors import Recipe as Recipe
     from bnplug.hooks.descriptors import Reproduction as Reproduction
     from bnplug.hooks.descriptors import ScoreFunctionMethod as ScoreFunctionMethod
     from bnplug.hooks.descriptors import StructureLearnerMethod as StructureLearnerMethod
+    from bnplug.hooks.registry import discretizer as discretizer
+    from bnplug.hooks.registry import inference_engine as inference_engine
     from bnplug.hooks.registry import parameter_learner as parameter_learner
     from bnplug.hooks.registry import plugins as plugins
     from bnplug.hooks.registry import score_function as score_function
@@ -54,9 +63,18 @@ if TYPE_CHECKING:
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
     "classifier": ["BayesianNetworkClassifier", "load", "read_bif", "read_xmlbif", "recipe"],
-    "contracts": ["Evaluator", "ParameterLearner", "ScoreFunction", "StructureLearner"],
+    "contracts": [
+        "Evaluator",
+        "InferenceEngine",
+        "Marginals",
+        "ParameterLearner",
+        "SavesState",
+        "ScoreFunction",
+        "StructureLearner",
+    ],
     "data.discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
     "errors": [
+        "AmbiguousNameError",
         "BnplugWarning",
         "ContractError",
         "MissingColumnWarning",
@@ -72,6 +90,9 @@ _HOMES = {
     ],
     "hooks.specs": ["HOOK_API", "hookimpl", "hookspec"],
     "hooks.descriptors": [
+        "ClassifierMethod",
+        "DiscretizerMethod",
+        "InferenceEngineMethod",
         "ParameterLearnerMethod",
         "Recipe",
         "Reproduction",
@@ -80,6 +101,8 @@ _HOMES = {
     ],
     "model.log_tables": ["LogTables"],
     "hooks.registry": [
+        "discretizer",
+        "inference_engine",
         "parameter_learner",
         "plugins",
         "score_function",

@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import CodeArray, FloatArray
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -114,6 +115,109 @@ class ScoreFunction(Composite, ABC):
         score chooses, it chooses as its evaluator would. Where there is nothing to choose it returns itself.
         """
         return self
+
+
+class InferenceEngine(Composite, ABC):
+    """Answers about a network's variables. One that has a parameter ``max_clique_size`` takes the classifier's."""
+
+    @abstractmethod
+    def compile(self, tables: LogTables, target: str) -> Marginals:
+        """Return what answers questions about the network `tables`, whose class is `target`."""
+
+
+class Marginals(ABC):
+    """A compiled network: what is known goes in, probabilities come out.
+
+    Codes are an unsigned array of shape (variables, rows), variables in the order of ``tables.names``; the largest
+    value of its type means missing.
+    """
+
+    @abstractmethod
+    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
+        """Return L[m, c] = log P(c, what row m knows), of shape (rows, classes).
+
+        A summand that is the same for all classes of a row may be left out. What `codes` say about the class is not
+        read. A row that is impossible under every class is all ``-inf``.
+        """
+
+    @abstractmethod
+    def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
+        """Return P(variables | evidence), one axis for each of `variables`.
+
+        Evidence is the code of a state, or a likelihood for each state of the variable (soft evidence).
+        """
+
+    @abstractmethod
+    def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
+        """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, what row m knows)``.
+
+        Parameters
+        ----------
+        codes : unsigned array of shape (variables, rows)
+            What it says about the class is not read.
+        weights : float64 array of shape (rows, classes)
+            They may be negative. A class that is impossible for a row adds nothing.
+
+        Returns
+        -------
+        list of float64 arrays
+            For each of ``tables.names`` an array of the shape of its table: its own axis first, then its parents'.
+        """
+
+
+@runtime_checkable
+class ClassifierLike(Protocol):
+    """What a plugin's classifier must have: the methods of any scikit-learn classifier of probabilities.
+
+    ``fit`` gets raw columns, as they come, and leaves ``classes_``.
+    """
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from a frame and the class of every row."""
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class of every row."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class, in the order of ``classes_``."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the constructor."""
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters of the constructor."""
+
+
+@runtime_checkable
+class DiscretizerLike(Protocol):
+    """What a plugin's discretiser must have: the methods of any scikit-learn transformer.
+
+    ``fit`` leaves ``cut_points_``: for each column an ascending array of numbers, or None for one that it leaves
+    alone. A value is in the bin below a cut when it is at most the cut.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Find the cuts of every column."""
+
+    def transform(self, X: Any) -> Any:
+        """Put numbers into bins."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the constructor."""
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters of the constructor."""
+
+
+@runtime_checkable
+class SavesState(Protocol):
+    """What a plugin's classifier offers to be saved and loaded without pickle."""
+
+    def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what fitting found: a dict that JSON can hold, and named arrays."""
+
+    def restore_state(self, state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
+        """Take over what :meth:`saved_state` returned, on an instance with the same parameters; return it."""
 
 
 class Evaluator(ABC):

@@ -40,6 +40,10 @@ class UnknownMethodError(LookupError):
         return str(self.args[0]) if self.args else ""
 
 
+class AmbiguousNameError(UnknownMethodError):
+    """Methods of several distributions have that name; each goes by ``distribution:name``."""
+
+
 class ContractError(TypeError):
     """A plugin returned something that its contract does not allow."""
 

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bnplug.hooks.descriptors import ParameterLearnerMethod, ScoreFunctionMethod, StructureLearnerMethod
+from bnplug.hooks.descriptors import (
+    DiscretizerMethod,
+    ParameterLearnerMethod,
+    ScoreFunctionMethod,
+    StructureLearnerMethod,
+)
 from bnplug.hooks.specs import hookimpl
 
+_DOUGHERTY = "Dougherty, Kohavi, Sahami: Supervised and unsupervised discretization of continuous features (1995)"
+_FAYYAD = (
+    "Fayyad, Irani: Multi-interval discretization of continuous-valued attributes for classification learning (1993)"
+)
 _FRIEDMAN = "Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)"
 _GROSSMAN = "Grossman, Domingos: Learning Bayesian network classifiers by maximizing conditional likelihood (2004)"
 _HECKERMAN = (
@@ -119,4 +128,31 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         summary="Smoothed relative frequencies.",
         reference="Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013), eq. 4",
         api=1,
+    )
+
+
+@hookimpl
+def bnplug_discretizers() -> Iterable[DiscretizerMethod]:
+    """Cuts by the class, by weight and by width."""
+    yield DiscretizerMethod(
+        name="mdl",
+        factory="bnplug.data.discretize:MDLDiscretizer",
+        summary="Cuts where it tells classes apart, as long as the description gets shorter.",
+        reference=_FAYYAD,
+        api=2,
+        supervised=True,
+    )
+    yield DiscretizerMethod(
+        name="quantile",
+        factory="bnplug.data.discretize:QuantileDiscretizer",
+        summary="Bins of equal weight.",
+        reference=_DOUGHERTY,
+        api=2,
+    )
+    yield DiscretizerMethod(
+        name="uniform",
+        factory="bnplug.data.discretize:UniformDiscretizer",
+        summary="Bins of equal width.",
+        reference=_DOUGHERTY,
+        api=2,
     )

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from bnplug.data.discretize import MDLDiscretizer
+from bnplug.arrays import IntArray
 from bnplug.data.table import Table
 from bnplug.errors import one_line
 from bnplug.hooks import registry
@@ -19,7 +20,6 @@ from bnplug.testing import data
 
 def run(say: Callable[[str], Any] = print) -> None:
     """Run every registered method on tables of both common code types, weighted and not, quietly."""
-    MDLDiscretizer().fit(np.linspace(0, 1, 20).reshape(-1, 1), [0] * 10 + [1] * 10)
     for kind, name, call in _jobs():
         started = time.perf_counter()
         try:
@@ -32,7 +32,14 @@ def run(say: Callable[[str], Any] = print) -> None:
 
 
 def _jobs() -> Iterator[tuple[str, str, Callable[[str, Table], Any]]]:
-    calls = {"structure learner": _learn, "score function": _score, "parameter learner": _predict}
+    calls = {
+        "structure learner": _learn,
+        "score function": _score,
+        "parameter learner": _predict,
+        "inference engine": _answer,
+        "classifier": _classify,
+        "discretizer": _cut,
+    }
     for kind, call in calls.items():
         for method in registry.methods(kind):
             yield kind, method.name, call
@@ -49,6 +56,26 @@ def _score(name: str, table: Table) -> None:
     candidates = [{0: [1, c]}, {1: [0, c]}]
     evaluator.propose_many(candidates, at_least=evaluator.value)
     evaluator.commit(candidates[0])
+
+
+def _answer(name: str, table: Table) -> None:
+    tables = registry.parameter_learner("ml").fit(table, table.dag(data.complete(table)))
+    registry.inference_engine(name).compile(tables, table.target).log_joint(table.codes)
+
+
+def _classify(name: str, table: Table) -> None:
+    X, y = _numbers(table)
+    registry.classifier(name).fit(X, y).predict_proba(X)
+
+
+def _cut(name: str, table: Table) -> None:
+    registry.discretizer(name).fit(*_numbers(table))
+
+
+def _numbers(table: Table) -> tuple[pd.DataFrame, IntArray]:
+    """Return the codes of the features as a frame of numbers, and those of the class."""
+    X = pd.DataFrame({table.names[v]: table.codes[v].astype(float) for v in table.features})
+    return X, table.codes[table.target_index].astype(np.int64)
 
 
 def _predict(name: str, table: Table) -> None:

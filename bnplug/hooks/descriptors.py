@@ -29,6 +29,9 @@ class Kind(StrEnum):
     STRUCTURE_LEARNER = "structure learner"
     SCORE_FUNCTION = "score function"
     PARAMETER_LEARNER = "parameter learner"
+    INFERENCE_ENGINE = "inference engine"
+    CLASSIFIER = "classifier"
+    DISCRETIZER = "discretizer"
     RECIPE = "recipe"
     REPRODUCTION = "reproduction"
 
@@ -36,12 +39,15 @@ class Kind(StrEnum):
 #: A component of a recipe: a registered name, or that name with parameters.
 Component = str | tuple[str, Mapping[str, Any]]
 
+#: A field of a descriptor, what it must be, and the check of that.
+_Rule = tuple[str, str, Callable[[object], bool]]
+
 _IMPORTABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
 class Method:
-    """What is common to the descriptors of learners and scores.
+    """What is common to the descriptors of whatever has a class of its own.
 
     Parameters
     ----------
@@ -57,6 +63,10 @@ class Method:
         The ``HOOK_API`` that its author wrote it for, as a literal number.
     stochastic : bool
         Whether its result depends on ``random_state``.
+    aliases : tuple of str
+        Names that it had before. They go on working, with a ``DeprecationWarning`` that names the new one.
+    parameter_aliases : mapping of str to str
+        Parameters that were renamed: the old name of each, and the new one.
     """
 
     kind: ClassVar[Kind]
@@ -67,6 +77,8 @@ class Method:
     reference: str
     api: int
     stochastic: bool = False
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    parameter_aliases: Mapping[str, str] = field(default_factory=dict, kw_only=True, hash=False)
 
     def capabilities(self) -> dict[str, bool]:
         """Return the flags of this descriptor, by name."""
@@ -99,6 +111,41 @@ class ParameterLearnerMethod(Method):
 
 
 @dataclass(frozen=True)
+class InferenceEngineMethod(Method):
+    """Describes an :class:`~bnplug.InferenceEngine`; ``exact``: its answers are those of enumeration."""
+
+    kind: ClassVar[Kind] = Kind.INFERENCE_ENGINE
+
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class ClassifierMethod(Method):
+    """Describes a whole classifier of another shape than a network of one structure, such as an ensemble.
+
+    Its factory is any scikit-learn classifier with ``predict_proba``; it gets raw columns, as they come. It can be
+    saved where it has the two methods of :class:`~bnplug.SavesState`. ``featured``: a newcomer should know it.
+    """
+
+    kind: ClassVar[Kind] = Kind.CLASSIFIER
+
+    featured: bool = False
+
+
+@dataclass(frozen=True)
+class DiscretizerMethod(Method):
+    """Describes a transformer of numbers to bins; ``supervised``: its cuts depend on the class.
+
+    Its factory is a scikit-learn transformer whose ``fit(X, y, sample_weight=None)`` leaves ``cut_points_``: for each
+    column an ascending array, or None for one that it leaves alone.
+    """
+
+    kind: ClassVar[Kind] = Kind.DISCRETIZER
+
+    supervised: bool = False
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A named composition: a whole classifier, by the names of its parts.
 
@@ -116,6 +163,10 @@ class Recipe:
         Distributions that bring its components, named to users who lack them.
     api : int
         The ``HOOK_API`` that its author wrote it for.
+    featured : bool
+        Whether it is one of the methods that a newcomer should know; ``bnplug demo`` runs those.
+    aliases : tuple of str
+        Names that it had before; see :class:`Method`.
     """
 
     kind: ClassVar[Kind] = Kind.RECIPE
@@ -128,6 +179,8 @@ class Recipe:
     reference: str = field(kw_only=True)
     requires: tuple[str, ...] = ()
     api: int = 1
+    featured: bool = field(default=False, kw_only=True)
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -144,6 +197,7 @@ class Reproduction:
     summary: str
     reference: str
     api: int = 1
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 #: Whatever a hook may return.
@@ -198,14 +252,16 @@ def name_and_parameters(component: Component) -> tuple[str, Mapping[str, Any]]:
     return (component, {}) if isinstance(component, str) else component
 
 
-def _rules(descriptor: Descriptor) -> list[tuple[str, str, Callable[[object], bool]]]:
+def _rules(descriptor: Descriptor) -> list[_Rule]:
     """Return (field, what it must be, the check of that) for one kind of descriptor."""
-    common = [(name, "a non-empty string", _is_text) for name in ("summary", "reference")]
+    common: list[_Rule] = [(name, "a non-empty string", _is_text) for name in ("summary", "reference")]
+    common.append(("aliases", "a tuple of names", _is_tuple_of_text))
     if isinstance(descriptor, Method):
-        return [*common, ("factory", "a class or 'module:Class'", _is_class)]
+        renamed = ("parameter_aliases", "a mapping of old names to new ones", _is_mapping_of_text)
+        return [*common, renamed, ("factory", "a class or 'module:Class'", _is_class)]
     if isinstance(descriptor, Reproduction):
         return [*common, ("run", "a function or 'module:function'", _is_function)]
-    components = [
+    components: list[_Rule] = [
         (name, "a name or (name, parameters)", is_component) for name in ("structure", "parameters", "discretizer")
     ]
     return [*common, *components, ("requires", "a tuple of distribution names", _is_tuple_of_text)]
@@ -217,6 +273,10 @@ def _is_text(value: object) -> bool:
 
 def _is_tuple_of_text(value: object) -> bool:
     return isinstance(value, tuple) and all(map(_is_text, value))
+
+
+def _is_mapping_of_text(value: object) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, [*value, *value.values()]))
 
 
 def _is_class(value: object) -> bool:

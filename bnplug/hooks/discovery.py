@@ -25,7 +25,10 @@ from bnplug import __version__
 from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean, one_line
 from bnplug.hooks import specs
 from bnplug.hooks.descriptors import (
+    ClassifierMethod,
     Descriptor,
+    DiscretizerMethod,
+    InferenceEngineMethod,
     ParameterLearnerMethod,
     Recipe,
     Reproduction,
@@ -40,6 +43,9 @@ HOOKS: dict[str, type[Descriptor]] = {
     "bnplug_structure_learners": StructureLearnerMethod,
     "bnplug_score_functions": ScoreFunctionMethod,
     "bnplug_parameter_learners": ParameterLearnerMethod,
+    "bnplug_inference_engines": InferenceEngineMethod,
+    "bnplug_classifiers": ClassifierMethod,
+    "bnplug_discretizers": DiscretizerMethod,
     "bnplug_recipes": Recipe,
     "bnplug_reproductions": Reproduction,
 }

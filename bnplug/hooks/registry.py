@@ -20,15 +20,25 @@ from bnplug.hooks.descriptors import Descriptor, Kind, Method, Reproduction, is_
 from bnplug.hooks.discovery import PluginInfo
 
 if TYPE_CHECKING:
-    from bnplug.contracts import ParameterLearner, ScoreFunction, StructureLearner
+    from bnplug.contracts import (
+        ClassifierLike,
+        DiscretizerLike,
+        InferenceEngine,
+        ParameterLearner,
+        ScoreFunction,
+        StructureLearner,
+    )
 
 _T = TypeVar("_T")
 
-#: The class in ``bnplug.contracts`` that components of a kind derive from.
+#: The class in ``bnplug.contracts`` that the methods of a kind derive from, or whose methods they have.
 CONTRACTS = {
     Kind.STRUCTURE_LEARNER: "StructureLearner",
     Kind.SCORE_FUNCTION: "ScoreFunction",
     Kind.PARAMETER_LEARNER: "ParameterLearner",
+    Kind.INFERENCE_ENGINE: "InferenceEngine",
+    Kind.CLASSIFIER: "ClassifierLike",
+    Kind.DISCRETIZER: "DiscretizerLike",
 }
 
 #: Constructor parameters that hold a component, with its kind.
@@ -36,6 +46,8 @@ NESTED = {
     "structure": Kind.STRUCTURE_LEARNER,
     "score": Kind.SCORE_FUNCTION,
     "parameters": Kind.PARAMETER_LEARNER,
+    "discretizer": Kind.DISCRETIZER,
+    "inference": Kind.INFERENCE_ENGINE,
 }
 
 
@@ -91,6 +103,41 @@ def parameter_learner(name: str, /, **params: Any) -> ParameterLearner:
     0.5
     """
     return cast("ParameterLearner", _create(Kind.PARAMETER_LEARNER, name, params))
+
+
+def inference_engine(name: str, /, **params: Any) -> InferenceEngine:
+    """Create an engine of inference by name; see :func:`structure_learner`.
+
+    Examples
+    --------
+    >>> inference_engine("no such engine")
+    Traceback (most recent call last):
+    bnplug.errors.UnknownMethodError: there is no inference engine 'no such engine'...
+    """
+    return cast("InferenceEngine", _create(Kind.INFERENCE_ENGINE, name, params))
+
+
+def discretizer(name: str, /, **params: Any) -> DiscretizerLike:
+    """Create a discretiser by name; see :func:`structure_learner`.
+
+    Examples
+    --------
+    >>> discretizer("quantile", n_bins=3).n_bins
+    3
+    """
+    return cast("DiscretizerLike", _create(Kind.DISCRETIZER, name, params))
+
+
+def classifier(name: str, /, **params: Any) -> ClassifierLike:
+    """Create a plugin's classifier by name; see :func:`structure_learner`.
+
+    Examples
+    --------
+    >>> classifier("no such classifier")
+    Traceback (most recent call last):
+    bnplug.errors.UnknownMethodError: there is no classifier 'no such classifier'...
+    """
+    return cast("ClassifierLike", _create(Kind.CLASSIFIER, name, params))
 
 
 def reproduction(name: str, /) -> Reproduction:
@@ -162,14 +209,14 @@ def build(kind: str, spec: Any) -> Any:
     Parameters
     ----------
     kind : str
-        What it is: ``"structure learner"``, ``"score function"``, ``"parameter learner"``.
+        What it is: ``"structure learner"``, ``"discretizer"``, any of the keys of :data:`CONTRACTS`.
     spec : str, (str, mapping) or instance
-        A registered name; that name with parameters, where the parameters ``structure``, ``score`` and
-        ``parameters`` may be such pairs again; or an instance, which is returned as it is.
+        A registered name; that name with parameters, where those that hold a component (:data:`NESTED`) may be such
+        pairs again; or an instance, which is returned as it is.
 
     Returns
     -------
-    StructureLearner, ScoreFunction or ParameterLearner
+    instance of the kind's contract
 
     Examples
     --------
@@ -190,7 +237,7 @@ def build(kind: str, spec: Any) -> Any:
     contract = _contract(_component_kind(kind))
     if not isinstance(spec, contract):
         raise TypeError(
-            f"a {kind} is a name, a (name, parameters) pair or an instance of bnplug.{contract.__name__}, not {spec!r}"
+            f"{_article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
         )
     return spec
 
@@ -273,10 +320,10 @@ def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
 
 
 def _component_kind(kind: str) -> Kind:
-    """Return the kind of a component; a recipe and a reproduction are none."""
+    """Return the kind of a method; a recipe and a reproduction are none."""
     known = _known_kind(kind)
     if known not in CONTRACTS:
-        raise ValueError(f"a {known} is no component of a classifier; those are: {', '.join(CONTRACTS)}")
+        raise ValueError(f"a {known} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
     return known
 
 
@@ -299,7 +346,7 @@ def _why_unknown(kind: Kind, name: str) -> str:
     names = sorted(known for known_kind, known in registered if known_kind == kind)
     elsewhere = [known_kind for known_kind, known in registered if known == name]
     if elsewhere:
-        reason = f"{name!r} is a {elsewhere[0]}, not a {kind}."
+        reason = f"{name!r} is {_article(elsewhere[0])}, not {_article(kind)}."
     else:
         reason = f"there is no {kind} {name!r}.{did_you_mean(name, names)}"
     listing = f" Registered: {', '.join(names)}." if names else f" No {kind} is registered."
@@ -330,14 +377,23 @@ def _factory(method: Method) -> type:
     factory = _import(method, method.factory)
     contract = _contract(method.kind)
     if not isinstance(factory, type) or not issubclass(factory, contract):
-        raise ContractError(
-            f"{_label(method)}: its factory must be a class derived from bnplug.{contract.__name__}, not {factory!r}"
-        )
+        raise ContractError(f"{_label(method)}: its factory must be {_class(contract)}, not {factory!r}")
     return factory
 
 
 def _contract(kind: Kind) -> type:
     return cast(type, getattr(importlib.import_module("bnplug.contracts"), CONTRACTS[kind]))
+
+
+def _class(contract: type) -> str:
+    """Say what a class must be that keeps a contract: derived from it, or, of a protocol, with its methods."""
+    if not getattr(contract, "_is_protocol", False):
+        return f"a class derived from bnplug.{contract.__name__}"
+    return f"a class with the methods {', '.join(name for name in vars(contract) if name[0] != '_')}"
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _is_imported_as(factory: type | str, cls: type) -> bool:

@@ -14,6 +14,9 @@ import pluggy
 
 if TYPE_CHECKING:
     from bnplug.hooks.descriptors import (
+        ClassifierMethod,
+        DiscretizerMethod,
+        InferenceEngineMethod,
         ParameterLearnerMethod,
         Recipe,
         Reproduction,
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 PROJECT = "bnplug"
 
 #: The version of this contract. A descriptor says which one its author wrote it for.
-HOOK_API = 1
+HOOK_API = 2
 
 #: The versions that this host still understands.
 HOOK_API_ACCEPTED = range(1, HOOK_API + 1)
@@ -75,6 +78,51 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:  # type: ig
     ...     yield bnplug.ParameterLearnerMethod(
     ...         name="my-estimate", factory="my_plugin.estimate:MyEstimate", api=1,
     ...         summary="Shrinks as I like it.", reference="Me (2026)")
+    """
+
+
+@hookspec
+def bnplug_inference_engines() -> Iterable[InferenceEngineMethod]:  # type: ignore[empty-body]
+    """Name the engines of inference this plugin brings.
+
+    Examples
+    --------
+    >>> import bnplug
+    >>> @bnplug.hookimpl
+    ... def bnplug_inference_engines():
+    ...     yield bnplug.InferenceEngineMethod(
+    ...         name="my-sampler", factory="my_plugin.sampler:MySampler", api=2,
+    ...         summary="Answers by drawing.", reference="Me (2026)", exact=False, stochastic=True)
+    """
+
+
+@hookspec
+def bnplug_classifiers() -> Iterable[ClassifierMethod]:  # type: ignore[empty-body]
+    """Name the whole classifiers this plugin brings, such as ensembles of networks.
+
+    Examples
+    --------
+    >>> import bnplug
+    >>> @bnplug.hookimpl
+    ... def bnplug_classifiers():
+    ...     yield bnplug.ClassifierMethod(
+    ...         name="my-mixture", factory="my_plugin.mixture:MyMixture", api=2,
+    ...         summary="A mixture of trees.", reference="Me (2026)", stochastic=True)
+    """
+
+
+@hookspec
+def bnplug_discretizers() -> Iterable[DiscretizerMethod]:  # type: ignore[empty-body]
+    """Name the discretisers this plugin brings.
+
+    Examples
+    --------
+    >>> import bnplug
+    >>> @bnplug.hookimpl
+    ... def bnplug_discretizers():
+    ...     yield bnplug.DiscretizerMethod(
+    ...         name="my-bins", factory="my_plugin.bins:MyBins", api=2,
+    ...         summary="Cuts where I would.", reference="Me (2026)", supervised=True)
     """
 
 

@@ -63,7 +63,7 @@ CAUSES = {
     "late-raise": "bnplug_structure_learners: ZeroDivisionError: too late",
     "wrong-type": "bnplug_structure_learners must give StructureLearnerMethod only, not {'name': 'dict'}",
     "wrong-api": f"structure learner 'from-the-future' is written for hook api 99; {CORE} "
-    "accepts 1: upgrade bnplug or the plugin, whichever is older",
+    "accepts 1, 2: upgrade bnplug or the plugin, whichever is older",
     "builtin-name": f"the name of its structure learner 'tan' is taken by {CORE} (builtin)",
     "twin": "the name of its structure learner 'healthy' is taken by bnplug-healthy 1.0 (healthy)",
     "unknown-hook": "there is no hook 'bnplug_structure_learner'. Did you mean 'bnplug_structure_learners'?",

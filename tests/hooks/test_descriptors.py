@@ -5,7 +5,10 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from bnplug import (
+    ClassifierMethod,
     ContractError,
+    DiscretizerMethod,
+    InferenceEngineMethod,
     ParameterLearnerMethod,
     Recipe,
     Reproduction,
@@ -19,6 +22,9 @@ GOOD = [
     StructureLearnerMethod("a", "m:A", api=1, needs_score=True, **WORDS),
     ScoreFunctionMethod("b", "m:B", api=1, decomposable=True, **WORDS),
     ParameterLearnerMethod("c", "m:C", api=1, stochastic=True, **WORDS),
+    InferenceEngineMethod("f", "m:F", api=2, **WORDS),
+    ClassifierMethod("g", "m:G", api=2, featured=True, aliases=("old-g",), parameter_aliases={"n": "size"}, **WORDS),
+    DiscretizerMethod("h", "m:H", api=2, supervised=True, **WORDS),
     Recipe("D", ("a", {"score": "b"}), **WORDS),
     Reproduction("e", "m:run", **WORDS),
 ]
@@ -36,10 +42,13 @@ def test_each_descriptor_has_a_kind_of_its_own():
 
 
 def test_capabilities_are_the_flags():
-    assert [descriptor.capabilities() for descriptor in GOOD[:3]] == [
+    assert [descriptor.capabilities() for descriptor in GOOD[:6]] == [
         {"stochastic": False, "needs_score": True},
         {"stochastic": False, "decomposable": True},
         {"stochastic": True},
+        {"stochastic": False, "exact": True},
+        {"stochastic": False, "featured": True},
+        {"stochastic": False, "supervised": True},
     ]
 
 
@@ -50,9 +59,11 @@ def test_capabilities_are_the_flags():
         (1, {"factory": "module.Class"}, "^score function 'b': its factory must be a class or 'module:Class', not "),
         (2, {"reference": ""}, "^parameter learner 'c': its reference must be a non-empty string, not ''"),
         (2, {"api": 99}, "^parameter learner 'c' is written for hook api 99; bnplug .* accepts 1"),
-        (3, {"structure": ("kdb", 2)}, r"^recipe 'D': its structure must be a name or \(name, parameters\)"),
-        (3, {"requires": ["bnplug-x"]}, "^recipe 'D': its requires must be a tuple of distribution names"),
-        (4, {"run": 3}, "^reproduction 'e': its run must be a function or 'module:function', not 3"),
+        (6, {"structure": ("kdb", 2)}, r"^recipe 'D': its structure must be a name or \(name, parameters\)"),
+        (6, {"requires": ["bnplug-x"]}, "^recipe 'D': its requires must be a tuple of distribution names"),
+        (7, {"run": 3}, "^reproduction 'e': its run must be a function or 'module:function', not 3"),
+        (7, {"aliases": "old"}, "^reproduction 'e': its aliases must be a tuple of names, not 'old'"),
+        (5, {"parameter_aliases": ["k"]}, "^discretizer 'h': its parameter_aliases must be a mapping of old names to "),
     ],
 )
 def test_a_field_that_holds_something_else_is_named(place, changes, message):
@@ -87,4 +98,4 @@ def test_a_component_is_shown_as_a_user_would_write_it():
     assert as_written("tan") == "tan"
     assert as_written(("kdb", {"k": 2, "score": "cr"})) == "kdb(k=2, score='cr')"
     assert as_written(("kdb", {})) == "kdb()"
-    assert as_written(GOOD[4]).startswith("Reproduction(name='e', ")
+    assert as_written(GOOD[7]).startswith("Reproduction(name='e', ")

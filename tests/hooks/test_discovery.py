@@ -112,8 +112,8 @@ def test_every_kind_of_descriptor_passes_in_its_good_forms():
         (structure(summary=" \n"), "its summary"),
         (structure(reference=None), "its reference must be a non-empty string, not None"),
         (
-            structure(api=2),
-            "hook api 2; bnplug " + bnplug.__version__ + " accepts 1: upgrade bnplug or the plugin",
+            structure(api=3),
+            "hook api 3; bnplug " + bnplug.__version__ + " accepts 1, 2: upgrade bnplug or the plugin",
         ),
         (structure(api=0), "hook api 0"),
         (structure(api=True), "hook api True"),

@@ -60,7 +60,7 @@ def test_an_unknown_kind():
         registry.build("learner", "tree")
     with pytest.raises(ValueError, match="Did you mean 'score function'"):
         registry.methods("score_function")
-    with pytest.raises(ValueError, match=r"a recipe is no component of a classifier; those are: structure learner, "):
+    with pytest.raises(ValueError, match=r"a recipe has no class of its own to make; these have: structure learner, "):
         registry.build("recipe", "TREE")
 
 
