@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, LogTables, NotRepresentableError
+from bnplug import BayesianNetworkClassifier, NotRepresentableError
 from bnplug.datasets import iris, tic_tac_toe
 
 
@@ -85,34 +85,6 @@ def test_what_is_no_network_says_so(tmp_path):
         with pytest.raises(NotRepresentableError, match="sum to one"):
             write(tmp_path / "x")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("params", "said"),
-    [
-        ({"structure": "kdb"}, {"structure": "kdb", "parameters": "ml", "discretizer": "mdl"}),
-        ({"structure": ("kdb", {"k": 1}), "discretizer": "none"}, {"structure": "kdb(k=1)", "discretizer": "none"}),
-        ({"structure": [("species", "sepal width (cm)")]}, {"structure": "given"}),
-    ],
-    ids=["names", "pairs", "edges"],
-)
-def test_how_a_model_was_made(params, said):
-    X, y = iris()
-    made = BayesianNetworkClassifier(**params).fit(X, y).made_
-    assert said.items() <= made.items()
-
-
-def test_how_a_model_of_instances_was_made():
-    X, y = iris()
-    model = BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=1)).fit(X, y)
-    assert model.made_["structure"].endswith("(k=1)")
-
-
-def test_a_model_that_was_given_says_so():
-    values = np.log([[0.5, 0.1], [0.5, 0.9]])
-    tables = LogTables("cx", {"c": [0, 1], "x": [0, 1]}, {"c": ((), np.log([0.5, 0.5])), "x": ("c", values)}, "c")
-    model = BayesianNetworkClassifier.from_tables(tables)
-    assert model.made_ == {"structure": "given", "parameters": "given", "discretizer": "none"}
 
 
 def test_a_loaded_model_tells_what_was_saved_until_it_is_fitted_again(fitted, tmp_path):

@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import ClassifierMixin
-from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from bnplug.arrays import CodeArray, FloatArray
-from bnplug.contracts import Composite
+from bnplug.arrays import FloatArray
+from bnplug.classifier._answers import FittedNetwork
 from bnplug.data.coding import as_array
 from bnplug.data.discretize import discretizer as make_discretizer
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, code
 from bnplug.data.table import Table, check_unseen
 from bnplug.errors import MissingFeatureWarning
-from bnplug.hooks import recipes, registry
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
-from bnplug.inference.explain import contributions, to_long_frame
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
-from bnplug.inference.queries import query, query_frame
-from bnplug.inference.sample import sample, without_label
-from bnplug.model.blanket import markov_blanket
 from bnplug.model.checks import check_dag, check_tables, given_dag
 from bnplug.model.log_tables import LogTables, check_size
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from bnplug.typing import DAG, DiscreteBayesianNetwork
+    from bnplug.typing import DiscreteBayesianNetwork
 
 
-class BayesianNetworkClassifier(ClassifierMixin, Composite):  # type: ignore[misc]
+class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore[misc]
     """A Bayesian network that predicts its class variable.
 
     Parameters
@@ -255,244 +245,7 @@ class BayesianNetworkClassifier(ClassifierMixin, Composite):  # type: ignore[mis
             )
         return self._marginalizer.log_joint(codes, self.n_jobs)
 
-    def _encode(self, X: Any) -> CodeArray:
-        """Return the codes of new rows, variables in the order of ``schema_``."""
-        check_is_fitted(self)
-        if not is_frame(X):
-            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
-        frame = to_frame(X, "X")
-        if hasattr(self, "feature_names_in_") and is_frame(X):
-            self.intake_.check_names(frame, self.target_)
-        else:
-            # Of an array, in training or now, columns go by position.
-            _check_n_features(self, frame, reset=False)
-            frame = frame.set_axis(list(self.intake_.names), axis=1)
-        if len(frame) == 0:
-            raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
-        return self.intake_.encode(frame, self.schema_, self.unseen)
-
-    @property
-    def dag_(self) -> DAG:
-        """The fitted structure as a pgmpy DAG."""
-        check_is_fitted(self)
-        return self.tables_.to_dag()
-
-    @property
-    def network_(self) -> DiscreteBayesianNetwork:
-        """The fitted pgmpy network; a ``NotRepresentableError`` where the parameters make none."""
-        check_is_fitted(self)
-        return self.tables_.to_network()
-
-    @property
-    def discretizer_(self) -> Any:
-        """The fitted discretiser, or None where no column is numeric."""
-        check_is_fitted(self)
-        return self.intake_.discretizer
-
-    def cpt(self, name: str) -> pd.DataFrame:
-        """Return a variable's probabilities: a row for each state, a column for each parent configuration."""
-        check_is_fitted(self)
-        self.schema_.index(name)
-        return self.tables_.cpt(name)
-
-    def markov_blanket(self) -> list[str]:
-        """Return the features that matter where all are known: parents, children, co-parents of the class."""
-        check_is_fitted(self)
-        blanket = markov_blanket(self.tables_.parents, self.target_)
-        return [name for name in self.intake_.names if name in blanket]
-
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Return what each known feature contributes to the log odds of each class, row by row.
-
-        The contributions of a row to a class, with the prior log odds (feature ``(prior)``), add up to
-        that class's posterior log odds. A feature's contribution is the change when it is revealed, the mean over
-        two orders of revealing: as the features come, and the reverse. A missing feature contributes 0.
-
-        Returns
-        -------
-        pandas frame
-            Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
-        """
-        values = contributions(self._marginalizer, self._encode(X), self.n_jobs)
-        rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
-        return to_long_frame(values, rows, list(self.intake_.names), self.classes_)
-
-    def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
-        """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
-
-        Parameters
-        ----------
-        X : frame or array of one row
-        label : class label, optional
-            The class whose log odds are explained; by default the predicted one.
-        """
-        from bnplug.show.explanation import plot_explanation
-
-        probabilities = self.predict_proba(X)
-        if len(probabilities) != 1:
-            raise ValueError(f"X has {len(probabilities)} rows; an explanation is drawn for one")
-        label = self.classes_[probabilities[0].argmax()] if label is None else label
-        if label not in self.classes_:
-            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
-        share = probabilities[0][list(self.classes_).index(label)]
-        return plot_explanation(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
-
-    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Return P(variables | evidence) for any variables, the class and features alike.
-
-        Parameters
-        ----------
-        variables : str or sequence of str
-            What is asked about, jointly.
-        evidence : mapping of str to value, optional
-            What is known, by name, as data hold it; a numeric feature's value is a number. None (or NaN) is a
-            missing cell, where training made that a state (``missing="value"``); the state's label is no value.
-
-        Returns
-        -------
-        pandas frame
-            One row for each joint state, by its labels, and a column ``probability``.
-        """
-        check_is_fitted(self)
-        names = [variables] if isinstance(variables, str) else list(variables)
-        known = self.intake_.encode_evidence(evidence or {}, self.schema_)
-        answer = query(self.tables_, names, known, self.max_clique_size)
-        return query_frame(answer, {name: self.tables_.states[name] for name in names})
-
-    def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
-        """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number.
-
-        Where missing is a state (``missing="value"``), a cell in that state is missing.
-        """
-        check_is_fitted(self)
-        rows = sample(self.tables_, n, self.random_state if random_state is None else random_state)
-        cells = {name: without_label(rows[name], label) for name, label in self.intake_.missing_states.items()}
-        return rows.assign(**cells)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the structure with matplotlib; return the axes."""
-        from bnplug.show.drawing import plot
-
-        check_is_fitted(self)
-        return plot(self.tables_.names, self.tables_.edges, self.target_, ax=ax)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Save the fitted model to a folder that :func:`bnplug.load` reads; no code is stored."""
-        from bnplug.exchange.model_folder import save
-
-        check_is_fitted(self)
-        save(self, path)
-
-    def to_bif(self, path: str | PathLike[str]) -> None:
-        """Write the network as a BIF file, which pgmpy and pyAgrum read; see :func:`bnplug.read_bif`."""
-        from bnplug.exchange.bif import write_bif
-
-        check_is_fitted(self)
-        write_bif(self.tables_, path)
-
-    def to_xmlbif(self, path: str | PathLike[str]) -> None:
-        """Write the network as an XMLBIF file, which Weka reads too; see :func:`bnplug.read_xmlbif`."""
-        from bnplug.exchange.xmlbif import write_xmlbif
-
-        check_is_fitted(self)
-        write_xmlbif(self.tables_, path)
-
-    def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
-        """Write one self-contained HTML page on the model; with data, also on how well it does on them."""
-        from bnplug.show.report import write
-
-        check_is_fitted(self)
-        write(self, path, X, y)
-
-    def _repr_html_(self) -> str:
-        from bnplug.show.drawing import to_svg
-
-        html: str = estimator_html_repr(self)
-        if hasattr(self, "tables_"):
-            html += to_svg(self.tables_.names, self.tables_.edges, self.target_)
-        return html
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
-
-
-def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
-    """Create the classifier that a recipe describes.
-
-    Parameters
-    ----------
-    name : str
-        A registered recipe.
-    **params
-        Further parameters of `BayesianNetworkClassifier`; they win over the recipe's own.
-
-    Returns
-    -------
-    BayesianNetworkClassifier
-
-    Raises
-    ------
-    UnknownMethodError
-        If there is no such recipe, or a method it is made of is not installed.
-
-    Examples
-    --------
-    >>> recipe("no such recipe")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: there is no recipe 'no such recipe'...
-    """
-    parts = recipes.parts(name)
-    registry.check_parameters(f"recipe {name!r}", BayesianNetworkClassifier, params)
-    return BayesianNetworkClassifier(**{**parts, **params})
-
-
-def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
-    """Return the fitted classifier that :meth:`BayesianNetworkClassifier.save` wrote.
-
-    Raises
-    ------
-    ModelFileError
-        If the folder is damaged, cut off, written by a later version, or no model at all.
-    """
-    from bnplug.exchange import model_folder
-
-    saved = model_folder.read(path)
-    model = BayesianNetworkClassifier.from_tables(saved.tables, saved.intake, **saved.settings)
-    model.made_ = {part: saved.made.get(part, text) for part, text in model.made_.items()}
-    if not saved.named:
-        del model.feature_names_in_
-    return model
-
-
-def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
-    """Return a fitted classifier, on discrete states, that predicts by the network in a BIF file.
-
-    Parameters
-    ----------
-    path : path
-        A BIF file of ours, of pgmpy, pyAgrum or bnlearn.
-    target : str, optional
-        The class; by default the one that the file itself names, as ours do.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged or no BIF; the message says where.
-    """
-    from bnplug.exchange import bif
-    from bnplug.exchange._network_file import choose_target
-
-    return BayesianNetworkClassifier.from_tables(choose_target(bif.read_bif_tables(path), target, path))
-
-
-def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
-    """Return a fitted classifier that predicts by the network in an XMLBIF file; as :func:`read_bif`."""
-    from bnplug.exchange import xmlbif
-    from bnplug.exchange._network_file import choose_target
-
-    return BayesianNetworkClassifier.from_tables(choose_target(xmlbif.read_xmlbif_tables(path), target, path))

@@ -13,29 +13,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, MissingColumnWarning, UnseenValueWarning
-from bnplug.datasets import tic_tac_toe
+from bnplug.datasets import iris, tic_tac_toe
 from bnplug.model.log_tables import LogTables
 
 
 @pytest.fixture(scope="module")
 def boards():
     return tic_tac_toe()
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    rng = np.random.default_rng(0)
-    y = pd.Series(rng.choice(["low", "high"], 200), name="risk")
-    X = pd.DataFrame(
-        {
-            "age": rng.normal(40, 10, 200) + 20 * (y == "high"),
-            "city": rng.choice(["rome", "oslo", "lima"], 200),
-            "grade": pd.Categorical(rng.choice(["a", "b"], 200), categories=["b", "a", "z"]),
-            "member": rng.random(200) < 0.3,
-            "children": rng.integers(0, 4, 200),
-        }
-    )
-    return X, y
 
 
 @pytest.mark.parametrize(
@@ -305,24 +289,6 @@ def test_a_network_becomes_a_classifier(mixed):
         BayesianNetworkClassifier.from_network(model.dag_, "risk")
 
 
-def test_probabilities_of_a_node_as_a_frame(mixed):
-    model = BayesianNetworkClassifier("nb").fit(*mixed)
-    cpt = model.cpt("city")
-    assert list(cpt.index) == ["lima", "oslo", "rome"]
-    assert cpt.sum().tolist() == pytest.approx([1, 1])
-    assert model.cpt("risk")["probability"].sum() == pytest.approx(1)
-    with pytest.raises(ValueError, match="no variable 'town'"):
-        model.cpt("town")
-
-
-def test_html_shows_the_graph_once_fitted(mixed):
-    model = BayesianNetworkClassifier()
-    assert "<svg" not in model._repr_html_().split("</style>")[-1] or "city" not in model._repr_html_()
-    html = model.fit(*mixed)._repr_mimebundle_()["text/html"]
-    assert "<svg" in html
-    assert "children" in html
-
-
 class Rubbish(bnplug.StructureLearner):
     def __init__(self, answer="text"):
         self.answer = answer
@@ -410,3 +376,31 @@ def test_missing_features_without_a_network_are_warned_of():
     model.predict_proba(complete)
     with pytest.warns(bnplug.MissingFeatureWarning, match="not C1"):
         model.predict_proba(complete.assign(a=[np.nan, 1]))
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"structure": "kdb"}, {"structure": "kdb", "parameters": "ml", "discretizer": "mdl"}),
+        ({"structure": ("kdb", {"k": 1}), "discretizer": "none"}, {"structure": "kdb(k=1)", "discretizer": "none"}),
+        ({"structure": [("species", "sepal width (cm)")]}, {"structure": "given"}),
+    ],
+    ids=["names", "pairs", "edges"],
+)
+def test_how_a_model_was_made(params, said):
+    X, y = iris()
+    made = BayesianNetworkClassifier(**params).fit(X, y).made_
+    assert said.items() <= made.items()
+
+
+def test_how_a_model_of_instances_was_made():
+    X, y = iris()
+    model = BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=1)).fit(X, y)
+    assert model.made_["structure"].endswith("(k=1)")
+
+
+def test_a_model_that_was_given_says_so():
+    values = np.log([[0.5, 0.1], [0.5, 0.9]])
+    tables = LogTables("cx", {"c": [0, 1], "x": [0, 1]}, {"c": ((), np.log([0.5, 0.5])), "x": ("c", values)}, "c")
+    model = BayesianNetworkClassifier.from_tables(tables)
+    assert model.made_ == {"structure": "given", "parameters": "given", "discretizer": "none"}

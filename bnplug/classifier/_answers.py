@@ -1,0 +1,210 @@
+"""What a fitted network answers, shows and writes: everything but the classes of rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+
+from bnplug.arrays import CodeArray, FloatArray
+from bnplug.contracts import Composite
+from bnplug.data.frames import is_frame, to_frame
+from bnplug.data.intake import Intake
+from bnplug.data.table import Table
+from bnplug.inference.explain import contributions, to_long_frame
+from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.queries import query, query_frame
+from bnplug.inference.sample import sample, without_label
+from bnplug.model.blanket import markov_blanket
+from bnplug.model.log_tables import LogTables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bnplug.typing import DAG, DiscreteBayesianNetwork
+
+
+class FittedNetwork(Composite, ABC):
+    """A network that is fitted, and what can be asked of it; how it is fitted, a subclass says."""
+
+    unseen: str
+    max_clique_size: int
+    random_state: Any
+    n_jobs: int | None
+    classes_: npt.NDArray[Any]
+    target_: str
+    schema_: Table
+    intake_: Intake
+    tables_: LogTables
+    _marginalizer: Marginalizer
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | known features) for every row, classes in the order of ``classes_``."""
+
+    def _encode(self, X: Any) -> CodeArray:
+        """Return the codes of new rows, variables in the order of ``schema_``."""
+        check_is_fitted(self)
+        if not is_frame(X):
+            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        frame = to_frame(X, "X")
+        if hasattr(self, "feature_names_in_") and is_frame(X):
+            self.intake_.check_names(frame, self.target_)
+        else:
+            # Of an array, in training or now, columns go by position.
+            _check_n_features(self, frame, reset=False)
+            frame = frame.set_axis(list(self.intake_.names), axis=1)
+        if len(frame) == 0:
+            raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
+        return self.intake_.encode(frame, self.schema_, self.unseen)
+
+    @property
+    def dag_(self) -> DAG:
+        """The fitted structure as a pgmpy DAG."""
+        check_is_fitted(self)
+        return self.tables_.to_dag()
+
+    @property
+    def network_(self) -> DiscreteBayesianNetwork:
+        """The fitted pgmpy network; a ``NotRepresentableError`` where the parameters make none."""
+        check_is_fitted(self)
+        return self.tables_.to_network()
+
+    @property
+    def discretizer_(self) -> Any:
+        """The fitted discretiser, or None where no column is numeric."""
+        check_is_fitted(self)
+        return self.intake_.discretizer
+
+    def cpt(self, name: str) -> pd.DataFrame:
+        """Return a variable's probabilities: a row for each state, a column for each parent configuration."""
+        check_is_fitted(self)
+        self.schema_.index(name)
+        return self.tables_.cpt(name)
+
+    def markov_blanket(self) -> list[str]:
+        """Return the features that matter where all are known: parents, children, co-parents of the class."""
+        check_is_fitted(self)
+        blanket = markov_blanket(self.tables_.parents, self.target_)
+        return [name for name in self.intake_.names if name in blanket]
+
+    def explain(self, X: Any) -> pd.DataFrame:
+        """Return what each known feature contributes to the log odds of each class, row by row.
+
+        The contributions of a row to a class, with the prior log odds (feature ``(prior)``), add up to
+        that class's posterior log odds. A feature's contribution is the change when it is revealed, the mean over
+        two orders of revealing: as the features come, and the reverse. A missing feature contributes 0.
+
+        Returns
+        -------
+        pandas frame
+            Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
+        """
+        codes = self._encode(X)
+        values = contributions(self._marginalizer, codes, self.n_jobs)
+        rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
+        return to_long_frame(values, rows, list(self.intake_.names), self.classes_)
+
+    def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
+
+        Parameters
+        ----------
+        X : frame or array of one row
+        label : class label, optional
+            The class whose log odds are explained; by default the predicted one.
+        """
+        from bnplug.show.explanation import plot_explanation
+
+        probabilities = self.predict_proba(X)
+        if len(probabilities) != 1:
+            raise ValueError(f"X has {len(probabilities)} rows; an explanation is drawn for one")
+        label = self.classes_[probabilities[0].argmax()] if label is None else label
+        if label not in self.classes_:
+            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
+        share = probabilities[0][list(self.classes_).index(label)]
+        return plot_explanation(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
+
+    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return P(variables | evidence) for any variables, the class and features alike.
+
+        Parameters
+        ----------
+        variables : str or sequence of str
+            What is asked about, jointly.
+        evidence : mapping of str to value, optional
+            What is known, by name, as data hold it; a numeric feature's value is a number. None (or NaN) is a
+            missing cell, where training made that a state (``missing="value"``); the state's label is no value.
+
+        Returns
+        -------
+        pandas frame
+            One row for each joint state, by its labels, and a column ``probability``.
+        """
+        check_is_fitted(self)
+        names = [variables] if isinstance(variables, str) else list(variables)
+        known = self.intake_.encode_evidence(evidence or {}, self.schema_)
+        answer = query(self.tables_, names, known, self.max_clique_size)
+        return query_frame(answer, {name: self.tables_.states[name] for name in names})
+
+    def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
+        """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number.
+
+        Where missing is a state (``missing="value"``), a cell in that state is missing.
+        """
+        check_is_fitted(self)
+        rows = sample(self.tables_, n, self.random_state if random_state is None else random_state)
+        cells = {name: without_label(rows[name], label) for name, label in self.intake_.missing_states.items()}
+        return rows.assign(**cells)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the structure with matplotlib; return the axes."""
+        from bnplug.show.drawing import plot
+
+        check_is_fitted(self)
+        return plot(self.tables_.names, self.tables_.edges, self.target_, ax=ax)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the fitted model to a folder that :func:`bnplug.load` reads; no code is stored."""
+        from bnplug.exchange.model_folder import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def to_bif(self, path: str | PathLike[str]) -> None:
+        """Write the network as a BIF file, which pgmpy and pyAgrum read; see :func:`bnplug.read_bif`."""
+        from bnplug.exchange.bif import write_bif
+
+        check_is_fitted(self)
+        write_bif(self.tables_, path)
+
+    def to_xmlbif(self, path: str | PathLike[str]) -> None:
+        """Write the network as an XMLBIF file, which Weka reads too; see :func:`bnplug.read_xmlbif`."""
+        from bnplug.exchange.xmlbif import write_xmlbif
+
+        check_is_fitted(self)
+        write_xmlbif(self.tables_, path)
+
+    def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
+        """Write one self-contained HTML page on the model; with data, also on how well it does on them."""
+        from bnplug.show.report import write
+
+        check_is_fitted(self)
+        write(self, path, X, y)
+
+    def _repr_html_(self) -> str:
+        from bnplug.show.drawing import to_svg
+
+        html: str = estimator_html_repr(self)
+        if hasattr(self, "tables_"):
+            html += to_svg(self.tables_.names, self.tables_.edges, self.target_)
+        return html
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -1,0 +1,31 @@
+"""What a fitted network tells and shows of itself; explanations, queries and samples are tested in their own rooms."""
+
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from bnplug import BayesianNetworkClassifier
+
+
+def test_probabilities_of_a_node_as_a_frame(mixed):
+    model = BayesianNetworkClassifier("nb").fit(*mixed)
+    cpt = model.cpt("city")
+    assert list(cpt.index) == ["lima", "oslo", "rome"]
+    assert cpt.sum().tolist() == pytest.approx([1, 1])
+    assert model.cpt("risk")["probability"].sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match="no variable 'town'"):
+        model.cpt("town")
+
+
+def test_html_shows_the_graph_once_fitted(mixed):
+    model = BayesianNetworkClassifier()
+    assert "<svg" not in model._repr_html_().split("</style>")[-1] or "city" not in model._repr_html_()
+    html = model.fit(*mixed)._repr_mimebundle_()["text/html"]
+    assert "<svg" in html
+    assert "children" in html
+
+
+def test_what_an_answer_is_about_must_be_fitted_first(mixed):
+    model = BayesianNetworkClassifier()
+    for ask in (lambda: model.dag_, lambda: model.query("risk"), lambda: model.explain(mixed[0]), model.markov_blanket):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask()
