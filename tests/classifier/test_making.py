@@ -6,9 +6,8 @@ from bnplug.hooks import recipes
 
 def test_a_recipe_is_its_parts_and_further_parameters_win():
     model = bnplug.recipe("NB-ML")
-    assert {name: repr(getattr(model, name)) for name in (parts := recipes.parts("NB-ML"))} == {
-        name: repr(part) for name, part in parts.items()
-    }
+    for name, part in recipes.parts("NB-ML").items():
+        assert repr(getattr(model, name)) == repr(part)
     assert bnplug.recipe("NB-ML", structure="tan").structure == "tan"
 
 
