@@ -60,6 +60,27 @@ class ModelFileError(ValueError):
     """A model file or folder is damaged, cut off, or not one of ours."""
 
 
+def warn_deprecated(message: str) -> None:
+    """Give a ``DeprecationWarning`` at the line outside of bnplug that asked for what is deprecated.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as warned:
+    ...     warnings.simplefilter("always")
+    ...     warn_deprecated("it is called 'tan' now")
+    >>> warned[0].category.__name__, str(warned[0].message)
+    ('DeprecationWarning', "it is called 'tan' now")
+    """
+    import sys
+    import warnings
+
+    level = 1
+    while sys._getframe(level).f_back and sys._getframe(level).f_globals.get("__name__", "").split(".")[0] == "bnplug":
+        level += 1
+    warnings.warn(message, DeprecationWarning, stacklevel=level + 1)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of an error message: the known word nearest to a mistyped one, if any is near.
 

@@ -13,7 +13,8 @@ import click
 
 import bnplug
 from bnplug.cli._errors import one_line_errors
-from bnplug.hooks import discovery, registry
+from bnplug.hooks import registry
+from bnplug.hooks.names import normalize
 
 #: What a kind is called on the command line and in the registry.
 KINDS = {"score": "score function", "structure": "structure learner", "parameters": "parameter learner"}
@@ -87,19 +88,19 @@ def template() -> Path:
 
 def _checked_name(given: str, kind: str) -> str:
     """Return the name in its normal form, without the prefix of distributions."""
-    name = discovery.normalize(re.sub(r"\s+", "-", given.strip())).removeprefix("bnplug-")
+    name = normalize(re.sub(r"\s+", "-", given.strip())).removeprefix("bnplug-")
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{given!r} cannot be the name of a plugin; use letters a-z, digits and single hyphens, a letter first, "
             "such as cost-matrix"
         )
     for found in registry.methods(KINDS[kind]):
-        if discovery.normalize(found.name) == name:
+        if normalize(found.name) == name:
             raise ValueError(
                 f"there is a {found.kind} {found.name!r} already, from {registry.provider(found)}; take another name"
             )
     for info in registry.plugins():
-        if discovery.normalize(info.distribution) == f"bnplug-{name}":
+        if normalize(info.distribution) == f"bnplug-{name}":
             raise ValueError(f"a plugin of that name is installed already: {info}; take another name")
     return name
 

@@ -36,6 +36,9 @@ class Kind(StrEnum):
     REPRODUCTION = "reproduction"
 
 
+#: What stands for a discretiser where none is wanted: every distinct value of a column is a state.
+NO_DISCRETIZER = "none"
+
 #: A component of a recipe: a registered name, or that name with parameters.
 Component = str | tuple[str, Mapping[str, Any]]
 

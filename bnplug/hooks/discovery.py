@@ -10,11 +10,10 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any, NoReturn, TypeVar
@@ -36,6 +35,7 @@ from bnplug.hooks.descriptors import (
     StructureLearnerMethod,
     check_descriptor,
 )
+from bnplug.hooks.names import Claim, Names, normalize
 from bnplug.hooks.specs import PROJECT
 
 #: What each hook returns an iterable of.
@@ -52,6 +52,9 @@ HOOKS: dict[str, type[Descriptor]] = {
 
 #: What a method is found by: its kind and its name.
 _Key = tuple[str, str]
+
+# A name that a distribution has given away: the distribution, the kind, the name.
+_Owned = tuple[str, str, str]
 
 # Characters of an exception's message that are told of a plugin that is left out.
 _LONGEST_CAUSE = 300
@@ -70,13 +73,15 @@ class PluginInfo:
     distribution, version : str
         The installed distribution that brings it.
     status : str
-        ``"ok"``, ``"partial"`` (names it claims are taken), ``"failed"`` or ``"disabled"``.
+        ``"ok"``, ``"partial"`` (something of it is left out), ``"failed"`` or ``"disabled"``.
     cause : str
         Why it is not ``"ok"``, in one line.
     hooks : tuple of str
         The hooks it implements.
     names : mapping of str to tuple of str
-        The names of its registered methods, by kind.
+        The names of its registered methods, by kind; qualified ones where others have the name too.
+    clashes : tuple of str
+        Who has those names too, in one line for each.
     """
 
     name: str
@@ -86,6 +91,7 @@ class PluginInfo:
     cause: str
     hooks: tuple[str, ...]
     names: Mapping[str, tuple[str, ...]]
+    clashes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.distribution} {self.version} ({self.name})"
@@ -104,39 +110,28 @@ class FoundPlugin:
     version: str
     load: Callable[[], object]
 
-    def info(
-        self,
-        status: str,
-        cause: str = "",
-        hooks: Iterable[str] = (),
-        descriptors: Iterable[Descriptor] = (),
-    ) -> PluginInfo:
-        """Return what became of this plugin."""
-        names: dict[str, tuple[str, ...]] = {}
-        for descriptor in descriptors:
-            kind = descriptor.kind.value
-            names[kind] = (*names.get(kind, ()), descriptor.name)
-        return PluginInfo(self.name, self.distribution, self.version, status, cause, tuple(hooks), names)
+    def __str__(self) -> str:
+        return f"{self.distribution} {self.version} ({self.name})"
 
 
 @dataclass(frozen=True)
 class Discovery:
-    """What one round of discovery found: every plugin, and each method with the plugin that brought it."""
+    """What one round of discovery found.
+
+    Parameters
+    ----------
+    plugins : tuple of PluginInfo
+        Every plugin.
+    methods, providers : mapping of (str, str)
+        Each method, and the plugin that brought it, by its kind and the shortest name that means it alone.
+    names : Names
+        What every other word means.
+    """
 
     plugins: tuple[PluginInfo, ...]
     methods: Mapping[_Key, Descriptor]
     providers: Mapping[_Key, PluginInfo]
-
-
-def normalize(name: str) -> str:
-    """Return a distribution's name in its normal form.
-
-    Examples
-    --------
-    >>> normalize("Bnplug_CMI.order")
-    'bnplug-cmi-order'
-    """
-    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+    names: Names
 
 
 def contain(where: str, call: Callable[[], _T]) -> _T:
@@ -203,26 +198,57 @@ def _fail(error: Exception) -> NoReturn:
     raise error
 
 
-def _load(plugin: FoundPlugin) -> dict[str, list[Descriptor]]:
-    """Return what a plugin's hooks bring, by hook, all of it checked; else raise `PluginError`."""
-    loaded = contain("import", plugin.load)
-    callers = contain("registration", partial(_register, loaded))
-    return {hook: contain(hook, partial(_ask, hook, caller)) for hook, caller in callers.items()}
+@dataclass
+class _Asked:
+    """A plugin that was asked for its methods: what became of it so far."""
+
+    plugin: FoundPlugin
+    status: str = "ok"
+    causes: list[str] = field(default_factory=list)
+    hooks: tuple[str, ...] = ()
+    methods: list[Descriptor] = field(default_factory=list)
+
+    def leave_out(self, cause: str, status: str = "partial", error: BaseException | None = None) -> None:
+        """Note what is left out of it and why; under ``BNPLUG_STRICT`` that is an error."""
+        if os.environ.get("BNPLUG_STRICT", "") not in ("", "0"):
+            raise PluginError(f"{self.plugin}: {cause}") from error
+        self.status = status
+        self.causes.append(cause)
+
+
+def _load(asked: _Asked) -> list[str]:
+    """Ask a plugin's hooks, and check what they bring; return why some are left out: this version knows none such."""
+    loaded = contain("import", asked.plugin.load)
+    implemented = contain("registration", partial(_register, loaded))
+    unknown = [_no_hook(name) for name in implemented if name not in HOOKS]
+    known = tuple(hook for hook in HOOKS if hook in implemented)
+    if unknown and not known:
+        raise PluginError("; ".join(unknown))
+    brought = [contain(hook, partial(_ask, hook, implemented[hook])) for hook in known]
+    asked.hooks, asked.methods = known, list(chain.from_iterable(brought))
+    return unknown
 
 
 def _register(plugin: object) -> dict[str, pluggy.HookCaller]:
-    """Return the hooks that a plugin implements."""
+    """Return the hooks that a plugin implements, those apart that it says may be unknown."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(specs)
     manager.register(plugin)
-    implemented = {caller.name: caller for caller in manager.get_hookcallers(plugin) or ()}
-    if not implemented:
+    callers = manager.get_hookcallers(plugin) or ()
+    if not callers:
         raise ContractError("it implements no hook; mark its functions with @bnplug.hookimpl")
-    for name, caller in implemented.items():
-        optional = all(implementation.optionalhook for implementation in caller.get_hookimpls())
-        if name not in HOOKS and not optional:
-            raise ContractError(f"there is no hook {name!r}.{did_you_mean(name, HOOKS)}")
-    return {hook: implemented[hook] for hook in HOOKS if hook in implemented}
+    return {caller.name: caller for caller in callers if caller.name in HOOKS or not _is_optional(caller)}
+
+
+def _no_hook(name: str) -> str:
+    # The prefix that all hooks have would make every two of them alike.
+    prefix = f"{PROJECT}_"
+    hint = did_you_mean(name.removeprefix(prefix), [hook.removeprefix(prefix) for hook in HOOKS])
+    return f"there is no hook {name!r}." + hint.replace("mean '", f"mean '{prefix}")
+
+
+def _is_optional(caller: pluggy.HookCaller) -> bool:
+    return all(implementation.optionalhook for implementation in caller.get_hookimpls())
 
 
 def _ask(hook: str, caller: pluggy.HookCaller) -> list[Descriptor]:
@@ -246,7 +272,7 @@ def discover(found: Iterable[FoundPlugin]) -> Discovery:
     Parameters
     ----------
     found : iterable of FoundPlugin
-        The plugins to ask, in the order in which they may claim names.
+        The plugins to ask.
 
     Returns
     -------
@@ -255,7 +281,7 @@ def discover(found: Iterable[FoundPlugin]) -> Discovery:
     Raises
     ------
     PluginError
-        If ``BNPLUG_STRICT`` is set and a plugin is broken or claims a name that is taken.
+        If ``BNPLUG_STRICT`` is set and something is left out.
 
     Examples
     --------
@@ -269,54 +295,70 @@ def discover(found: Iterable[FoundPlugin]) -> Discovery:
     >>> found.plugins[0].names
     {'recipe': ('TAN',)}
     """
-    plugins: list[PluginInfo] = []
+    taken: dict[_Owned, FoundPlugin] = {}
+    asked = [_admit(plugin, taken) for plugin in found]
+    claims = [[Claim(normalize(one.plugin.distribution), method) for method in one.methods] for one in asked]
+    names = Names(chain.from_iterable(claims))
+    plugins = [_info(one, own, names) for one, own in zip(asked, claims, strict=True)]
     methods: dict[_Key, Descriptor] = {}
     providers: dict[_Key, PluginInfo] = {}
-    for plugin in found:
-        info, descriptors = _admit(plugin, providers)
-        plugins.append(info)
-        for descriptor in descriptors:
-            methods[descriptor.kind, descriptor.name] = descriptor
-            providers[descriptor.kind, descriptor.name] = info
+    for info, own in zip(plugins, claims, strict=True):
+        for claim in own:
+            key = claim.method.kind, names.shortest(claim)
+            methods[key], providers[key] = claim.method, info
     _warn([info for info in plugins if info.status in ("failed", "partial")])
-    return Discovery(tuple(plugins), methods, providers)
+    return Discovery(tuple(plugins), methods, providers, names)
 
 
-def _admit(plugin: FoundPlugin, providers: Mapping[_Key, PluginInfo]) -> tuple[PluginInfo, list[Descriptor]]:
-    """Return what became of a plugin, and its methods whose names nobody claimed before it."""
+def _admit(plugin: FoundPlugin, taken: dict[_Owned, FoundPlugin]) -> _Asked:
+    """Ask a plugin, and keep its methods whose names nobody of its own distribution has taken before."""
+    asked = _Asked(plugin)
     disabled = {normalize(name) for name in os.environ.get("BNPLUG_DISABLE", "").split(",")}
     if disabled & {normalize(plugin.name), normalize(plugin.distribution)}:
-        return plugin.info("disabled", "BNPLUG_DISABLE names it"), []
+        asked.status, asked.causes = "disabled", ["BNPLUG_DISABLE names it"]
+        return asked
     try:
-        brought = _load(plugin)
+        left_out = _load(asked)
     except PluginError as error:
-        return _unless_strict(plugin.info("failed", str(error)), error.__cause__), []
-    kept, refused = _claim(chain.from_iterable(brought.values()), providers)
-    if refused:
-        return _unless_strict(plugin.info("partial", "; ".join(refused), brought, kept)), kept
-    return plugin.info("ok", "", brought, kept), kept
+        asked.leave_out(str(error), "failed", error.__cause__)
+    else:
+        for cause in [*left_out, *_take(asked, taken)]:
+            asked.leave_out(cause)
+    return asked
 
 
-def _claim(
-    descriptors: Iterable[Descriptor], providers: Mapping[_Key, PluginInfo]
-) -> tuple[list[Descriptor], list[str]]:
-    """Return the methods whose names are free, and for each of the others a line that says who has it."""
-    kept: dict[_Key, Descriptor] = {}
-    refused = []
-    for descriptor in descriptors:
-        key = (descriptor.kind, descriptor.name)
-        if key in providers or key in kept:
-            owner = providers.get(key, "this plugin itself")
-            refused.append(f"the name of its {descriptor.kind} {descriptor.name!r} is taken by {owner}")
+def _take(asked: _Asked, taken: dict[_Owned, FoundPlugin]) -> list[str]:
+    """Keep the methods whose names are free in their distribution; for each of the others, say who has it."""
+    refused: list[str] = []
+    kept: list[Descriptor] = []
+    for method in asked.methods:
+        owner = taken.setdefault((normalize(asked.plugin.distribution), method.kind, method.name), asked.plugin)
+        if owner is asked.plugin and all((other.kind, other.name) != (method.kind, method.name) for other in kept):
+            kept.append(method)
         else:
-            kept[key] = descriptor
-    return list(kept.values()), refused
+            whose = "this plugin itself" if owner is asked.plugin else owner
+            refused.append(f"the name of its {method.kind} {method.name!r} is taken by {whose}")
+    asked.methods = kept
+    return refused
 
 
-def _unless_strict(info: PluginInfo, error: BaseException | None = None) -> PluginInfo:
-    if os.environ.get("BNPLUG_STRICT", "") not in ("", "0"):
-        raise PluginError(f"{info}: {info.cause}") from error
-    return info
+def _info(asked: _Asked, claims: Iterable[Claim], names: Names) -> PluginInfo:
+    """Return what became of a plugin, its methods by the names that they got."""
+    listed: dict[str, tuple[str, ...]] = {}
+    clashes = []
+    for claim in claims:
+        kind, name = claim.method.kind.value, names.shortest(claim)
+        listed[kind] = (*listed.get(kind, ()), name)
+        if name != claim.method.name:
+            others = names.others(claim)
+            clashes.append(
+                f"its {kind} {claim.method.name!r} goes by {name!r}: {' and '.join(others)} has that name too"
+            )
+    plugin = asked.plugin
+    cause = "; ".join(asked.causes)
+    return PluginInfo(
+        plugin.name, plugin.distribution, plugin.version, asked.status, cause, asked.hooks, listed, tuple(clashes)
+    )
 
 
 def _warn(left_out: list[PluginInfo]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from bnplug.errors import UnknownMethodError
 from bnplug.hooks import discovery, registry
-from bnplug.hooks.descriptors import Component, Kind, Recipe, is_component, name_and_parameters
+from bnplug.hooks.descriptors import NO_DISCRETIZER, Component, Kind, Recipe, is_component, name_and_parameters
+from bnplug.hooks.names import normalize
 
 
 def parts(name: str) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def parts(name: str) -> dict[str, Any]:
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: there is no recipe 'no such recipe'...
     """
-    found = cast(Recipe, registry.find(Kind.RECIPE, name))
+    found = _at_home(cast(Recipe, registry.find(Kind.RECIPE, name)))
     reason = availability(found).reason
     if reason:
         raise UnknownMethodError(f"recipe {name!r} is not available: {reason}")
@@ -71,12 +72,17 @@ def availabilities() -> list[RecipeAvailability]:
 
 def availability(wanted: Recipe) -> RecipeAvailability:
     """Return whether a recipe can be made here, and if not, why."""
-    registered = discovery.discovered().methods
-    missing = [f"{kind} {name!r}" for kind, name in components(wanted) if (kind, name) not in registered]
-    if not missing:
-        return RecipeAvailability(wanted, "")
-    reason = f"no working plugin brings {', '.join(missing)}"
-    return RecipeAvailability(wanted, "; ".join([reason, *_remedies(wanted.requires)]))
+    names = discovery.discovered().names
+    reasons, missing = [], []
+    for kind, name in components(_at_home(wanted)):
+        claims = names.claims(kind, name)
+        if len(claims) > 1:
+            reasons.append(f"several plugins bring its {kind} {name!r}: {', '.join(map(names.qualified, claims))}")
+        elif not claims:
+            missing.append(f"{kind} {name!r}")
+    if missing:
+        reasons += [f"no working plugin brings {', '.join(missing)}", *_remedies(wanted.requires)]
+    return RecipeAvailability(wanted, "; ".join(reasons))
 
 
 def components(wanted: Recipe) -> list[tuple[Kind, str]]:
@@ -86,20 +92,45 @@ def components(wanted: Recipe) -> list[tuple[Kind, str]]:
     --------
     >>> climb = Recipe("HC", ("hill-climb", {"score": "cr"}), summary="A climb.", reference="Me (2026)")
     >>> [f"{kind} {name}" for kind, name in components(climb)]
-    ['structure learner hill-climb', 'score function cr', 'parameter learner ml']
+    ['structure learner hill-climb', 'score function cr', 'parameter learner ml', 'discretizer mdl']
     """
     return [
         *_components(Kind.STRUCTURE_LEARNER, wanted.structure),
         *_components(Kind.PARAMETER_LEARNER, wanted.parameters),
+        *(() if wanted.discretizer == NO_DISCRETIZER else _components(Kind.DISCRETIZER, wanted.discretizer)),
     ]
+
+
+def _at_home(wanted: Recipe) -> Recipe:
+    """Return a recipe that takes methods of its own distribution where others have their names too."""
+    names = discovery.discovered().names
+    homes = [claim.distribution for claim in names.brought if claim.method == wanted]
+
+    def settled(kind: Kind, spec: Component) -> Component:
+        name, params = name_and_parameters(spec)
+        claims = names.claims(kind, name)
+        own = [names.qualified(claim) for claim in claims if len(claims) > 1 and claim.distribution in homes]
+        nested = {
+            key: settled(registry.NESTED[key], value)
+            for key, value in params.items()
+            if key in registry.NESTED and is_component(value)
+        }
+        return (*own, name)[0] if not params else ((*own, name)[0], {**params, **nested})
+
+    return replace(
+        wanted,
+        structure=settled(Kind.STRUCTURE_LEARNER, wanted.structure),
+        parameters=settled(Kind.PARAMETER_LEARNER, wanted.parameters),
+        discretizer=settled(Kind.DISCRETIZER, wanted.discretizer),
+    )
 
 
 def _remedies(requires: tuple[str, ...]) -> list[str]:
     """Say what to do about distributions that a recipe requires."""
-    installed = {discovery.normalize(info.distribution) for info in registry.plugins()}
-    absent = [name for name in requires if discovery.normalize(name) not in installed]
-    wanted = {discovery.normalize(name) for name in requires}
-    left_out = [info for info in registry.plugins() if info.cause and discovery.normalize(info.distribution) in wanted]
+    installed = {normalize(info.distribution) for info in registry.plugins()}
+    absent = [name for name in requires if normalize(name) not in installed]
+    wanted = {normalize(name) for name in requires}
+    left_out = [info for info in registry.plugins() if info.cause and normalize(info.distribution) in wanted]
     remedies = [f"{info} is left out: {info.cause}" for info in left_out]
     if absent:
         remedies.append(f"pip install {' '.join(absent)}")

@@ -14,10 +14,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bnplug.errors import ContractError, PluginError, UnknownMethodError, did_you_mean
+from bnplug.errors import (
+    AmbiguousNameError,
+    ContractError,
+    PluginError,
+    UnknownMethodError,
+    did_you_mean,
+    warn_deprecated,
+)
 from bnplug.hooks import discovery
 from bnplug.hooks.descriptors import Descriptor, Kind, Method, Reproduction, is_component, name_and_parameters
 from bnplug.hooks.discovery import PluginInfo
+from bnplug.hooks.names import Claim
 
 if TYPE_CHECKING:
     from bnplug.contracts import (
@@ -184,7 +192,20 @@ def methods(kind: str | None = None) -> list[Descriptor]:
 
 
 def find(kind: str, name: str) -> Descriptor:
-    """Return the descriptor registered under a name; else an error that says what there is.
+    """Return the descriptor that a name means; else an error that says what there is.
+
+    Parameters
+    ----------
+    kind, name : str
+        What it is and what it is called: a bare name, a qualified one such as ``"bnplug:tan"``, or one that it had
+        before, with a ``DeprecationWarning``.
+
+    Raises
+    ------
+    UnknownMethodError
+        If there is none.
+    AmbiguousNameError
+        If several plugins have it; the message gives their qualified names.
 
     Examples
     --------
@@ -197,10 +218,17 @@ def find(kind: str, name: str) -> Descriptor:
     known = _known_kind(kind)
     if not isinstance(name, str):
         raise TypeError(f"the name of a {known} is a string, not {name!r}")
-    found = discovery.discovered().methods.get((known, name))
-    if found is None:
+    names = discovery.discovered().names
+    claims = names.claims(known, name)
+    if not claims:
         raise UnknownMethodError(_why_unknown(known, name))
-    return found
+    if len(claims) > 1:
+        choices = " or ".join(repr(names.qualified(claim)) for claim in claims)
+        raise AmbiguousNameError(f"{len(claims)} plugins bring {_article(known)} {name!r}: ask for {choices}")
+    (claim,) = claims
+    if not f":{name}".endswith(f":{claim.method.name}"):
+        warn_deprecated(f"the {known} {name!r} is called {names.shortest(claim)!r} now")
+    return claim.method
 
 
 def build(kind: str, spec: Any) -> Any:
@@ -261,7 +289,8 @@ def provider(method: Descriptor) -> PluginInfo:
     >>> provider(find("structure learner", "tan")).distribution
     'bnplug'
     """
-    return discovery.discovered().providers[method.kind, method.name]
+    found = discovery.discovered()
+    return found.providers[method.kind, found.names.shortest(_claim_of(method))]
 
 
 def origin(component: object) -> str:
@@ -278,7 +307,7 @@ def origin(component: object) -> str:
 
 
 def name_of(component: object) -> str | None:
-    """Return the name under which the class of a component is registered, or None where it is not.
+    """Return the shortest name that means a method alone, or the class of a component; None for one not registered.
 
     Examples
     --------
@@ -287,8 +316,8 @@ def name_of(component: object) -> str | None:
     >>> name_of(object()) is None
     True
     """
-    method = _method_of(component)
-    return None if method is None else method.name
+    method = component if isinstance(component, Descriptor) else _method_of(component)
+    return None if method is None else discovery.discovered().names.shortest(_claim_of(method))
 
 
 def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None:
@@ -315,8 +344,23 @@ def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
     """Create the learner or score that is registered under a name."""
     method = cast(Method, find(_component_kind(kind), name))
     factory = _factory(method)
-    check_parameters(f"{method.kind} {name!r}", factory, params)
+    what = f"{method.kind} {name!r}"
+    params = _renamed(what, method, params)
+    check_parameters(what, factory, params)
     return _contain(method, "construction", partial(factory, **params))
+
+
+def _renamed(what: str, method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters by their present names."""
+    renamed: dict[str, Any] = {}
+    for given, value in params.items():
+        name = method.parameter_aliases.get(given, given)
+        if name != given:
+            warn_deprecated(f"the parameter {given!r} of {what} is called {name!r} now")
+        if name in renamed:
+            raise TypeError(f"{what} is given the parameter {name!r} twice, by its old name and by its new one")
+        renamed[name] = value
+    return renamed
 
 
 def _component_kind(kind: str) -> Kind:
@@ -333,6 +377,15 @@ def _method_of(component: object) -> Method | None:
     return next((method for method in found if _is_imported_as(method.factory, type(component))), None)
 
 
+def _claim_of(method: Descriptor) -> Claim:
+    """Return the claim of a registered method, or of a copy of it."""
+    brought = discovery.discovered().names.brought
+    alike = [c for c in brought if (c.method.kind, c.method.name) == (method.kind, method.name)]
+    if not alike:
+        raise KeyError(f"{method.kind} {method.name!r} is not registered")
+    return next((claim for claim in alike if claim.method == method), alike[0])
+
+
 def _known_kind(kind: str) -> Kind:
     if kind not in tuple(Kind):
         raise ValueError(
@@ -344,7 +397,7 @@ def _known_kind(kind: str) -> Kind:
 def _why_unknown(kind: Kind, name: str) -> str:
     registered = discovery.discovered().methods
     names = sorted(known for known_kind, known in registered if known_kind == kind)
-    elsewhere = [known_kind for known_kind, known in registered if known == name]
+    elsewhere = [other for other in Kind if discovery.discovered().names.claims(other, name)]
     if elsewhere:
         reason = f"{name!r} is {_article(elsewhere[0])}, not {_article(kind)}."
     else:

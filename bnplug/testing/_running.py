@@ -10,6 +10,7 @@ from typing import Any
 from bnplug.errors import UnknownMethodError, did_you_mean, one_line
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Method
+from bnplug.hooks.names import normalize
 from bnplug.testing import _parameter_checks, _plugin_checks, _score_checks, _structure_checks
 from bnplug.testing._common_checks import Check, applies
 from bnplug.testing._subjects import (
@@ -235,12 +236,8 @@ def _subjects(asked: str | Method) -> list[Subject]:
     """Return a method; or a plugin, followed by its methods."""
     if not isinstance(asked, str):
         return [subject_of(asked)]
-    wanted = discovery.normalize(asked)
-    found = [
-        info
-        for info in registry.plugins()
-        if wanted in (discovery.normalize(info.name), discovery.normalize(info.distribution))
-    ]
+    wanted = normalize(asked)
+    found = [info for info in registry.plugins() if wanted in (normalize(info.name), normalize(info.distribution))]
     if not found:
         known = [info.name for info in registry.plugins()]
         raise UnknownMethodError(

@@ -50,6 +50,7 @@ SOURCES = {
     "wrong-api": HOOK + "    return [tree('from-the-future', api=99)]",
     "builtin-name": HOOK + "    return [tree('tan'), tree('beside-tan')]",
     "twin": HOOK + "    return [tree('healthy'), tree('beside-healthy')]",
+    "future-hook": HOOK + "    yield tree('beside-future')\n@bnplug.hookimpl\ndef bnplug_teas(): return []",
     "unknown-hook": "@bnplug.hookimpl\ndef bnplug_structure_learner():\n    return [tree('never')]",
     "exit-at-import": "raise SystemExit(3)",
     "exit-in-hook": "import sys\n" + HOOK + "    sys.exit('leaving')",
@@ -64,13 +65,25 @@ CAUSES = {
     "wrong-type": "bnplug_structure_learners must give StructureLearnerMethod only, not {'name': 'dict'}",
     "wrong-api": f"structure learner 'from-the-future' is written for hook api 99; {CORE} "
     "accepts 1, 2: upgrade bnplug or the plugin, whichever is older",
-    "builtin-name": f"the name of its structure learner 'tan' is taken by {CORE} (builtin)",
-    "twin": "the name of its structure learner 'healthy' is taken by bnplug-healthy 1.0 (healthy)",
+    "future-hook": "there is no hook 'bnplug_teas'.",
     "unknown-hook": "there is no hook 'bnplug_structure_learner'. Did you mean 'bnplug_structure_learners'?",
     "exit-at-import": "import: SystemExit: 3",
     "exit-in-hook": "bnplug_structure_learners: SystemExit: leaving",
 }
-PARTIAL = {"builtin-name", "twin"}
+PARTIAL = {"future-hook"}
+
+#: The modules of what is asked for by each name.
+MADE = {
+    "healthy:healthy": "bnplug_healthy",
+    "bnplug-healthy:healthy": "bnplug_healthy",
+    "twin:healthy": "bnplug_twin",
+    "beside-tan": "bnplug_builtin_name",
+    "beside-future": "bnplug_future_hook",
+    "beside-healthy": "bnplug_twin",
+    "tan": "bnplug.builtin.structures.tan",
+    "bnplug:tan": "bnplug.builtin.structures.tan",
+    "Bnplug_Builtin.Name:tan": "bnplug_builtin_name",
+}
 
 LIST_AND_CREATE = """
 import json, sys, warnings
@@ -81,14 +94,18 @@ with warnings.catch_warnings(record=True) as warned:
     heavy = sorted({"numba", "pgmpy", "sklearn", "pandas", "numpy"} & set(sys.modules))
     bnplug.plugins()
 made = {}
-for name in ("healthy", "beside-tan", "beside-healthy", "tan"):
+try:
+    bnplug.structure_learner("healthy")
+except bnplug.AmbiguousNameError as error:
+    ambiguous = str(error)
+for name in NAMES:
     made[name] = type(bnplug.structure_learner(name)).__module__
 try:
     bnplug.structure_learner("bad-factory")
 except bnplug.PluginError as error:
     failure = str(error)
 print(json.dumps({
-    "plugins": found, "heavy": heavy, "made": made, "failure": failure,
+    "plugins": found, "heavy": heavy, "made": made, "failure": failure, "ambiguous": ambiguous,
     "warnings": [str(w.message) for w in warned if issubclass(w.category, bnplug.PluginWarning)],
 }))
 """
@@ -143,7 +160,7 @@ def run(site, code, **environment):
 
 @pytest.fixture(scope="module")
 def seen(site):
-    done = run(site, LIST_AND_CREATE)
+    done = run(site, LIST_AND_CREATE.replace("NAMES", repr(list(MADE))))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -166,12 +183,18 @@ def test_one_warning_names_all_that_were_left_out(seen):
 def test_none_stops_the_others(seen):
     builtin = seen["plugins"][0]
     assert (builtin["distribution"], builtin["status"]) == ("bnplug", "ok")
-    assert seen["made"] == {
-        "healthy": "bnplug_healthy",
-        "beside-tan": "bnplug_builtin_name",
-        "beside-healthy": "bnplug_twin",
-        "tan": "bnplug.builtin.structures.tan",
-    }
+    assert seen["made"] == MADE
+
+
+def test_of_a_name_that_two_have_the_bare_one_is_an_error_that_gives_both(seen):
+    assert (
+        seen["ambiguous"]
+        == "2 plugins bring a structure learner 'healthy': ask for 'healthy:healthy' or 'twin:healthy'"
+    )
+    names = {info["name"]: info["names"].get("structure learner") for info in seen["plugins"]}
+    assert names["twin"] == ["twin:healthy", "beside-healthy"]
+    assert names["builtin-name"] == ["builtin-name:tan", "beside-tan"]
+    assert "tan" in names["builtin"]
 
 
 def test_nothing_of_a_failed_plugin_is_registered(seen):
@@ -198,7 +221,7 @@ def test_strict_raises_the_first_failure_with_its_cause(site):
 
 
 def test_disabled_plugins_are_blocked_and_shown_as_such(site):
-    healthy = ["healthy", "bad-factory"]
+    healthy = ["healthy", "bad-factory", "builtin-name", "twin"]
     disabled = ",".join(name if len(name) % 2 else f"Bnplug_{name}" for name in CAUSES)
     code = "import bnplug, json; print(json.dumps([info.to_dict() for info in bnplug.plugins()]))"
     done = run(site, code, BNPLUG_DISABLE=disabled, BNPLUG_STRICT="1")

@@ -206,8 +206,18 @@ def test_an_interrupt_by_the_user_is_not_contained():
 
 
 def test_a_misspelled_hook_names_the_right_one():
-    cause = failure(hooked(bnplug_structure_learner=lambda: [], bnplug_recipes=lambda: []))
+    cause = failure(hooked(bnplug_structure_learner=lambda: []))
     assert cause == "there is no hook 'bnplug_structure_learner'. Did you mean 'bnplug_structure_learners'?"
+
+
+def test_a_hook_that_this_version_does_not_know_is_named_and_the_others_stay():
+    plugin = hooked(bnplug_of_the_future=lambda: [], bnplug_structure_learners=lambda: [structure()])
+    with pytest.warns(PluginWarning, match=r"bnplug-mine 1\.2 \(mine\): there is no hook 'bnplug_of_the_future'\."):
+        found = discover([candidate(plugin)])
+    (info,) = found.plugins
+    assert (info.status, info.cause) == ("partial", "there is no hook 'bnplug_of_the_future'.")
+    assert info.hooks == ("bnplug_structure_learners",)
+    assert list(found.methods) == [("structure learner", "tree")]
 
 
 def test_a_hook_marked_as_optional_may_be_unknown():
@@ -247,17 +257,28 @@ def test_a_broken_plugin_stops_no_other_and_one_warning_names_all():
     assert "bnplug-second" not in message
 
 
-def test_a_taken_name_is_refused_and_the_other_methods_stay():
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_distributions_with_one_name_both_are_there_by_their_qualified_names(order):
     first, second = bringing(structure()), bringing(structure(summary="Another."), structure("oak"))
-    with pytest.warns(PluginWarning, match="bnplug-second 1.2"):
-        found = discover([candidate(first, "first"), candidate(second, "second")])
-    info = found.plugins[1]
-    assert info.status == "partial"
-    assert info.cause == "the name of its structure learner 'tree' is taken by bnplug-first 1.2 (first)"
-    assert info.names == {"structure learner": ("oak",)}
-    assert found.methods["structure learner", "tree"].summary == "A tree."
-    assert found.providers["structure learner", "tree"].name == "first"
+    candidates = [candidate(first, "first"), candidate(second, "second")]
+    found = discover([candidates[i] for i in order])
+    one, other = (found.plugins[i] for i in order)
+    assert (one.status, other.status) == ("ok", "ok")
+    assert one.names == {"structure learner": ("first:tree",)}
+    assert other.names == {"structure learner": ("second:tree", "oak")}
+    assert one.clashes == ("its structure learner 'tree' goes by 'first:tree': bnplug-second has that name too",)
+    assert ("structure learner", "tree") not in found.methods
+    assert found.methods["structure learner", "second:tree"].summary == "Another."
+    assert found.providers["structure learner", "first:tree"].name == "first"
     assert found.providers["structure learner", "oak"].name == "second"
+
+
+def test_a_name_is_taken_once_in_a_distribution():
+    twins = [FoundPlugin(name, "bnplug-mine", "1.2", lambda: bringing(structure())) for name in ("a", "b")]
+    with pytest.warns(PluginWarning, match=r"\(b\): the name of its .* 'tree' is taken by bnplug-mine 1.2 \(a\)"):
+        found = discover(twins)
+    assert [info.status for info in found.plugins] == ["ok", "partial"]
+    assert found.providers["structure learner", "tree"].name == "a"
 
 
 def test_a_name_may_be_used_once_per_kind():
@@ -276,8 +297,11 @@ def test_strict_raises_with_the_cause(monkeypatch):
     with pytest.raises(PluginError, match=r"bnplug-mine 1\.2 \(mine\): import: OSError: broken") as caught:
         discover([FoundPlugin("mine", "bnplug-mine", "1.2", fail)])
     assert isinstance(caught.value.__cause__, OSError)
-    with pytest.raises(PluginError, match=r"taken by bnplug-a 1\.2"):
-        discover([candidate(bringing(structure()), name) for name in "ab"])
+    with pytest.raises(PluginError, match=r"^bnplug-mine 1\.2 \(mine\): .* 'x' is taken by this plugin itself$"):
+        discover([candidate(bringing(structure("x"), structure("x")))])
+    with pytest.raises(PluginError, match=r"^bnplug-mine 1\.2 \(mine\): there is no hook 'bnplug_teas'\.$"):
+        discover([candidate(hooked(bnplug_teas=lambda: [], bnplug_recipes=lambda: []))])
+    discover([candidate(bringing(structure()), name) for name in "ab"])
     monkeypatch.setenv("BNPLUG_STRICT", "0")
     with pytest.warns(PluginWarning):
         discover([FoundPlugin("mine", "bnplug-mine", "1.2", fail)])

@@ -59,4 +59,5 @@ def test_components_are_named_with_those_inside_others():
     found = registry.find("recipe", "OLD")
     assert recipes.components(found) == [
         ("structure learner", "tree"), ("score function", "far-score"), ("parameter learner", "ml"),
+        ("discretizer", "mdl"),
     ]  # fmt: skip
