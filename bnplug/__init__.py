@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
     from bnplug.classifier import load as load
+    from bnplug.classifier import make_classifier as make_classifier
     from bnplug.classifier import read_bif as read_bif
     from bnplug.classifier import read_xmlbif as read_xmlbif
     from bnplug.classifier import recipe as recipe
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
-    "classifier": ["BayesianNetworkClassifier", "load", "read_bif", "read_xmlbif", "recipe"],
+    "classifier": ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe"],
     "contracts": [
         "Evaluator",
         "InferenceEngine",

@@ -1,7 +1,7 @@
 """The classifier: the estimator, how one is made by name, and how a fitted one is opened and saved."""
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
-from bnplug.classifier.making import recipe
+from bnplug.classifier.making import make_classifier, recipe
 from bnplug.classifier.opening import load, read_bif, read_xmlbif
 
-__all__ = ["BayesianNetworkClassifier", "load", "read_bif", "read_xmlbif", "recipe"]
+__all__ = ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe"]

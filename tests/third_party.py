@@ -1,0 +1,75 @@
+"""A plugin of somebody else's: a classifier that is no network, a score and a parameter learner in no recipe."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+import bnplug
+from bnplug.builtin.parameters.ml import MaximumLikelihood
+from bnplug.builtin.scores.mdl import MDL
+from bnplug.hooks import discovery
+from bnplug.hooks.discovery import FoundPlugin
+
+
+class Majority(ClassifierMixin, BaseEstimator):
+    """The class that is most frequent where the first column has the row's value, `alpha` added to each count."""
+
+    def __init__(self, alpha=1.0, random_state=None):
+        self.alpha = alpha
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.columns_, self.kinds_ = list(X.columns), [str(kind) for kind in X.dtypes]
+        self.classes_ = np.unique(y)
+        self.counts_ = Counter(zip(X.iloc[:, 0].astype(str), map(str, y), strict=True))
+        return self
+
+    def predict_proba(self, X):
+        own = [[self.counts_[value, str(label)] for label in self.classes_] for value in X.iloc[:, 0].astype(str)]
+        own = np.array(own) + self.alpha
+        return own / own.sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def saved_state(self):
+        return {"counts": [[*key, n] for key, n in self.counts_.items()]}, {"classes": self.classes_}
+
+    def restore_state(self, state, arrays):
+        self.counts_ = Counter({(value, label): n for value, label, n in state["counts"]})
+        self.classes_ = arrays["classes"]
+        return self
+
+
+class Cost(MDL):
+    """A score of a third party's."""
+
+
+class Backoff(MaximumLikelihood):
+    """A parameter learner of a third party's."""
+
+
+def _described(descriptor, name, factory, **fields):
+    return descriptor(name=name, factory=factory, summary=f"{name} it is.", reference="Me (2026)", api=2, **fields)
+
+
+def plugin():
+    """Return what the entry point of the plugin names."""
+    hooks = {
+        "bnplug_classifiers": [_described(bnplug.ClassifierMethod, "majority", Majority, featured=True)],
+        "bnplug_score_functions": [_described(bnplug.ScoreFunctionMethod, "cost", Cost, decomposable=True)],
+        "bnplug_parameter_learners": [_described(bnplug.ParameterLearnerMethod, "backoff", Backoff)],
+        "bnplug_recipes": [
+            bnplug.Recipe(name, "nb", summary="Odd names.", reference="Me (2026)") for name in ("A+B (I)", "A")
+        ],
+    }
+    return SimpleNamespace(**{hook: bnplug.hookimpl(lambda found=found: found) for hook, found in hooks.items()})
+
+
+def install(monkeypatch):
+    """Let the plugin be found besides the installed ones."""
+    found = [*discovery.find_plugins(), FoundPlugin("third", "bnplug-third", "1.0", plugin)]
+    monkeypatch.setattr(discovery, "find_plugins", lambda: found)
+    discovery.refresh()
