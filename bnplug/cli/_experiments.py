@@ -10,7 +10,12 @@ from bnplug.cli._errors import one_line_errors
 
 
 @click.command("compare")
-@click.option("--methods", required=True, help="Recipes, structure learners or baselines, separated by commas.")
+@click.option(
+    "--methods",
+    required=True,
+    help="Recipes, classifiers, structure learners, compositions such as tan+ccbn-w or "
+    "hill-climb[cr], or baselines, separated by commas.",
+)
 @click.option("--datasets", required=True, help="Names of data sets, separated by commas.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of data files.")
 @click.option("--cv", default="10x5", show_default=True, help="Repetitions x folds; folds; or split.")
@@ -41,13 +46,14 @@ def compare_command(
     """
     from bnplug.experiments import compare, write_report
     from bnplug.experiments._metrics import find_metric
+    from bnplug.hooks import expressions
 
     find_metric(metric)
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; the results go to a folder")
     output.mkdir(parents=True, exist_ok=True)
     found = compare(
-        _names(methods),
+        expressions.split(methods),
         _names(datasets),
         int(cv) if cv.isdigit() else cv,
         missing=missing,

@@ -1,14 +1,14 @@
 """The methods of a comparison: what users name them by, and how each is made ready for a fold.
 
-A Bayesian-network classifier takes a frame as it is. Any other estimator gets its columns prepared inside
-the fold: missing cells imputed, discrete columns one-hot, numeric ones scaled.
+A Bayesian-network classifier, and a plugin's classifier, takes a frame as it is. Any other estimator gets its columns
+prepared inside the fold: missing cells imputed, discrete columns one-hot, numeric ones scaled.
 """
 
 from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from sklearn.base import clone
@@ -17,19 +17,29 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from bnplug.classifier import BayesianNetworkClassifier, recipe
+from bnplug.classifier import BayesianNetworkClassifier, make_classifier
 from bnplug.data.kinds import discrete_columns
 from bnplug.errors import UnknownMethodError, did_you_mean
-from bnplug.hooks import registry
-from bnplug.hooks.descriptors import as_written, is_component
+from bnplug.hooks import expressions, registry
+from bnplug.hooks.descriptors import Kind, as_written, is_component, name_and_parameters
+from bnplug.hooks.expressions import Expression
+
+
+class Baseline(NamedTuple):
+    """A classifier of scikit-learn: its class, parameters, and whether it is the rival that a newcomer should know."""
+
+    factory: str
+    parameters: dict[str, Any]
+    featured: bool = False
+
 
 #: Classifiers of scikit-learn that go by a name, for the command line.
-BASELINES: dict[str, tuple[str, dict[str, Any]]] = {
-    "logistic-regression": ("sklearn.linear_model:LogisticRegression", {"max_iter": 1000}),
-    "svm": ("sklearn.svm:SVC", {}),
-    "decision-tree": ("sklearn.tree:DecisionTreeClassifier", {}),
-    "random-forest": ("sklearn.ensemble:RandomForestClassifier", {}),
-    "gradient-boosting": ("sklearn.ensemble:HistGradientBoostingClassifier", {}),
+BASELINES = {
+    "logistic-regression": Baseline("sklearn.linear_model:LogisticRegression", {"max_iter": 1000}),
+    "svm": Baseline("sklearn.svm:SVC", {}),
+    "decision-tree": Baseline("sklearn.tree:DecisionTreeClassifier", {}),
+    "random-forest": Baseline("sklearn.ensemble:RandomForestClassifier", {}, featured=True),
+    "gradient-boosting": Baseline("sklearn.ensemble:HistGradientBoostingClassifier", {}),
 }
 
 
@@ -39,9 +49,8 @@ def resolve_methods(methods: Iterable[Any]) -> dict[str, Any]:
     Parameters
     ----------
     methods : iterable
-        Each a recipe, a structure learner (with maximum-likelihood parameters) or one of `BASELINES`, by name;
-        a structure learner with parameters, ``("kdb", {"k": 1})``; an estimator, named after its class; or
-        ``(name, estimator)``.
+        Each whatever :func:`bnplug.make_classifier` takes, or one of `BASELINES`, by name; a name with parameters,
+        ``("kdb", {"k": 1})``; an estimator, named after its class; or ``(name, estimator)``.
 
     Raises
     ------
@@ -52,8 +61,8 @@ def resolve_methods(methods: Iterable[Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> list(resolve_methods(["tan", ("kdb", {"k": 1}), "svm"]))
-    ['tan', 'kdb(k=1)', 'svm']
+    >>> list(resolve_methods(["tan", ("kdb", {"k": 1}), "hill-climb[cr]+ml", "svm"]))
+    ['tan', 'kdb(k=1)', 'hill-climb[cr]+ml', 'svm']
     """
     if isinstance(methods, str):
         raise TypeError(f"methods is a list of methods, not the text {methods!r}")
@@ -78,8 +87,8 @@ def prepare(
     Parameters
     ----------
     estimator : estimator
-        Stays as it is. A ``Pipeline``, and whatever holds a Bayesian-network classifier, gets frames; any
-        other is put behind the preparation of columns.
+        Stays as it is. A ``Pipeline``, and whatever is or holds a Bayesian-network classifier or a plugin's
+        classifier, gets frames; any other is put behind the preparation of columns.
     X : frame
         The training rows of the fold.
     categorical_features
@@ -106,7 +115,7 @@ def prepare(
         if isinstance(network.categorical_features, str):
             settings["categorical_features"] = categorical_features
         made.set_params(**{prefix + name: value for name, value in settings.items()})
-    if not networks and not isinstance(made, Pipeline):
+    if not _takes_frames(made):
         made = Pipeline([("columns", _columns(X, categorical_features, missing)), ("estimator", made)])
     for name, value in made.get_params().items():
         last = name.rpartition("__")[2]
@@ -128,8 +137,7 @@ def _resolve(method: Any) -> tuple[str, Any]:
     if isinstance(method, str):
         return method, _by_name(method)
     if isinstance(method, tuple) and is_component(method):
-        name, params = method
-        return as_written(method), BayesianNetworkClassifier(structure=registry.structure_learner(name, **params))
+        return as_written(method), _composed(Expression(method))
     if isinstance(method, tuple | list) and len(method) == 2 and isinstance(method[0], str):
         return method[0], _checked(method[1])
     return type(method).__name__, _checked(method)
@@ -139,25 +147,27 @@ def _checked(estimator: Any) -> Any:
     if isinstance(estimator, str):
         return _by_name(estimator)
     if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in ("fit", "predict", "get_params")):
-        raise TypeError(
-            f"a method is a name, an estimator, (name, estimator) or (structure learner, parameters), not {estimator!r}"
-        )
+        raise TypeError(f"a method is a name, an estimator, (name, estimator) or (name, parameters), not {estimator!r}")
     return estimator
 
 
 def _by_name(name: str) -> Any:
-    recipes = [method.name for method in registry.methods("recipe")]
-    learners = [method.name for method in registry.methods("structure learner")]
-    if name in recipes:
-        return recipe(name)
-    if name in learners:
-        return BayesianNetworkClassifier(structure=name)
-    if name in BASELINES:
-        path, params = BASELINES[name]
-        return pkgutil.resolve_name(path)(**params)
-    known = [*recipes, *learners, *BASELINES]
-    hint = did_you_mean(name, known)
-    raise UnknownMethodError(f"there is no method {name!r} to compare.{hint} There are: {', '.join(known)}.")
+    return _composed(expressions.parse(name))
+
+
+def _composed(expression: Expression) -> Any:
+    """Return what an expression stands for; a baseline, with parameters or without, where nothing has that name."""
+    try:
+        return make_classifier(expression)
+    except UnknownMethodError as error:
+        if expression.structure is None or expression.score or expression.parameters:
+            raise
+        name, params = name_and_parameters(expression.structure)
+        if name not in BASELINES:
+            hint = "" if "Did you mean" in str(error) else did_you_mean(name, BASELINES)
+            raise UnknownMethodError(f"{error}; to compare with:{hint} {', '.join(BASELINES)}") from None
+        baseline = BASELINES[name]
+        return pkgutil.resolve_name(baseline.factory)(**{**baseline.parameters, **params})
 
 
 def _networks(estimator: Any) -> Mapping[str, BayesianNetworkClassifier]:
@@ -166,6 +176,15 @@ def _networks(estimator: Any) -> Mapping[str, BayesianNetworkClassifier]:
         return {"": estimator}
     params = estimator.get_params()
     return {f"{name}__": value for name, value in params.items() if isinstance(value, BayesianNetworkClassifier)}
+
+
+def _takes_frames(estimator: Any) -> bool:
+    """Say whether an estimator takes columns as they come: what bnplug made does, and what holds such a thing."""
+    if isinstance(estimator, Pipeline):
+        return True
+    registered = {method.name for method in registry.methods(Kind.CLASSIFIER)}
+    inside = [estimator, *estimator.get_params().values()]
+    return any(isinstance(one, BayesianNetworkClassifier) or registry.name_of(one) in registered for one in inside)
 
 
 def _columns(X: pd.DataFrame, categorical_features: Any, missing: str) -> ColumnTransformer:

@@ -43,10 +43,12 @@ def compare(
     Parameters
     ----------
     methods : iterable
-        Names of recipes, structure learners (with maximum-likelihood parameters) or `BASELINES`; structure learners
-        with parameters, ``("kdb", {"k": 1})``; estimators; ``(name, estimator)`` pairs. A ``Pipeline``, and what
-        holds a `BayesianNetworkClassifier`, gets the columns as they are. Any other estimator gets discrete
-        ones one-hot and numeric ones scaled, missing cells imputed, all learned in the fold.
+        Names of recipes, plugins' classifiers, structure learners (with maximum-likelihood parameters) or
+        `BASELINES`; expressions, ``"tan+ccbn-w"`` or ``"hill-climb[cr]"``, as :func:`bnplug.make_classifier` takes
+        them; names with parameters, ``("kdb", {"k": 1})``; estimators; ``(name, estimator)`` pairs. A ``Pipeline``,
+        and what is or holds a `BayesianNetworkClassifier` or a plugin's classifier, gets the columns as they are. Any
+        other estimator gets discrete ones one-hot and numeric ones scaled, missing cells imputed, all learned in the
+        fold.
     datasets : iterable
         Names, `Dataset` objects, or ``(X, y)`` pairs, which are named ``data1``, ``data2`` after their place.
     cv : str, int, splitter, list of (train, test), or dict of these by data set

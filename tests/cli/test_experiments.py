@@ -1,3 +1,5 @@
+import re
+
 import pandas as pd
 import pytest
 from commands import run
@@ -109,3 +111,18 @@ def test_reproduce_tells_what_is_wrong(tmp_path, protocol):
     no_data = run("reproduce", "me2026", "--data-dir", tmp_path / "no", "-o", tmp_path / "out", code=1).stderr
     assert "there is no such folder" in no_data
     assert protocol == []
+
+
+@pytest.mark.usefixtures("third")
+def test_compositions_and_plugins_classifiers_are_compared_and_the_table_keeps_its_layout(tmp_path):
+    found = run("compare", "--methods", "tan+backoff, hill-climb[cost],kdb(k=1, n_jobs=1)+ml,majority", "--datasets",
+                "corral,iris", "--cv", "2", "-q", "-o", tmp_path / "out")  # fmt: skip
+    lines = found.stdout.splitlines()
+    names = r"tan\+backoff +hill-climb\[cost\] +kdb\(k=1, n_jobs=1\)\+ml +majority"
+    assert re.fullmatch(rf"accuracy \(%\) +{names}", lines[0])
+    assert re.fullmatch("-+", lines[1])
+    cell = r" +\d+\.\d\d ± \d+\.\d\d\*?"
+    assert [bool(re.fullmatch(rf"(corral|iris)({cell}){{4}}", line)) for line in lines[2:4]] == [True, True]
+    assert re.fullmatch("-+", lines[4])
+    assert re.fullmatch(r"average( +\d+\.\d\d){4}", lines[5])
+    assert re.fullmatch(r"average rank( +\d\.\d\d){4}", lines[6])

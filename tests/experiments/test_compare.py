@@ -131,7 +131,7 @@ def test_a_fold_that_fails_is_recorded_and_the_others_go_on(toy):
 @pytest.mark.parametrize(
     ("methods", "error", "message"),
     [
-        (["tann"], LookupError, "no method 'tann' to compare. Did you mean 'tan'?"),
+        (["tann"], LookupError, "no method 'tann'. Did you mean 'tan'?"),
         (["nb", "nb"], ValueError, "two methods are called 'nb'"),
         ([], ValueError, "no method"),
         ("nb", TypeError, "not the text 'nb'"),

@@ -1,13 +1,17 @@
 """The methods of a comparison, and how each is made ready for a fold."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
+from third_party import Majority
 
-from bnplug import BayesianNetworkClassifier
+from bnplug import BayesianNetworkClassifier, UnknownMethodError
 from bnplug.datasets import Dataset
 from bnplug.experiments import compare
 from bnplug.experiments._estimators import BASELINES, fitted_network, prepare, resolve_methods
@@ -23,7 +27,7 @@ def toy():
 def test_methods_by_name_by_parameters_and_as_estimators():
     made = resolve_methods(["tan", ("kdb", {"k": 1}), SVC(), ("mine", LogisticRegression()), "gradient-boosting"])
     assert list(made) == ["tan", "kdb(k=1)", "SVC", "mine", "gradient-boosting"]
-    assert made["kdb(k=1)"].structure.k == 1
+    assert made["kdb(k=1)"].structure == ("kdb", {"k": 1})
     assert isinstance(made["mine"], LogisticRegression)
 
 
@@ -69,3 +73,53 @@ def test_the_network_in_a_fitted_model_is_found(toy):
     assert fitted_network(search) is search.best_estimator_
     assert fitted_network(network) is network
     assert fitted_network(SVC()) is None
+
+
+@pytest.mark.usefixtures("third")
+def test_a_plugins_classifier_gets_the_columns_as_they_come(toy):
+    X = toy.X.assign(b=[None, *toy.X["b"][1:]])
+    for estimator in (resolve_methods(["majority"])["majority"], GridSearchCV(Majority(), {"alpha": [1.0]}, cv=2)):
+        made = prepare(estimator, X, "auto", "ignore", 7, True)
+        assert type(made) is type(estimator)
+        fitted = made.fit(X, toy.y)
+        fitted = getattr(fitted, "best_estimator_", fitted)
+        assert (fitted.columns_, fitted.kinds_) == (list(X.columns), [str(kind) for kind in X.dtypes])
+        assert fitted.random_state == 7
+    assert isinstance(prepare(LogisticRegression(), X, "auto", "ignore", 7, True), Pipeline)
+
+
+@pytest.mark.usefixtures("third")
+def test_what_has_no_recipe_is_compared_by_an_expression(toy):
+    names = [
+        "majority",
+        "tan+backoff",
+        "hill-climb[cost]",
+        "+backoff",
+        "[cost]",
+        "kdb(k=1)+backoff",
+        "A+B (I)",
+        "svm(C=2)",
+    ]
+    found = compare([*names, ("majority", {"alpha": 3.0})], [toy], cv=2)
+    assert found.methods == [*names, "majority(alpha=3.0)"]
+    assert found.failures.empty
+    assert found.table().notna().all(axis=None)
+    assert (found.table()["tan+backoff"] == found.table()["+backoff"]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tann", "there is no method 'tann'. Did you mean 'tan'?"),
+        ("svmm", "Did you mean 'svm'? logistic-regression"),
+        ("svm+ml", "there is no method 'svm'"),
+        ("tan+", "'tan+' cannot be read at its end"),
+    ],
+)
+def test_a_name_that_nothing_has_is_told(name, message):
+    with pytest.raises((UnknownMethodError, ValueError), match=re.escape(message)):
+        resolve_methods([name])
+
+
+def test_one_baseline_is_the_rival_that_newcomers_should_know():
+    assert sum(baseline.featured for baseline in BASELINES.values()) == 1
