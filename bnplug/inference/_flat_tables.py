@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import config
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.model.log_tables import LogTables
@@ -18,7 +19,19 @@ from bnplug.model.log_tables import LogTables
 def record(integers: str, flags: str = "", numbers: str = "") -> np.dtype[Any]:
     """Return the dtype of records with fields of these names."""
     kinds = {np.int64: integers, np.bool_: flags, np.float64: numbers}
-    return np.dtype([(name, kind) for kind, names in kinds.items() for name in names.split()], align=True)
+    fields = np.dtype([(name, kind) for kind, names in kinds.items() for name in names.split()], align=True)
+    return np.dtype((_PlainRecord, fields)) if config.DISABLE_JIT else fields
+
+
+class _PlainRecord(np.void):  # type: ignore[misc]
+    """A record whose fields are attributes, as they are in compiled code; for kernels that are not compiled."""
+
+    def __getattribute__(self, name: str) -> Any:
+        dtype = super().__getattribute__("dtype")
+        return self[name] if name in dtype.names else super().__getattribute__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
 
 
 #: A node: its states; where its axes, children and table are; whether the class is in its family; whether its

@@ -5,7 +5,8 @@ A move to another graph adds what it changes to the log joint; after many moves 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -170,7 +171,8 @@ class SearchState:
         if np.isnan(score):
             name = getattr(type(self.score).gain, "__qualname__", "?")
             raise ContractError(
-                f"the gain {name!r} of {type(self.score).__name__} gave nan, or left a row of `out` unfilled"
+                f"the gain {name!r} of {type(self.score).__name__} gave nan, or left a row of `out` unfilled, as it "
+                "does where it raises an exception; set NUMBA_DISABLE_JIT=1 in the environment to see which"
             )
         return score
 
@@ -206,8 +208,14 @@ class SearchState:
         return self._costs[family]
 
 
+def declared_bounds(score: PredictiveScore, table: Table) -> Bounds | None:
+    """Return the bounds that a score declares; in the first version it declared them without a table."""
+    asked: Callable[..., Bounds | None] = score.gain_bounds
+    return asked(table) if signature(asked).parameters else asked()
+
+
 def _criterion(score: PredictiveScore, table: Table, rows: FoldedRows, address: int) -> Criterion:
-    bounds = score.gain_bounds()
+    bounds = declared_bounds(score, table)
     known = bounds or Bounds(maximum=0.0)
     return Criterion(
         gain=address,

@@ -20,7 +20,7 @@ from bnplug.contracts import ScoreFunction
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.components import check_numbers
-from bnplug.scoring._compiled_gains import check_indices, compile_gain
+from bnplug.scoring._compiled_gains import compile_gain, try_gain
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.gains import Bounds, Gain
 from bnplug.scoring.resampling import Splitter, draw_folds
@@ -127,8 +127,11 @@ class PredictiveScore(ScoreFunction):
         """Return the numbers that the gain gets as ``params``, flat; their shape is to be checked here."""
         return np.empty(0)
 
-    def gain_bounds(self) -> Bounds | None:
-        """Return what is known of the gain from a row's gap alone, or None."""
+    def gain_bounds(self, table: Table) -> Bounds | None:
+        """Return what is known of the gain from a row's gap alone, or None.
+
+        A subclass whose bounds do not depend on the table may leave it out: ``def gain_bounds(self)``.
+        """
         return None
 
     loss_params, loss_bounds = gain_params, gain_bounds
@@ -156,8 +159,9 @@ class PredictiveScore(ScoreFunction):
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
         """Return an evaluator that keeps the log joint of every row."""
         self._check()
-        compile_gain(type(self).gain)
-        check_indices(type(self).gain, int(table.cards[table.target_index]), self._numbers(table))
+        gain = type(self).gain
+        try_gain(gain, int(table.cards[table.target_index]), self._numbers(table))
+        compile_gain(gain)
         return PredictiveEvaluator(self, table, n_jobs)
 
     def _check(self) -> None:

@@ -13,6 +13,7 @@ from bnplug.contracts import Changes, ScoreFunction
 from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
 from bnplug.scoring._compiled_gains import evaluate
+from bnplug.scoring._state import declared_bounds
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.search import Graph, Neighbourhood
 from bnplug.testing import _common_checks, data
@@ -157,7 +158,7 @@ def check_bounds_are_true(subject: ScoreSubject) -> None:
     for table in (data.standard(), data.binary(str)):
         # The score that the evaluator holds: one may choose parameters before it makes its evaluator.
         evaluator = subject.make().evaluator(table)
-        bounds = evaluator.score.gain_bounds() if isinstance(evaluator, PredictiveEvaluator) else None
+        bounds = declared_bounds(evaluator.score, table) if isinstance(evaluator, PredictiveEvaluator) else None
         if bounds is not None:
             _require_true_of_rows(bounds, evaluator.score, table)
             _require_same_without(evaluator.score, table, subject.candidates(table))

@@ -95,6 +95,122 @@ def decided(gain, params=(), **attributes):
     return type("Made", (PredictiveScore,), attributes)().evaluator(table).start([[1], []])
 
 
+def prints(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = 0.0
+        if m > 1000:
+            print(m)
+
+
+@kernel
+def prints_below(x):
+    if x > 0:
+        print(x)
+    return x
+
+
+def calls_what_prints(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = prints_below(L[m, 0])
+
+
+def makes_a_message(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = 0.0
+        if m > 1000:
+            raise ValueError(f"row {m}")
+
+
+def raises_constantly(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = 0.0
+        if m > 1000:
+            raise ValueError("too many rows")
+
+
+def raises_for_few(L, y, params, out):
+    for m in range(L.shape[0]):
+        if params[0] <= L.shape[1]:
+            raise ValueError("too few")
+        out[m] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("gain", "reason"),
+    [
+        (prints, r"prints \(line \d+\): .*NUMBA_DISABLE_JIT=1"),
+        (calls_what_prints, r"prints \(line \d+\), in 'prints_below' which it calls: .*NUMBA_DISABLE_JIT=1"),
+        (makes_a_message, r"raises an exception whose message is made as it runs \(line \d+\): .*NUMBA_DISABLE_JIT=1"),
+    ],
+)
+def test_what_needs_the_interpreter_is_refused_before_it_hangs(gain, reason):
+    with pytest.raises(ContractError, match=f"the gain '{gain.__name__}' {reason}"):
+        decided(gain)
+
+
+def test_a_constant_message_compiles():
+    assert decided(raises_constantly) == 0.0
+
+
+def test_an_exception_of_the_trial_is_chained():
+    assert decided(asserts, [4.0]) == 0.0
+    with pytest.raises(
+        ContractError, match=r"'asserts', tried with 3 classes, raised AssertionError: too few\."
+    ) as caught:
+        decided(asserts, [3.0])
+    assert isinstance(caught.value.__cause__, AssertionError)
+
+
+def test_uncompiled_a_gain_prints_and_raises_and_scores_as_compiled(tmp_path):
+    (tmp_path / "someone.py").write_text(
+        textwrap.dedent("""
+            from bnplug.scoring import winner
+
+            def gain(L, y, params, out):
+                for m in range(L.shape[0]):
+                    if m > 1000:
+                        raise ValueError(f"row {m}")
+                    print("row", m)
+                    out[m] = L[m, y[m]] - params[0] * winner(L, m)
+        """)
+    )
+    program = textwrap.dedent("""
+        import numpy as np
+        import someone
+        from bnplug import BayesianNetworkClassifier, structure_learner
+        from bnplug.scoring import PredictiveScore
+        from bnplug.data.table import Table
+
+        class Score(PredictiveScore):
+            gain = someone.gain
+
+            def gain_params(self, table):
+                return [1.0]
+
+        codes = np.tile(np.array([[0, 1, 0, 1], [0, 0, 1, 1]], dtype=np.uint8), 5)
+        table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c")
+        print("score", Score().score(table, table.dag([[1], []])))
+        X = np.array([["a", "b", "a"], ["b", "b", "a"], ["a", "a", "b"], ["b", "a", "b"]] * 3, dtype=object)
+        search = structure_learner("hill-climb", score=Score(), max_parents=2)
+        for structure, parameters in ((search, "ml"), ("kdb", "ml"), ("tan", "ccbn-d")):
+            model = BayesianNetworkClassifier(structure, parameters).fit(X, [0, 1, 1, 0] * 3)
+            known = X.copy()
+            known[:, 1] = None
+            print("sum", model.predict_proba(known)[:, 0].sum())
+    """)
+    environment = {**_environment(), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "row 0" in lines
+    score, *sums = [float(line.split()[1]) for line in lines if line.startswith(("score", "sum"))]
+    # The class is known by chance alone, and the first class wins every tie.
+    assert score == pytest.approx(20 * math.log(0.25))
+    assert sums == pytest.approx([6.0, 6.0, 6.0])
+
+
 @pytest.mark.parametrize(("gain", "taken"), [(takes_three, "(L, y, out)"), (takes_five, "(L, y, params, out, scale")])
 def test_a_gain_takes_four_arguments(gain, taken):
     with pytest.raises(

@@ -28,6 +28,15 @@ class SlopedMargin(Margin):
         return Bounds(maximum=1.0, high_gap=1 / self.slope, slope=self.slope)
 
 
+class MarginOfTheData(Margin):
+    def gain_params(self, table):
+        return [1 / len(table.names)]
+
+    def gain_bounds(self, table):
+        slope = self.gain_params(table)[0]
+        return Bounds(maximum=1.0, high_gap=1 / slope, slope=slope)
+
+
 def assert_a_walk_equals_a_loop(rng, score, table, gain, folds=None, mean=False):
     """Compare a random walk with a loop over rows."""
     parents = [[1], [], [1], [0, 1]]
@@ -60,6 +69,16 @@ def test_a_margin(score):
     table = slow.random_table(rng, 30, (3, 3, 2, 2), 1, weighted=True, missing=0.1)
     folds = score.folds(table, None)
     assert_a_walk_equals_a_loop(rng, score, table, lambda joint, y: min(1.0, 0.5 * slow.gap(joint, y)), folds)
+
+
+def test_bounds_see_the_table():
+    rng = np.random.default_rng(1)
+    table = slow.random_table(rng, 30, (3, 3, 2, 2), 1, weighted=True)
+    assert_a_walk_equals_a_loop(rng, MarginOfTheData(), table, lambda joint, y: min(1.0, 0.25 * slow.gap(joint, y)))
+    droppable = [score.evaluator(table) for score in (MarginOfTheData(), BoundedMargin())]
+    for evaluator in droppable:
+        evaluator.start([[1], [], [1], [0, 1]])
+        assert evaluator.propose_many([{0: []}], at_least=1e9).tolist() == [-np.inf]
 
 
 def test_bounds_drop_losers():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
 
 
@@ -41,6 +42,6 @@ class ConditionalLogLikelihood(PredictiveScore):
     gain = _log_posterior_of_class
     needs_finite = True
 
-    def gain_bounds(self) -> Bounds:
+    def gain_bounds(self, table: Table) -> Bounds:
         """Return that no row is above 0."""
         return Bounds(maximum=0.0)

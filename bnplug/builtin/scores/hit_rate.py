@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.data.table import Table
 from bnplug.inference.complete import TIE
 from bnplug.scoring import Bounds, PredictiveScore, winner
 
@@ -35,6 +36,6 @@ class HitRate(PredictiveScore):
     gain = _hit
     aggregate = "mean"
 
-    def gain_bounds(self) -> Bounds:
+    def gain_bounds(self, table: Table) -> Bounds:
         """Return the plateaus: beyond twice the tolerance for ties, the sign of the gap says who wins."""
         return Bounds(maximum=1.0, high_gap=2 * TIE, low_gap=-2 * TIE, low_value=0.0)

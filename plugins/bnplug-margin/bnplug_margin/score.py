@@ -106,7 +106,7 @@ class MaximumMargin(PredictiveScore):
         """Return lam."""
         return [self.lam]
 
-    def gain_bounds(self) -> Bounds:
+    def gain_bounds(self, table: Table) -> Bounds:
         """Return that a row is worth 1 from a log margin of 1 / lam on, and below it lam times its margin."""
         return Bounds(maximum=1.0, high_gap=1.0 / self.lam, slope=self.lam)
 

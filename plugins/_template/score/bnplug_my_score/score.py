@@ -69,6 +69,6 @@ class MyScore(PredictiveScore):
         check_numbers(self, "power", positive=True)
         return [self.power]
 
-    def gain_bounds(self) -> Bounds:
+    def gain_bounds(self, table: Table) -> Bounds:
         """Return that no row is above 0, so that a candidate that can no longer win is dropped early."""
         return Bounds(maximum=0.0)
