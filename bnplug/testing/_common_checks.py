@@ -14,6 +14,7 @@ from sklearn.base import clone
 from bnplug.data.table import Table
 from bnplug.hooks.descriptors import Method
 from bnplug.testing import data
+from bnplug.testing._probes import Taste
 from bnplug.testing._subjects import MethodSubject, Subject, require
 
 Check = Callable[[Any], None]
@@ -146,8 +147,24 @@ def check_single_feature(subject: MethodSubject) -> None:
 
 
 def check_missing_cells(subject: MethodSubject) -> None:
-    """Rows may have missing cells: ``table.missing`` is no state."""
+    """Rows may have missing cells."""
     _require_usable(subject, data.with_missing_cells())
+
+
+def check_missing_is_no_state(subject: MethodSubject) -> None:
+    """A missing cell counts for no state: which of the states comes first does not matter."""
+    table = data.with_telling_gaps()
+    complete = table.take((table.codes != table.missing).all(axis=0))
+    # A method may take states in order for reasons of its own; then it must not be as if each gap were the first.
+    if subject.method.stochastic or not subject.indifferent_to_order(complete, complete):
+        holds = not subject.takes_gaps_for_first_state(table)
+    else:
+        holds = subject.indifferent_to_order(table, complete)
+    require(
+        holds,
+        "with cells missing, the result depends on which state of a feature comes first, as if missing were a state; "
+        "leave out cells that are table.missing, as bnplug.counts.count does",
+    )
 
 
 def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
@@ -173,11 +190,8 @@ def _require_usable(subject: MethodSubject, table: Table) -> None:
 
 
 def _component_instances(subject: MethodSubject) -> dict[str, Any]:
-    """Return a score as an instance, where the method takes one."""
-    from bnplug.hooks import registry
-
-    needs_score = getattr(subject.method, "needs_score", False)
-    return {"score": registry.score_function("mdl")} if needs_score else {}
+    """Return a score as an instance, where the method takes one, with everything that it may be handed down unset."""
+    return {"score": Taste()} if getattr(subject.method, "needs_score", False) else {}
 
 
 def _digest(value: object) -> str:
@@ -208,6 +222,7 @@ CHECKS: tuple[Check, ...] = (
     check_constant_feature,
     check_single_feature,
     check_missing_cells,
+    check_missing_is_no_state,
     check_unit_weights_change_nothing,
     check_weight_repeats_a_row,
 )

@@ -22,6 +22,9 @@ from bnplug.testing._subjects import SCORE_NOISE, ScoreSubject, require
 
 Parents = list[list[int]]
 
+# One row in so many is evaluated by itself.
+_EACH = 7
+
 
 @essential
 def check_finite_scores(subject: ScoreSubject) -> None:
@@ -164,6 +167,23 @@ def check_bounds_are_true(subject: ScoreSubject) -> None:
             _require_same_without(evaluator.score, table, subject.candidates(table))
 
 
+def check_rows_are_on_their_own(subject: ScoreSubject) -> None:
+    """The gain of a row is the same whichever rows share its block."""
+    table = data.standard()
+    evaluator = subject.make().evaluator(table)
+    if isinstance(evaluator, PredictiveEvaluator):
+        score = evaluator.score
+        gain, params = type(score).gain, np.array(score.gain_params(table), dtype=np.float64).ravel()
+        L, y = _rows_around(Bounds(maximum=0.0), int(table.cards[table.target_index]))
+        alone = np.concatenate([evaluate(gain, L[m : m + 1], y[m : m + 1], params) for m in range(0, len(y), _EACH)])
+        shared = evaluate(gain, L, y, params)[::_EACH]
+        require(
+            np.allclose(alone, shared, rtol=SCORE_NOISE, atol=SCORE_NOISE, equal_nan=True),
+            f"rows of a block get the gains {shared[:3]}..., and {alone[:3]}... one by one; out[m] must follow from "
+            "L[m], y[m] and params alone, since blocks are cut anywhere",
+        )
+
+
 def _require_true_of_rows(bounds: Bounds, score: PredictiveScore, table: Table) -> None:
     L, y = _rows_around(bounds, int(table.cards[table.target_index]))
     own, others = L[np.arange(len(y)), y], np.where(np.arange(L.shape[1]) == y[:, None], -np.inf, L)
@@ -249,4 +269,5 @@ CHECKS: tuple[Check, ...] = (
     check_settled_score_agrees,
     check_redraws_is_said,
     check_bounds_are_true,
+    check_rows_are_on_their_own,
 )

@@ -7,10 +7,10 @@ from typing import Any
 
 import networkx as nx
 
-from bnplug.contracts import ScoreFunction
 from bnplug.data.table import Table
 from bnplug.testing import _common_checks, data
 from bnplug.testing._common_checks import Check, essential, only_if
+from bnplug.testing._probes import FewEdges, Taste
 from bnplug.testing._subjects import StructureSubject, require
 
 
@@ -60,12 +60,29 @@ def check_any_score_goes(subject: StructureSubject) -> None:
     subject.require_usable(subject.run(table, score=FewEdges()), table)
 
 
-class FewEdges(ScoreFunction):
-    """A score as plain as there can be: the fewer edges, the better, down to one for each feature."""
+@only_if(lambda method: method.needs_score)
+def check_score_decides(subject: StructureSubject) -> None:
+    """Scores that like other graphs do not all lead to the same one."""
+    table = data.standard()
+    first, *others = (set(subject.run(table, score=Taste(taste)).edges) for taste in range(_N_TASTES))
+    require(
+        any(edges != first for edges in others),
+        f"{_N_TASTES} scores that like different graphs all lead to {sorted(first)}; let the candidates be compared by "
+        "component('score function', self.score, self), or declare needs_score=False",
+    )
 
-    def score(self, table: Table, dag: Any) -> float:
-        """Return how far the number of edges is from that of the features, negated."""
-        return -float(abs(len(dag.edges) - len(table.features)))
+
+@only_if(lambda method: method.needs_score)
+def check_random_state_is_handed_down(subject: StructureSubject) -> None:
+    """A score that has no ``random_state`` of its own is asked with the learner's, or a seed made from it."""
+    if subject.has("random_state"):
+        with Taste.asked() as seeds:
+            subject.run(data.standard(), score=Taste(random_state=None))
+        require(
+            None not in seeds,
+            "random_state is set, and yet the score is asked with random_state=None, so that folds that it draws are "
+            "others each time; make it with component('score function', self.score, self)",
+        )
 
 
 def _few_parents(table: Table, dag: Any, learner: Any) -> bool:
@@ -91,6 +108,9 @@ def _without_edge(table: Table, dag: Any, learner: Any) -> bool:
 
 _EDGE = ("x1", "x2")
 
+# A learner that has no more than two graphs to choose from takes the same of them once in a hundred and twenty-eight.
+_N_TASTES = 8
+
 #: For each parameter that names a limit, a value, and whether table, graph and learner keep to it.
 _LIMITS: dict[str, tuple[Any, Callable[[Table, Any, Any], bool]]] = {
     "max_parents": (1, _few_parents),
@@ -109,4 +129,6 @@ CHECKS: tuple[Check, ...] = (
     check_class_present,
     check_limits_respected,
     check_any_score_goes,
+    check_score_decides,
+    check_random_state_is_handed_down,
 )

@@ -28,7 +28,7 @@ from bnplug.hooks.descriptors import (
 )
 from bnplug.hooks.discovery import PluginInfo
 from bnplug.inference.complete import log_joint, posterior, terms
-from bnplug.model.log_tables import LogTables
+from bnplug.model.log_tables import LogTable, LogTables
 from bnplug.search import Graph, Neighbourhood
 from bnplug.testing import data
 
@@ -37,6 +37,9 @@ SCORE_NOISE = 1e-9
 
 # Posteriors may differ by this much: minimisers that stop at a tolerance magnify noise.
 _POSTERIOR_NOISE = 1e-3
+
+# And on average by this much, where the same problem is put in other words.
+_MEAN_NOISE = 1e-2
 
 
 def require(condition: bool | np.bool_, otherwise: str) -> None:
@@ -103,6 +106,20 @@ class MethodSubject(ABC):
         """Return what an instance makes of `table` with `n_jobs`, which it has as a parameter."""
         return self.run(table, n_jobs=n_jobs)
 
+    def indifferent_to_order(self, table: Table, complete: Table) -> bool:
+        """Whether the order of the features' states does not matter, as far as the `complete` rows show it."""
+        usual, turned = (self.run(each, **self.indifferent) for each in (table, data.turned(table)))
+        return self.alike(usual, self._turned_back(turned), complete)
+
+    def takes_gaps_for_first_state(self, table: Table) -> bool:
+        """Whether the result is, to the last bit, the one for which each missing cell is in the first state."""
+        usual, first, last = (self.run(each) for each in (table, data.filled(table, 0), data.filled(table, -1)))
+        return self.same(usual, first) and not self.same(first, last)
+
+    def _turned_back(self, result: Any) -> Any:
+        """Return the result from a table whose features' states were in reverse order as that of the usual one."""
+        return result
+
     @property
     def indifferent(self) -> dict[str, Any]:
         """Parameters with which no other component makes the result depend on the order of the rows."""
@@ -154,6 +171,10 @@ class StructureSubject(MethodSubject):
     def alike(self, one: Any, other: Any, table: Table) -> bool:
         """Whether the edges are the same."""
         return self.same(one, other)
+
+    def takes_gaps_for_first_state(self, table: Table) -> bool:
+        """Whether it does so cannot be told from edges, which coincide for many reasons."""
+        return False
 
     def require_usable(self, result: Any, table: Table) -> None:
         """Fail on an edge between what are no variables, or from one to itself."""
@@ -215,8 +236,25 @@ class ParameterSubject(MethodSubject):
 
     def alike(self, one: LogTables, other: LogTables, table: Table) -> bool:
         """Whether the posterior of the class is the same in every row: all that matters to a classifier."""
-        of_one, of_other = (posterior(log_joint(terms(t, table.target), table.codes)) for t in (one, other))
-        return np.allclose(of_one, of_other, rtol=0.0, atol=_POSTERIOR_NOISE)
+        return bool(np.max(_distances(one, other, table)) <= _POSTERIOR_NOISE)
+
+    def indifferent_to_order(self, table: Table, complete: Table) -> bool:
+        """Whether posteriors are the same on average; a minimiser that stops early goes another way at single rows."""
+        usual, turned = (self.run(each, **self.indifferent) for each in (table, data.turned(table)))
+        return bool(np.mean(_distances(usual, self._turned_back(turned), complete)) <= _MEAN_NOISE)
+
+    def accuracy(self, result: LogTables, table: Table) -> float:
+        """Return the share of rows to which the parameters give their class."""
+        decided = log_joint(terms(result, table.target), table.codes).argmax(axis=1)
+        return float((decided == table.codes[table.target_index]).mean())
+
+    def _turned_back(self, result: LogTables) -> LogTables:
+        def turned(name: str) -> LogTable:
+            parents, values = result.tables[name]
+            axes = tuple(axis for axis, own in enumerate((name, *parents)) if own != data.NAMES[data.TARGET])
+            return LogTable(parents, np.flip(values, axes))
+
+        return LogTables(result.names, result.states, {name: turned(name) for name in result.names}, result.target)
 
     def require_usable(self, result: LogTables, table: Table) -> None:
         """Fail where no state is possible in a configuration of the parents."""
@@ -281,6 +319,12 @@ def subject_of(method: Method) -> MethodSubject:
             "bnplug.ScoreFunctionMethod(...)"
         )
     return _SUBJECTS[method.kind](method)
+
+
+def _distances(one: LogTables, other: LogTables, table: Table) -> FloatArray:
+    """Return how far the posteriors of two networks are apart, for each row and class."""
+    of_one, of_other = (posterior(log_joint(terms(tables, table.target), table.codes)) for tables in (one, other))
+    return np.abs(of_one - of_other)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ NAMES = ("x1", "x2", "class", "x3")
 TARGET = 2
 _CARDS = (2, 3, 3, 2)
 _N_DRAWN = 84
+_N_GAPS = 400
 
 
 def standard() -> Table:
@@ -93,6 +94,56 @@ def told_by_a_feature() -> Table:
     return _table(codes, list(_CARDS))
 
 
+def with_telling_gaps() -> Table:
+    """Return a table in which a cell is missing where another feature, or the class, has some state.
+
+    Whoever takes a missing cell for a state finds other dependences by which state that is.
+    """
+    random = np.random.RandomState(6)
+    c = random.randint(0, 3, _N_GAPS)
+    x2 = np.where(random.random_sample(_N_GAPS) < 0.3, c, random.randint(0, 3, _N_GAPS))
+    x3 = random.random_sample(_N_GAPS) < np.array([0.2, 0.5, 0.8])[c]
+    x1 = random.random_sample(_N_GAPS) < np.array([0.8, 0.1, 0.1])[x2]
+    codes = np.array([x1, x2, c, x3]).astype(np.uint8)
+    hidden = random.random_sample(codes.shape) < 0.05
+    hidden[0] |= x3 & (random.random_sample(_N_GAPS) < 0.7)
+    hidden[1] |= (c == 2) & (random.random_sample(_N_GAPS) < 0.5)
+    hidden[TARGET] = False
+    codes[hidden] = np.iinfo(np.uint8).max
+    return _table(codes, list(_CARDS))
+
+
+def filled(table: Table, state: int) -> Table:
+    """Return the table with a state, the last one being -1, in place of every missing cell."""
+    instead = state % table.cards
+    codes = np.where(table.codes == table.missing, instead[:, None], table.codes)
+    return Table(codes.astype(table.codes.dtype), table.names, table.states, table.target, table.weights)
+
+
+def turned(table: Table) -> Table:
+    """Return the same rows, the states of every feature in reverse order; what is missing stays so."""
+    codes, states = table.codes.copy(), dict(table.states)
+    for v in table.features:
+        known = codes[v] != table.missing
+        codes[v, known] = table.cards[v] - 1 - codes[v, known]
+        states[table.names[v]] = states[table.names[v]][::-1]
+    return Table(codes, table.names, states, table.target, table.weights)
+
+
+def told_by_parents(parents: Sequence[Sequence[int]], cards: Sequence[int]) -> Table:
+    """Return a table in which the first feature with most parents follows from them, and so tells the class.
+
+    All other features say nothing by themselves. The feature is the class plus a number that was drawn for each
+    configuration of its other parents, so that parents in wrong places give wrong classes.
+    """
+    every = np.array(list(product(*map(range, cards)))).T
+    child = max(range(len(cards)), key=lambda v: len(parents[v]))
+    others = [p for p in parents[child] if p != TARGET]
+    drawn = np.random.RandomState(10).randint(0, cards[child], [cards[p] for p in others])
+    every[child] = (every[TARGET] + drawn[tuple(every[others])]) % cards[child]
+    return _table(np.tile(every, 2), list(cards))
+
+
 def for_kernels() -> Iterator[Table]:
     """Yield a table of each sort that kernels are compiled for: codes of one and of two bytes, weighted and not."""
     for n_states, weighted in product((_CARDS[0], 300), (False, True)):
@@ -123,6 +174,12 @@ def graphs(table: Table) -> list[list[list[int]]]:
     above: list[list[int]] = [[] for _ in range(n)]
     above[table.target_index] = table.features
     return [[[] for _ in range(n)], tree(table), above, complete(table)]
+
+
+def complete_below_class(table: Table) -> list[list[int]]:
+    """Return the parents where each feature has the class and all features before it."""
+    c = table.target_index
+    return [[] if v == c else sorted({c, *range(v)}) for v in range(len(table.names))]
 
 
 def complete(table: Table) -> list[list[int]]:

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+from saboteurs.filling import filled
 from saboteurs.registering import register
 
 from bnplug import LogTables, ParameterLearner, ParameterLearnerMethod
@@ -24,6 +25,18 @@ class Frequencies(ParameterLearner):
             table.names[v]: ([table.names[p] for p in own], estimate(count(table, v, own), alpha))
             for v, own in enumerate(table.parents(dag))
         }
+
+
+class TreesOnly(Frequencies):
+    """Refuses what is no tree, and takes the first state for the usual one, missing or not in the same way."""
+
+    def families(self, table, dag, alpha=1.0):
+        if any(len(own) > 2 for own in table.parents(dag)):
+            raise ValueError("a feature has two features as parents; learn a tree")
+        prior = {name: (own, np.exp(values)) for name, (own, values) in super().families(table, dag).items()}
+        favoured = {name: values + 0.3 * (np.arange(len(values)) == 0).reshape(-1, *[1] * (values.ndim - 1))
+                    for name, (_, values) in prior.items()}  # fmt: skip
+        return {name: (prior[name][0], np.log(values / values.sum(axis=0))) for name, values in favoured.items()}
 
 
 @fails("check_row_order_irrelevant")
@@ -78,7 +91,8 @@ class DropsAParent(Frequencies):
     def families(self, table, dag, alpha=1.0):
         families = super().families(table, dag)
         last = table.features[-1]
-        return {**families, table.names[last]: ([], estimate(count(table, last)))}
+        few = len(families[table.names[last]][0]) <= 2
+        return {**families, table.names[last]: ([], estimate(count(table, last)))} if few else families
 
 
 @fails("check_parent_order_irrelevant")
@@ -109,3 +123,47 @@ class IgnoresMaxIter(Frequencies):
     def fit(self, table, dag):
         self.n_iter_ = 7
         return super().fit(table, dag)
+
+
+@fails("check_parents_in_their_places")
+class TurnsParentsRound(Frequencies):
+    def families(self, table, dag, alpha=1.0):
+        return {name: (own, _turned(values)) for name, (own, values) in super().families(table, dag).items()}
+
+
+def _turned(values):
+    """The axes of the parents in reverse, and read as if they were not."""
+    return values.transpose(0, *range(values.ndim - 1, 0, -1)).reshape(values.shape)
+
+
+@fails("check_parents_in_their_places")
+class SwapsWhatHasOneShape(Frequencies):
+    def families(self, table, dag, alpha=1.0):
+        return {name: (own, self.swapped(values)) for name, (own, values) in super().families(table, dag).items()}
+
+    def swapped(self, values):
+        other = np.swapaxes(values, 1, 2) if values.ndim > 2 else values
+        return other if other.shape == values.shape else values
+
+
+@fails("check_missing_is_no_state")
+class CountsMissingAsTheFirstState(Frequencies):
+    def fit(self, table, dag):
+        return super().fit(filled(table), dag)
+
+
+@fails("check_missing_is_no_state", stochastic=True)
+class CountsMissingAsTheFirstStateAndDraws(Frequencies):
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def families(self, table, dag, alpha=1.0):
+        drawn = np.random.RandomState(self.random_state).gamma(5.0, size=1000)
+        return {
+            name: (own, np.log(_columns(np.exp(values) + 0.01 * drawn[: values.size].reshape(values.shape))))
+            for name, (own, values) in super().families(filled(table), dag).items()
+        }
+
+
+def _columns(values):
+    return values / values.sum(axis=0)

@@ -3,12 +3,13 @@
 from functools import partial
 
 import numpy as np
+from saboteurs.filling import filled
 from saboteurs.registering import register
 
 from bnplug import ScoreFunction, ScoreFunctionMethod
 from bnplug.builtin.scores import MDL, ConditionalLogLikelihood, HitRate
 from bnplug.contracts import ScoringEvaluator
-from bnplug.scoring import Bounds
+from bnplug.scoring import Bounds, PredictiveScore
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, ScoreFunctionMethod)
@@ -209,3 +210,24 @@ class GivesHalfForDefeats(HitRate):
 class DeclaresTooLowAMaximum(ConditionalLogLikelihood):
     def gain_bounds(self):
         return Bounds(maximum=-0.001)
+
+
+@fails("check_missing_is_no_state")
+class CountsMissingAsTheFirstState(Plain):
+    def score(self, table, dag):
+        return super().score(filled(table), dag)
+
+
+def gain_among_others(L, y, params, out):
+    """The log joint of the class, less the best of the block."""
+    best = -np.inf
+    for m in range(L.shape[0]):
+        best = max(best, L[m, y[m]])
+    for m in range(L.shape[0]):
+        out[m] = L[m, y[m]] - best
+
+
+@fails("check_rows_are_on_their_own")
+class LooksAtTheRestOfTheBlock(PredictiveScore):
+    gain = gain_among_others
+    aggregate = "mean"

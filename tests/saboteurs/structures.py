@@ -4,9 +4,11 @@ from functools import partial
 
 import networkx as nx
 import numpy as np
+from saboteurs.filling import filled
 from saboteurs.registering import register
 
-from bnplug import StructureLearner, StructureLearnerMethod
+from bnplug import StructureLearner, StructureLearnerMethod, Table, structure_learner
+from bnplug.hooks import registry
 from bnplug.hooks.components import component
 
 SABOTEURS = []
@@ -33,6 +35,47 @@ class Dense(Chain):
     def parents(self, table, chained=True):
         c, features = table.target_index, table.features
         return [[] if v == c else [c, *features[: features.index(v)]] for v in range(len(table.names))]
+
+
+class Search(Chain):
+    """Naive Bayes, or the feature that the score likes best as a parent of all others."""
+
+    def __init__(self, score="mdl", random_state=None):
+        self.score = score
+        self.random_state = random_state
+
+    def parents(self, table, chained=True):
+        naive_bayes, c = table.naive_bayes(), table.target_index
+        stars = [{v: sorted([c, u]) for v in table.features if v != u} for u in table.features]
+        evaluator = self.own_score().evaluator(table)
+        evaluator.start(naive_bayes)
+        best = self.best([evaluator.value, *evaluator.propose_many(stars)])
+        changes = {} if best == 0 else stars[best - 1]
+        return [changes.get(v, own) for v, own in enumerate(naive_bayes)]
+
+    def best(self, scores):
+        return int(np.argmax(scores))
+
+    def own_score(self):
+        return component("score function", self.score, self)
+
+
+class OneOfTwo(Search):
+    """Has two graphs to choose from: naive Bayes and a chain."""
+
+    def parents(self, table, chained=True):
+        ways = table.naive_bayes(), Chain.parents(self, table)
+        return max(ways, key=self.own_score().evaluator(table).start)
+
+
+class GapsAreAState(Chain):
+    """Takes a missing cell for one more state, as some do on purpose."""
+
+    def learn(self, table):
+        codes, cards = table.padded()
+        states = {name: [str(k) for k in range(card)] for name, card in zip(table.names, cards, strict=True)}
+        padded = Table(codes, table.names, states, table.target, table.weights)
+        return structure_learner("tan").learn(padded)
 
 
 @fails("check_described", summary="Two\nlines.")
@@ -80,10 +123,7 @@ class ChangesItsParameter(Chain):
 
 
 @fails("check_parameters_untouched", needs_score=True)
-class ChangesItsComponent(Chain):
-    def __init__(self, score="mdl"):
-        self.score = score
-
+class ChangesItsComponent(Search):
     def learn(self, table):
         if not isinstance(self.score, str):
             self.score.used_ = True
@@ -168,11 +208,11 @@ class NeedsASecondFeature(Chain):
 
 
 @fails("check_missing_cells")
-class TakesMissingForAState(Chain):
+class NeedsManyCompleteRows(Chain):
     def learn(self, table):
-        counts = [np.zeros(int(card)) for card in table.cards]
-        for column, own in zip(table.codes, counts, strict=True):
-            np.add.at(own, column, 1)
+        complete = (table.codes != table.missing).all(axis=0)
+        if complete.sum() < 100:
+            raise ValueError("too few rows are complete")
         return super().learn(table)
 
 
@@ -267,12 +307,48 @@ class IgnoresItsBlacklist(Dense):
 
 
 @fails("check_any_score_goes", needs_score=True)
-class KnowsTheInsideOfScores(Chain):
-    def __init__(self, score="mdl"):
-        self.score = score
+class TakesScoresForLogLikelihoods(Search):
+    def best(self, scores):
+        if max(scores) >= 0:
+            raise ValueError("a log-likelihood is negative")
+        return super().best(scores)
+
+
+@fails("check_parameters_untouched", needs_score=True)
+class GivesItsSeedToTheUsersScore(Search):
+    def own_score(self):
+        if getattr(self.score, "random_state", 0) is None:
+            self.score.random_state = self.random_state
+        return super().own_score()
+
+
+@fails("check_score_decides", needs_score=True)
+class HasAScoreOfItsOwn(Search):
+    def own_score(self):
+        return component("score function", "mdl", self)
+
+
+@fails("check_score_decides", needs_score=True)
+class AsksInVain(Search):
+    def parents(self, table, chained=True):
+        super().parents(table)
+        return Chain.parents(self, table)
+
+
+@fails("check_random_state_is_handed_down", needs_score=True)
+class KeepsItsSeedToItself(Search):
+    def own_score(self):
+        return registry.build("score function", self.score)
+
+
+@fails("check_missing_is_no_state")
+class CountsMissingAsTheFirstState(Chain):
+    name = "tan"
 
     def learn(self, table):
-        evaluator = component("score function", self.score, self).evaluator(table)
-        evaluator.start(self.parents(table))
-        self.terms_ = dict(evaluator._terms)
-        return super().learn(table)
+        return structure_learner(self.name).learn(filled(table))
+
+
+@fails("check_missing_is_no_state")
+class CountsMissingAsTheFirstStateForItsOrder(CountsMissingAsTheFirstState):
+    name = "kdb"

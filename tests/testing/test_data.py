@@ -1,14 +1,18 @@
 """The small tables that checks run on have the traits that checks rely on."""
 
+from itertools import permutations
+
 import networkx as nx
 import numpy as np
 import pytest
 
+from bnplug import LogTables, parameter_learner, structure_learner
+from bnplug.inference.complete import log_joint, terms
 from bnplug.testing import data
 
 TABLES = [
     data.standard, data.with_missing_cells, data.with_constant_feature, data.with_unseen_configurations,
-    data.told_by_a_feature, data.with_single_feature,
+    data.told_by_a_feature, data.with_single_feature, data.with_telling_gaps,
 ]  # fmt: skip
 
 
@@ -89,3 +93,51 @@ def test_a_graph_made_backwards_lists_the_same_parents_in_another_order():
     usual, backwards = table.dag(parents), data.backwards(table, parents)
     assert set(usual.edges) == set(backwards.edges)
     assert list(usual.predecessors("x3")) == list(backwards.predecessors("x3"))[::-1]
+
+
+def test_states_in_reverse_are_the_same_labels():
+    table = data.with_telling_gaps()
+    turned = data.turned(table)
+    assert turned.states["x2"] == table.states["x2"][::-1]
+    assert turned.states[table.target] == table.states[table.target]
+    for v, name in enumerate(table.names):
+        usual, other = (np.array([*t.states[name], None])[np.minimum(t.codes[v], t.cards[v])] for t in (table, turned))
+        assert np.array_equal(usual, other)
+
+
+def test_gaps_are_filled_with_the_first_state_or_the_last():
+    table = data.with_telling_gaps()
+    gaps = table.codes == table.missing
+    assert gaps[table.features].any(axis=1).all()
+    assert not gaps[table.target_index].any()
+    assert (data.filled(table, 0).codes[gaps] == 0).all()
+    assert ((data.filled(table, -1).codes == (table.cards - 1)[:, None]) | ~gaps).all()
+    assert np.array_equal(data.filled(table, 0).codes[~gaps], table.codes[~gaps])
+
+
+@pytest.mark.parametrize("name", ["tan", "kdb"])
+def test_whoever_fills_gaps_with_the_first_state_finds_edges_by_the_order_of_states(name):
+    table = data.with_telling_gaps()
+    learned = [
+        set(structure_learner(name).learn(each).edges)
+        for each in (table, data.turned(table), data.filled(table, 0), data.filled(data.turned(table), 0))
+    ]
+    assert learned[0] == learned[1]
+    assert learned[2] != learned[3]
+
+
+@pytest.mark.parametrize("shape", [data.tree, data.complete_below_class])
+@pytest.mark.parametrize("cards", [(3, 3, 3, 3), (2, 4, 3, 5)])
+def test_parents_tell_the_class_in_their_own_places_alone(shape, cards):
+    parents = shape(data.standard())
+    table = data.told_by_parents(parents, cards)
+    right = parameter_learner("ml").fit(table, table.dag(parents))
+    n_parents = max(map(len, parents))
+    for places in permutations(range(1, n_parents + 1)):
+        tables = {
+            name: (own, v.transpose(0, *places).reshape(v.shape) if len(own) == n_parents else v)
+            for name, (own, v) in right.tables.items()
+        }
+        joint = log_joint(terms(LogTables(table.names, table.states, tables, table.target), table.target), table.codes)
+        share = (joint.argmax(axis=1) == table.codes[table.target_index]).mean()
+        assert share == 1.0 if list(places) == sorted(places) else share < 0.6

@@ -11,6 +11,9 @@ COMMON = {check.__name__ for check in _common_checks.CHECKS}
 HEALTHY = [
     StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)", 1),
     StructureLearnerMethod("dense", structures.Dense, "Healthy.", "Nobody (2026)", 1),
+    StructureLearnerMethod("search", structures.Search, "Healthy.", "Nobody (2026)", 1, needs_score=True),
+    StructureLearnerMethod("gaps", structures.GapsAreAState, "Healthy, and unusual.", "Nobody (2026)", 1),
+    StructureLearnerMethod("pair", structures.OneOfTwo, "Healthy, and quick.", "Nobody (2026)", 1, needs_score=True),
 ]
 
 
