@@ -25,7 +25,7 @@ def test_hand_computed():
 
 
 def test_its_bounds_are_where_ties_end():
-    bounds = HitRate().gain_bounds(Table.from_frame(pd.DataFrame({"c": ["n", "y"]}), "c"))
+    bounds = HitRate().gain_bounds(Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c"))
     for gap in (bounds.high_gap, bounds.low_gap, 0.5, -0.5):
         L = np.array([[0.0, gap], [gap, 0.0]])
         found = evaluate(_hit, L, np.array([1, 0]), np.empty(0))
