@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from bnplug.hooks.descriptors import (
     DiscretizerMethod,
+    InferenceEngineMethod,
     ParameterLearnerMethod,
     ScoreFunctionMethod,
     StructureLearnerMethod,
@@ -128,6 +129,18 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         summary="Smoothed relative frequencies.",
         reference="Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013), eq. 4",
         api=1,
+    )
+
+
+@hookimpl
+def bnplug_inference_engines() -> Iterable[InferenceEngineMethod]:
+    """Variable elimination."""
+    yield InferenceEngineMethod(
+        name="elimination",
+        factory="bnplug.builtin.engines.elimination:EliminationEngine",
+        summary="Variable elimination: exact, each row instantiated with what it knows.",
+        reference="Zhang, Poole: Exploiting causal independence in Bayesian network inference (1996)",
+        api=2,
     )
 
 

@@ -13,13 +13,12 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.contracts import Composite
+from bnplug.contracts import Composite, Marginals
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.inference.explain import contributions, to_long_frame
-from bnplug.inference.marginals import Marginalizer
-from bnplug.inference.queries import query, query_frame
+from bnplug.inference.queries import query_frame
 from bnplug.inference.sample import sample, without_label
 from bnplug.model.blanket import markov_blanket
 from bnplug.model.log_tables import LogTables
@@ -42,7 +41,7 @@ class FittedNetwork(Composite, ABC):
     schema_: Table
     intake_: Intake
     tables_: LogTables
-    _marginalizer: Marginalizer
+    _marginalizer: Marginals
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
@@ -107,7 +106,7 @@ class FittedNetwork(Composite, ABC):
             Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
         """
         codes = self._encode(X)
-        values = contributions(self._marginalizer, codes, self.n_jobs)
+        values = contributions(self._marginalizer, codes, self.schema_.target_index, self.n_jobs)
         rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
         return to_long_frame(values, rows, list(self.intake_.names), self.classes_)
 
@@ -150,7 +149,7 @@ class FittedNetwork(Composite, ABC):
         check_is_fitted(self)
         names = [variables] if isinstance(variables, str) else list(variables)
         known = self.intake_.encode_evidence(evidence or {}, self.schema_)
-        answer = query(self.tables_, names, known, self.max_clique_size)
+        answer = self._marginalizer.query(names, known)
         return query_frame(answer, {name: self.tables_.states[name] for name in names})
 
     def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:

@@ -14,7 +14,6 @@ from sklearn.utils.validation import validate_data
 from bnplug.arrays import FloatArray
 from bnplug.classifier._answers import FittedNetwork
 from bnplug.data.coding import as_array
-from bnplug.data.discretize import discretizer as make_discretizer
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, code
 from bnplug.data.table import Table, check_unseen
@@ -22,7 +21,7 @@ from bnplug.errors import MissingFeatureWarning
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
-from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
+from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_marginals
 from bnplug.model.checks import check_dag, check_tables, given_dag
 from bnplug.model.log_tables import LogTables, check_size
 
@@ -52,6 +51,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         becomes a state of its own, or an error names the columns.
     unseen : {"missing", "error"}
         A value that training did not see: treated as missing with a warning, or an error.
+    inference : str or InferenceEngine
+        What answers where features are missing: a registered name, that name with parameters, or an instance.
     max_parameters : int
         A structure whose tables would hold more cells is an error before anything is allocated.
     max_clique_size : int
@@ -71,6 +72,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         Both; made when asked for.
     structure_, parameters_ : learners
         The fitted components, with what they found out; None where the structure was given.
+    inference_ : InferenceEngine
+        The engine that answers.
     discretizer_ : transformer or None
         The fitted discretiser; None where no column is numeric.
     target_ : str
@@ -103,6 +106,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         class_weight: Any = None,
         missing: str = "ignore",
         unseen: str = "missing",
+        inference: Any = "elimination",
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
         random_state: Any = None,
@@ -116,14 +120,12 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.inference = inference
         self.max_parameters = max_parameters
         self.max_clique_size = max_clique_size
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _make(self, parameter: str, spec: Any) -> Any:
-        return make_discretizer(spec) if parameter == "discretizer" else super()._make(parameter, spec)
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn structure and parameters.
@@ -176,7 +178,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
 
     def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables
-        self._marginalizer = Marginalizer(tables, self.target_, self.max_clique_size)
+        self.inference_ = component("inference engine", self.inference, self)
+        self._marginalizer = check_marginals(self.inference_.compile(tables, self.target_), self.inference_)
         self._is_network = tables.normalized
         self.made_ = {
             "structure": "given" if self.structure_ is None else as_written(self.structure),

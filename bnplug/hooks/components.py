@@ -12,7 +12,7 @@ from bnplug.contracts import resolve_with
 from bnplug.hooks import registry
 
 #: What a component takes from its owner where it has no value of its own.
-INHERITED = ("random_state", "n_jobs", "verbose")
+INHERITED = ("random_state", "n_jobs", "verbose", "max_clique_size")
 
 
 def component(kind: str, spec: Any, owner: Any) -> Any:
@@ -21,11 +21,11 @@ def component(kind: str, spec: Any, owner: Any) -> Any:
     Parameters
     ----------
     kind : str
-        ``"structure learner"``, ``"score function"`` or ``"parameter learner"``.
+        ``"structure learner"``, ``"score function"`` or another of what plugins bring.
     spec : str, (str, mapping) or instance
         A registered name, that name with parameters, or an instance, which is cloned.
     owner : estimator
-        Its ``random_state``, ``n_jobs`` and ``verbose`` are taken where the component's own are None.
+        What is :data:`INHERITED` is taken from it where the component's own is None.
 
     Examples
     --------

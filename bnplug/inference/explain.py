@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.inference.marginals import Marginalizer
+from bnplug.contracts import Marginals
 
 #: What explanations call the log odds that no feature contributed.
 PRIOR = "(prior)"
@@ -25,14 +25,16 @@ PRIOR = "(prior)"
 _CERTAIN = 1000.0
 
 
-def contributions(marginalizer: Marginalizer, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
+def contributions(marginals: Marginals, codes: CodeArray, target: int, n_jobs: int | None = None) -> FloatArray:
     """Return every feature's contribution to the log odds of every class.
 
     Parameters
     ----------
-    marginalizer : Marginalizer
+    marginals : Marginals
     codes : unsigned array of shape (variables, rows)
         In the order of the tables' names.
+    target : int
+        Which of the variables is the class.
 
     Returns
     -------
@@ -40,16 +42,16 @@ def contributions(marginalizer: Marginalizer, codes: CodeArray, n_jobs: int | No
         First the prior log odds, then the features in the order of the tables' names; a missing
         feature contributes 0.
     """
-    target = marginalizer.tables.names.index(marginalizer.target)
     features = [v for v in range(len(codes)) if v != target]
-    result = np.zeros((codes.shape[1], 1 + len(features), len(marginalizer.tables.states[marginalizer.target])))
+    hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
+    prior = _log_odds(marginals.log_joint(hidden, n_jobs))
+    result = np.zeros((codes.shape[1], 1 + len(features), prior.shape[1]))
     for order in (range(len(features)), range(len(features) - 1, -1, -1)):
-        shown = np.full_like(codes, np.iinfo(codes.dtype).max)
-        before = _log_odds(marginalizer.log_joint(shown, n_jobs))
+        shown, before = hidden.copy(), prior
         result[:, 0] += before / 2
         for position in order:
             shown[features[position]] = codes[features[position]]
-            after = _log_odds(marginalizer.log_joint(shown, n_jobs))
+            after = _log_odds(marginals.log_joint(shown, n_jobs))
             result[:, 1 + position] += (after - before) / 2
             before = after
     return result

@@ -8,20 +8,34 @@ complete rows; its marginals are what a missing feature then means, and no table
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray
+from bnplug.contracts import Marginals
+from bnplug.errors import ContractError
+from bnplug.hooks import registry
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.elimination import Elimination
+from bnplug.inference.expectation import expected_counts
+from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
 
-__all__ = ["MAX_CLIQUE_SIZE", "Marginalizer"]
+__all__ = ["MAX_CLIQUE_SIZE", "Marginalizer", "check_marginals"]
 
 
-class Marginalizer:
+def check_marginals(compiled: object, engine: object) -> Marginals:
+    """Return what an engine's ``compile`` gave; a `ContractError` that names the engine unless it is `Marginals`."""
+    if not isinstance(compiled, Marginals):
+        raise ContractError(f"{registry.origin(engine)}: compile must return bnplug.Marginals, not {compiled!r}")
+    return compiled
+
+
+class Marginalizer(Marginals):
     """Log joints of rows with any pattern of missing features.
 
     Each row is instantiated with what is observed, so that it costs what its missing part costs: naive
@@ -84,6 +98,14 @@ class Marginalizer:
         if len(rows) > 0 and not self._skipping_is_exact:
             self._elimination.add_missing(codes, rows, joint, n_jobs)
         return joint
+
+    def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
+        """Return P(variables | evidence); see :func:`bnplug.inference.queries.query`."""
+        return query(self.tables, variables, evidence, self.max_clique_size)
+
+    def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
+        """Return expected counts; see :func:`bnplug.inference.expectation.expected_counts`."""
+        return expected_counts(self.tables, self.target, codes, weights, self.max_clique_size)
 
     @cached_property
     def _elimination(self) -> Elimination:

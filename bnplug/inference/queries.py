@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
 
@@ -21,7 +23,7 @@ _Factor = tuple[tuple[str, ...], FloatArray]
 def query(
     tables: LogTables,
     variables: Sequence[str],
-    evidence: Mapping[str, int] | None = None,
+    evidence: Mapping[str, int | npt.ArrayLike] | None = None,
     max_clique_size: int = MAX_CLIQUE_SIZE,
 ) -> FloatArray:
     """Return P(variables | evidence), the class and features alike.
@@ -31,8 +33,9 @@ def query(
     tables : LogTables
     variables : sequence of str
         What is asked about, jointly.
-    evidence : mapping of str to int, optional
-        What is known: the position of each known variable's state in ``tables.states``.
+    evidence : mapping of str to int or array, optional
+        What is known: the position of a variable's state in ``tables.states``, or a likelihood for each of its states
+        (soft evidence), of which the ratios count.
     max_clique_size : int
         The number of cells that the largest table may have.
 
@@ -54,10 +57,39 @@ def query(
     ...     {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))})
     >>> query(tables, ["x"]), query(tables, ["c"], {"x": 1}).round(3)
     (array([0.55, 0.45]), array([0.111, 0.889]))
+    >>> query(tables, ["c"], {"x": [1.0, 3.0]}).round(3)
+    array([0.316, 0.684])
     """
-    known = dict(evidence or {})
-    _check_query(tables, variables, known)
-    factors = _instantiated(tables, {*variables, *known}, known)
+    given = dict(evidence or {})
+    known = {name: int(state) for name, state in given.items() if isinstance(state, Integral)}
+    _check_query(tables, variables, known, [name for name in given if name not in known])
+    soft = {name: _log_likelihood(tables, name, given[name]) for name in given if name not in known}
+    joint = log_measure(tables, variables, known, soft, max_clique_size)
+    total = logsumexp(joint)
+    if np.isneginf(total):
+        raise ValueError(f"the evidence {given} is impossible: it has probability 0")
+    return np.asarray(np.exp(joint - total))
+
+
+def log_measure(
+    tables: LogTables,
+    variables: Sequence[str],
+    known: Mapping[str, int],
+    soft: Mapping[str, FloatArray],
+    max_clique_size: int = MAX_CLIQUE_SIZE,
+) -> FloatArray:
+    """Return log P(variables, evidence), one axis for each of `variables`, of which none is `known`.
+
+    `soft` has logarithms of likelihoods.
+
+    Examples
+    --------
+    >>> tables = LogTables(["c"], {"c": ["n", "p"]}, {"c": ((), np.log([0.25, 0.75]))})
+    >>> np.exp(log_measure(tables, ["c"], {}, {"c": np.log([1.0, 0.2])}))
+    array([0.25, 0.15])
+    """
+    factors = _instantiated(tables, {*variables, *known, *soft}, known)
+    factors += [((name,), likelihood) for name, likelihood in soft.items()]
     hidden = {v for scope, _ in factors for v in scope} - {*variables}
     while hidden:
         cliques = {v: _union(f for f in factors if v in f[0]) for v in tables.names if v in hidden}
@@ -69,11 +101,7 @@ def query(
         factors = [f for f in factors if v not in f[0]] + [(rest, summed)]
         hidden.remove(v)
     check_clique(tables, tuple(variables), max_clique_size)
-    joint = _product(factors, tuple(variables))
-    total = logsumexp(joint)
-    if np.isneginf(total):
-        raise ValueError(f"the evidence {known} is impossible: it has probability 0")
-    return np.asarray(np.exp(joint - total))
+    return _product(factors, tuple(variables))
 
 
 def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
@@ -93,8 +121,8 @@ def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]
     return frame
 
 
-def _check_query(tables: LogTables, variables: Sequence[str], known: Mapping[str, int]) -> None:
-    for name in (*variables, *known):
+def _check_query(tables: LogTables, variables: Sequence[str], known: Mapping[str, int], soft: Sequence[str]) -> None:
+    for name in (*variables, *known, *soft):
         if name not in tables.states:
             raise ValueError(f"no variable {name!r} in the network.{did_you_mean(name, tables.names)}")
     if not variables or len({*variables, *known}) < len(variables) + len(known):
@@ -105,6 +133,18 @@ def _check_query(tables: LogTables, variables: Sequence[str], known: Mapping[str
     for name, state in known.items():
         if not 0 <= state < len(tables.states[name]):
             raise ValueError(f"evidence {name!r}: {state} is no state of its {len(tables.states[name])}")
+
+
+def _log_likelihood(tables: LogTables, name: str, given: npt.ArrayLike) -> FloatArray:
+    likelihood = np.asarray(given, dtype=np.float64)
+    n_states = len(tables.states[name])
+    if likelihood.shape != (n_states,) or not np.isfinite(likelihood).all() or (likelihood < 0).any():
+        raise ValueError(
+            f"evidence {name!r}: {given!r} is neither a state nor a finite likelihood, not negative, for each of its "
+            f"{n_states} states"
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(likelihood))
 
 
 def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[_Factor]:

@@ -27,6 +27,31 @@ def test_query_equals_enumeration(seed, normalized, data):
     np.testing.assert_allclose(query(tables, shuffled[:size], known), expected / expected.sum(), rtol=0, atol=1e-12)
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), normalized=st.booleans(), data=st.data())
+def test_soft_evidence_weighs_the_states_of_the_joint(seed, normalized, data):
+    rng = np.random.default_rng(seed)
+    n = data.draw(st.integers(2, 5))
+    tables = random_tables(rng, random_parents(rng, n), rng.integers(1, 4, n).tolist(), normalized=normalized)
+    asked, *others = data.draw(st.permutations(tables.names))
+    given_softly = {name: rng.uniform(0.1, 2.0, len(tables.states[name])) for name in (asked, *others[:2])}
+    known = dict.fromkeys(others[2:3], 0)
+    joint = np.exp(full_joint(tables))
+    for name, likelihood in given_softly.items():
+        joint = joint * likelihood.reshape([-1 if axis == tables.names.index(name) else 1 for axis in range(n)])
+    for name, state in known.items():
+        joint = joint.take([state], axis=tables.names.index(name))
+    expected = np.einsum(joint, list(range(n)), [tables.names.index(asked)])
+    result = query(tables, [asked], {**given_softly, **known})
+    np.testing.assert_allclose(result, expected / expected.sum(), rtol=0, atol=1e-12)
+
+
+def test_a_likelihood_of_one_state_alone_is_that_state(rng):
+    tables = random_tables(rng, TREE, [3, 2, 4, 3, 2, 4])
+    softly = query(tables, ["v0"], {"v2": [0, 0, 5, 0]})
+    np.testing.assert_allclose(softly, query(tables, ["v0"], {"v2": 2}), rtol=0, atol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("variables", "evidence", "message"),
     [
@@ -36,6 +61,10 @@ def test_query_equals_enumeration(seed, normalized, data):
         (["v1", "v1"], {}, "each once"),
         (["v1"], {"v1": 0}, "not about what is known"),
         (["v1"], {"v2": 7}, "'v2': 7 is no state of its 4"),
+        (["v1"], {"v9": [1.0]}, "no variable 'v9'"),
+        (["v1"], {"v2": [1.0, 2.0]}, r"'v2': \[1.0, 2.0\] is neither a state nor a finite likelihood.*of its 4 states"),
+        (["v1"], {"v1": [1.0, -2.0]}, "not negative"),
+        (["v1"], {"v1": [0.0, 0.0]}, "is impossible"),
         (["v0", "v1", "v2", "v3"], {}, "72 cells, above max_clique_size=71"),
     ],
 )

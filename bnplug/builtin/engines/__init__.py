@@ -1,0 +1,1 @@
+"""Engines of inference, one a file."""

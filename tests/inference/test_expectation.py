@@ -1,0 +1,87 @@
+"""Expected counts against enumeration of every completion of every row."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_networks import MISSING, full_joint, random_rows, random_tables
+from strategies import random_parents
+
+from bnplug.inference.expectation import expected_counts
+from bnplug.inference.marginals import Marginalizer
+
+
+def by_enumeration(tables, codes, weights):
+    """Add up P(completion | class, what the row knows) in the cells of every family."""
+    joint = np.exp(full_joint(tables))
+    target = tables.names.index(tables.target)
+    counts = [np.zeros(tables.tables[name].values.shape) for name in tables.names]
+    families = [[tables.names.index(u) for u in (name, *tables.tables[name].parents)] for name in tables.names]
+    for row, own in zip(codes.T, weights, strict=True):
+        for c, weight in enumerate(own):
+            choices = [
+                [c] if v == target else range(joint.shape[v]) if row[v] == MISSING else [int(row[v])]
+                for v in range(joint.ndim)
+            ]
+            completions = list(itertools.product(*choices))
+            total = sum(joint[cell] for cell in completions)
+            for cell in completions if total > 0 else []:
+                for count, family in zip(counts, families, strict=True):
+                    count[tuple(cell[v] for v in family)] += weight * joint[cell] / total
+    return counts
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_variables=st.integers(2, 5),
+    normalized=st.booleans(),
+    zeros=st.sampled_from([0.0, 0.3]),
+    missing=st.floats(0.0, 1.0),
+)
+def test_they_equal_enumeration(seed, n_variables, normalized, zeros, missing):
+    rng = np.random.default_rng(seed)
+    target = int(rng.integers(n_variables))
+    parents = random_parents(rng, n_variables, 3)
+    tables = random_tables(rng, parents, rng.integers(1, 4, n_variables).tolist(), target, normalized, zeros)
+    codes = random_rows(rng, tables, 6, missing)
+    weights = rng.normal(size=(6, len(tables.states[tables.target])))
+    counts = Marginalizer(tables, tables.target).expected_counts(codes, weights)
+    for count, expected in zip(counts, by_enumeration(tables, codes, weights), strict=True):
+        np.testing.assert_allclose(count, expected, rtol=0, atol=1e-10)
+
+
+def test_they_are_the_derivatives_of_the_log_joint():
+    rng = np.random.default_rng(0)
+    tables = random_tables(rng, [[], [0], [0, 1], [1, 2]], [2, 3, 2, 2], normalized=False)
+    codes = random_rows(rng, tables, 5, 0.5)
+    weights = rng.normal(size=(5, 2))
+    counts = expected_counts(tables, "v0", codes, weights)
+    step = 1e-6
+    for count, name in zip(counts, tables.names, strict=True):
+        values = tables.tables[name].values
+        for cell in np.ndindex(values.shape):
+            sums = []
+            for sign in (1, -1):
+                values[cell] += sign * step
+                sums.append((weights * np.log(_measure(tables, codes))).sum())
+                values[cell] -= sign * step
+            assert count[cell] == pytest.approx((sums[0] - sums[1]) / (2 * step), abs=1e-6)
+
+
+def _measure(tables, codes):
+    joint = np.exp(full_joint(tables))
+    rows = []
+    for row in codes.T:
+        index = tuple(slice(None) if v == 0 or row[v] == MISSING else int(row[v]) for v in range(joint.ndim))
+        rows.append(joint[index].reshape(joint.shape[0], -1).sum(axis=1))
+    return np.array(rows)
+
+
+def test_a_weight_for_each_row_and_class_is_asked_for():
+    rng = np.random.default_rng(0)
+    tables = random_tables(rng, [[], [0]], [2, 2])
+    with pytest.raises(ValueError, match=r"weights have the shape \(3,\), not \(3, 2\): one for each row and class"):
+        expected_counts(tables, "v0", random_rows(rng, tables, 3, 0.5), np.ones(3))
