@@ -69,7 +69,7 @@ class Case:
 
     Attributes
     ----------
-    what : {"search", "score", "parameters", "recipe", "cuts"}
+    what : {"search", "score", "parameters", "recipe", "cuts", "answers"}
     name : str
         What tells the case from others of its kind.
     data : str
@@ -135,7 +135,7 @@ _SVM_RECIPES = [f"{name}-ML-BN-SVM" for name in ("NB", "TAN", "TAN-OMI-CR", "TAN
 def cases() -> dict[str, Case]:
     """Return everything that is recorded, by key."""
     listed = [case for data in DATA for case in (*_searches(data), *_scores(data), *_parameters(data))]
-    return {case.key: case for case in (*listed, *_recipes(), *_cuts())}
+    return {case.key: case for case in (*listed, *_recipes(), *_cuts(), *_engines())}
 
 
 def _searches(data: str) -> Iterator[Case]:
@@ -249,6 +249,11 @@ def _recipes() -> Iterator[Case]:
         yield Case("recipe", name, "wine", (name, {}), tolerance=OPTIMISED)
 
 
+def _engines() -> Iterator[Case]:
+    for data in ("monks-weighted", "led-missing"):
+        yield Case("answers", "elimination", data, ("elimination", {}), structure="tan")
+
+
 def _cuts() -> Iterator[Case]:
     for data in ("wine", "waveform"):
         for name in ("mdl", "quantile", "uniform"):
@@ -279,11 +284,6 @@ def table_of(name: str) -> Table:
 
 # What is looked at: all that knows how learners are called, and where they leave what they found.
 
-_DISCRETIZERS = {
-    "mdl": bnplug.MDLDiscretizer,
-    "quantile": bnplug.QuantileDiscretizer,
-    "uniform": bnplug.UniformDiscretizer,
-}
 _OF_A_SEARCH = {
     "evaluations": "n_evaluations_",
     "moves": "moves_",
@@ -307,7 +307,15 @@ _OF_PARAMETERS = {
 
 def observe(case: Case, n_jobs: int | None = None) -> dict[str, Any]:
     """Learn what a case asks for; return all that was found, real numbers as floats."""
-    look = {"search": _search, "score": _score, "parameters": _fit, "recipe": _recipe, "cuts": _cut}[case.what]
+    looks = {
+        "search": _search,
+        "score": _score,
+        "parameters": _fit,
+        "recipe": _recipe,
+        "cuts": _cut,
+        "answers": _answer,
+    }
+    look = looks[case.what]
     with warnings.catch_warnings():
         # That an optimiser did not come to its end is no news here: its steps are recorded.
         warnings.simplefilter("ignore", bnplug.BnplugWarning)
@@ -369,8 +377,21 @@ def _recipe(case: Case, n_jobs: int | None) -> dict[str, Any]:
 
 def _cut(case: Case, n_jobs: int | None) -> dict[str, Any]:
     X, y, _ = raw(case.data)
-    found = _DISCRETIZERS[case.method[0]]().fit(X, y).cut_points_
+    found = bnplug.discretizer(case.method[0]).fit(X, y).cut_points_
     return {name: None if cuts is None else [float(cut) for cut in cuts] for name, cuts in zip(X, found, strict=True)}
+
+
+def _answer(case: Case, n_jobs: int | None) -> dict[str, Any]:
+    """Return log joints and expected counts, added up, of rows of which every third cell is missing."""
+    table = table_of(case.data)
+    tables = bnplug.parameter_learner("ml").fit(table, bnplug.structure_learner(case.structure).learn(table))
+    codes = table.codes.copy()
+    codes.T.flat[::3] = table.missing
+    name, parameters = case.method
+    compiled = bnplug.inference_engine(name, **parameters).compile(tables, table.target)
+    joint = compiled.log_joint(codes, n_jobs)
+    counts = compiled.expected_counts(codes[:, :40], joint[:40])
+    return {"log joint": joint.sum(axis=0).tolist(), "counts": [float(own.max()) for own in counts]}
 
 
 def _seeded(learner: Any, n_jobs: int | None) -> Any:
