@@ -104,7 +104,7 @@ def with_telling_gaps() -> Table:
     x2 = np.where(random.random_sample(_N_GAPS) < 0.3, c, random.randint(0, 3, _N_GAPS))
     x3 = random.random_sample(_N_GAPS) < np.array([0.2, 0.5, 0.8])[c]
     x1 = random.random_sample(_N_GAPS) < np.array([0.8, 0.1, 0.1])[x2]
-    codes = np.array([x1, x2, c, x3]).astype(np.uint8)
+    codes = np.array([x1, x2, c, x3], dtype=np.int64)
     hidden = random.random_sample(codes.shape) < 0.05
     hidden[0] |= x3 & (random.random_sample(_N_GAPS) < 0.7)
     hidden[1] |= (c == 2) & (random.random_sample(_N_GAPS) < 0.5)
