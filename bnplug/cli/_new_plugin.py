@@ -19,6 +19,9 @@ from bnplug.hooks.names import normalize
 #: What a kind is called on the command line and in the registry.
 KINDS = {"score": "score function", "structure": "structure learner", "parameters": "parameter learner"}
 
+#: What every plugin has, whatever its kind.
+_COMMON = "common"
+
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -58,7 +61,7 @@ def new_plugin(name: str, kind: str = "score", directory: Path | None = None) ->
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = new_plugin("cost", "score", Path(folder, "mine"))
     ...     sorted(path.name for path in made.iterdir())
-    ['README.md', 'bnplug_cost', 'examples', 'pyproject.toml', 'tests']
+    ['.github', '.gitignore', 'LICENSE', 'README.md', 'bnplug_cost', 'examples', 'pyproject.toml', 'tests']
     """
     name = _checked_name(name, kind)
     target = Path(f"bnplug-{name}") if directory is None else directory
@@ -68,7 +71,9 @@ def new_plugin(name: str, kind: str = "score", directory: Path | None = None) ->
     # Written elsewhere and renamed, so that there is a whole plugin or none.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-plugin-") as scratch:
         whole = Path(scratch, "plugin")
-        _copy(template() / kind, whole, _replacements(name, kind))
+        whole.mkdir()
+        for part in (_COMMON, kind):
+            _copy(template() / part, whole, _replacements(name, kind))
         if target.exists():
             for path in whole.iterdir():
                 path.rename(target / path.name)
@@ -111,6 +116,7 @@ def _replacements(name: str, kind: str) -> dict[str, str]:
     # The kind at its end keeps a class from being called None or True.
     title = title.removesuffix(kind.capitalize()) + kind.capitalize()
     return {
+        "my-plugin": name,
         f"my-{kind}": name,
         f"my_{kind}": name.replace("-", "_"),
         f"My{kind.capitalize()}": title,
@@ -118,11 +124,11 @@ def _replacements(name: str, kind: str) -> dict[str, str]:
 
 
 def _copy(source: Path, target: Path, replacements: dict[str, str]) -> None:
-    """Copy a folder, replacing words in names and text; what Python left there when it compiled is left out."""
-    target.mkdir()
+    """Copy what is in a folder, replacing words in names and text; what Python compiled there is left out."""
     for path in sorted(source.iterdir()):
         copy = target / _replaced(path.name, replacements)
         if path.is_dir() and path.name != "__pycache__":
+            copy.mkdir()
             _copy(path, copy, replacements)
         elif path.is_file():
             copy.write_text(_replaced(path.read_text(encoding="utf-8"), replacements), encoding="utf-8", newline="\n")

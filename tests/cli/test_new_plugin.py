@@ -38,10 +38,16 @@ def run(*command, **options):
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    """What examples and tests of a plugin of each kind print, when it is generated and installed."""
+def generated(tmp_path_factory):
+    """The folder of a plugin of each kind."""
     folder = tmp_path_factory.mktemp("generated")
-    made = [new_plugin(name, kind, folder / kind) for kind, name in NAMES.items()]
+    return [new_plugin(name, kind, folder / kind) for kind, name in NAMES.items()]
+
+
+@pytest.fixture(scope="module")
+def printed(generated):
+    """What examples and tests of the plugins print, when they are installed."""
+    made, folder = generated, generated[0].parent
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", folder / "site"]
     run("-m", "pip", "install", *options, *made)
     path = os.pathsep.join([str(folder / "site"), str(ROOT)])
@@ -56,6 +62,22 @@ def test_the_tests_pass_as_generated(printed):
     assert int(n_passed) > 80
 
 
+def test_types_are_strictly_right_as_generated(generated):
+    for made in generated:
+        assert "Success: no issues found" in run("-m", "mypy", "--strict", cwd=made)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_workflows_test_every_push_and_publish_a_release_without_a_token(tmp_path, kind):
+    made = new_plugin("cost", kind, tmp_path / "mine")
+    test, publish = ((made / ".github/workflows" / f).read_text() for f in ("test.yml", "publish.yml"))
+    commands = [line.partition("run: ")[2] for line in test.splitlines() if "- run:" in line]
+    assert commands == ['python -m pip install --editable ".[test]"', "python -m pytest", "python -m mypy"]
+    assert "id-token: write" in publish
+    assert publish.strip().endswith("- uses: pypa/gh-action-pypi-publish@release/v1")
+    assert "password" not in publish
+
+
 def test_the_examples_run_and_name_their_methods(printed):
     for name in NAMES.values():
         assert f"\n{name}: " in printed
@@ -65,22 +87,26 @@ def test_the_examples_run_and_name_their_methods(printed):
 def test_no_word_of_the_template_is_left(tmp_path, kind):
     made = new_plugin("cost", kind, tmp_path / "mine")
     files = [path for path in made.rglob("*") if path.is_file()]
-    assert len(files) == 8
+    assert len(files) == 12
     for path in files:
         text = f"{path.relative_to(made)} {path.read_text()}"
-        for mark in (f"my-{kind}", f"my_{kind}", f"My{kind.capitalize()}"):
+        for mark in ("my-plugin", f"my-{kind}", f"my_{kind}", f"My{kind.capitalize()}"):
             assert mark not in text, path
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_under_the_names_of_the_template_it_is_the_template(tmp_path, kind):
     made = new_plugin(f"my-{kind}", kind, tmp_path / "mine")
-    original = template() / kind
-    files = [path.relative_to(original) for path in original.rglob("*") if "__pycache__" not in path.parts]
-    assert sorted(files) == sorted(path.relative_to(made) for path in made.rglob("*"))
-    for file in files:
-        if (original / file).is_file():
-            assert (made / file).read_text() == (original / file).read_text()
+    originals = {
+        path.relative_to(folder): path
+        for folder in (template() / "common", template() / kind)
+        for path in folder.rglob("*")
+        if "__pycache__" not in path.parts
+    }
+    assert sorted(originals) == sorted(path.relative_to(made) for path in made.rglob("*"))
+    for file, original in originals.items():
+        if original.is_file() and file.name != "LICENSE":
+            assert (made / file).read_text() == original.read_text()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -89,7 +115,11 @@ def test_the_distribution_is_complete(tmp_path, kind):
     project = tomllib.loads((made / "pyproject.toml").read_text())["project"]
     assert project["name"] == "bnplug-cost"
     assert project["entry-points"]["bnplug"] == {"cost": "bnplug_cost.plugin"}
-    assert project["dependencies"] == ["bnplug"]
+    assert project["dependencies"] == [f"bnplug>={bnplug.__version__}"]
+    assert project["license"] == "MIT"
+    assert (made / "LICENSE").read_text().startswith("MIT License\n\nCopyright (c) the authors of bnplug-cost\n")
+    assert "dist/" in (made / ".gitignore").read_text().split()
+    assert "def bnplug_recipes()" in (made / "bnplug_cost" / "plugin.py").read_text()
     assert (made / project["readme"]).read_text().startswith("# bnplug-cost\n")
     assert (made / "bnplug_cost" / "plugin.py").is_file()
     assert (made / "tests" / "test_cost_conformance.py").is_file()
