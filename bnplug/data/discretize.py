@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from numbers import Integral
 from typing import Any, Self
 
@@ -22,14 +21,14 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.data.coding import MISSING, Coded
+from bnplug.data.bins import bin_labels, in_bins
+from bnplug.data.coding import MISSING
 from bnplug.data.frames import is_polars, to_frame
 from bnplug.data.kinds import is_numeric, refuse_infinities, split_columns, to_floats
 from bnplug.data.weights import present_rows, row_weights
-from bnplug.errors import did_you_mean
-
-#: Significant digits of a bin label; more only where labels would coincide.
-_DIGITS = 10
+from bnplug.errors import ContractError, PluginError, UnknownMethodError
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import NO_DISCRETIZER, Kind
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -124,14 +123,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
         cuts = self.cut_points_[column]
         if cuts is None:
             raise ValueError(f"column {column} has no bins: it is discrete, and was left alone")
-        codes = np.searchsorted(cuts, values, side="left")
-        codes[np.isnan(values)] = MISSING
-        return codes
-
-    def code(self, values: FloatArray, column: int) -> Coded | None:
-        """Return the bins of a column's values with their labels; None for a column that is left alone."""
-        labels = self.bin_labels_[column]
-        return None if labels is None else Coded(self.bin_codes(values, column), tuple(labels))
+        return in_bins(values, cuts).codes.astype(np.int64, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -310,22 +302,20 @@ class UniformDiscretizer(Discretizer):
         return partial(_uniform_cuts, n_bins=_checked_bins(self.n_bins))
 
 
-DISCRETIZERS: dict[str, type[Discretizer]] = {
-    "mdl": MDLDiscretizer,
-    "quantile": QuantileDiscretizer,
-    "uniform": UniformDiscretizer,
-}
+class _GivenCuts(Discretizer):
+    """The cuts that a discretiser left which is not at hand: they are applied, and nothing is learned."""
+
+    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        raise ValueError("the discretizer that found these cuts is not at hand: they can be applied, not found again")
 
 
-def discretizer(spec: Any, **params: Any) -> Any:
-    """Return the unfitted transformer that `spec` asks for.
+def unfitted(spec: Any) -> Any:
+    """Return the unfitted discretiser that a parameter ``discretizer`` asks for.
 
     Parameters
     ----------
-    spec : "mdl", "quantile", "uniform", "none", None, (str, mapping), or transformer
-        A name, a name with parameters, or an instance, which is cloned.
-    **params
-        Parameters of a transformer given by name.
+    spec : str, (str, mapping), transformer or None
+        A registered name, that name with parameters, or an instance, which is cloned.
 
     Returns
     -------
@@ -334,77 +324,67 @@ def discretizer(spec: Any, **params: Any) -> Any:
 
     Raises
     ------
-    ValueError
-        For an unknown name, or parameters where no name takes them.
+    UnknownMethodError
+        If no discretiser is registered under that name.
 
     Examples
     --------
-    >>> discretizer("quantile", n_bins=3)
-    QuantileDiscretizer(n_bins=3)
-    >>> discretizer("quantil")
-    Traceback (most recent call last):
-    ValueError: there is no discretizer 'quantil'; known are mdl, quantile, uniform, none. Did you mean 'quantile'?
+    >>> unfitted(("quantile", {"n_bins": 3})), unfitted("none")
+    (QuantileDiscretizer(n_bins=3), None)
     """
-    if isinstance(spec, tuple) and len(spec) == 2:
-        spec, params = spec[0], {**spec[1], **params}
-    if isinstance(spec, str) and spec in DISCRETIZERS:
-        return DISCRETIZERS[spec](**params)
-    if params:
-        raise ValueError(f"parameters {sorted(params)} go with the name of a discretizer, not with {spec!r}")
-    if spec is None or (isinstance(spec, str) and spec == "none"):
+    if spec is None or (isinstance(spec, str) and spec == NO_DISCRETIZER):
         return None
-    if hasattr(spec, "fit") and hasattr(spec, "transform"):
-        return clone(spec)
-    known = [*DISCRETIZERS, "none"]
-    hint = did_you_mean(spec, known) if isinstance(spec, str) else " Or pass a transformer."
-    raise ValueError(f"there is no discretizer {spec!r}; known are {', '.join(known)}.{hint}")
+    made = registry.build(Kind.DISCRETIZER, spec)
+    return clone(made) if made is spec else made
 
 
-def bin_labels(cuts: npt.ArrayLike) -> list[str]:
-    """Name the bins between ascending cuts; the labels are distinct, and free of commas and brackets.
+def check_cut_points(transformer: Any, n_columns: int) -> None:
+    """Raise a `ContractError` unless what fitting left in ``cut_points_`` are cuts of so many columns.
 
     Examples
     --------
-    >>> bin_labels([5.45, 6.15])
-    ['<=5.45', '5.45..6.15', '>6.15']
-    >>> bin_labels([])
-    ['all']
+    >>> from types import SimpleNamespace
+    >>> check_cut_points(SimpleNamespace(cut_points_=[[2.0, 1.0], None]), 2)
+    Traceback (most recent call last):
+    bnplug.errors.ContractError: types.SimpleNamespace: its cut_points_ of column 0 are not finite and ascending
     """
-    # Adding zero makes -0.0 plain.
-    values = [float(cut) + 0.0 for cut in np.asarray(cuts, dtype=np.float64)]
-    if not values:
-        return ["all"]
-    texts = [f"{value:.{_DIGITS}g}" for value in values]
-    if len(set(texts)) < len(texts):
-        texts = [repr(value) for value in values]
-    inner = [f"{low}..{high}" for low, high in pairwise(texts)]
-    return [f"<={texts[0]}", *inner, f">{texts[-1]}"]
+    cut_points = transformer.cut_points_
+    if len(cut_points) != n_columns:
+        raise ContractError(
+            f"{registry.origin(transformer)}: its cut_points_ are for {len(cut_points)} columns, not {n_columns}"
+        )
+    for j, cuts in enumerate(cut_points):
+        values = np.array([] if cuts is None else cuts, dtype=np.float64)
+        if not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+            raise ContractError(
+                f"{registry.origin(transformer)}: its cut_points_ of column {j} are not finite and ascending"
+            )
 
 
 def discretizer_to_json(transformer: Any) -> dict[str, Any] | None:
-    """Return a fitted discretiser, or None, as what JSON can hold.
+    """Return a fitted discretiser, or None, as what JSON can hold: its name and parameters, and its cuts.
 
     Raises
     ------
     ValueError
-        For a transformer that is not one of this module's.
+        For a transformer without ``cut_points_``.
     """
     if transformer is None:
         return None
-    names = {kind: name for name, kind in DISCRETIZERS.items()}
-    if type(transformer) not in names:
+    if not hasattr(transformer, "cut_points_"):
         raise ValueError(
-            f"a {type(transformer).__name__} cannot be saved with a model; use one of {', '.join(DISCRETIZERS)}"
+            f"a {type(transformer).__name__} cannot be saved with a model: it leaves no cut_points_. Use one that "
+            "does, such as those that `bnplug methods` lists"
         )
-    params = {name: value for name, value in transformer.get_params().items() if name == "n_bins"}
-    cuts = [None if own is None else own.tolist() for own in transformer.cut_points_]
-    return {"name": names[type(transformer)], "params": params, "cut_points": cuts}
+    params = {name: value for name, value in transformer.get_params(deep=False).items() if _is_json(value)}
+    cuts = [None if own is None else np.asarray(own, dtype=np.float64).tolist() for own in transformer.cut_points_]
+    return {"name": registry.name_of(transformer), "params": params, "cut_points": cuts}
 
 
-def discretizer_from_json(data: Mapping[str, Any] | None, names: Sequence[str]) -> Discretizer | None:
+def discretizer_from_json(data: Mapping[str, Any] | None, names: Sequence[str]) -> Any:
     """Return the fitted discretiser that :func:`discretizer_to_json` described, for columns of these names.
 
-    It returns pandas frames.
+    Where it is not registered here, its cuts are applied all the same. It returns pandas frames.
 
     Raises
     ------
@@ -415,14 +395,33 @@ def discretizer_from_json(data: Mapping[str, Any] | None, names: Sequence[str]) 
         if names:
             raise ValueError(f"columns {list(names)} are numeric, and there is no discretizer for them")
         return None
-    if data["name"] not in DISCRETIZERS or len(data["cut_points"]) != len(names):
+    if len(data["cut_points"]) != len(names):
         raise ValueError(f"no discretizer of {len(names)} columns: {data['name']!r}, {len(data['cut_points'])}")
-    made = DISCRETIZERS[data["name"]](**data["params"])
+    made = _as_saved(data["name"], data["params"])
     made.cut_points_ = [None if cuts is None else _checked_cuts(cuts) for cuts in data["cut_points"]]
-    made.bin_labels_ = [None if cuts is None else bin_labels(cuts) for cuts in made.cut_points_]
     made.n_features_in_, made.feature_names_in_ = len(names), np.array(names, dtype=object)
-    made.set_output(transform="pandas")
-    return made
+    if isinstance(made, Discretizer):
+        made.bin_labels_ = [None if cuts is None else bin_labels(cuts) for cuts in made.cut_points_]
+    return with_frames(made)
+
+
+def with_frames(transformer: Any) -> Any:
+    """Let a transformer return pandas frames, where it has a choice."""
+    return transformer.set_output(transform="pandas") if hasattr(transformer, "set_output") else transformer
+
+
+def _as_saved(name: str | None, params: Mapping[str, Any]) -> Any:
+    """Return an unfitted discretiser by name; one that only holds cuts where that one cannot be made here."""
+    try:
+        return _GivenCuts() if name is None else registry.build(Kind.DISCRETIZER, (name, dict(params)))
+    except (UnknownMethodError, PluginError, TypeError):
+        return _GivenCuts()
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    return value is None or isinstance(value, str | bool | int | float)
 
 
 def _checked_cuts(cuts: Any) -> FloatArray:

@@ -17,10 +17,10 @@ from sklearn.utils import check_array, check_consistent_length, compute_sample_w
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from bnplug.arrays import CodeArray, FloatArray
+from bnplug.data.bins import in_bins
 from bnplug.data.class_labels import class_labels, distinct_classes
 from bnplug.data.coding import MISSING, Coded, code_column
-from bnplug.data.discretize import Discretizer
-from bnplug.data.discretize import discretizer as make_discretizer
+from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, refuse_infinities, split_columns, to_floats
 from bnplug.data.table import Table
@@ -154,7 +154,7 @@ class Intake:
         _check_values(frame)
         names = tuple(map(str, frame.columns))
         discrete, columns = split_columns(frame, categorical_features, weights)
-        transformer = _bins_all(discretizer) if is_component(discretizer) else make_discretizer(discretizer)
+        transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
         if transformer is None:
             discrete[:], columns = True, {}
         _check_identifiers(frame.loc[:, discrete])
@@ -239,11 +239,11 @@ class Intake:
     def _discrete(self, frame: pd.DataFrame, values: Mapping[str, FloatArray]) -> dict[str, pd.Series[Any] | Coded]:
         """Return the columns of a frame, with those that are in `values` put into their bins."""
         columns: dict[str, Any] = {str(name): column for name, column in frame.items()}
-        if isinstance(self.discretizer, Discretizer):
-            for j, name in enumerate(self.numeric):
+        if hasattr(self.discretizer, "cut_points_"):
+            for name, cuts in zip(self.numeric, self.discretizer.cut_points_, strict=True):
                 if name in values:
-                    coded = self.discretizer.code(values[name], j)
-                    columns[name] = pd.Series(values[name], frame.index, name=name) if coded is None else coded
+                    alone = pd.Series(values[name], frame.index, name=name)
+                    columns[name] = alone if cuts is None else in_bins(values[name], cuts)
         elif values:
             absent = np.full(len(frame), np.nan)
             whole = pd.DataFrame({name: values.get(name, absent) for name in self.numeric}, index=frame.index)
@@ -309,8 +309,10 @@ def _unlike(label: str, taken: set[str]) -> str:
 
 def _bins_all(spec: Any) -> Any:
     """Return a discretiser given by name; which columns it gets is decided here, so that it bins all of them."""
-    transformer = make_discretizer(spec)
-    return transformer if transformer is None else transformer.set_params(categorical_features=None)
+    transformer = unfitted(spec)
+    if transformer is None or "categorical_features" not in transformer.get_params(deep=False):
+        return transformer
+    return transformer.set_params(categorical_features=None)
 
 
 def _check_values(frame: pd.DataFrame) -> None:
@@ -337,7 +339,7 @@ def _n_states(column: pd.Series[Any]) -> int:
 
 def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any], weights: FloatArray | None) -> None:
     """Fit `transformer`, which then returns pandas frames; with weights where there are any."""
-    transformer.set_output(transform="pandas")
+    with_frames(transformer)
     if isinstance(transformer, Discretizer) and transformer.categorical_features is None:
         transformer.fit_numbers(columns, y, weights)
     elif weights is None:
@@ -349,6 +351,8 @@ def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any
             f"{type(transformer).__name__} takes no sample_weight, and rows are weighted; use another "
             "discretizer, or neither sample_weight nor class_weight"
         )
+    if hasattr(transformer, "cut_points_"):
+        check_cut_points(transformer, len(columns))
 
 
 def _to_categorical(column: pd.Series[Any] | Coded) -> Any:

@@ -2,13 +2,14 @@
 
 import json
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, cross_validate
 from sklearn.naive_bayes import CategoricalNB
@@ -20,11 +21,14 @@ from bnplug.data.discretize import (
     MDLDiscretizer,
     QuantileDiscretizer,
     UniformDiscretizer,
-    bin_labels,
-    discretizer,
+    check_cut_points,
     discretizer_from_json,
     discretizer_to_json,
+    unfitted,
 )
+from bnplug.errors import ContractError, UnknownMethodError
+from bnplug.hooks import discovery
+from bnplug.hooks.discovery import FoundPlugin
 
 ALL = [MDLDiscretizer(), QuantileDiscretizer(), UniformDiscretizer()]
 DATA = os.environ.get("BNPLUG_DATA")
@@ -183,21 +187,6 @@ def test_what_fit_and_transform_refuse(mixed):
         MDLDiscretizer().fit(X, y).bin_codes(np.zeros(3), 1)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=8, unique=True))
-@example([1.0, np.nextafter(1.0, 2)])
-@example([0.1 + 0.2, 0.4])
-@example([1600000000.5, 1600000001.5])
-def test_labels_are_distinct_and_plain(cuts):
-    labels = bin_labels(sorted(cuts))
-    assert len(set(labels)) == len(labels) == len(cuts) + 1
-    assert not any(set(label) & set(" ,;'\"()[]{}/") for label in labels)
-
-
-def test_labels_print_few_digits():
-    assert bin_labels([-0.0, 0.1 + 0.2, 1e20]) == ["<=0", "0..0.3", "0.3..1e+20", ">1e+20"]
-
-
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
@@ -211,21 +200,21 @@ def test_labels_print_few_digits():
     ],
 )
 def test_a_discretizer_by_name(spec, expected):
-    made = discretizer(spec)
+    made = unfitted(spec)
     assert type(made) is expected
     assert made is not spec or spec is None
     assert getattr(made, "n_bins", 3) == (5 if isinstance(spec, str) and hasattr(made, "n_bins") else 3)
 
 
 def test_what_is_no_discretizer():
-    with pytest.raises(ValueError, match=r"there is no discretizer 'mld'.*Did you mean 'mdl'"):
-        discretizer("mld")
-    with pytest.raises(ValueError, match="there is no discretizer 5"):
-        discretizer(5)
-    with pytest.raises(ValueError, match=r"parameters \['n_bins'\] go with the name"):
-        discretizer("none", n_bins=4)
+    with pytest.raises(UnknownMethodError, match=r"there is no discretizer 'mld'.*Did you mean 'mdl'"):
+        unfitted("mld")
+    with pytest.raises(TypeError, match=r"a discretizer is a name, .* with the methods fit, transform, .*, not 5"):
+        unfitted(5)
+    with pytest.raises(UnknownMethodError, match="there is no discretizer 'none'"):
+        unfitted(("none", {"n_bins": 4}))
     with pytest.raises(TypeError, match="n_bin"):
-        discretizer("mdl", n_bins=4)
+        unfitted(("mdl", {"n_bins": 4}))
 
 
 @pytest.mark.parametrize("transformer", ALL)
@@ -244,7 +233,6 @@ def test_what_json_cannot_hold():
         discretizer_to_json(KFold())
     good = {"name": "mdl", "params": {}, "cut_points": [[1.0, 2.0]]}
     for damage in (
-        {"name": "mld"},
         {"cut_points": []},
         {"cut_points": [[2.0, 1.0]]},
         {"cut_points": [[1.0, float("inf")]]},
@@ -259,3 +247,109 @@ def test_what_json_cannot_hold():
 def test_they_are_public_names():
     assert bnplug.MDLDiscretizer is MDLDiscretizer
     assert {bnplug.QuantileDiscretizer, bnplug.UniformDiscretizer} == {QuantileDiscretizer, UniformDiscretizer}
+
+
+class Halves(TransformerMixin, BaseEstimator):
+    """A plugin's discretiser that derives from none of ours: one cut for each column, left alone where it is told."""
+
+    def __init__(self, share=0.5, alone=None, rule=None):
+        self.share = share
+        self.alone = alone
+        self.rule = rule
+
+    def fit(self, X, y=None, sample_weight=None):
+        middle = np.nanquantile(np.asarray(X), self.share, axis=0)
+        self.cut_points_ = [None if j == self.alone else [own] for j, own in enumerate(middle)]
+        return self
+
+    def transform(self, X):
+        raise AssertionError("the cuts say it all")
+
+
+@pytest.fixture
+def halves(monkeypatch):
+    """A plugin `bnplug-halves` that brings it."""
+    method = bnplug.DiscretizerMethod("halves", Halves, summary="Two bins.", reference="Me (2026)", api=2)
+    plugin = SimpleNamespace(bnplug_discretizers=bnplug.hookimpl(lambda: [method]))
+    found = [*discovery.find_plugins(), FoundPlugin("halves", "bnplug-halves", "1.0", lambda: plugin)]
+    monkeypatch.setattr(discovery, "find_plugins", lambda: found)
+    discovery.refresh()
+    yield
+    monkeypatch.undo()
+    discovery.refresh()
+
+
+@pytest.mark.parametrize("spec", ["halves", "halves:halves", ("halves", {"share": 0.5}), Halves()])
+def test_a_discretizer_of_a_plugin_goes_by_name_pair_or_instance(halves, spec):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    middle = X.median()
+    expected = X.gt(middle, axis=1).to_numpy()
+    table, intake = bnplug.code(X, y, discretizer=spec)
+    np.testing.assert_array_equal(table.codes[:4].T, expected)
+    np.testing.assert_array_equal(intake.encode(X[:9], table)[:4].T, expected[:9])
+    model = bnplug.BayesianNetworkClassifier(discretizer=spec).fit(X, y)
+    assert type(model.discretizer_) is Halves
+    assert model.tables_.states[X.columns[0]] == ("<=5.8", ">5.8")
+    assert model.predict(X).shape == y.shape
+
+
+def test_parameters_of_a_discretizer_by_name_are_reached(halves):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = bnplug.BayesianNetworkClassifier(discretizer="halves").set_params(discretizer__share=0.9).fit(X, y)
+    assert model.discretizer_.share == 0.9
+    model = bnplug.BayesianNetworkClassifier(discretizer="quantile").set_params(discretizer__n_bins=3)
+    assert model.discretizer.n_bins == 3
+
+
+def test_a_discretizer_of_a_plugin_in_json(halves):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    fitted = Halves(share=0.25, alone=1, rule=max).fit(X, y)
+    data = json.loads(json.dumps(discretizer_to_json(fitted)))
+    assert (data["name"], data["params"]) == ("halves", {"share": 0.25, "alone": 1})
+    again = discretizer_from_json(data, list(X.columns))
+    assert type(again) is Halves
+    assert again.share == 0.25
+    assert [None if own is None else own.tolist() for own in again.cut_points_] == fitted.cut_points_
+
+
+@pytest.mark.parametrize("name", ["gone", None])
+def test_cuts_of_a_discretizer_that_is_not_here_are_applied(name):
+    data = {"name": name, "params": {"share": 0.25}, "cut_points": [[1.0], None]}
+    again = discretizer_from_json(data, ["a", "b"])
+    frame = pd.DataFrame({"a": [0.5, 1.0, 2.0], "b": [1.5, 2.5, 3.5]})
+    assert again.transform(frame)["a"].tolist() == ["<=1", "<=1", ">1"]
+    with pytest.raises(ValueError, match="not at hand: they can be applied, not found again"):
+        again.fit(frame)
+
+
+def test_one_that_is_not_registered_is_saved_without_a_name():
+    data = discretizer_to_json(Halves().fit(np.arange(6.0).reshape(3, 2)))
+    assert data == {"name": None, "params": {"share": 0.5, "alone": None, "rule": None}, "cut_points": [[2.0], [3.0]]}
+
+
+@pytest.mark.parametrize(
+    ("cut_points", "message"),
+    [
+        ([[1.0]], "Halves: its cut_points_ are for 1 columns, not 2"),
+        ([[1.0], [2.0, 2.0]], "cut_points_ of column 1 are not finite and ascending"),
+        ([[np.nan], None], "cut_points_ of column 0 are not finite and ascending"),
+    ],
+)
+def test_cut_points_are_checked_at_the_door(cut_points, message):
+    transformer = Halves()
+    transformer.cut_points_ = cut_points
+    with pytest.raises(ContractError, match=message):
+        check_cut_points(transformer, 2)
+
+
+def test_bad_cut_points_are_refused_in_training():
+    class Descending(Halves):
+        def fit(self, X, y=None):
+            self.cut_points_ = [[2.0, 1.0]] * X.shape[1]
+            return self
+
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    with pytest.raises(ContractError, match=r"Descending: its cut_points_ of column 0"):
+        bnplug.code(X, y, discretizer=Descending())
+    with pytest.raises(ValueError, match="Descending takes no sample_weight, and rows are weighted"):
+        bnplug.code(X, y, np.full(len(y), 2.0), discretizer=Descending())
