@@ -29,6 +29,7 @@ def check_everything_is_registered(subject: PluginSubject) -> None:
     """The plugin loads, its hooks answer, and no name that it claims is taken."""
     info = subject.info
     require(info.status == "ok", f"{info} is {info.status}: {info.cause}")
+    require(not info.clashes, f"{info}: {'; '.join(info.clashes)}; take a name that nobody has")
 
 
 def check_loads_without_pgmpy_or_numba(subject: PluginSubject) -> None:

@@ -16,11 +16,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import CodeArray, FloatArray
 from bnplug.data.table import Table
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import (
     Descriptor,
+    InferenceEngineMethod,
     Method,
     ParameterLearnerMethod,
     ScoreFunctionMethod,
@@ -267,6 +268,44 @@ class ParameterSubject(MethodSubject):
             )
 
 
+class EngineSubject(MethodSubject):
+    """An engine of inference under check; its result is an array of all that it answers about a small network."""
+
+    kind = InferenceEngineMethod.kind
+    method: InferenceEngineMethod
+
+    def arguments(self, table: Table) -> tuple[Any, ...]:
+        """Return a network of the table's variables, and every row there can be."""
+        return data.network(table, data.tree(table)), data.every_row(table)
+
+    def _call(self, instance: Any, *arguments: Any) -> FloatArray:
+        return self.answers(instance, *arguments)
+
+    def answers(self, engine: Any, tables: LogTables, codes: CodeArray) -> FloatArray:
+        """Return what the compiled network answers: posteriors, a query, expected counts."""
+        target = data.NAMES[data.TARGET]
+        compiled = engine.compile(tables, target)
+        weights = np.ones((codes.shape[1], len(tables.states[target])))
+        parts = [
+            posterior(compiled.log_joint(codes)),
+            compiled.query([target], {}),
+            *compiled.expected_counts(codes, weights),
+        ]
+        return np.concatenate([np.ravel(part) for part in parts])
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether all numbers are the same."""
+        return np.array_equal(one, other)
+
+    def alike(self, one: Any, other: Any, table: Table) -> bool:
+        """Whether all numbers are the same but for noise."""
+        return np.allclose(one, other, rtol=SCORE_NOISE, atol=SCORE_NOISE)
+
+    def require_usable(self, result: Any, table: Table) -> None:
+        """Fail on an answer that is not finite."""
+        require(bool(np.isfinite(result).all()), "some answers are not finite")
+
+
 class PluginSubject:
     """A plugin under check: what became of it, and all its descriptors."""
 
@@ -288,14 +327,16 @@ class PluginSubject:
     @property
     def methods(self) -> list[MethodSubject]:
         """Its learners and scores, as subjects of their own."""
-        return [subject_of(found) for found in self.descriptors if isinstance(found, Method)]
+        return [
+            subject_of(found) for found in self.descriptors if found.kind in _SUBJECTS and isinstance(found, Method)
+        ]
 
 
 #: Whatever a check is given.
 Subject = MethodSubject | PluginSubject
 
 _SUBJECTS: dict[str, type[MethodSubject]] = {
-    subject.kind: subject for subject in (StructureSubject, ScoreSubject, ParameterSubject)
+    subject.kind: subject for subject in (StructureSubject, ScoreSubject, ParameterSubject, EngineSubject)
 }
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 
-from bnplug.arrays import IntArray
+from bnplug.arrays import CodeArray, IntArray
 from bnplug.data.coding import State
 from bnplug.data.table import Table
+from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
@@ -185,6 +186,25 @@ def complete_below_class(table: Table) -> list[list[int]]:
 def complete(table: Table) -> list[list[int]]:
     """Return the parents where every edge is there: each variable has all that stand before it in the table."""
     return [list(range(v)) for v in range(len(table.names))]
+
+
+def network(table: Table, parents: Sequence[Sequence[int]], zeros: float = 0.0) -> LogTables:
+    """Return log parameters that were drawn for a graph over the table's variables; a share of them are zeros."""
+    random = np.random.RandomState(9)
+    tables = {}
+    for v, own in enumerate(parents):
+        values = random.gamma(1.0, size=[table.cards[u] for u in (v, *own)])
+        values *= random.random_sample(values.shape) >= zeros
+        values[0] += values.sum(axis=0) == 0
+        with np.errstate(divide="ignore"):
+            tables[table.names[v]] = ([table.names[p] for p in own], np.log(values / values.sum(axis=0)))
+    return LogTables(table.names, table.states, tables, table.target)
+
+
+def every_row(table: Table) -> CodeArray:
+    """Return the codes of every row that there can be, with features known or missing."""
+    rows = product(*([*range(card), table.missing] for card in table.cards))
+    return np.array([row for row in rows if row[table.target_index] == 0]).T.astype(table.codes.dtype)
 
 
 def _codes() -> IntArray:

@@ -141,3 +141,19 @@ def test_parents_tell_the_class_in_their_own_places_alone(shape, cards):
         joint = log_joint(terms(LogTables(table.names, table.states, tables, table.target), table.target), table.codes)
         share = (joint.argmax(axis=1) == table.codes[table.target_index]).mean()
         assert share == 1.0 if list(places) == sorted(places) else share < 0.6
+
+
+def test_drawn_networks_are_networks_and_have_zeros_where_wanted():
+    table = data.standard()
+    for zeros in (0.0, 0.2):
+        tables = data.network(table, data.complete(table), zeros)
+        assert tables.normalized
+        assert any(np.isneginf(own.values).any() for own in tables.tables.values()) == (zeros > 0)
+
+
+def test_every_row_is_there_once_with_features_known_or_missing():
+    table = data.standard()
+    rows = data.every_row(table)
+    assert rows.shape == (4, 3 * 4 * 3)
+    assert len(set(map(tuple, rows.T.tolist()))) == rows.shape[1]
+    assert not rows[table.target_index].any()
