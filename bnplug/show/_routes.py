@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from bnplug.show._graph import CheckedGraph
-from bnplug.show._rows import BOX_HEIGHT, LANE_SPACE, Sheet
+from bnplug.show._rows import LANE_SPACE, Sheet
 
 Point = tuple[float, float]
 Line = tuple[Point, Point]
@@ -65,7 +65,7 @@ def _is_clear(sheet: Sheet, parent: int, child: int) -> bool:
     if sheet.rank[child] > sheet.rank[parent] + 1 and abs(x1 - x0) > _FLATTEST * (y1 - y0):
         return False
     for row in range(sheet.rank[parent] + 1, sheet.rank[child]):
-        at = [x0 + (x1 - x0) * (y - y0) / (y1 - y0) for y in (sheet.tops[row], sheet.tops[row] + BOX_HEIGHT)]
+        at = [x0 + (x1 - x0) * (y - y0) / (y1 - y0) for y in (sheet.tops[row], sheet.row_bottom(row))]
         nearest, furthest = min(at) - LANE_SPACE, max(at) + LANE_SPACE
         if any(sheet.left(other) < furthest and nearest < sheet.right(other) for other in sheet.rows[row]):
             return False
@@ -80,8 +80,11 @@ def _routed(sheet: Sheet, chains: list[list[int]]) -> list[Arrow]:
         start = at = (leave, sheet.bottom(parent))
         tip = (arrive, sheet.top(child))
         steps: list[tuple[Point, ...]] = []
-        for lane in lanes:
-            steps.append(_bend(at, (sheet.x[lane], sheet.top(lane)), at == start, False))
+        if at[1] < sheet.row_bottom(sheet.rank[parent]):  # past the higher boxes beside it
+            at = (leave, sheet.row_bottom(sheet.rank[parent]))
+            steps.append((at,))
+        for number, lane in enumerate(lanes):
+            steps.append(_bend(at, (sheet.x[lane], sheet.top(lane)), number == 0, False))
             at = (sheet.x[lane], sheet.bottom(lane))
             steps.append((at,))
         skips_rows = not lanes and sheet.rank[child] > sheet.rank[parent] + 1

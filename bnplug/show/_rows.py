@@ -34,10 +34,13 @@ _GRAVITY, _PULLS = 0.001, (1.0, 2.0, 32.0)
 class Sheet:
     """Where everything stands. Vertices are nodes, then lanes: the places of rows that a long edge passes.
 
+    A row is as high as its highest box; boxes stand at its upper border.
+
     A chain is an edge as the vertices that it visits, one in each row; without lanes it may skip rows.
     """
 
     widths: list[float]
+    heights: list[float]
     rank: dict[int, int]
     chains: list[list[int]]
     rows: list[list[int]]
@@ -49,8 +52,17 @@ class Sheet:
         return self.tops[self.rank[vertex]]
 
     def bottom(self, vertex: int) -> float:
-        """The lower border of the row that a vertex is in."""
-        return self.top(vertex) + BOX_HEIGHT
+        """The lower border of a box, or of the row that a lane passes."""
+        is_box = vertex < len(self.heights)
+        return self.top(vertex) + self.heights[vertex] if is_box else self.row_bottom(self.rank[vertex])
+
+    def row_bottom(self, row: int) -> float:
+        """The lower border of a row."""
+        return self.tops[row] + self.row_height(row)
+
+    def row_height(self, row: int) -> float:
+        """The height of the highest box in a row."""
+        return max((self.heights[v] for v in self.rows[row] if v < len(self.heights)), default=BOX_HEIGHT)
 
     def left(self, vertex: int) -> float:
         """The left border of a vertex."""
@@ -65,9 +77,10 @@ class Sheet:
         return [link for chain in self.chains for link in pairwise(chain)]
 
 
-def sheet_of(graph: CheckedGraph, widths: list[float]) -> Sheet:
-    """Place boxes of these widths: layers where features have edges, then grids of the loose nodes."""
-    area = sum(width + BOX_SPACE for width in widths) * (BOX_HEIGHT + _SMALLEST_GAP)
+def sheet_of(graph: CheckedGraph, widths: list[float], heights: list[float] | None = None) -> Sheet:
+    """Place boxes of these widths and heights: layers where features have edges, then grids of the loose nodes."""
+    heights = [BOX_HEIGHT] * len(widths) if heights is None else heights
+    area = sum((w + BOX_SPACE) * (h + _SMALLEST_GAP) for w, h in zip(widths, heights, strict=True))
     limit = max(_ROW_WIDTH, math.sqrt(_ASPECT * area))
     target, class_children = graph.target, graph.children[graph.target]
     shaping = [edge for edge in graph.edges if edge[0] != target]
@@ -77,7 +90,7 @@ def sheet_of(graph: CheckedGraph, widths: list[float]) -> Sheet:
     rank = _ranks(graph, layered, widths, limit)
     chains = _chains(shaping, rank, len(widths))
     n_lanes = len(rank) - len(layered)
-    sheet = Sheet(widths + [0.0] * n_lanes, rank, chains, _ordered(rank, chains), {}, [])
+    sheet = Sheet(widths + [0.0] * n_lanes, heights, rank, chains, _ordered(rank, chains), {}, [])
     _place(sheet, len(widths))
     loose = [node for node in range(len(widths)) if node not in layered]
     _add_grid(sheet, [node for node in loose if node in class_children], limit)
@@ -219,6 +232,6 @@ def _stack(sheet: Sheet, links: list[Link]) -> None:
         if row == sheet.rank[upper] + 1:
             reach[row] = max(reach[row], abs(sheet.x[upper] - sheet.x[lower]))
     sheet.tops.append(0.0)
-    for sideways in reach[1:]:
+    for row, sideways in enumerate(reach[1:]):
         gap = min(_LARGEST_GAP, max(_SMALLEST_GAP, 0.27 * sideways))
-        sheet.tops.append(sheet.tops[-1] + BOX_HEIGHT + gap)
+        sheet.tops.append(sheet.row_bottom(row) + gap)

@@ -6,8 +6,6 @@ node's table. The same model and data make the same page.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from os import PathLike
@@ -20,6 +18,7 @@ from bnplug.arrays import FloatArray
 from bnplug.errors import NotRepresentableError
 from bnplug.exchange.files import write_atomically
 from bnplug.inference.sample import sample
+from bnplug.show._policy import content_policy
 from bnplug.show.drawing import to_svg
 from bnplug.show.evaluation import Evaluation, evaluate_probabilities
 from bnplug.show.report import _parts as html
@@ -96,15 +95,12 @@ def _page(model: BayesianNetworkClassifier, header: str, sections: Sequence[str]
     style, script = (
         files("bnplug.show.report").joinpath(file).read_text("utf-8") for file in ("style.css", "script.js")
     )
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # Whatever a name may hold, the browser runs this one script and loads nothing.
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     lines = [
         "<!DOCTYPE html>",
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{content_policy(script)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         f'<meta name="generator" content="bnplug {bnplug.__version__}">',

@@ -1,0 +1,108 @@
+"""What the page knows of a model, as plain data: names, tables, the clique tree, the picture, rows to look at."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bnplug.data.frames import is_frame, to_frame
+from bnplug.data.kinds import to_floats
+from bnplug.model.log_tables import LogTables
+from bnplug.show._labels import printable
+from bnplug.show.explorer._part import numbered
+from bnplug.show.explorer._picture import picture
+from bnplug.show.explorer._tree import clique_tree
+from bnplug.show.summary import cut_points
+
+if TYPE_CHECKING:
+    from bnplug.classifier import BayesianNetworkClassifier
+
+# Rows beyond these are left out of the page.
+_MOST_ROWS = 200
+
+
+def page_data(model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None) -> dict[str, Any]:
+    """Return what the page's script reads; `tables` are those of the model, or of a part of it."""
+    cuts = {name: own for name, own in cut_points(model).items() if name in tables.states}
+    parents, cards = numbered(tables)
+    target = tables.names.index(model.target_)
+    tree = clique_tree(parents, cards, target)
+    labels = texts(tables.names)
+    return {
+        "target": target,
+        "variables": [
+            {
+                "name": labels[v],
+                "states": texts(tables.states[name]),
+                "parents": parents[v],
+                "cuts": cuts[name].tolist() if name in cuts else None,
+            }
+            for v, name in enumerate(tables.names)
+        ],
+        "tables": _packed(np.concatenate([tables.tables[name].values.ravel() for name in tables.names])),
+        "tree": {"cliques": tree.cliques, "above": tree.parents, "homes": tree.homes, "families": tree.families},
+        "picture": picture(tables, model.target_, cuts),
+        "rows": [] if X is None else _rows(model, tables, X, y),
+        "leftOut": len(model.tables_.names) - len(tables.names),
+        "isNetwork": tables.normalized,
+    }
+
+
+def texts(labels: Iterable[object]) -> list[str]:
+    """Return labels as distinct texts: 1 and "1" are two, and are told apart as Python writes them.
+
+    Examples
+    --------
+    >>> texts(["a", 1, "1"])
+    ['a', '1', "'1'"]
+    """
+    given = list(labels)
+    shown = [printable(str(label)) for label in given]
+    often = Counter(shown)
+    shown = [
+        printable(repr(label)) if often[text] > 1 and isinstance(label, str) else text
+        for label, text in zip(given, shown, strict=True)
+    ]
+    taken: set[str] = set()
+    for i, text in enumerate(shown):
+        number = 2
+        while shown[i] in taken:
+            shown[i] = f"{text} ({number})"
+            number += 1
+        taken.add(shown[i])
+    return shown
+
+
+def _packed(values: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+
+
+def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -> list[dict[str, Any]]:
+    """The first rows: what each is called, the state of every variable (-1: missing), numbers, the true class."""
+    frame = to_frame(X, "X")
+    head = X[:_MOST_ROWS] if not is_frame(X) else frame.iloc[:_MOST_ROWS]
+    codes = model._encode(head).astype(np.int64)
+    missing = model.schema_.missing
+    frame = frame.iloc[:_MOST_ROWS]
+    if not is_frame(X):
+        frame = frame.set_axis(list(model.intake_.names), axis=1)
+    columns = [model.schema_.index(name) for name in tables.names]
+    numbers = {v: to_floats(frame[name]) for v, name in enumerate(tables.names) if _is_numeric(model, frame, name)}
+    truth = None if y is None else [printable(str(label)) for label in pd.Series(y).iloc[: len(frame)]]
+    rows = []
+    for m, label in enumerate(frame.index):
+        states = [-1 if codes[v, m] == missing or v == model.schema_.target_index else int(codes[v, m]) for v in columns]
+        known = {v: float(values[m]) for v, values in numbers.items() if np.isfinite(values[m])}
+        rows.append({"name": printable(str(label)), "states": states, "numbers": known})
+        if truth is not None:
+            rows[-1]["truth"] = truth[m]
+    return rows
+
+
+def _is_numeric(model: BayesianNetworkClassifier, frame: pd.DataFrame, name: str) -> bool:
+    return name in model.intake_.numeric and name in frame.columns

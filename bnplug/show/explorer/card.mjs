@@ -1,0 +1,145 @@
+// The card of one variable: a group of buttons, one for each state, with sliders and a field behind them.
+import { certain, understood } from "./evidence.mjs";
+import { Bar, make, makeButton } from "./dom.mjs";
+
+/**
+ * What a card tells the page.
+ * @typedef {object} Listener
+ * @property {(variable: number, known: import("./evidence.mjs").Known | null, moving?: boolean) => void} set
+ * @property {(variable: number, state: number) => void} suggest
+ * @property {() => void} unsuggest
+ */
+
+/** The buttons of a variable's states; a click makes one evidence, another takes it back. */
+export class States {
+  /**
+   * @param {number} v @param {import("./evidence.mjs").Variable} variable @param {Float64Array} prior
+   * @param {Listener} listener
+   */
+  constructor(v, variable, prior, listener) {
+    this.v = v;
+    this.listener = listener;
+    this.bars = variable.states.map((_, s) => new Bar(prior[s]));
+    this.buttons = variable.states.map((label, s) => this.#button(label, s));
+    this.buttons[0].tabIndex = 0;
+    /** @type {import("./evidence.mjs").Known | undefined} */
+    this.known = undefined;
+  }
+
+  /** @param {string} label @param {number} s */
+  #button(label, s) {
+    const { root, number } = this.bars[s];
+    const button = make("button", { type: "button", class: "state", "aria-pressed": "false", tabindex: -1 });
+    button.append(make("bdi", { class: "label", title: label.length > 14 ? label : null }, label || "\u00a0"), root, number);
+    button.addEventListener("click", () => {
+      this.listener.set(this.v, this.known && certain(this.known) === s ? null : { state: s });
+    });
+    button.addEventListener("pointerenter", () => this.listener.suggest(this.v, s));
+    button.addEventListener("pointerleave", () => this.listener.unsuggest());
+    button.addEventListener("focus", () => {
+      for (const other of this.buttons) other.tabIndex = other === button ? 0 : -1;
+      if (button.matches(":focus-visible")) this.listener.suggest(this.v, s);
+    });
+    button.addEventListener("blur", () => this.listener.unsuggest());
+    button.addEventListener("keydown", (event) => this.#move(event, s));
+    return button;
+  }
+
+  /** Arrows go from state to state; Tab goes to the next card. @param {KeyboardEvent} event @param {number} s */
+  #move(event, s) {
+    const last = this.buttons.length - 1;
+    const to = { ArrowUp: s - 1, ArrowLeft: s - 1, ArrowDown: s + 1, ArrowRight: s + 1, Home: 0, End: last }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.buttons[Math.max(0, Math.min(last, to))].focus();
+  }
+
+  /** @param {Float64Array} posterior @param {import("./evidence.mjs").Known | undefined} known */
+  show(posterior, known) {
+    for (const [s, bar] of this.bars.entries()) bar.set(posterior[s]);
+    if (known === this.known) return;
+    this.known = known;
+    const sure = known ? certain(known) : -1;
+    for (const [s, button] of this.buttons.entries()) button.setAttribute("aria-pressed", String(s === sure));
+  }
+}
+
+/** A card of the picture. */
+export class Card {
+  /**
+   * @param {number} v @param {import("./evidence.mjs").Variable} variable @param {Float64Array} prior
+   * @param {Listener} listener @param {boolean} isClass
+   */
+  constructor(v, variable, prior, listener, isClass) {
+    this.v = v;
+    this.variable = variable;
+    this.listener = listener;
+    this.states = new States(v, variable, prior, listener);
+    const heading = make("h3", { id: `name-${v}`, title: variable.name }, make("bdi", {}, variable.name || "\u00a0"));
+    this.flag = make("span", { class: "flag", hidden: true }, "surprising");
+    this.unsure = makeButton("≈", { class: "unsure", "aria-expanded": "false", "aria-label": `Not sure about ${variable.name}`, title: "Not sure? Say how well each state fits" }, () => this.#open());
+    this.body = make("div", { class: "states" }, ...this.states.buttons);
+    this.field = variable.cuts ? this.#field() : null;
+    this.root = make("section", { class: isClass ? "card is-class" : "card", role: "group", "aria-labelledby": `name-${v}` },
+      make("header", {}, heading, this.flag, this.unsure), this.body,
+      this.field && make("label", { class: "number" }, "a number", this.field));
+    /** @type {HTMLInputElement[]} */
+    this.sliders = [];
+  }
+
+  #field() {
+    const field = make("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": `${this.variable.name}, a number` });
+    field.addEventListener("change", () => {
+      const known = understood(this.variable, field.value);
+      if (known || !field.value.trim()) this.listener.set(this.v, known);
+      field.setCustomValidity(known || !field.value.trim() ? "" : "Not a number");
+      field.reportValidity();
+    });
+    return field;
+  }
+
+  /** Show the sliders, or hide them. */
+  #open() {
+    if (this.sliders.length === 0) this.#addSliders();
+    const open = this.root.classList.toggle("open");
+    this.unsure.setAttribute("aria-expanded", String(open));
+    this.#setSliders();
+  }
+
+  #addSliders() {
+    this.sliders = this.variable.states.map((label) => {
+      const slider = make("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": `${label}: how well it fits what you know` });
+      slider.addEventListener("input", () => {
+        const weights = this.sliders.map((other) => Number(other.value) / 100);
+        this.listener.set(this.v, weights.some((weight) => weight > 0) ? { weights } : null, true);
+      });
+      return slider;
+    });
+    this.body.replaceChildren(...this.states.buttons.flatMap((button, s) => [button, this.sliders[s]]));
+  }
+
+  #setSliders() {
+    const known = this.states.known;
+    for (const [s, slider] of this.sliders.entries()) {
+      const weight = !known ? 1 : "weights" in known ? known.weights[s] : Number(s === known.state);
+      if (document.activeElement !== slider) slider.value = String(Math.round(100 * weight));
+    }
+  }
+
+  /**
+   * @param {Float64Array} posterior @param {import("./evidence.mjs").Known | undefined} known
+   * @param {import("./questions.mjs").Finding | undefined} finding
+   */
+  show(posterior, known, finding) {
+    const changed = known !== this.states.known;
+    this.states.show(posterior, known);
+    this.flag.hidden = !finding?.surprising;
+    if (!changed) return;
+    this.root.classList.toggle("known", Boolean(known));
+    this.root.classList.toggle("soft", Boolean(known && "weights" in known));
+    if (this.field && document.activeElement !== this.field) {
+      this.field.value = known && "number" in known && known.number !== undefined ? String(known.number) : "";
+    }
+    if (this.root.classList.contains("open")) this.#setSliders();
+  }
+}

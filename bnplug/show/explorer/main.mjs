@@ -1,0 +1,212 @@
+// The page: reads the data that came with it, and keeps everything in step with what is known.
+import { Card } from "./card.mjs";
+import { make, makeButton, percent } from "./dom.mjs";
+import { findings, fromAddress, History, toAddress } from "./evidence.mjs";
+import { ClassPanel, NextPanel, RowPanel, WhyPanel, winner } from "./panels.mjs";
+import { Picture } from "./picture.mjs";
+import { treeData } from "./inference.mjs";
+import { Questions } from "./questions.mjs";
+import { TablesView } from "./tables.mjs";
+
+/**
+ * @typedef {object} PageData
+ * @property {number} target
+ * @property {import("./evidence.mjs").Variable[]} variables
+ * @property {string} tables
+ * @property {import("./inference.mjs").PackedTree["tree"]} tree
+ * @property {import("./picture.mjs").PictureData} picture
+ * @property {import("./panels.mjs").Row[]} rows
+ * @property {number} leftOut variables of the model that are not on the page
+ * @property {boolean} isNetwork
+ */
+
+// A slice of work that leaves the page answering, in milliseconds.
+const SLICE = 12;
+const NARROW = 700;
+
+/** The page and all that is on it. */
+class Explorer {
+  /** @param {PageData} data */
+  constructor(data) {
+    this.data = data;
+    this.variables = data.variables;
+    const tree = treeData(data);
+    this.questions = new Questions(tree, data.target);
+    this.history = new History();
+    this.turn = 0;
+    /** @type {import("./card.mjs").Listener} */
+    const listener = {
+      set: (v, known, moving) => this.changed(this.history.set(v, known, moving), v),
+      suggest: (v, state) => this.#suggest(v, state),
+      unsuggest: () => this.classPanel.rest(),
+    };
+    const { priors } = this.questions;
+    const [target, { states }] = [data.target, data.variables[data.target]];
+    this.classPanel = new ClassPanel(target, data.variables[target], priors[target], listener);
+    this.cards = data.variables.map((variable, v) => new Card(v, variable, priors[v], listener, v === target));
+    this.picture = new Picture(data.picture, this.cards, target);
+    this.why = new WhyPanel(data.variables, target, listener);
+    this.next = new NextPanel(data.variables, (v) => this.#goTo(v));
+    this.row = new RowPanel(data.rows, data.variables, (evidence) => this.changed(this.history.go(evidence)));
+    this.tables = new TablesView(data.variables, tree.tables, data.isNetwork);
+    this.status = make("p", { class: "unseen", role: "status", "aria-live": "polite" });
+    this.#assemble(states.length);
+  }
+
+  /** @param {number} nClasses */
+  #assemble(nClasses) {
+    this.views = make("div", { class: "tabs", role: "radiogroup", "aria-label": "View" },
+      ...["network", "list", "tables"].map((view) => this.#tab(view)));
+    const stage = make("section", { class: "stage", "aria-label": "The network" },
+      make("div", { class: "tools" }, this.views, ...this.picture.tools()), this.picture.view, this.tables.root);
+    const left = this.data.leftOut
+      ? make("p", { class: "note" }, `${this.data.leftOut} more features are in the model; what is shown does not depend on them.`)
+      : null;
+    const aside = make("aside", { "aria-label": "Answers" }, this.why.root, this.next.root, this.row.root, left);
+    document.body.classList.toggle("many-classes", nClasses > 8);
+    document.body.append(make("header", {}, this.classPanel.root, this.#actions()), make("main", {}, stage, aside), this.status);
+  }
+
+  /** @param {string} view */
+  #tab(view) {
+    const radio = make("input", { type: "radio", name: "view", value: view });
+    radio.addEventListener("change", () => this.#view(view));
+    return make("label", {}, radio, view);
+  }
+
+  /** @param {string} view */
+  #view(view) {
+    for (const radio of this.views?.querySelectorAll("input") ?? []) radio.checked = radio.value === view;
+    document.body.dataset.view = view;
+    this.tables.root.hidden = view !== "tables";
+    this.picture.view.hidden = view === "tables";
+    this.picture.asList(view === "list");
+    if (view === "network") this.picture.fit();
+    if (view === "tables") this.tables.draw();
+  }
+
+  #actions() {
+    this.undo = makeButton("undo", { title: "Ctrl+Z" }, () => this.changed(this.history.undo()));
+    this.redo = makeButton("redo", { title: "Ctrl+Shift+Z" }, () => this.changed(this.history.redo()));
+    this.reset = makeButton("reset", {}, () => this.changed(this.history.go(new Map())));
+    this.link = makeButton("copy link", { title: "The address holds what is known" }, () => this.#copy());
+    return make("div", { class: "actions", role: "group", "aria-label": "Evidence" }, this.undo, this.redo, this.reset, this.link);
+  }
+
+  async #copy() {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.status.textContent = "The link is copied.";
+    } catch {
+      prompt("The link to this page with what is known:", location.href);
+    }
+  }
+
+  /** @param {number} v */
+  #goTo(v) {
+    if (document.body.dataset.view === "tables") this.#view("network");
+    this.picture.goTo(v);
+  }
+
+  /** @param {number} v @param {number} state */
+  #suggest(v, state) {
+    if (v === this.data.target) return;
+    const posterior = this.questions.whatIf(findings(this.history.now, this.variables), v, state);
+    this.classPanel.suggest(this.variables[v], state, posterior);
+  }
+
+  /** Show what follows from what is known. @param {boolean} isNew @param {number} [v] what was clicked */
+  changed(isNew, v) {
+    if (!isNew) return;
+    this.show(v);
+    try {
+      history.replaceState(null, "", `#${toAddress(this.history.now, this.variables)}`);
+    } catch {
+      // A page inside another has no address of its own.
+    }
+  }
+
+  /** @param {number} [v] what was clicked */
+  show(v) {
+    const evidence = this.history.now;
+    const known = findings(evidence, this.variables);
+    const answer = this.questions.answer(known);
+    for (const card of this.cards) card.show(answer.posteriors[card.v], evidence.get(card.v), answer.findings.get(card.v));
+    const classes = answer.posteriors[this.data.target];
+    this.classPanel.show(classes, evidence.get(this.data.target), answer.possible);
+    this.why.show(evidence, answer, null);
+    this.tables.show(evidence);
+    for (const [button, on] of /** @type {const} */ ([[this.undo, this.history.past.length], [this.redo, this.history.future.length], [this.reset, evidence.size]])) {
+      if (button) button.disabled = !on;
+    }
+    this.#announce(v, answer);
+    this.#later(known, answer);
+  }
+
+  /** @param {number | undefined} v @param {import("./questions.mjs").Answer} answer */
+  #announce(v, answer) {
+    const { name, states } = this.variables[this.data.target];
+    const classes = answer.posteriors[this.data.target];
+    const best = winner(classes);
+    const cause = v === undefined ? "" : `${this.variables[v].name}: ${this.history.now.has(v) ? "known" : "not known"}. `;
+    const surprise = [...answer.findings.values()].some(({ surprising }) => surprising) ? " Some findings are surprising." : "";
+    this.status.textContent = answer.possible
+      ? `${cause}${name}: ${states[best]} ${percent(classes[best])}.${surprise}`
+      : `${cause}These findings are impossible together.`;
+  }
+
+  /**
+   * What takes several answers comes after the bars are painted, in slices, unless something else is clicked first.
+   * @param {import("./questions.mjs").Findings} known @param {import("./questions.mjs").Answer} answer
+   */
+  #later(known, answer) {
+    const turn = ++this.turn;
+    const classes = answer.posteriors[this.data.target];
+    const evidence = this.history.now;
+    const jobs = [
+      run(this.questions.contributions(known), (found) => this.why.show(evidence, answer, found)),
+      run(this.questions.whatNext(known), (found) => this.next.show(found, classes)),
+    ];
+    document.body.setAttribute("aria-busy", "true");
+    const slice = () => {
+      const end = performance.now() + SLICE;
+      while (this.turn === turn && jobs.length && performance.now() < end) if (jobs[0].next().done) jobs.shift();
+      if (this.turn !== turn) return;
+      if (jobs.length) setTimeout(slice);
+      else document.body.removeAttribute("aria-busy");
+    };
+    requestAnimationFrame(() => setTimeout(slice));
+  }
+
+  /** Take what is known from the address. */
+  open() {
+    const { evidence, trouble } = fromAddress(location.hash.slice(1), this.variables);
+    this.history.go(evidence);
+    this.show();
+    if (trouble.length) this.row.truth.textContent = `Not understood in the address, and left out: ${trouble.join("; ")}`;
+  }
+
+  start() {
+    this.open();
+    this.#view(document.documentElement.clientWidth < NARROW ? "list" : "network");
+    addEventListener("hashchange", () => this.open());
+    addEventListener("keydown", (event) => {
+      const typing = event.target instanceof HTMLElement && event.target.matches("textarea, input[type=text], input[type=search]");
+      if (typing || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
+      event.preventDefault();
+      this.changed(event.shiftKey ? this.history.redo() : this.history.undo());
+    });
+  }
+}
+
+/**
+ * @template T
+ * @param {Generator<void, T>} job @param {(found: T) => void} use
+ * @returns {Generator<void, void>}
+ */
+function* run(job, use) {
+  use(yield* job);
+}
+
+const source = typeof document === "undefined" ? null : document.getElementById("data");
+if (source) new Explorer(JSON.parse(source.textContent ?? "")).start();

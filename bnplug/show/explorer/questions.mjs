@@ -1,0 +1,171 @@
+// What the page asks of the network: posteriors, conflict, what to ask next, and what each finding contributes.
+import { CliqueTree, normalized } from "./inference.mjs";
+
+/**
+ * What is known: for each variable a likelihood of its states, or null.
+ * @typedef {(number[] | null)[]} Findings
+ */
+
+/**
+ * @typedef {object} Answer
+ * @property {Float64Array[]} posteriors of every variable; all 0 where the findings are impossible together
+ * @property {boolean} possible
+ * @property {number} conflict log of the product of the findings' probabilities over their joint probability
+ * @property {Map<number, Finding>} findings by variable
+ */
+
+/**
+ * @typedef {object} Finding
+ * @property {number} alone its probability with nothing else known (of soft evidence: its mean likelihood)
+ * @property {number} given its probability given all other findings
+ * @property {boolean} surprising whether the others make it less than half as probable
+ */
+
+/**
+ * The log odds of each class with nothing known, and what each finding adds.
+ * @typedef {{prior: number[], findings: Map<number, number[]>}} Contributions
+ */
+
+// Log odds beyond this are as good as certain, and are cut off, so that contributions stay finite.
+const CERTAIN = 1000;
+// A finding is surprising where the others divide its probability by more than this.
+const SURPRISE = 2;
+
+/** @param {ArrayLike<number>} logs */
+function logSum(logs) {
+  let largest = -Infinity;
+  for (let i = 0; i < logs.length; i++) largest = Math.max(largest, logs[i]);
+  if (largest === -Infinity) return largest;
+  let sum = 0;
+  for (let i = 0; i < logs.length; i++) sum += Math.exp(logs[i] - largest);
+  return largest + Math.log(sum);
+}
+
+/** @param {ArrayLike<number>} probabilities @param {ArrayLike<number>} weights */
+function mean(probabilities, weights) {
+  let sum = 0;
+  for (let i = 0; i < probabilities.length; i++) sum += probabilities[i] * weights[i];
+  return sum;
+}
+
+/** @param {ArrayLike<number>} probabilities @returns {number} in nats */
+export function entropy(probabilities) {
+  let sum = 0;
+  for (let i = 0; i < probabilities.length; i++) {
+    if (probabilities[i] > 0) sum -= probabilities[i] * Math.log(probabilities[i]);
+  }
+  return sum;
+}
+
+/** @param {Float64Array} logs of the classes' measures @returns {number[]} the log odds of each class */
+function logOdds(logs) {
+  if (logs.every((value) => value === -Infinity)) return [...logs].map(() => -Math.log(logs.length - 1));
+  return [...logs].map((value, c) => {
+    const odds = value - logSum(logs.filter((_, other) => other !== c));
+    return Math.max(-CERTAIN, Math.min(CERTAIN, odds));
+  });
+}
+
+/** The questions about one network. */
+export class Questions {
+  /** @param {import("./inference.mjs").TreeData} data @param {number} target the class */
+  constructor(data, target) {
+    this.tree = new CliqueTree(data);
+    this.target = target;
+    this.n = data.cards.length;
+    this.priors = this.tree.posteriors();
+    this.total = logSum(this.tree.measure(target));
+  }
+
+  /** @param {Findings} findings */
+  #observe(findings) {
+    for (let v = 0; v < this.n; v++) this.tree.observe(v, findings[v]);
+  }
+
+  /** @param {Findings} findings @returns {Answer} */
+  answer(findings) {
+    this.#observe(findings);
+    const posteriors = this.tree.posteriors();
+    /** @type {Map<number, Finding>} */
+    const found = new Map();
+    let conflict = 0;
+    for (let v = 0; v < this.n; v++) {
+      const known = findings[v];
+      if (!known) continue;
+      const alone = mean(this.priors[v], known);
+      const given = mean(normalized(this.tree.others(v)), known);
+      found.set(v, { alone, given, surprising: given * SURPRISE < alone });
+      conflict += Math.log(alone);
+    }
+    const joint = logSum(this.tree.measure(this.target)) - this.total;
+    return { posteriors, possible: joint > -Infinity, conflict: found.size ? conflict - joint : 0, findings: found };
+  }
+
+  /**
+   * P(class | findings) if in addition, or instead, one variable were in a state.
+   * @param {Findings} findings @param {number} variable @param {number} state
+   */
+  whatIf(findings, variable, state) {
+    const likelihood = Array.from({ length: this.tree.cards[variable] }, (_, s) => Number(s === state));
+    this.#observe(findings.with(variable, likelihood));
+    return normalized(this.tree.measure(this.target));
+  }
+
+  /**
+   * The unknown features by the expected fall of the class's entropy, I(class; feature | findings) in nats.
+   * It yields between steps, each of which may take as long as an answer.
+   * @param {Findings} findings
+   * @returns {Generator<void, {variable: number, information: number}[]>} the largest first
+   */
+  *whatNext(findings) {
+    this.#observe(findings);
+    const classes = normalized(this.tree.measure(this.target));
+    const now = this.tree.posteriors().map(entropy);
+    const left = new Float64Array(this.n);
+    for (const [c, share] of classes.entries()) {
+      if (share === 0) continue;
+      yield;
+      this.#observe(findings.with(this.target, Array.from(classes, (_, other) => Number(other === c))));
+      for (const [v, posterior] of this.tree.posteriors().entries()) left[v] += share * entropy(posterior);
+    }
+    return [...now.keys()]
+      .filter((v) => v !== this.target && !findings[v])
+      .map((variable) => ({ variable, information: Math.max(0, now[variable] - left[variable]) }))
+      .sort((a, b) => b.information - a.information || a.variable - b.variable);
+  }
+
+  /**
+   * What each finding adds to the log odds of each class: findings are revealed one by one, as the variables come
+   * and in reverse, and the mean of both is taken. With the prior, they add up to the posterior log odds.
+   * It yields between steps.
+   * @param {Findings} findings
+   * @returns {Generator<void, Contributions>}
+   */
+  *contributions(findings) {
+    const known = [...findings.keys()].filter((v) => findings[v]);
+    /** @type {Map<number, number[]>} */
+    const found = new Map();
+    const nothing = findings.map(() => null);
+    const prior = this.#odds(nothing);
+    for (const order of [known, known.toReversed()]) {
+      /** @type {Findings} */
+      const shown = [...nothing];
+      let before = prior;
+      for (const v of order) {
+        yield;
+        shown[v] = findings[v];
+        const after = this.#odds(shown);
+        const half = found.get(v) ?? after.map(() => 0);
+        found.set(v, after.map((odds, c) => half[c] + (odds - before[c]) / 2));
+        before = after;
+      }
+    }
+    return { prior, findings: found };
+  }
+
+  /** @param {Findings} findings @returns {number[]} the log odds of each class */
+  #odds(findings) {
+    this.#observe(findings);
+    return logOdds(this.tree.measure(this.target));
+  }
+}
