@@ -71,10 +71,10 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url="about:blank")
+        self.until("location.href === 'about:blank' && document.readyState === 'complete'")
         self.events.clear()
         self.call("Page.navigate", url=Path(path).as_uri() + address)
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._read())
+        self.until("location.protocol === 'file:' && document.readyState === 'complete'")
 
     def run(self, expression):
         """Return the value of an expression in the page; a promise is waited for."""

@@ -26,6 +26,7 @@ from bnplug.model.log_tables import LogTables
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bnplug.show.explorer import ExplorerPage
     from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
@@ -196,6 +197,32 @@ class FittedNetwork(Composite, ABC):
 
         check_is_fitted(self)
         write(self, path, X, y)
+
+    def explore(
+        self,
+        path: str | PathLike[str] | None = None,
+        X: Any = None,
+        y: Any = None,
+        features: int | Sequence[str] | None = None,
+    ) -> ExplorerPage | None:
+        """Write one self-contained HTML page that answers click by click; without a path, show it in the notebook.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            The file. None: what is returned shows the page in a notebook.
+        X, y : optional
+            Rows that the page can load, and their true classes.
+        features : int or names, optional
+            The features to show, or how many of those that tell most of the class; parents come with them.
+        """
+        from bnplug.show import explorer
+
+        check_is_fitted(self)
+        if path is None:
+            return explorer.ExplorerPage(explorer.to_html(self, X, y, features))
+        explorer.write(self, path, X, y, features)
+        return None
 
     def _repr_html_(self) -> str:
         from bnplug.show.drawing import to_svg

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 import bnplug
-from bnplug.cli import _datasets, _doctor, _experiments, _models, _new_plugin, _plugins
+from bnplug.cli import _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins
 from bnplug.cli._errors import one_line_errors
 from bnplug.errors import one_line
 
@@ -23,7 +23,7 @@ def cli() -> None:
     """Learn, compare and use Bayesian-network classifiers."""
 
 
-for module in (_datasets, _doctor, _experiments, _models, _new_plugin, _plugins):
+for module in (_datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins):
     for command in module.COMMANDS:
         cli.add_command(command)
 

@@ -15,8 +15,8 @@ import click
 import bnplug
 from bnplug.cli._errors import one_line_errors
 
-_model_argument = click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
-_na_option = click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+model_argument = click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
+na_option = click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
 
 
 @click.command("fit")
@@ -29,7 +29,7 @@ _na_option = click.option("--na", multiple=True, help="Text that stands for a mi
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
 )
-@_na_option
+@na_option
 @click.option("--random-state", type=int, help="A seed, for methods that draw at random.")
 @click.option("--n-jobs", type=int, help="Threads or processes.")
 @click.option("-v", "--verbose", count=True, help="Show progress.")
@@ -64,9 +64,9 @@ def fit_command(
 
 
 @click.command("predict")
-@_model_argument
+@model_argument
 @click.argument("data", type=click.Path(path_type=Path))
-@_na_option
+@na_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
 @one_line_errors
 def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path | None) -> None:
@@ -87,7 +87,7 @@ def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path
 
 
 @click.command("export")
-@_model_argument
+@model_argument
 @click.argument("file", type=click.Path(path_type=Path))
 @one_line_errors
 def export_command(model_dir: Path, file: Path) -> None:
@@ -120,7 +120,7 @@ def import_command(file: Path, target: str | None, output: Path) -> None:
 
 
 @click.command("show")
-@_model_argument
+@model_argument
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg or .png.")
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
 @one_line_errors
@@ -137,9 +137,9 @@ def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> No
 
 
 @click.command("evaluate")
-@_model_argument
+@model_argument
 @click.argument("data", type=click.Path(path_type=Path))
-@_na_option
+@na_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
 def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], as_json: bool) -> None:
@@ -158,9 +158,9 @@ def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], as_json: bo
 
 
 @click.command("report")
-@_model_argument
+@model_argument
 @click.argument("data", type=click.Path(path_type=Path), required=False)
-@_na_option
+@na_option
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
 @one_line_errors
 def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output: Path) -> None:
@@ -170,11 +170,11 @@ def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output
     model = bnplug.load(model_dir)
     rows = () if data is None else _read_labelled(model, data, na)
     report.write(model, output, *rows)
-    if _is_apart(output):
+    if is_apart(output):
         click.echo(f"{output}: {output.stat().st_size:,} bytes")
 
 
-def _is_apart(output: Path) -> bool:
+def is_apart(output: Path) -> bool:
     """Whether what was written is a file, and not where these commands write what they say."""
     if not output.is_file():
         return False
@@ -196,7 +196,7 @@ def _exchange_format(file: Path) -> tuple[Any, Any]:
     return formats[file.suffix.lower()]
 
 
-def _read_rows(model: Any, data: Path, na: Sequence[str]) -> Any:
+def read_rows(model: Any, data: Path, na: Sequence[str]) -> Any:
     """Read rows for a model: text stays text where the model knows text, and numbers among text are its numbers."""
     from bnplug.data.files import read_data
 
@@ -222,12 +222,12 @@ def _as_states(column: Any, states: Sequence[Any]) -> Any:
 
 def _read_features(model: Any, data: Path, na: Sequence[str]) -> Any:
     """Read the rows to predict; the class, if there, is left out."""
-    return _read_rows(model, data, na).drop(columns=model.target_, errors="ignore")
+    return read_rows(model, data, na).drop(columns=model.target_, errors="ignore")
 
 
 def _read_labelled(model: Any, data: Path, na: Sequence[str]) -> tuple[Any, Any]:
     """Read rows and their class."""
-    frame = _read_rows(model, data, na)
+    frame = read_rows(model, data, na)
     if model.target_ not in frame.columns:
         raise ValueError(
             f"{data}: there is no column {model.target_!r}, the class of the model; there are {list(frame.columns)}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from bnplug.arrays import FloatArray
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import to_floats
 from bnplug.model.log_tables import LogTables
@@ -28,7 +30,7 @@ _MOST_ROWS = 200
 
 def page_data(model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None) -> dict[str, Any]:
     """Return what the page's script reads; `tables` are those of the model, or of a part of it."""
-    cuts = {name: own for name, own in cut_points(model).items() if name in tables.states}
+    cuts = {name: own for name, own in cut_points(model).items() if name in tables.states and len(own)}
     parents, cards = numbered(tables)
     target = tables.names.index(model.target_)
     tree = clique_tree(parents, cards, target)
@@ -39,6 +41,7 @@ def page_data(model: BayesianNetworkClassifier, tables: LogTables, X: Any = None
             {
                 "name": labels[v],
                 "states": texts(tables.states[name]),
+                "intervals": _intervals(cuts[name], tables.states[name]) if name in cuts else None,
                 "parents": parents[v],
                 "cuts": cuts[name].tolist() if name in cuts else None,
             }
@@ -78,6 +81,15 @@ def texts(labels: Iterable[object]) -> list[str]:
     return shown
 
 
+def _intervals(cuts: FloatArray, states: Sequence[object]) -> list[str]:
+    """Short texts of a numeric feature's states, with as many digits as tell the cuts apart."""
+    digits = next((d for d in range(3, 17) if len({f"{cut:.{d}g}" for cut in cuts}) == len(cuts)), 17)
+    ends = [f"{cut:.{digits}g}" for cut in cuts]
+    between = [f"{low} – {high}" for low, high in pairwise(ends)]
+    # Behind the intervals, missing may have a state of its own.
+    return [f"≤ {ends[0]}", *between, f"> {ends[-1]}", *(printable(str(state)) for state in states[len(cuts) + 1 :])]
+
+
 def _packed(values: Any) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
@@ -96,7 +108,9 @@ def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -
     truth = None if y is None else [printable(str(label)) for label in pd.Series(y).iloc[: len(frame)]]
     rows = []
     for m, label in enumerate(frame.index):
-        states = [-1 if codes[v, m] == missing or v == model.schema_.target_index else int(codes[v, m]) for v in columns]
+        states = [
+            -1 if codes[v, m] == missing or v == model.schema_.target_index else int(codes[v, m]) for v in columns
+        ]
         known = {v: float(values[m]) for v, values in numbers.items() if np.isfinite(values[m])}
         rows.append({"name": printable(str(label)), "states": states, "numbers": known})
         if truth is not None:

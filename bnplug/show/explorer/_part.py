@@ -53,8 +53,8 @@ def _way_out(model: BayesianNetworkClassifier) -> str:
     if n == 0:
         return f"No part that answers as the whole does is small enough; {report}"
     return (
-        f"model.explore(path, features={n}) (--features {n}) shows the {n} features that tell most of the class, with "
-        f"their parents; {report}"
+        f"model.explore(path, features={n}) (--features {n}) shows what tells most of the class, with its parents; "
+        f"{report}"
     )
 
 

@@ -11,7 +11,7 @@ from bnplug.show._routes import MARGIN, Arrow, Point, routes_of
 from bnplug.show._rows import sheet_of
 
 #: The measures of a card, which the style sheet keeps to: width, its name, a state, a field for a number.
-CARD_WIDTH, _HEAD, _STATE, _FIELD, _FOOT = 196.0, 34.0, 24.0, 34.0, 8.0
+CARD_WIDTH, _HEAD, _STATE, _FIELD, _FOOT = 240.0, 34.0, 24.0, 32.0, 8.0
 #: The states of a card that are seen at once; it scrolls to the others.
 _MOST_STATES = 8
 

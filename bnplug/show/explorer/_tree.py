@@ -6,7 +6,7 @@ class, and children are spread over the cliques that can take them, since a cliq
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -55,7 +55,7 @@ def n_cells(parents: Sequence[Sequence[int]], cards: Sequence[int], limit: int) 
     return total if total <= limit else None
 
 
-def _size(clique: Sequence[int], cards: Sequence[int]) -> int:
+def _size(clique: Iterable[int], cards: Sequence[int]) -> int:
     return prod(cards[v] for v in clique)
 
 

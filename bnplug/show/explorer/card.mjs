@@ -1,5 +1,5 @@
 // The card of one variable: a group of buttons, one for each state, with sliders and a field behind them.
-import { certain, understood } from "./evidence.mjs";
+import { certain, shown, understood } from "./evidence.mjs";
 import { Bar, make, makeButton } from "./dom.mjs";
 
 /**
@@ -20,17 +20,17 @@ export class States {
     this.v = v;
     this.listener = listener;
     this.bars = variable.states.map((_, s) => new Bar(prior[s]));
-    this.buttons = variable.states.map((label, s) => this.#button(label, s));
+    this.buttons = variable.states.map((label, s) => this.#button(label, shown(variable, s), s));
     this.buttons[0].tabIndex = 0;
     /** @type {import("./evidence.mjs").Known | undefined} */
     this.known = undefined;
   }
 
-  /** @param {string} label @param {number} s */
-  #button(label, s) {
+  /** @param {string} label @param {string} text @param {number} s */
+  #button(label, text, s) {
     const { root, number } = this.bars[s];
     const button = make("button", { type: "button", class: "state", "aria-pressed": "false", tabindex: -1 });
-    button.append(make("bdi", { class: "label", title: label.length > 14 ? label : null }, label || "\u00a0"), root, number);
+    button.append(make("bdi", { class: "label", title: label }, text || "\u00a0"), root, number);
     button.addEventListener("click", () => {
       this.listener.set(this.v, this.known && certain(this.known) === s ? null : { state: s });
     });
@@ -77,7 +77,7 @@ export class Card {
     this.states = new States(v, variable, prior, listener);
     const heading = make("h3", { id: `name-${v}`, title: variable.name }, make("bdi", {}, variable.name || "\u00a0"));
     this.flag = make("span", { class: "flag", hidden: true }, "surprising");
-    this.unsure = makeButton("≈", { class: "unsure", "aria-expanded": "false", "aria-label": `Not sure about ${variable.name}`, title: "Not sure? Say how well each state fits" }, () => this.#open());
+    this.unsure = makeButton("unsure", { class: "unsure", "aria-expanded": "false", "aria-label": `unsure about ${variable.name}`, title: "Not sure? Say how well each state fits" }, () => this.#open());
     this.body = make("div", { class: "states" }, ...this.states.buttons);
     this.field = variable.cuts ? this.#field() : null;
     this.root = make("section", { class: isClass ? "card is-class" : "card", role: "group", "aria-labelledby": `name-${v}` },

@@ -17,7 +17,10 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** @param {string} tag @param {Record<string, string | number>} attributes @returns {SVGElement} */
+/**
+ * @param {string} tag @param {Record<string, string | number>} attributes @param {...SVGElement} children
+ * @returns {SVGElement}
+ */
 export function makeSvg(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`);

@@ -5,6 +5,7 @@
  * @typedef {object} Variable
  * @property {string} name
  * @property {string[]} states
+ * @property {string[] | null} intervals short texts of a numeric feature's states
  * @property {number[]} parents
  * @property {number[] | null} cuts of a numeric feature, ascending: a number at a cut belongs to its left
  */
@@ -113,10 +114,15 @@ export function understood({ states, cuts }, text) {
   return state < 0 ? null : { state };
 }
 
-/** @param {Known} known @param {Variable} variable */
-export function told(known, { states }) {
+/** @param {Variable} variable @param {number} state @returns {string} for readers */
+export function shown({ states, intervals }, state) {
+  return intervals ? intervals[state] : states[state];
+}
+
+/** @param {Known} known @param {Variable} variable @returns {string} for readers */
+export function told(known, variable) {
   if ("weights" in known) return "uncertain";
-  return known.number === undefined ? states[known.state] : String(known.number);
+  return known.number === undefined ? shown(variable, known.state) : String(known.number);
 }
 
 /**
@@ -129,7 +135,7 @@ export function toAddress(evidence, variables) {
     const value =
       "weights" in known
         ? states.map((label, s) => `${encodeURIComponent(label)}:${+known.weights[s].toPrecision(6)}`).join(",")
-        : encodeURIComponent(told(known, variables[v]));
+        : encodeURIComponent(known.number === undefined ? states[known.state] : String(known.number));
     return `${encodeURIComponent(name)}=${value}`;
   });
   return parts.join("&");

@@ -22,6 +22,8 @@ import { TablesView } from "./tables.mjs";
 
 // A slice of work that leaves the page answering, in milliseconds.
 const SLICE = 12;
+// The address follows what is known after a moment, in milliseconds.
+const WRITING = 150;
 const NARROW = 700;
 
 /** The page and all that is on it. */
@@ -56,7 +58,7 @@ class Explorer {
   /** @param {number} nClasses */
   #assemble(nClasses) {
     this.views = make("div", { class: "tabs", role: "radiogroup", "aria-label": "View" },
-      ...["network", "list", "tables"].map((view) => this.#tab(view)));
+      ...["network", "list", "tables", "answers"].map((view) => this.#tab(view)));
     const stage = make("section", { class: "stage", "aria-label": "The network" },
       make("div", { class: "tools" }, this.views, ...this.picture.tools()), this.picture.view, this.tables.root);
     const left = this.data.leftOut
@@ -71,7 +73,8 @@ class Explorer {
   #tab(view) {
     const radio = make("input", { type: "radio", name: "view", value: view });
     radio.addEventListener("change", () => this.#view(view));
-    return make("label", {}, radio, view);
+    // Where there is room, the answers stand beside the picture.
+    return make("label", { class: view === "answers" ? "only-narrow" : null }, radio, view);
   }
 
   /** @param {string} view */
@@ -94,6 +97,7 @@ class Explorer {
   }
 
   async #copy() {
+    this.#write();
     try {
       await navigator.clipboard.writeText(location.href);
       this.status.textContent = "The link is copied.";
@@ -119,6 +123,12 @@ class Explorer {
   changed(isNew, v) {
     if (!isNew) return;
     this.show(v);
+    // Browsers refuse to hear of every step of a slider.
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.#write(), WRITING);
+  }
+
+  #write() {
     try {
       history.replaceState(null, "", `#${toAddress(this.history.now, this.variables)}`);
     } catch {
@@ -180,6 +190,7 @@ class Explorer {
 
   /** Take what is known from the address. */
   open() {
+    clearTimeout(this.writing);
     const { evidence, trouble } = fromAddress(location.hash.slice(1), this.variables);
     this.history.go(evidence);
     this.show();

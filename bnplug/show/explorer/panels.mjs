@@ -1,7 +1,7 @@
 // Beside the picture: the class, what speaks for it, what to ask next, and rows to start from.
 import { States } from "./card.mjs";
 import { make, makeButton, named, percent, signed } from "./dom.mjs";
-import { fromText, told } from "./evidence.mjs";
+import { fromText, shown, told } from "./evidence.mjs";
 import { entropy } from "./questions.mjs";
 
 /** @typedef {import("./evidence.mjs").Variable} Variable */
@@ -58,7 +58,7 @@ export class ClassPanel {
     const outcome = impossible
       ? ["that cannot be, given what is known"]
       : [named(this.variable.states[best]), ` ${percent(this.posterior?.[best] ?? 0)} → ${percent(posterior[best])}`];
-    this.note.replaceChildren("If ", named(variable.name), " = ", named(variable.states[state]), ": ", ...outcome);
+    this.note.replaceChildren("If ", named(variable.name), " = ", named(shown(variable, state)), ": ", ...outcome);
   }
 }
 
@@ -83,7 +83,9 @@ export class WhyPanel {
    * @param {import("./questions.mjs").Contributions | null} contributions null: not yet known
    */
   show(evidence, answer, contributions) {
-    Object.assign(this, { evidence, answer });
+    this.evidence = evidence;
+    this.answer = answer;
+    // Until the new ones are known, the last stand for them.
     this.contributions = contributions ?? this.contributions;
     this.conflict.hidden = !(answer.conflict > 0 && evidence.size > 1);
     this.conflict.textContent = answer.possible

@@ -13,6 +13,8 @@ import { make, makeButton, makeSvg } from "./dom.mjs";
 
 const CLOSEST = 1.6;
 const FURTHEST = 0.25;
+// Letters are still read at this zoom.
+const READABLE = 0.75;
 // A class with more children than this starts with its edges folded away.
 const MANY_CHILDREN = 16;
 
@@ -98,7 +100,7 @@ export class Picture {
   fit() {
     const { clientWidth, clientHeight } = this.view;
     const whole = Math.min(clientWidth / this.data.width, clientHeight / this.data.height);
-    this.setZoom(Math.min(1, Math.max(whole, Math.min(0.62, 1))));
+    this.setZoom(Math.min(1, Math.max(whole, READABLE)));
     this.view.scrollTo((this.data.width * this.zoom - clientWidth) / 2, 0);
   }
 

@@ -1,6 +1,6 @@
 // The parameters of one variable: a line for each configuration of its parents.
 import { make, named, percent } from "./dom.mjs";
-import { certain } from "./evidence.mjs";
+import { certain, shown } from "./evidence.mjs";
 
 /** @typedef {import("./evidence.mjs").Variable} Variable */
 
@@ -33,7 +33,7 @@ export class TablesView {
     const v = Number(this.choice.value);
     const { name, states, parents } = this.variables[v];
     const lines = parents.reduce((n, parent) => n * this.variables[parent].states.length, 1);
-    const heads = [...parents.map((parent) => this.variables[parent].name), ...states.map((label) => label)];
+    const heads = [...parents.map((parent) => this.variables[parent].name), ...states.map((_, s) => shown(this.variables[v], s))];
     const body = make("tbody");
     for (let line = 0; line < Math.min(lines, MOST_LINES); line++) body.append(this.#line(v, line, lines));
     const above = make("tr", {}, ...parents.map(() => make("td")), make("th", { colspan: states.length, scope: "colgroup" }, named(name)));
@@ -55,7 +55,7 @@ export class TablesView {
       rest = Math.floor(rest / own.length);
       const known = this.evidence.get(parent);
       if (known && certain(known) >= 0 && certain(known) !== state) open = false;
-      return make("th", { scope: "row" }, named(own[state] || "\u00a0"));
+      return make("th", { scope: "row" }, named(shown(this.variables[parent], state) || "\u00a0"));
     });
     const cells = states.map((_, s) => {
       const p = Math.exp(this.tables[v][s * lines + line]);

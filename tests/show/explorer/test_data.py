@@ -1,0 +1,77 @@
+import base64
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnplug import BayesianNetworkClassifier
+from bnplug.datasets import iris
+from bnplug.show.explorer._data import page_data, texts
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = iris()
+    return BayesianNetworkClassifier("tan").fit(X, y)
+
+
+def test_labels_are_told_apart():
+    assert texts([True, "True", 1, "1", "a"]) == ["True", "'True'", "1", "'1'", "a"]
+    assert texts([0.0, -0.0, "x"]) == ["0.0", "-0.0", "x"]
+    assert texts(["\x00", "\x01"]) == ["'\\x00'", "'\\x01'"]
+    assert texts(["a", "'1'", 1, "1"]) == ["a", "'1'", "1", "'1' (2)"]
+
+
+def test_tables_are_the_models_to_the_last_bit(model):
+    data = page_data(model, model.tables_)
+    values = np.frombuffer(base64.b64decode(data["tables"]), dtype="<f8")
+    np.testing.assert_array_equal(values, np.concatenate([t.values.ravel() for t in model.tables_.tables.values()]))
+    assert [v["name"] for v in data["variables"]] == list(model.tables_.names)
+    assert data["variables"][data["target"]]["name"] == model.target_
+
+
+def test_numeric_features_have_cuts_and_short_intervals(model):
+    data = page_data(model, model.tables_)
+    petal = next(v for v in data["variables"] if v["name"] == "petal length (cm)")
+    assert len(petal["cuts"]) + 1 == len(petal["states"]) == len(petal["intervals"])
+    assert petal["intervals"][0] == f"≤ {petal['cuts'][0]:.3g}"
+    assert petal["intervals"][1] == f"{petal['cuts'][0]:.3g} – {petal['cuts'][1]:.3g}"
+    assert data["variables"][data["target"]]["cuts"] is None
+
+
+def test_missing_as_a_state_stands_behind_the_intervals():
+    X, y = iris()
+    X.iloc[::5, 2] = None
+    model = BayesianNetworkClassifier("nb", missing="value").fit(X, y)
+    petal = page_data(model, model.tables_)["variables"][2]
+    assert petal["intervals"][-1] == petal["states"][-1] == "missing"
+    assert len(petal["intervals"]) == len(petal["states"]) == len(petal["cuts"]) + 2
+
+
+def test_rows_have_codes_numbers_and_truth(model):
+    X, y = iris()
+    X = X.set_axis([f"plant {i}" for i in range(len(X))]).assign(**{"petal length (cm)": [None, *X.iloc[1:, 2]]})
+    rows = page_data(model, model.tables_, X, y)["rows"]
+    assert len(rows) == 150
+    codes = model._encode(X)
+    v = model.tables_.names.index("petal width (cm)")
+    assert rows[7]["name"] == "plant 7"
+    assert rows[7]["states"][v] == codes[v, 7]
+    assert rows[7]["numbers"][v] == X.iloc[7, 3]
+    assert rows[7]["truth"] == y[7]
+    assert rows[0]["states"][model.tables_.names.index("petal length (cm)")] == -1
+    assert all(row["states"][model.tables_.names.index(model.target_)] == -1 for row in rows)
+
+
+def test_of_many_rows_the_first_are_shown(model):
+    X, _ = iris()
+    rows = page_data(model, model.tables_, pd.concat([X, X, X], ignore_index=True))["rows"]
+    assert len(rows) == 200
+    assert "truth" not in rows[0]
+
+
+def test_rows_of_an_array_go_by_position():
+    X, y = iris()
+    model = BayesianNetworkClassifier("nb").fit(X.to_numpy(), y)
+    rows = page_data(model, model.tables_, X.to_numpy()[:3])["rows"]
+    assert [row["numbers"][0] for row in rows] == X.iloc[:3, 0].tolist()
