@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bnplug.errors import AmbiguousNameError as AmbiguousNameError
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ContractError as ContractError
+    from bnplug.errors import DeprecatedNameWarning as DeprecatedNameWarning
     from bnplug.errors import MissingColumnWarning as MissingColumnWarning
     from bnplug.errors import MissingFeatureWarning as MissingFeatureWarning
     from bnplug.errors import ModelFileError as ModelFileError
@@ -78,6 +79,7 @@ _HOMES = {
         "AmbiguousNameError",
         "BnplugWarning",
         "ContractError",
+        "DeprecatedNameWarning",
         "MissingColumnWarning",
         "MissingFeatureWarning",
         "ModelFileError",

@@ -40,7 +40,10 @@ class Composite(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``component__parameter`` reaches into a component."""
-        for name in self.get_params(deep=False):
+        own = self.get_params(deep=False)
+        if any(key.partition("__")[0] not in own for key in params):
+            params = import_module("bnplug.hooks.registry").renamed(self, params)
+        for name in own:
             if name in params:
                 setattr(self, name, params.pop(name))
             nested = any(key.startswith(f"{name}__") for key in params)

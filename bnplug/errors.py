@@ -13,6 +13,10 @@ class PluginWarning(BnplugWarning):
     """A plugin, or one of its methods, was left out."""
 
 
+class DeprecatedNameWarning(BnplugWarning, DeprecationWarning):
+    """A method or a parameter was asked for by a name that it had before."""
+
+
 class UnseenValueWarning(BnplugWarning):
     """A value that training never saw is treated as missing."""
 
@@ -61,7 +65,7 @@ class ModelFileError(ValueError):
 
 
 def warn_deprecated(message: str) -> None:
-    """Give a ``DeprecationWarning`` at the line outside of bnplug that asked for what is deprecated.
+    """Give a `DeprecatedNameWarning` at the line outside of bnplug that used an older name.
 
     Examples
     --------
@@ -70,7 +74,7 @@ def warn_deprecated(message: str) -> None:
     ...     warnings.simplefilter("always")
     ...     warn_deprecated("it is called 'tan' now")
     >>> warned[0].category.__name__, str(warned[0].message)
-    ('DeprecationWarning', "it is called 'tan' now")
+    ('DeprecatedNameWarning', "it is called 'tan' now")
     """
     import sys
     import warnings
@@ -78,7 +82,7 @@ def warn_deprecated(message: str) -> None:
     level = 1
     while sys._getframe(level).f_back and sys._getframe(level).f_globals.get("__name__", "").split(".")[0] == "bnplug":
         level += 1
-    warnings.warn(message, DeprecationWarning, stacklevel=level + 1)
+    warnings.warn(message, DeprecatedNameWarning, stacklevel=level + 1)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -77,6 +77,7 @@ def _plugins() -> Iterator[str]:
     for plugin in installed_plugins():
         count = sum(map(len, plugin.names.values()))
         yield f"{plugin}: {plugin.status}, {count} methods" + (f"; cause: {plugin.cause}" if plugin.cause else "")
+        yield from plugin.clashes
     for found in recipes.availabilities():
         if not found.available:
             yield f"recipe {found.recipe.name} cannot be made: {found.reason}"
@@ -117,7 +118,7 @@ def _checks() -> Iterator[tuple[str, Check]]:
     yield "a model that is saved and loaded answers the same", _check_files
     for kind in registry.CONTRACTS:
         for method in registry.methods(kind):
-            yield f"{kind} {method.name}", partial(_check_method, cast("Method", method))
+            yield f"{kind} {registry.name_of(method)}", partial(_check_method, cast("Method", method))
 
 
 def _check_answers() -> None:
@@ -181,7 +182,7 @@ def _check_method(method: Method) -> None:
     from bnplug.testing import CHECKS, checks_of, subject_of
 
     if method.kind not in CHECKS:
-        registry.build(method.kind, method.name)
+        registry.build(method.kind, registry.name_of(method))
         return
     for check in checks_of(subject_of(method), essential=True):
         check()

@@ -25,7 +25,7 @@ na_option = click.option("--na", multiple=True, help="Text that stands for a mis
 @click.option("--recipe", help="A named composition; other options win over it.")
 @click.option("--structure", help="A structure learner.  [default: tan]")
 @click.option("--parameters", help="A parameter learner.  [default: ml]")
-@click.option("--discretizer", help="mdl, quantile, uniform or none.  [default: mdl]")
+@click.option("--discretizer", help="A discretiser, or none.  [default: mdl]")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
 )

@@ -13,6 +13,7 @@ import bnplug
 from bnplug.cli._errors import one_line_errors
 
 if TYPE_CHECKING:
+    from bnplug.hooks.descriptors import Descriptor
     from bnplug.hooks.discovery import PluginInfo
 
 
@@ -36,6 +37,8 @@ def plugins_command(as_json: bool) -> None:
         click.echo(f"{plugin}: {plugin.status}")
         if plugin.cause:
             click.echo(f"  cause: {plugin.cause}")
+        for clash in plugin.clashes:
+            click.echo(f"  clash: {clash}")
         if plugin.hooks:
             click.echo(f"  hooks: {', '.join(plugin.hooks)}")
         for kind, names in plugin.names.items():
@@ -47,7 +50,6 @@ def plugins_command(as_json: bool) -> None:
 @one_line_errors
 def methods_command(name: str | None) -> None:
     """List all methods, or tell about one: summary, reference, parameters with defaults."""
-    from bnplug.errors import did_you_mean
     from bnplug.hooks import registry
     from bnplug.hooks.descriptors import Kind
 
@@ -56,27 +58,41 @@ def methods_command(name: str | None) -> None:
             described = registry.methods(kind)
             if described:
                 click.echo(f"{kind}s:")
-                _print_columns((f"  {method.name}", method.summary) for method in described)
+                _print_columns((f"  {registry.name_of(method)}", method.summary) for method in described)
         return
-    found = [method for method in registry.methods() if method.name == name]
-    if not found:
-        hint = did_you_mean(name, [method.name for method in registry.methods()])
-        raise bnplug.UnknownMethodError(f"there is no method {name!r}.{hint} `bnplug methods` lists them")
-    for method in found:
+    for method in _called(name):
         _describe(method)
+
+
+def _called(name: str) -> list[Descriptor]:
+    """Return the methods of any kind that a name means, all of those that share it."""
+    from bnplug.errors import did_you_mean
+    from bnplug.hooks import discovery, registry
+    from bnplug.hooks.descriptors import Kind
+
+    names = discovery.discovered().names
+    found = [claim.method for kind in Kind for claim in names.claims(kind, name)]
+    if not found:
+        hint = did_you_mean(name, [str(registry.name_of(method)) for method in registry.methods()])
+        raise bnplug.UnknownMethodError(f"there is no method {name!r}.{hint} `bnplug methods` lists them")
+    return found
 
 
 def _describe(method: Any) -> None:
     from bnplug.hooks import recipes, registry
 
-    click.echo(f"{method.name}: {method.kind}, from {registry.provider(method)}")
+    click.echo(f"{registry.name_of(method)}: {method.kind}, from {registry.provider(method)}")
     click.echo(f"  {method.summary}")
     click.echo(f"  reference: {method.reference}")
+    if method.aliases:
+        click.echo(f"  older names: {', '.join(method.aliases)}")
     if hasattr(method, "factory"):
         capabilities = [name for name, has in method.capabilities().items() if has]
         if capabilities:
             click.echo(f"  capabilities: {', '.join(capabilities)}")
         _print_columns((f"  {parameter}", repr(default)) for parameter, default in registry.signature(method))
+        for old, new in method.parameter_aliases.items():
+            click.echo(f"  {old} is an older name of {new}")
     if method.kind == "recipe":
         _print_columns(
             (f"  {part}", repr(getattr(method, part))) for part in ("structure", "parameters", "discretizer")

@@ -42,7 +42,7 @@ def _jobs() -> Iterator[tuple[str, str, Callable[[str, Table], Any]]]:
     }
     for kind, call in calls.items():
         for method in registry.methods(kind):
-            yield kind, method.name, call
+            yield kind, str(registry.name_of(method)), call
 
 
 def _learn(name: str, table: Table) -> None:

@@ -320,6 +320,18 @@ def name_of(component: object) -> str | None:
     return None if method is None else discovery.discovered().names.shortest(_claim_of(method))
 
 
+def renamed(component: object, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters for a component by their present names; an older one gives a `DeprecatedNameWarning`.
+
+    Examples
+    --------
+    >>> renamed(structure_learner("kdb"), {"k": 1})
+    {'k': 1}
+    """
+    method = _method_of(component)
+    return dict(params) if method is None else _renamed(f"{method.kind} {method.name!r}", method, params)
+
+
 def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None:
     """Raise a ``TypeError`` that names `what` unless a class can be called with the given parameters.
 
@@ -352,15 +364,16 @@ def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
 
 def _renamed(what: str, method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters by their present names."""
-    renamed: dict[str, Any] = {}
+    present: dict[str, Any] = {}
     for given, value in params.items():
-        name = method.parameter_aliases.get(given, given)
-        if name != given:
-            warn_deprecated(f"the parameter {given!r} of {what} is called {name!r} now")
-        if name in renamed:
-            raise TypeError(f"{what} is given the parameter {name!r} twice, by its old name and by its new one")
-        renamed[name] = value
-    return renamed
+        old, nested, inner = given.partition("__")
+        new = method.parameter_aliases.get(old, old)
+        if new != old:
+            warn_deprecated(f"the parameter {old!r} of {what} is called {new!r} now")
+        if new + nested + inner in present:
+            raise TypeError(f"{what} is given the parameter {new!r} twice, by its old name and by its new one")
+        present[new + nested + inner] = value
+    return present
 
 
 def _component_kind(kind: str) -> Kind:

@@ -1,8 +1,13 @@
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
+import pytest
 from commands import run
 
 import bnplug
+from bnplug.hooks import discovery
+from bnplug.hooks.discovery import FoundPlugin
 
 
 def test_plugins_lists_what_is_there():
@@ -21,3 +26,68 @@ def test_methods_tell_about_themselves():
     assert "Sahami" in text
     assert "k       2" in text
     assert "Did you mean 'hill-climb'" in run("methods", "hillclimb", code=1).stderr
+
+
+class Bins(bnplug.MDLDiscretizer):
+    """A discretiser of a plugin."""
+
+
+@pytest.fixture
+def clash(monkeypatch):
+    """Two plugins that bring a discretiser of one name, which one of them has renamed a recipe for."""
+    words = {"summary": "It cuts.", "reference": "Me (2026)", "api": 2}
+    bins = bnplug.DiscretizerMethod("bins", Bins, parameter_aliases={"discrete": "categorical_features"}, **words)
+    recipe = bnplug.Recipe("NEW", "nb", discretizer="oak:bins", aliases=("OLD",), **words)
+    other = replace(bins, summary="It cuts otherwise.")
+    plugins = [
+        SimpleNamespace(bnplug_discretizers=bnplug.hookimpl(lambda: [bins])),
+        SimpleNamespace(
+            bnplug_discretizers=bnplug.hookimpl(lambda: [other]), bnplug_recipes=bnplug.hookimpl(lambda: [recipe])
+        ),
+    ]
+    found = [
+        FoundPlugin(name, f"bnplug-{name}", "1.0", lambda plugin=plugin: plugin)
+        for name, plugin in zip(("elm", "oak"), plugins, strict=True)
+    ]
+    installed = discovery.find_plugins()
+    monkeypatch.setattr(discovery, "find_plugins", lambda: [*installed, *found])
+    discovery.refresh()
+    yield
+    monkeypatch.undo()
+    discovery.refresh()
+
+
+def test_every_kind_is_listed(clash):
+    text = run("methods").output
+    for heading in ("inference engines:", "discretizers:", "recipes:"):
+        assert f"{heading}\n" in text
+    assert "elimination" in text
+    assert "oak:bins" in text
+    assert "exact" in run("methods", "elimination").output
+
+
+def test_clashes_are_shown_by_their_qualified_names(clash):
+    text = run("plugins").output
+    assert "  discretizers: elm:bins\n" in text
+    assert "  clash: its discretizer 'bins' goes by 'oak:bins': bnplug-elm has that name too\n" in text
+    both = run("methods", "bins").output
+    assert "elm:bins: discretizer, from bnplug-elm 1.0 (elm)" in both
+    assert "oak:bins: discretizer, from bnplug-oak 1.0 (oak)" in both
+    assert "discrete is an older name of categorical_features" in both
+    assert run("methods", "bnplug-oak:bins").output.count("discretizer, from") == 1
+
+
+def test_qualified_and_older_names_in_a_fit(clash, files, tmp_path):
+    fit = ("fit", files / "iris.csv", "--target", "species", "-o")
+    done = run(*fit, tmp_path / "a", "--discretizer", "oak:bins", "--structure", "bnplug:nb")
+    assert "warning" not in done.stderr
+    done = run(*fit, tmp_path / "b", "--recipe", "OLD")
+    assert "bnplug: warning: the recipe 'OLD' is called 'NEW' now\n" in done.stderr
+    done = run(*fit, tmp_path / "c", "--discretizer", "bins", code=1)
+    assert "2 plugins bring a discretizer 'bins': ask for 'elm:bins' or 'oak:bins'" in done.stderr
+
+
+def test_older_names_are_told(clash):
+    text = run("methods", "OLD").output
+    assert "NEW: recipe, from bnplug-oak 1.0 (oak)" in text
+    assert "  older names: OLD\n" in text

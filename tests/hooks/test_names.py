@@ -97,7 +97,7 @@ def deprecations(call):
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         found = call()
-    return [str(one.message) for one in warned if one.category is DeprecationWarning], found
+    return [str(one.message) for one in warned if issubclass(one.category, DeprecationWarning)], found
 
 
 def test_distributions_have_a_normal_form():
@@ -203,6 +203,16 @@ def test_an_older_name_of_a_parameter_works_with_one_warning(renamed):
         assert made.depth == 3
     with pytest.raises(TypeError, match="'depth' twice, by its old name and by its new one"), pytest.deprecated_call():
         bnplug.structure_learner("oak", height=3, depth=2)
+
+
+@pytest.mark.parametrize("structure", ["oak", Oak()])
+def test_an_older_name_of_a_parameter_can_be_set(renamed, structure):
+    model = bnplug.BayesianNetworkClassifier(structure)
+    warned, _ = deprecations(lambda: model.set_params(structure__height=7))
+    assert warned == ["the parameter 'height' of structure learner 'oak' is called 'depth' now"]
+    assert model.structure.depth == 7
+    with pytest.raises(ValueError, match="Invalid parameter 'width' for estimator Oak"):
+        model.set_params(structure__width=7)
 
 
 def test_older_names_in_recipes_and_of_them(renamed):
