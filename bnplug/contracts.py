@@ -76,8 +76,11 @@ class StructureLearner(Composite, ABC):
     """
 
     @abstractmethod
-    def learn(self, table: Table) -> DAG:
-        """Return a DAG whose nodes are ``table.names``; ``table.dag(parents)`` makes one from numbers."""
+    def learn(self, table: Table) -> DAG | Sequence[Iterable[int]]:
+        """Return a DAG whose nodes are ``table.names``, or the parents of every variable as numbers.
+
+        ``table.dag(parents)`` makes the one of the other, and imports pgmpy only where somebody looks at the graph.
+        """
 
 
 class ParameterLearner(Composite, ABC):

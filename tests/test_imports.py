@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import bnplug
 
 ROOT = Path(bnplug.__file__).parent
@@ -27,6 +29,20 @@ def test_listing_plugins_loads_neither_numba_nor_pgmpy():
 
 def test_creating_a_built_in_learner_loads_no_pgmpy():
     assert "pgmpy" not in loaded_after("import bnplug; bnplug.structure_learner('nb')")
+
+
+FIT = "import bnplug; from bnplug import datasets; X, y = datasets.tic_tac_toe(); "
+FIT += "model = bnplug.BayesianNetworkClassifier({}).fit(X, y); model.predict(X)"
+
+
+@pytest.mark.parametrize("structure", ["nb", "tan", "kdb", "hill-climb"])
+def test_fitting_and_predicting_load_neither_pgmpy_nor_networkx_nor_more_of_scikit_learn(structure):
+    loaded = loaded_after(FIT.format(f"structure={structure!r}"))
+    assert not {"pgmpy", "networkx", "matplotlib", "sklearn.datasets", "sklearn.ensemble", "sklearn.metrics"} & loaded
+
+
+def test_the_graph_of_a_fitted_model_is_one_of_pgmpy():
+    assert "pgmpy" in loaded_after(FIT.format("") + "; assert type(model.dag_).__module__ == 'pgmpy.base.DAG'")
 
 
 def imports(path):

@@ -165,12 +165,11 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         """Learn on coded data: the structure, then the parameters, each checked at the door."""
         if is_component(self.structure) or hasattr(self.structure, "learn"):
             self.structure_ = component("structure learner", self.structure, self)
-            dag = self.structure_.learn(table)
-            parents = check_dag(dag, table, self.structure_)
+            dag = check_dag(self.structure_.learn(table), table, self.structure_)
         else:
             self.structure_ = None
             dag = given_dag(self.structure, table)
-            parents = table.parents(dag)
+        parents = table.parents(dag)
         check_size(table, parents, self.max_parameters)
         self.parameters_ = component("parameter learner", self.parameters, self)
         tables = check_tables(self.parameters_.fit(table, dag), table, parents, self.parameters_)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from operator import index as as_number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, IntArray
 from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column, match_column
+from bnplug.data.dags import lazy_dag, parents_by_number
 from bnplug.data.frames import to_frame
 from bnplug.data.kinds import floats_of, refuse_infinities
 from bnplug.data.weights import present_rows, row_weights
@@ -242,18 +244,18 @@ class Table:
         return _read_only(codes)
 
     def dag(self, parents: Sequence[Iterable[int]]) -> DAG:
-        """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``, as numbers."""
-        from bnplug.model.pgmpy import make_dag
+        """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``, as numbers.
 
-        listed = [sorted(own) for own in parents]
+        pgmpy is imported when something is asked of the graph that :meth:`parents` does not know.
+        """
+        listed = [sorted(map(as_number, own)) for own in parents]
         numbers = range(len(self.names))
         if len(listed) != len(numbers) or any(p not in numbers for own in listed for p in own):
             raise ValueError(
                 f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}; "
                 f"they are {listed}"
             )
-        edges = [(self.names[p], self.names[v]) for v, own in enumerate(listed) for p in own]
-        return make_dag(self.names, edges)
+        return lazy_dag(self.names, listed)
 
     def naive_bayes(self) -> list[list[int]]:
         """Return the parents of every variable in naive Bayes, as numbers: the class of every feature, it has none."""
@@ -261,6 +263,9 @@ class Table:
 
     def parents(self, dag: DAG) -> list[list[int]]:
         """Return the parents of every variable in `dag` as ascending numbers; the inverse of :meth:`dag`."""
+        known = parents_by_number(dag, self.names)
+        if known is not None:
+            return known
         return [sorted(self.index(p) for p in dag.predecessors(name)) for name in self.names]
 
     def __repr__(self) -> str:

@@ -120,12 +120,14 @@ def _labelled(rows: Iterable[tuple[Any, ...]], names: list[str], label: Callable
 
 
 def _wins(board: tuple[str, ...], player: str) -> bool:
-    return any(all(board[square] == player for square in line) for line in _LINES)
+    return any(board[a] == board[b] == board[c] == player for a, b, c in _LINES)
 
 
 def _is_end(board: tuple[str, ...]) -> bool:
     """Whether a game can end so: the last move was the winner's, or the board is full without one."""
     more_x = board.count("x") - board.count("o")
+    if more_x not in (0, 1):
+        return False
     x_wins, o_wins = _wins(board, "x"), _wins(board, "o")
     if x_wins:
         return more_x == 1 and not o_wins

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-
+from bnplug.data.dags import check_acyclic, parents_by_number
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.registry import origin
@@ -38,18 +37,38 @@ def given_dag(structure: Any, table: Table) -> DAG:
     return table.dag(parents)
 
 
-def check_dag(dag: Any, table: Table, learner: object) -> list[list[int]]:
-    """Return the parents of every variable in a learned DAG, or raise a ``ContractError``."""
+def check_dag(learned: Any, table: Table, learner: object) -> DAG:
+    """Return what ``learn`` returned, a DAG or the parents of every variable as numbers, as a DAG of the table.
+
+    Raises
+    ------
+    ContractError
+        Naming the learner, if it is neither, has other nodes than the table has variables, or a cycle.
+    """
+    if parents_by_number(learned, table.names) is not None:
+        return learned
+    if isinstance(learned, Sequence) and not isinstance(learned, str):
+        try:
+            return table.dag(learned)
+        except (TypeError, ValueError) as error:
+            raise ContractError(f"{origin(learner)}: learn returned numbers that make no DAG: {error}") from error
+    return _check_graph(learned, table, learner)
+
+
+def _check_graph(dag: Any, table: Table, learner: object) -> DAG:
     from bnplug.model.pgmpy import is_dag
 
     if not is_dag(dag):
-        raise ContractError(f"{origin(learner)}: learn returned a {type(dag).__name__}, not a pgmpy DAG")
+        what = type(dag).__name__
+        raise ContractError(f"{origin(learner)}: learn returned a {what}, not a pgmpy DAG, nor parents as numbers")
     if set(dag.nodes) != set(table.names):
         odd = sorted(set(dag.nodes) ^ set(table.names), key=str)
         raise ContractError(f"{origin(learner)}: the DAG's nodes are not the table's variables; they differ in {odd}")
-    if not nx.is_directed_acyclic_graph(dag):
-        raise ContractError(f"{origin(learner)}: the graph has a cycle: {nx.find_cycle(dag)}")
-    return table.parents(dag)
+    try:
+        check_acyclic(table.names, table.parents(dag))
+    except ValueError as error:
+        raise ContractError(f"{origin(learner)}: the graph has a cycle: {error}") from None
+    return dag
 
 
 def check_tables(tables: Any, table: Table, parents: list[list[int]], learner: object) -> LogTables:

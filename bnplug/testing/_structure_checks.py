@@ -16,7 +16,7 @@ from bnplug.testing._subjects import StructureSubject, require
 
 @essential
 def check_returns_a_dag(subject: StructureSubject) -> None:
-    """``learn`` returns a pgmpy DAG; ``table.dag(parents)`` makes one."""
+    """``learn`` returns a pgmpy DAG, or the parents of every variable as numbers, of which ``table.dag`` makes one."""
     from bnplug.model.pgmpy import is_dag
 
     require(is_dag(subject.result), f"learn returned a {type(subject.result).__name__}; table.dag(parents) makes a DAG")

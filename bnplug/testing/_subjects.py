@@ -9,7 +9,7 @@ from __future__ import annotations
 import pkgutil
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, ClassVar
@@ -163,7 +163,14 @@ class StructureSubject(MethodSubject):
         return (table,)
 
     def _call(self, instance: Any, *arguments: Any) -> Any:
-        return instance.learn(*arguments)
+        learned = instance.learn(*arguments)
+        if isinstance(learned, Sequence) and not isinstance(learned, str):
+            (table,) = arguments
+            try:
+                return table.dag(learned)
+            except (TypeError, ValueError) as error:
+                raise AssertionError(f"learn returned numbers that make no DAG: {error}") from error
+        return learned
 
     def same(self, one: Any, other: Any) -> bool:
         """Whether the edges are the same."""

@@ -27,8 +27,38 @@ def log_tables(table, parents, probability=0.5, states=None):
     return LogTables(names, states or table.states, families)
 
 
-def test_a_dag_gives_its_parents_as_numbers(table):
-    assert check_dag(table.dag(NB), table, LEARNER) == NB
+def test_a_dag_is_passed_on_as_it_is(table):
+    dag = table.dag(NB)
+    dag.add_nodes_from([])  # by now it is a graph of pgmpy
+    assert check_dag(dag, table, LEARNER) is dag
+    assert check_dag(unmade := table.dag(NB), table, LEARNER) is unmade
+
+
+@pytest.mark.parametrize(
+    "numbers", [NB, tuple(map(tuple, NB)), [np.array([2]), {2}, ()]], ids=["lists", "tuples", "any"]
+)
+def test_parents_as_numbers_become_a_dag(table, numbers):
+    assert table.parents(check_dag(numbers, table, LEARNER)) == NB
+    assert set(check_dag(numbers, table, LEARNER).edges) == {("c", "a"), ("c", "b")}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ([[2], [2]], "for each of the 3 variables"),
+        ([[3], [], []], "numbers from 0 to 2"),
+        ([[-1], [], []], "numbers from 0 to 2"),
+        ([["c"], [], []], "'str' object cannot be interpreted as an integer"),
+        ([[1.0], [], []], "'float' object"),
+        ([2, 2, None], "not iterable"),
+        ([[1], [2], [0]], "the edges make a cycle: a -> c -> b -> a"),
+        ([[0], [], []], "the edges make a cycle: a -> a"),
+    ],
+    ids=["too few", "too large", "negative", "names", "floats", "no lists", "a cycle", "its own parent"],
+)
+def test_numbers_that_are_no_dag_of_the_table(table, numbers, message):
+    with pytest.raises(ContractError, match=f"'nb' of bnplug .*: learn returned numbers that make no DAG: .*{message}"):
+        check_dag(numbers, table, LEARNER)
 
 
 @pytest.mark.parametrize(

@@ -21,16 +21,25 @@ from typing import Any, TypeVar
 from joblib import effective_n_jobs
 from numba import njit
 from numba.core import event
+from numba.extending import is_jitted
+
+from bnplug.compiling._cache import KernelCache
 
 _T = TypeVar("_T")
 
-kernel = njit(cache=True, nogil=True)
-"""Compiles a function: ``@kernel`` before it.
 
-A kernel returns one number, one truth value or nothing; whatever else it finds goes into arrays that it is given. To
-make a Python object of an array, a tuple or a named tuple, numba runs Python code and does not look whether that
-failed: if Ctrl-C was pressed while the kernel ran, it fails, and the interpreter crashes. A number takes no such code.
-"""
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function: ``@kernel`` before it. What is compiled is kept for later processes.
+
+    A kernel returns one number, one truth value or nothing; whatever else it finds goes into arrays that it is given.
+    To make a Python object of an array, a tuple or a named tuple, numba runs Python code and does not look whether that
+    failed: if Ctrl-C was pressed while the kernel ran, it fails, and the interpreter crashes. A number takes no such
+    code.
+    """
+    compiled: Any = njit(nogil=True)(function)
+    if is_jitted(compiled):  # a plain function where NUMBA_DISABLE_JIT is set
+        compiled._cache = KernelCache(compiled)
+    return compiled
 
 
 @contextmanager

@@ -1,0 +1,205 @@
+"""Where compiled kernels are kept: in files that no other process, user or version can spoil.
+
+numba numbers the files of a function and says in an index which holds what. Processes that fill one empty cache
+together give the same number to different code, and load each other's. Here a file's name says what is in it: the
+kernel and all that it calls, the types, the processor and the versions. It appears whole or not at all, and a damaged
+one is not read.
+
+Kernels are kept beside the modules that define them (``__pycache__``) or, where nothing can be written there, in the
+user's own cache folder; ``NUMBA_CACHE_DIR`` names another place for all. They are read from wherever they are. Where
+there is no place at all, they are compiled in every process, and one warning says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import pickle
+import sys
+import uuid
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+from bnplug.errors import BnplugWarning
+
+_noted = False
+
+
+class KernelCache(_Cache):  # type: ignore[misc]
+    """The cache of one kernel, in the terms in which numba asks for one."""
+
+    def __init__(self, kernel: Dispatcher) -> None:
+        self._kernel = kernel
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        """The first folder that can be written, or nothing."""
+        return next((str(folder) for folder in _folders(self._kernel) if _is_writable(folder)), "")
+
+    def enable(self) -> None:
+        """Use the cache."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Neither load nor save."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Forget what is kept of this kernel."""
+        for folder in _folders(self._kernel):
+            for path in folder.glob(f"{_full_name(self._kernel)}-*.nbc"):
+                path.unlink(missing_ok=True)
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """Return the kernel compiled for a signature, if some folder has it."""
+        target_context.refresh()
+        if not self._enabled:
+            return None
+        name = self._file_name(sig, target_context.codegen())
+        for folder in _folders(self._kernel):
+            kept = _read(folder / name)
+            if kept is not None:
+                # What cannot be used is compiled.
+                with suppress(Exception):
+                    return CompileResult._rebuild(target_context, *kept)
+        return None
+
+    def save_overload(self, sig: Any, data: CompileResult) -> None:
+        """Keep a compiled kernel in the first folder that takes it."""
+        lifted = any(not own.can_cache for own in data.lifted)
+        if not self._enabled or lifted or data.library.has_dynamic_globals:
+            return
+        name, content = self._file_name(sig, data.codegen), dumps(data._reduce())
+        if not any(_write(folder, name, content) for folder in _folders(self._kernel)):
+            _note_once(_folders(self._kernel))
+
+    def _file_name(self, sig: Any, codegen: Any) -> str:
+        made_by = (repr(sig), codegen.magic_tuple(), numba.__version__, sys.version_info[:3], config.DEBUGINFO_DEFAULT)
+        digest = hashlib.sha256(repr(made_by).encode())
+        _add_kernel(self._kernel, digest, set())
+        return f"{_full_name(self._kernel)}-{digest.hexdigest()[:32]}.nbc"
+
+
+def _full_name(kernel: Dispatcher) -> str:
+    function = kernel.py_func
+    return f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+
+
+def _folders(kernel: Dispatcher) -> list[Path]:
+    """Return where a kernel may be kept, the best place first."""
+    if config.CACHE_DIR:
+        return [Path(config.CACHE_DIR)]
+    beside = Path(inspect.getfile(kernel.py_func)).parent / "__pycache__"
+    own = Path(AppDirs(appname="bnplug", appauthor=False).user_cache_dir)
+    # Of a user without a home the path begins with a tilde, which would be a folder of this name.
+    return [folder for folder in (beside, own) if folder.is_absolute()]
+
+
+def _is_writable(folder: Path) -> bool:
+    nearest = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+
+
+def _read(path: Path) -> Any:
+    """Return what a file holds; None if there is no such file, or it is not what was written."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, payload = content[:32], content[32:]
+    if hashlib.sha256(payload).digest() != digest:
+        return None
+    try:
+        return pickle.loads(payload)
+    except Exception:  # of a module that is no longer there, for one
+        return None
+
+
+def _write(folder: Path, name: str, payload: bytes) -> bool:
+    """Write a file that is there whole or not at all; return whether that was possible."""
+    temporary = folder / f"{name}.{uuid.uuid4().hex}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
+        temporary.replace(folder / name)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        return False
+    return True
+
+
+def _note_once(folders: list[Path]) -> None:
+    global _noted  # noqa: PLW0603
+    if not _noted:
+        _noted = True
+        tried = " nor ".join(map(str, folders))
+        warnings.warn(
+            f"compiled kernels are kept nowhere, since neither {tried} can be written: each process compiles them "
+            "anew; name a folder by NUMBA_CACHE_DIR",
+            BnplugWarning,
+            stacklevel=2,
+        )
+
+
+def _add_kernel(kernel: Dispatcher, digest: Any, seen: set[int]) -> None:
+    """Add to a digest what a kernel does: its code, its options, and those of every kernel that it calls."""
+    if id(kernel) in seen:
+        return
+    seen.add(id(kernel))
+    function = kernel.py_func
+    _add(digest, function.__qualname__, sorted(kernel.targetoptions.items(), key=str), function.__defaults__)
+    _add_code(function.__code__, digest)
+    for name, value in _outer_values(function):
+        if isinstance(value, Dispatcher):
+            _add(digest, name)
+            _add_kernel(value, digest, seen)
+        else:
+            _add(digest, name, _constant(value))
+
+
+def _add_code(code: CodeType, digest: Any) -> None:
+    _add(digest, code.co_code, code.co_names, code.co_varnames, code.co_freevars)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _add_code(constant, digest)
+        else:
+            _add(digest, constant)
+
+
+def _outer_values(function: Any) -> list[tuple[str, Any]]:
+    """Return the names that a function takes from outside, with what they mean; of a module, the kernels it names."""
+    found = inspect.getclosurevars(function)
+    outer = [*sorted(found.nonlocals.items()), *sorted(found.globals.items())]
+    names = function.__code__.co_names
+    for module in [value for _, value in outer if isinstance(value, ModuleType)]:
+        attributes = [(name, getattr(module, name, None)) for name in names]
+        outer += [(name, value) for name, value in attributes if isinstance(value, Dispatcher)]
+    return outer
+
+
+def _constant(value: Any) -> Any:
+    """Return what tells a value that is compiled in from another: numbers by value, modules and functions by name."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, (bool, int, float, complex, str, bytes, tuple, type(None), np.generic)):
+        return repr(value)
+    return getattr(value, "__module__", ""), getattr(value, "__qualname__", getattr(value, "__name__", ""))
+
+
+def _add(digest: Any, *parts: Any) -> None:
+    digest.update(repr(parts).encode())

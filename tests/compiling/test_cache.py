@@ -1,0 +1,226 @@
+"""Compiled kernels are kept where that is possible, are never mistaken for others, and are done without where it is not.
+
+What may write where is a matter of users: where this process is root, other processes give that up (`setpriv`).
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import config
+
+import bnplug
+from bnplug.compiling import _cache, kernel
+
+PACKAGE = Path(bnplug.__file__).parent
+FIT = """
+import numpy as np, bnplug
+from bnplug import datasets
+X, y = datasets.tic_tac_toe()
+X.iloc[::7, 0] = None
+model = bnplug.BayesianNetworkClassifier("tan", missing="ignore").fit(X, y)
+print(len(np.unique(model.predict(X))), model.predict_proba(X).sum().round(6))
+"""
+PROGRAM = """
+import numpy as np
+from kernels import outer
+print(outer(np.arange(4.0)))
+print(sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
+"""
+KERNELS = """
+from bnplug.compiling import kernel
+
+FACTOR = {factor}
+
+@kernel
+def inner(x):
+    return x + {shift}
+
+@kernel
+def outer(values):
+    total = 0.0
+    for value in values:
+        total += FACTOR * inner(value)
+    return total
+"""
+
+
+def run(program, folder, check=True, prefix=(), **environment):
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", str(PACKAGE.parent))}
+    done = subprocess.run(
+        [*prefix, sys.executable, "-c", program],
+        cwd=folder,
+        env={**env, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def write_kernels(folder, factor=2, shift=1):
+    (folder / "kernels.py").write_text(KERNELS.format(factor=factor, shift=shift))
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    """Keep kernels in a folder of the test's own."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+@kernel
+def doubled(x):
+    return 2 * x
+
+
+def loaded(kernel, *arguments):
+    """Return what a new kernel of the same function answers, and whether it was loaded."""
+    again = type(kernel)(kernel.py_func, targetoptions=dict(kernel.targetoptions))
+    again._cache = _cache.KernelCache(again)
+    return again(*arguments), sum(again.stats.cache_hits.values())
+
+
+def test_a_kernel_is_kept_by_signature(cached):
+    assert loaded(doubled, 1.5) == (3.0, 0)
+    assert loaded(doubled, 1.5) == (3.0, 1)
+    assert loaded(doubled, 2) == (4, 0)
+    assert len(list(cached.iterdir())) == 2
+    assert doubled.stats.cache_path == str(cached)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:500] + b"?" + data[501:]]
+)
+def test_a_damaged_file_is_not_read(cached, damage):
+    loaded(doubled, 1.5)
+    (path,) = cached.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    assert loaded(doubled, 1.5) == (3.0, 0)
+    assert loaded(doubled, 1.5) == (3.0, 1)
+
+
+def test_flushing_forgets_this_kernel_alone(cached):
+    loaded(doubled, 1.5)
+    (cached / "other.kernel-1.nbc").write_bytes(b"")
+    _cache.KernelCache(doubled).flush()
+    assert [path.name for path in cached.iterdir()] == ["other.kernel-1.nbc"]
+
+
+def test_a_cache_can_be_switched_off(cached):
+    cache = _cache.KernelCache(doubled)
+    cache.disable()
+    again = type(doubled)(doubled.py_func, targetoptions=dict(doubled.targetoptions))
+    again._cache = cache
+    assert again(1.5) == 3.0
+    assert not list(cached.iterdir())
+    cache.enable()
+    assert again(2) == 4
+    assert len(list(cached.iterdir())) == 1
+
+
+def test_a_change_in_a_kernel_that_is_called_or_in_a_constant_is_noticed_and_a_copy_is_not(tmp_path):
+    write_kernels(tmp_path)
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(PROGRAM, tmp_path, **kept).stdout.split() == ["20.0", "0", "1"]
+    assert run(PROGRAM, tmp_path, **kept).stdout.split() == ["20.0", "1", "0"]
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    shutil.copyfile(tmp_path / "kernels.py", copy / "kernels.py")
+    assert run(PROGRAM, copy, **kept).stdout.split() == ["20.0", "1", "0"]
+    write_kernels(copy, shift=2)
+    assert run(PROGRAM, copy, **kept).stdout.split() == ["28.0", "0", "1"]
+    write_kernels(copy, factor=3)
+    assert run(PROGRAM, copy, **kept).stdout.split() == ["30.0", "0", "1"]
+
+
+def test_processes_that_fill_one_empty_cache_at_once_do_not_mix_up_their_kernels(tmp_path):
+    # Each begins with other types: numba would give each its own first number, and one index for all.
+    write_kernels(tmp_path)
+    program = """
+        import numpy as np, sys
+        from kernels import outer
+        types = [np.float64, np.int64, np.float32, np.uint8, np.int16, np.int8]
+        first = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+        for name in types[first:] + types[:first]:
+            assert outer(np.arange(4, dtype=name)) == 20.0, name
+    """
+    lines = [line[8:] for line in program.splitlines()]
+    (tmp_path / "work.py").write_text("\n".join(lines))
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        processes = [
+            subprocess.Popen([sys.executable, "work.py", str(i)], cwd=tmp_path, env=env, stderr=subprocess.PIPE)
+            for i in range(6)
+        ]
+        ended = [(process.communicate()[1], process.returncode) for process in processes]
+        assert all(code == 0 for _, code in ended), ended
+    assert not list((tmp_path / "cache").glob("*.tmp"))
+
+
+@pytest.fixture
+def nobody(tmp_path):
+    """Return the beginning of a command that runs as another user, who owns nothing here and has no home."""
+    prefix = ("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups")
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can run a process as another user, by setpriv")
+    done = subprocess.run([*prefix, sys.executable, "-c", "import bnplug"], check=False, cwd="/", capture_output=True)
+    if done.returncode:
+        pytest.skip("another user cannot read this installation")
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.geteuid() and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    return prefix
+
+
+@pytest.fixture
+def installation(tmp_path):
+    """Return a copy of the package in which nothing has been compiled, and nobody but root can write."""
+    shutil.copytree(PACKAGE, tmp_path / "site" / "bnplug", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "site"
+
+
+@pytest.mark.parametrize("home", [None, "/", "/nonexistent"], ids=["no home", "the root", "a home that is not there"])
+def test_another_user_without_any_place_to_write_gets_answers_and_one_note(installation, nobody, home):
+    environment = {"PYTHONPATH": str(installation), "BNPLUG_DISABLE": "all"} | ({} if home is None else {"HOME": home})
+    done = run(FIT, "/", prefix=nobody, **environment)
+    assert done.stdout.split()[0] == "2"
+    assert done.stderr.count("compiled kernels are kept nowhere") == 1
+    assert not list(installation.rglob("*.nbc"))
+    assert not Path("/~").exists()
+
+
+def test_a_read_only_installation_keeps_kernels_in_the_users_own_folder(installation, nobody, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 54321, 54321)
+    done = run(FIT, "/", prefix=nobody, PYTHONPATH=str(installation), HOME=str(home))
+    assert "kept nowhere" not in done.stderr
+    assert list(home.rglob("*.nbc"))
+    assert not list(installation.rglob("*.nbc"))
+
+
+def test_kernels_that_came_with_a_read_only_installation_are_used(installation, nobody):
+    run(FIT, "/", PYTHONPATH=str(installation), HOME="/root")
+    kept = {path: path.stat().st_mtime_ns for path in installation.rglob("*.nbc")}
+    assert kept
+    done = run(FIT, "/", prefix=nobody, PYTHONPATH=str(installation))
+    assert "kept nowhere" not in done.stderr
+    assert kept == {path: path.stat().st_mtime_ns for path in installation.rglob("*.nbc")}
+
+
+def test_the_doctor_says_that_kernels_are_kept_nowhere(cached, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(cached / "file" / "folder"))
+    (cached / "file").write_text("in the way")
+    assert _cache.KernelCache(doubled).cache_path == ""
+
+
+def test_a_constant_array_is_told_apart_by_what_it_holds():
+    one, other = _cache._constant(np.array([1.0, 2.0])), _cache._constant(np.array([1.0, 3.0]))
+    assert one != other
+    assert _cache._constant(np) == _cache._constant(np)
