@@ -1,6 +1,8 @@
 # One verb for every distribution of the repository. Each verb makes the environment it needs.
 
 PYTHON ?= python3
+# uv makes the environment where it is installed, pip otherwise; `make UV=` does without uv.
+UV ?= $(shell command -v uv)
 BIN := .venv/bin
 PLUGINS := $(sort $(wildcard plugins/bnplug-*/pyproject.toml))
 # Where the packages are whose imports are looked at, and the contracts that are our own.
@@ -12,9 +14,13 @@ LINTED := $(subst $(empty) $(empty),:,$(strip .ci $(dir $(PLUGINS)) $(sort $(wil
 # The stamp is newer than every pyproject.toml that the environment was made from.
 .venv/stamp: pyproject.toml $(PLUGINS)
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "bnplug needs Python 3.11 or later; make PYTHON=..."'
+ifneq ($(UV),)
+	UV_PROJECT_ENVIRONMENT=.venv $(UV) sync --quiet --inexact --python $(PYTHON)
+else
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[all,test,lint]" $(foreach plugin,$(PLUGINS),--editable $(dir $(plugin)))
+endif
 	touch $@
 
 demo: .venv/stamp
@@ -40,7 +46,11 @@ docs: .venv/docs-stamp
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 
 .venv/docs-stamp: .venv/stamp
+ifneq ($(UV),)
+	UV_PROJECT_ENVIRONMENT=.venv $(UV) sync --quiet --inexact --python $(PYTHON) --extra docs
+else
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+endif
 	touch $@
 
 clean:
