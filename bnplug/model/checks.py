@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bnplug.data.dags import check_acyclic, parents_by_number
+from bnplug.data._dags import check_acyclic, parents_by_number
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.registry import origin

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import networkx as nx
 import pytest
 
-from bnplug.data.dags import check_acyclic, lazy_dag, parents_by_number
+from bnplug.data._dags import check_acyclic, lazy_dag, parents_by_number
 from bnplug.typing import DAG
 
 NAMES = ("c", "x", "y")
@@ -71,7 +71,7 @@ def test_the_numbers_are_known_until_somebody_looks_and_to_the_names_they_are_of
 
 
 def test_no_pgmpy_is_loaded_for_the_numbers():
-    probe = "import sys; from bnplug.data.dags import lazy_dag, parents_by_number as numbers; "
+    probe = "import sys; from bnplug.data._dags import lazy_dag, parents_by_number as numbers; "
     probe += "assert numbers(lazy_dag('ab', [[], [0]]), ('a', 'b')) == [[], [0]]; assert 'pgmpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", probe], check=True)
 

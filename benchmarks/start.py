@@ -1,0 +1,75 @@
+"""What a new process costs before it answers, with every kernel compiled beforehand: processor time, median of many.
+
+A figure with "before" was taken by the same script at version 0.1.0, on one machine of two cores; compare ratios. Run
+it with another checkout on ``PYTHONPATH`` to measure that one.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+RUNS = int(os.environ.get("BNPLUG_RUNS", "5"))
+LIBRARIES = "import sklearn.base, pandas, numba"
+FIT = """
+import bnplug
+from bnplug import datasets
+X, y = datasets.tic_tac_toe()
+bnplug.BayesianNetworkClassifier("tan").fit(X, y).predict(X)
+"""
+SAVE = """
+import sys, bnplug
+from bnplug import datasets
+X, y = datasets.tic_tac_toe()
+X.assign(**{"class": y}).to_csv(sys.argv[1] + "/data.csv", index=False)
+bnplug.BayesianNetworkClassifier("tan").fit(X, y).save(sys.argv[1] + "/model")
+"""
+
+# Processor seconds at version 0.1.0.
+BEFORE = {"libraries": 1.41, "fit": 2.79, "help": 0.10, "methods": 0.14}
+
+
+def cost(command):
+    """Return the median processor and wall time of a command, in seconds; its first run, which may compile, is not one."""
+    measured = []
+    for _ in range(RUNS + 1):
+        before, started = os.times(), time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        after = os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        measured.append((used, time.perf_counter() - started))
+    return tuple(statistics.median(values) for values in zip(*measured[1:], strict=True))
+
+
+def commands(folder):
+    """Return what is measured, by name."""
+    model, data = str(folder / "model"), str(folder / "data.csv")
+    bnplug = [sys.executable, "-m", "bnplug"]
+    return {
+        "libraries": [sys.executable, "-c", LIBRARIES],
+        "fit": [sys.executable, "-c", FIT],
+        "predict": [*bnplug, "predict", model, data],
+        "evaluate": [*bnplug, "evaluate", model, data],
+        "help": [*bnplug, "--help"],
+        "methods": [*bnplug, "methods"],
+    }
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        subprocess.run([sys.executable, "-c", SAVE, name], check=True)
+        print(f"{'':<10} {'processor s':>11} {'wall s':>7} {'before':>7}")
+        figures = {}
+        for what, command in commands(Path(name)).items():
+            figures[what] = cost(command)
+            print(f"{what:<10} {figures[what][0]:11.2f} {figures[what][1]:7.2f} {BEFORE.get(what, float('nan')):7.2f}")
+    ratio = figures["fit"][0] / figures["libraries"][0]
+    print(f"import, fit and predict take {ratio:.2f} times what importing the libraries takes", end="")
+    print(f" (before: {BEFORE['fit'] / BEFORE['libraries']:.2f})")
+
+
+if __name__ == "__main__":
+    main()
