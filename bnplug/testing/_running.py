@@ -11,9 +11,17 @@ from bnplug.errors import UnknownMethodError, did_you_mean, one_line
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.names import normalize
-from bnplug.testing import _engine_checks, _parameter_checks, _plugin_checks, _score_checks, _structure_checks
+from bnplug.testing import (
+    _discretizer_checks,
+    _engine_checks,
+    _parameter_checks,
+    _plugin_checks,
+    _score_checks,
+    _structure_checks,
+)
 from bnplug.testing._common_checks import Check, applies
 from bnplug.testing._subjects import (
+    DiscretizerSubject,
     EngineSubject,
     MethodSubject,
     ParameterSubject,
@@ -31,6 +39,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     ScoreSubject.kind: _score_checks.CHECKS,
     ParameterSubject.kind: _parameter_checks.CHECKS,
     EngineSubject.kind: _engine_checks.CHECKS,
+    DiscretizerSubject.kind: _discretizer_checks.CHECKS,
 }
 
 #: Why a check is expected to fail, by its name, or by what pytest calls it: "score-mm-check_pickles".

@@ -21,6 +21,7 @@ from bnplug.data.table import Table
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import (
     Descriptor,
+    DiscretizerMethod,
     InferenceEngineMethod,
     Method,
     ParameterLearnerMethod,
@@ -313,6 +314,37 @@ class EngineSubject(MethodSubject):
         require(bool(np.isfinite(result).all()), "some answers are not finite")
 
 
+class DiscretizerSubject(MethodSubject):
+    """A discretiser under check; its result are the cuts of every column."""
+
+    kind = DiscretizerMethod.kind
+    method: DiscretizerMethod
+
+    def arguments(self, table: Table) -> tuple[Any, ...]:
+        """Return numbers and classes."""
+        return data.numbers()
+
+    def _call(self, instance: Any, *arguments: Any) -> Any:
+        return instance.fit(*arguments).cut_points_
+
+    def fit(self, instance: Any, *arguments: Any) -> Any:
+        """Return an instance, fitted; the global random generators start at 0."""
+        self.call(instance, *arguments)
+        return instance
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether all cuts are the same."""
+        return len(one) == len(other) and all(map(np.array_equal, one, other))
+
+    def alike(self, one: Any, other: Any, table: Table) -> bool:
+        """Whether all cuts are the same."""
+        return self.same(one, other)
+
+    def require_usable(self, result: Any, table: Table) -> None:
+        """Fail on a cut that is not finite."""
+        require(all(own is None or bool(np.isfinite(own).all()) for own in result), "some cuts are not finite")
+
+
 class PluginSubject:
     """A plugin under check: what became of it, and all its descriptors."""
 
@@ -343,7 +375,8 @@ class PluginSubject:
 Subject = MethodSubject | PluginSubject
 
 _SUBJECTS: dict[str, type[MethodSubject]] = {
-    subject.kind: subject for subject in (StructureSubject, ScoreSubject, ParameterSubject, EngineSubject)
+    subject.kind: subject
+    for subject in (StructureSubject, ScoreSubject, ParameterSubject, EngineSubject, DiscretizerSubject)
 }
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 
 from bnplug.arrays import CodeArray, IntArray
 from bnplug.data.coding import State
@@ -143,6 +144,15 @@ def told_by_parents(parents: Sequence[Sequence[int]], cards: Sequence[int]) -> T
     drawn = np.random.RandomState(10).randint(0, cards[child], [cards[p] for p in others])
     every[child] = (every[TARGET] + drawn[tuple(every[others])]) % cards[child]
     return _table(np.tile(every, 2), list(cards))
+
+
+def numbers() -> tuple[pd.DataFrame, IntArray]:
+    """Return two columns of numbers, some of them missing, one of which tells the class, and the class of every row."""
+    random = np.random.RandomState(11)
+    y = random.randint(0, 3, 150)
+    X = pd.DataFrame({"told": y + random.normal(scale=0.3, size=150), "noise": random.normal(scale=2.0, size=150)})
+    X[random.random_sample(X.shape) < 0.1] = np.nan
+    return X, y
 
 
 def for_kernels() -> Iterator[Table]:

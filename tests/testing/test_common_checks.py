@@ -1,12 +1,12 @@
 """Every check that all kinds share can fail: for each there is a method that is healthy but for that one thing."""
 
 import pytest
-from saboteurs import engines, parameters, plugins, scores, structures
+from saboteurs import discretizers, engines, parameters, plugins, scores, structures
 from saboteurs.trying import failing, name_of
 
 from bnplug.testing import CHECKS, _common_checks
 
-METHODS = [*structures.SABOTEURS, *scores.SABOTEURS, *parameters.SABOTEURS, *engines.SABOTEURS]
+METHODS = [*structures.SABOTEURS, *scores.SABOTEURS, *parameters.SABOTEURS, *engines.SABOTEURS, *discretizers.SABOTEURS]
 COMMON = {check.__name__ for check in _common_checks.CHECKS}
 
 

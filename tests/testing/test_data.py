@@ -157,3 +157,11 @@ def test_every_row_is_there_once_with_features_known_or_missing():
     assert rows.shape == (4, 3 * 4 * 3)
     assert len(set(map(tuple, rows.T.tolist()))) == rows.shape[1]
     assert not rows[table.target_index].any()
+
+
+def test_of_the_columns_of_numbers_one_tells_the_class():
+    X, y = data.numbers()
+    assert X.isna().any().all()
+    means = X.groupby(y).mean()
+    assert (means["told"].diff().dropna() > 0.7).all()
+    assert (means["noise"].abs() < 1.0).all()
