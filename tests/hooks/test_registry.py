@@ -1,6 +1,7 @@
 """From names to methods: creation, its errors, and what is there to ask for."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,7 +9,7 @@ import bnplug
 from bnplug import ContractError, PluginError, ScoreFunction, StructureLearner, UnknownMethodError
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Kind
-from bnplug.hooks.discovery import HOOKS
+from bnplug.hooks.discovery import HOOKS, FoundPlugin
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -186,3 +187,42 @@ def test_a_reproduction_is_ready_to_run():
     assert found.run("data", "out", True) == "out"
     with pytest.raises(ContractError, match=r"reproduction 'wrong' of bnplug-shop 2\.0 .*must be a function, not 3"):
         registry.reproduction("wrong")
+
+
+def install(monkeypatch, **hooks):
+    plugin = SimpleNamespace(**{hook: bnplug.hookimpl(lambda found=found: found) for hook, found in hooks.items()})
+    found = [discovery.find_plugins()[0], FoundPlugin("kinds", "bnplug-kinds", "1.0", lambda: plugin)]
+    monkeypatch.setattr(discovery, "find_plugins", lambda: found)
+    discovery.refresh()
+
+
+def test_classifiers_discretizers_and_engines_are_made_by_name(monkeypatch):
+    words = {"summary": "It does.", "reference": "Me (2026)", "api": 2}
+    install(
+        monkeypatch,
+        bnplug_classifiers=[
+            bnplug.ClassifierMethod("gauss", "sklearn.naive_bayes:GaussianNB", **words),
+            bnplug.ClassifierMethod("bins", "sklearn.preprocessing:KBinsDiscretizer", **words),
+        ],
+        bnplug_discretizers=[bnplug.DiscretizerMethod("k", "sklearn.preprocessing:KBinsDiscretizer", **words)],
+        bnplug_inference_engines=[bnplug.InferenceEngineMethod("g", "sklearn.naive_bayes:GaussianNB", **words)],
+    )
+    try:
+        assert registry.classifier("gauss", var_smoothing=0.5).var_smoothing == 0.5
+        assert registry.build("classifier", ("kinds:gauss", {})).var_smoothing == 1e-9
+        assert bnplug.discretizer("k", n_bins=3).n_bins == 3
+        with pytest.raises(TypeError, match="classifier 'gauss' has no parameter 'smoothing'"):
+            registry.classifier("gauss", smoothing=1)
+        with pytest.raises(
+            ContractError, match="must be a class with the methods fit, predict, predict_proba, get_par"
+        ):
+            registry.classifier("bins")
+        with pytest.raises(ContractError, match=r"must be a class derived from bnplug\.InferenceEngine"):
+            bnplug.inference_engine("g")
+        with pytest.raises(TypeError, match=r"^an inference engine is a name, .* derived from bnplug\.Infer"):
+            registry.build("inference engine", 5)
+        with pytest.raises(bnplug.UnknownMethodError, match="'gauss' is a classifier, not an inference engine"):
+            bnplug.inference_engine("gauss")
+    finally:
+        monkeypatch.undo()
+        discovery.refresh()
