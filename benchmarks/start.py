@@ -33,7 +33,7 @@ BEFORE = {"libraries": 1.41, "fit": 2.79, "help": 0.10, "methods": 0.14}
 
 
 def cost(command):
-    """Return the median processor and wall time of a command, in seconds; its first run, which may compile, is not one."""
+    """Return the median processor and wall time of a command, in seconds, but for a first run, which may compile."""
     measured = []
     for _ in range(RUNS + 1):
         before, started = os.times(), time.perf_counter()

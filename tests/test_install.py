@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,71 @@ def test_the_extra_all_and_the_workspace_name_exactly_the_plugins_there_are():
     names = {plugin.name for plugin in PLUGINS}
     assert {name for name in root["project"]["optional-dependencies"]["all"] if name.startswith("bnplug-")} == names
     assert set(root["tool"]["uv"]["sources"]) == names | {"bnplug"}
+
+
+def test_uv_sync_brings_everything():
+    root = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert root["dependency-groups"]["dev"] == ["bnplug[all,test,lint]"]
+
+
+@pytest.fixture
+def uv(tmp_path):
+    """Return the command uv: the one that is installed or, in a long run, one that pip gets."""
+    found = shutil.which("uv")
+    if found is None and not os.environ.get("BNPLUG_LONG"):
+        pytest.skip("uv is not installed")
+    if found is None:
+        subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "tools")], check=True)
+        subprocess.run([tmp_path / "tools" / "bin" / "pip", "install", "--quiet", "uv"], check=True)
+        found = str(tmp_path / "tools" / "bin" / "uv")
+    return found
+
+
+def checkout(folder):
+    """Copy the files that are tracked: what a clone has."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    return folder
+
+
+def clean(folder):
+    """Return an environment in which nothing but `folder` is the project."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    return {**kept, "UV_PROJECT_ENVIRONMENT": str(folder / ".venv")}
+
+
+def listed(bnplug):
+    command = [bnplug, "-c", "import bnplug; print(*sorted(p.distribution for p in bnplug.plugins()))"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd="/", env=env).stdout.split()
+
+
+EVERYTHING = sorted(["bnplug", *(plugin.name for plugin in PLUGINS)])
+
+
+@pytest.mark.long
+def test_uv_installs_a_clean_checkout_by_sync_and_by_pip(uv, tmp_path):
+    folder = checkout(tmp_path / "checkout")
+    run = partial(subprocess.run, check=True, cwd=folder, env=clean(folder), capture_output=True, text=True)
+    run([uv, "sync", "--quiet"])
+    assert listed(folder / ".venv" / "bin" / "python") == EVERYTHING
+    assert "tan" in run([uv, "run", "--quiet", "bnplug", "methods"]).stdout
+    run([uv, "venv", "--quiet", "other"])
+    plugins = [f"./plugins/{plugin.name}/" for plugin in PLUGINS]
+    run([uv, "pip", "install", "--quiet", "--python", "other/bin/python", ".[all]", *plugins])
+    assert listed(folder / "other" / "bin" / "python") == EVERYTHING
+
+
+def test_make_asks_uv_where_it_is_and_pip_where_it_is_not(tmp_path):
+    folder = checkout(tmp_path)
+    asked = partial(subprocess.run, check=True, cwd=folder, capture_output=True, text=True)
+    assert "/some/uv sync" in asked(["make", "--dry-run", "test", "UV=/some/uv"]).stdout
+    without = asked(["make", "--dry-run", "test", "UV="]).stdout
+    assert "pip install" in without
+    assert "uv sync" not in without
 
 
 def test_no_file_records_where_packages_were_downloaded_from():

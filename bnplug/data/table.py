@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, IntArray
-from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column, match_column
 from bnplug.data._dags import lazy_dag, parents_by_number
+from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column, match_column
 from bnplug.data.frames import to_frame
 from bnplug.data.kinds import floats_of, refuse_infinities
 from bnplug.data.weights import present_rows, row_weights
