@@ -8,6 +8,7 @@ from bnplug.hooks.descriptors import (
     DiscretizerMethod,
     InferenceEngineMethod,
     ParameterLearnerMethod,
+    Recipe,
     ScoreFunctionMethod,
     StructureLearnerMethod,
 )
@@ -17,6 +18,7 @@ _DOUGHERTY = "Dougherty, Kohavi, Sahami: Supervised and unsupervised discretizat
 _FAYYAD = (
     "Fayyad, Irani: Multi-interval discretization of continuous-valued attributes for classification learning (1993)"
 )
+_DUDA = "Duda, Hart: Pattern Classification and Scene Analysis (1973)"
 _FRIEDMAN = "Friedman, Geiger, Goldszmidt: Bayesian network classifiers (1997)"
 _GROSSMAN = "Grossman, Domingos: Learning Bayesian network classifiers by maximizing conditional likelihood (2004)"
 _HECKERMAN = (
@@ -24,6 +26,7 @@ _HECKERMAN = (
     "data (1995)"
 )
 _PERNKOPF = "Pernkopf, Bilmes: Order-based discriminative structure learning for Bayesian network classifiers (2008)"
+_SAHAMI = "Sahami: Learning limited dependence Bayesian classifiers (1996)"
 
 
 @hookimpl
@@ -33,7 +36,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         name="nb",
         factory="bnplug.builtin.structures.nb:NaiveBayes",
         summary="Naive Bayes: the class is the only parent of every feature.",
-        reference="Duda, Hart: Pattern Classification and Scene Analysis (1973)",
+        reference=_DUDA,
         api=1,
     )
     yield StructureLearnerMethod(
@@ -47,7 +50,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         name="kdb",
         factory="bnplug.builtin.structures.kdb:KDependence",
         summary="Naive Bayes plus up to k earlier features as parents of each feature.",
-        reference="Sahami: Learning limited dependence Bayesian classifiers (1996)",
+        reference=_SAHAMI,
         api=1,
     )
     yield StructureLearnerMethod(
@@ -57,6 +60,32 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         reference=_HECKERMAN,
         api=1,
         needs_score=True,
+    )
+
+
+@hookimpl
+def bnplug_recipes() -> Iterable[Recipe]:
+    """Name the classifiers that everybody knows."""
+    yield Recipe(
+        name="NB",
+        structure="nb",
+        summary="Naive Bayes: every feature depends on the class alone.",
+        reference=_DUDA,
+        featured=True,
+    )
+    yield Recipe(
+        name="TAN",
+        structure="tan",
+        summary="Naive Bayes and a tree over the features, by I(Xi; Xj | C).",
+        reference=_FRIEDMAN,
+        featured=True,
+    )
+    yield Recipe(
+        name="KDB-2",
+        structure=("kdb", {"k": 2}),
+        summary="Naive Bayes and up to two more parents of each feature.",
+        reference=_SAHAMI,
+        featured=True,
     )
 
 

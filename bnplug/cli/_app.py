@@ -29,13 +29,15 @@ for module in (_datasets, _doctor, _experiments, _explore, _models, _new_plugin,
 
 
 @cli.command("demo")
+@click.option("--all", "everything", is_flag=True, help="Run every method that registers: minutes, and many lines.")
+@click.option("--n-jobs", type=int, default=-1, show_default=True, help="Methods in parallel; -1: one per processor.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo-output"), show_default=True)
 @one_line_errors
-def demo_command(output: Path) -> None:
-    """Learn, compare, draw and save classifiers on data that ships; one row per registered method."""
+def demo_command(everything: bool, n_jobs: int, output: Path) -> None:
+    """Compare the methods that a newcomer should know on data that ships; draw, report and save the best."""
     from bnplug.cli._demo import run
 
-    run(output, click.echo)
+    run(output, click.echo, everything, n_jobs)
 
 
 @cli.command("warm")

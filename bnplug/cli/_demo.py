@@ -1,126 +1,241 @@
-"""The demonstration: every registered recipe and structure on data that ships, compared, drawn and saved.
+"""The demonstration: methods on data that ships, compared on the same rows; the best one drawn, reported and saved.
 
-Nothing here lists methods by hand: what registers, appears.
+Nothing here lists methods by hand: what registers as featured appears, or all that registers. Whatever is chosen is
+chosen by cross-validation inside the training rows; the test rows only tell how good the choice was.
 """
 
 from __future__ import annotations
 
-import time
+import shutil
+import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import bnplug
 from bnplug import datasets
+from bnplug.cli._progress import ProgressLine
 from bnplug.errors import one_line
-from bnplug.experiments._runner import interrupts_raised
-from bnplug.hooks import recipes, registry
+from bnplug.experiments import BASELINES
+from bnplug.experiments._data import SplitData, split_data
+from bnplug.experiments._estimators import prepare, resolve_methods
+from bnplug.experiments._runner import Job, interrupts_raised, run_job
+from bnplug.experiments.storage import Record
+from bnplug.hooks import expressions, recipes, registry
+from bnplug.hooks.descriptors import ClassifierMethod, Kind
 from bnplug.inference.explain import PRIOR
 from bnplug.show import drawing
 
 Say = Callable[[str], Any]
 
-#: The data sets of the demonstration.
-LOADERS = (datasets.iris, datasets.wine, datasets.breast_cancer, datasets.tic_tac_toe)
+#: The data sets of the demonstration, by name, and those that only all methods run on.
+DATASETS, MORE = ("tic-tac-toe", "breast-cancer", "wine"), ("iris",)
+
+# Columns of a line of text.
+_WIDTH = 100
+
+# The folds of the validation: of the few methods, and of all, which one split must do for.
+_FOLDS, _FOLDS_OF_ALL = 3, 1
 
 
 class Result(NamedTuple):
-    """One method on one data set: its accuracy and mean log P(class) on the rows held out."""
+    """One method on one data set: accuracy and mean log P(class) in validation, accuracy on the test rows."""
 
     method: str
-    accuracy: float
+    validation: float
     log_probability: float
-    model: Any
+    test: float
+    n_parameters: float
     seconds: float
+    error: str
 
 
-def run(output: Path, say: Say = print, loaders: Sequence[Callable[[], Any]] | None = None) -> None:
-    """Compare all methods on each demonstration data set; draw, save and load the best one's network.
+def run(output: Path, say: Say = print, everything: bool = False, n_jobs: int | None = -1) -> None:
+    """Compare methods on each data set of the demonstration; keep the network that is best in validation.
 
     Parameters
     ----------
     output : path
-        The folder for pictures and models.
+        The folder for data, pictures, reports and models.
     say : callable
         Takes each line of text.
-    loaders : sequence of callable, optional
-        Each returns the features and the class of a data set; by default those of ``LOADERS``.
+    everything : bool
+        Run all methods that register, not only those that a newcomer should know.
+    n_jobs : int, optional
+        Methods in parallel.
     """
     output.mkdir(parents=True, exist_ok=True)
-    for load in LOADERS if loaders is None else loaders:
-        name = load.__name__.replace("_", "-")
-        X, y = load()
-        say(f"\n{name}: {X.shape[0]} rows, {X.shape[1]} features, {y.nunique()} classes")
-        results = list(_compare(X, y, say))
-        if results:
-            _keep(max(results, key=lambda result: (result.accuracy, result.log_probability)), X, y, output / name, say)
+    methods = resolve_methods(expressions.everything() if everything else featured())
+    _introduce(methods, everything, say)
+    loaded = [datasets.load(name) for name in (*DATASETS, *(MORE if everything else ()))]
+    data = [_split(one, _FOLDS_OF_ALL if everything else _FOLDS) for one in loaded]
+    with ProgressLine(len(methods) * len(data)) as progress:
+        told = progress.aside(say)
+        for one, results in _compare(methods, data, n_jobs, progress):
+            _tell(one, results, told)
+            _keep(one, results, methods, output / one.name, told)
+    last = loaded[len(DATASETS) - 1]
+    say(f"\nYour turn: {_command()} fit {output / last.name}.csv --target {last.y.name} --method TAN -o my-model")
 
 
-def methods() -> Iterator[tuple[str, Any]]:
-    """Yield a classifier for every available recipe, and one for every structure learner with its defaults."""
-    for found in recipes.availabilities():
-        if found.available:
-            yield found.recipe.name, bnplug.recipe(found.recipe.name)
-    for learner in registry.methods("structure learner"):
-        yield learner.name, bnplug.BayesianNetworkClassifier(structure=learner.name)
+def featured() -> list[str]:
+    """Return the methods that a newcomer should know: those that are registered as such, and the rival."""
+    named = [found.recipe.name for found in recipes.availabilities() if found.available and found.recipe.featured]
+    classifiers = (one for one in registry.methods(Kind.CLASSIFIER) if isinstance(one, ClassifierMethod))
+    rivals = [name for name, baseline in BASELINES.items() if baseline.featured]
+    return [*named, *(one.name for one in classifiers if one.featured), *rivals]
 
 
-def _compare(X: Any, y: Any, say: Say) -> Iterator[Result]:
-    say("  learned on two thirds of the rows, compared on the rest")
-    say(f"  {'method':<24} {'accuracy':>8} {'log P':>8} {'edges':>6} {'parameters':>10} {'seconds':>8}")
-    parts = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=0)
-    for name, classifier in methods():
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                with interrupts_raised():
-                    result = _measure(name, classifier.set_params(random_state=0), *parts)
-            except Exception as error:
-                say(f"  {name:<24} failed: {one_line(error)}")
-                continue
-        tables = result.model.tables_
-        scores = f"{result.accuracy:8.3f} {result.log_probability:8.3f}"
-        row = f"  {name:<24} {scores} {len(tables.edges):6} {tables.n_parameters:10} {result.seconds:8.2f}"
-        say(row + ("  (warned)" if caught else ""))
-        yield result
+def _introduce(methods: Mapping[str, Any], everything: bool, say: Say) -> None:
+    """Say what the figures are and, of a few methods, what each is."""
+    known = {one.name: one.summary for kind in (Kind.RECIPE, Kind.CLASSIFIER) for one in registry.methods(kind)}
+    width = max(map(len, methods))
+    say(f"{len(methods)} classifiers. Validation, inside the training rows, chooses the best one; test rows only judge")
+    say("the choice. log P: the mean log P(class) in validation. seconds: to learn once.")
+    for name in () if everything else methods:
+        say(f"  {name:<{width}}  {one_line(known.get(name, 'Of scikit-learn, for comparison.'), _WIDTH - 4 - width)}")
 
 
-def _measure(name: str, classifier: Any, X: Any, X_out: Any, y: Any, y_out: Any) -> Result:
-    started = time.perf_counter()
-    model = classifier.fit(X, y)
-    seconds = time.perf_counter() - started
-    own = model.predict_log_proba(X_out)[np.arange(len(y_out)), np.searchsorted(model.classes_, y_out)]
-    return Result(name, float(model.score(X_out, y_out)), float(own.mean()), model, seconds)
+def _split(data: datasets.Dataset, n_folds: int) -> SplitData:
+    """Hold a third of the rows out for the test, and split the others for validation; the test is the last fold."""
+    rows = np.arange(len(data.X))
+    train, test = train_test_split(rows, test_size=1 / 3, stratify=data.y, random_state=0)
+    labels = data.y.iloc[train]
+    if n_folds == 1:
+        inner = [train_test_split(np.arange(len(train)), test_size=1 / 3, stratify=labels, random_state=0)]
+    else:
+        inner = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(train, labels))
+    folds = [*((train[fitted], train[left_out]) for fitted, left_out in inner), (train, test)]
+    return split_data([data], folds, "ignore", 0, None)[0]
 
 
-def _keep(best: Result, X: Any, y: Any, path: Path, say: Say) -> None:
-    """Draw, save, export and report the best model; load it again, and show that it answers the same."""
-    model = best.model
-    say(f"  best: {best.method}")
-    _explain(model, X.head(1), say)
-    drawing.save_picture(path.with_suffix(".png"), model.tables_.names, model.tables_.edges, model.target_)
-    model.report(path.with_suffix(".html"), X, y)
+def _compare(
+    methods: Mapping[str, Any], data: Sequence[SplitData], n_jobs: int | None, progress: ProgressLine
+) -> Iterator[tuple[SplitData, list[Result]]]:
+    """Yield each data set with the results of all methods, best in validation first, as soon as they are there.
+
+    One task is one method on one data set, so that few processes compile the same.
+    """
+    tasks = [[Job(one, name, model, fold, "ignore", 0, False) for fold in one.splits]
+             for one in data for name, model in methods.items()]  # fmt: skip
+    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    found: dict[str, list[Result]] = {one.name: [] for one in data}
+    with closing(parallel(joblib.delayed(_run)(jobs) for jobs in tasks)) as running:
+        for records in running:
+            progress.advance(f"{records[0]['dataset']}, {records[0]['method']}")
+            results = found[records[0]["dataset"]]
+            results.append(_result(records))
+            if len(results) == len(methods):
+                one = next(one for one in data if one.name == records[0]["dataset"])
+                yield one, sorted(results, key=_goodness, reverse=True)
+
+
+def _run(jobs: Sequence[Job]) -> list[Record]:
+    return [run_job(job, sequential=True) for job in jobs]
+
+
+def _result(records: Sequence[Record]) -> Result:
+    """Sum up the folds of one method: the last is the test."""
+    validation, test = [record["values"] for record in records[:-1]], records[-1]["values"]
+    error = next((record["error"] for record in records if record["error"]), "")
+    accuracy, log_probability = (_mean([values[name] for values in validation]) for name in ("accuracy", "cll"))
+    own = {name: np.nan if value is None else value for name, value in test.items()}
+    return Result(
+        records[0]["method"], accuracy, log_probability, own["accuracy"], own["n_parameters"], own["fit_seconds"], error
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    return float(np.nan) if None in values else float(np.mean(np.asarray(values, dtype=np.float64)))
+
+
+def _goodness(result: Result) -> tuple[bool, float, float]:
+    return not result.error, *np.nan_to_num([result.validation, result.log_probability], nan=-np.inf)
+
+
+def _tell(data: SplitData, results: Sequence[Result], say: Say) -> None:
+    train, test = list(data.splits.values())[-1]
+    width = max(len(result.method) for result in results)
+    shape = f"{len(data.X)} rows, {data.X.shape[1]} features, {len(data.classes)} classes"
+    say(f"\n{data.name}: {shape}; {len(train)} rows to learn from, {len(test)} to test on")
+    say(f"  {'method':{width}}  {'validation':>11} {'test':>6} {'log P':>7} {'parameters':>11} {'seconds':>8}")
+    for result in results:
+        if result.error:
+            say(f"  {result.method:{width}}  failed: {one_line(result.error, _WIDTH - 12 - width)}")
+            continue
+        figures = f"{result.validation:11.3f} {result.test:6.3f} {_figure(result.log_probability, '7.3f')}"
+        say(f"  {result.method:{width}}  {figures} {_figure(result.n_parameters, '11.0f')} {result.seconds:8.2f}")
+
+
+def _figure(value: float, form: str) -> str:
+    return " " * int(form.partition(".")[0]) if np.isnan(value) else f"{value:{form}}"
+
+
+def _keep(data: SplitData, results: Sequence[Result], methods: Mapping[str, Any], path: Path, say: Say) -> None:
+    """Learn the network that is best in validation on the training rows; draw, report, save and export it."""
+    data.X.assign(**{str(data.y.name): data.y}).to_csv(path.with_suffix(".csv"), index=False)
+    networks = [
+        result
+        for result in results
+        if isinstance(methods[result.method], bnplug.BayesianNetworkClassifier) and not result.error
+    ]
+    if not networks:
+        say("  no network to keep")
+        return
+    train, test = list(data.splits.values())[-1]
+    X, y = data.X.iloc[train], data.y.iloc[train]
+    best, first = networks[0], results[0]
+    better = "" if first is best else f" (after {first.method})"
+    with warnings.catch_warnings(), interrupts_raised():
+        warnings.simplefilter("ignore")
+        model = prepare(methods[best.method], X, data.categorical_features, "ignore", 0, sequential=False).fit(X, y)
+        say(f"  best network by validation{better}: {best.method}, on the test rows {best.test:.3f}")
+        say(f"  {_explanation(model, data.X.iloc[test[:1]])}")
+        kept = _files(model, data.X.iloc[test], data.y.iloc[test], path)
+    say(f"  {path}: {', '.join(kept)}")
+
+
+def _files(model: Any, X: Any, y: Any, path: Path) -> list[str]:
+    """Draw, report, save and export a model; return the files, or why there is none."""
     model.save(path)
-    same = (bnplug.load(path).predict_proba(X) == model.predict_proba(X)).all()
-    say(f"  drawn in {path}.png, reported in {path}.html, saved in {path}")
-    say(f"  loaded again, it gives {'the same' if same else 'OTHER'} answers")
+    assert (bnplug.load(path).predict_proba(X) == model.predict_proba(X)).all()
+    model.report(path.with_suffix(".html"), X, y)
+    kept = ["a folder (the model)", ".csv (data)", ".html (report)"]
+    try:
+        drawing.save_picture(path.with_suffix(".png"), model.tables_.names, model.tables_.edges, model.target_)
+        kept.append(".png (graph)")
+    except ImportError as error:
+        kept.append(f"no picture: {one_line(error)}")
     try:
         model.to_bif(path.with_suffix(".bif"))
-        say(f"  exported to {path}.bif")
-    except bnplug.NotRepresentableError as error:
-        say(f"  not exported: {error}")
+        kept.append(".bif (network)")
+    except bnplug.NotRepresentableError:
+        kept.append("no .bif, since these parameters are no network")
+    return kept
 
 
-def _explain(model: Any, row: Any, say: Say) -> None:
-    """Say which class is predicted for the first row, and which features contribute most to that."""
+def _explanation(model: Any, row: Any) -> str:
+    """Say which class is predicted for a row, and which features contribute most to that."""
     label = model.predict(row)[0]
     explained = model.explain(row)
     reasons = explained[(explained["class"] == label) & (explained["feature"] != PRIOR)]
-    top = reasons.reindex(reasons["contribution"].abs().sort_values(ascending=False).index).head(3)
-    listed = ", ".join(f"{r.feature} {r.contribution:+.2f}" for r in top.itertuples())
-    say(f"  row {row.index[0]} is {label}, P = {model.predict_proba(row).max():.3f}")
-    say(f"  to its log odds contribute {listed}, ...")
+    top = reasons.reindex(reasons["contribution"].abs().sort_values(ascending=False).index).head(2)
+    listed = ", ".join(f"{reason.feature} {reason.contribution:+.1f}" for reason in top.itertuples())
+    told = f"row {row.index[0]} is {label}, P = {model.predict_proba(row).max():.3f}; to its log odds add {listed}, ..."
+    return one_line(told, _WIDTH - 2)
+
+
+def _command() -> str:
+    """Return how this program is called from here."""
+    if shutil.which("bnplug"):
+        return "bnplug"
+    started = Path(sys.argv[0])
+    if started.name != "bnplug":
+        return f"{sys.executable} -m bnplug"
+    return str(started)

@@ -22,7 +22,13 @@ na_option = click.option("--na", multiple=True, help="Text that stands for a mis
 @click.command("fit")
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, help="The column that holds the class.")
-@click.option("--recipe", help="A named composition; other options win over it.")
+@click.option(
+    "--method",
+    "--recipe",
+    "method",
+    help="A recipe, a plugin's classifier, a structure learner, or a composition such as tan+ccbn-w or hill-climb[cr]; "
+    "other options win over it.",
+)
 @click.option("--structure", help="A structure learner.  [default: tan]")
 @click.option("--parameters", help="A parameter learner.  [default: ml]")
 @click.option("--discretizer", help="A discretiser, or none.  [default: mdl]")
@@ -38,7 +44,7 @@ na_option = click.option("--na", multiple=True, help="Text that stands for a mis
 def fit_command(
     data: Path,
     target: str,
-    recipe: str | None,
+    method: str | None,
     settings: Sequence[str],
     na: Sequence[str],
     output: Path,
@@ -52,8 +58,9 @@ def fit_command(
 
     # Before the work, not after it.
     check_destination(output)
-    params = {name: value for name, value in options.items() if value is not None}
-    model = bnplug.recipe(recipe, **params) if recipe else bnplug.BayesianNetworkClassifier(**params)
+    # How much is told is nothing that a plugin's classifier must have a parameter for.
+    params = {name: value for name, value in options.items() if value is not None and (name, value) != ("verbose", 0)}
+    model = bnplug.make_classifier(method, **params) if method else bnplug.BayesianNetworkClassifier(**params)
     model.set_params(**dict(_setting(text) for text in settings))
     frame = to_frame(read_data(data, missing=na), str(data))
     if target not in frame.columns:

@@ -124,12 +124,15 @@ _RECIPES = [
     *(f"{structure}-{parameters}" for structure in _ORDERED for parameters in ("ML", "CL")),
     *(f"{structure}-{parameters}" for structure in _BY_MARGIN for parameters in ("ML", "MM")),
     *("NB-MM", "RMCV", "RMCV-empty", "RMHO", "RMHO-f", "RMHO-ar"),
-    *("MDL", "MDL-empty", "K2", "K2-empty", "BNC-MDL", "BNC-2P"),
+    *("MDL", "MDL-empty", "K2", "K2-empty", "BNC-MDL", "BNC-2P", "NB", "TAN", "KDB-2"),
 ]
 _BEGUN_RECIPES = [
     f"{name}{letter}{init}" for name in ("NB", "TAN", "KDB-1") for letter in "dew" for init in ("", "(I)")
 ]
-_SVM_RECIPES = [f"{name}-ML-BN-SVM" for name in ("NB", "TAN", "TAN-OMI-CR", "TAN-CR", "2-tree-OMI-CR", "TAN-SA-MM")]
+_SVM_RECIPES = [
+    *(f"{name}-ML-BN-SVM" for name in ("NB", "TAN", "TAN-OMI-CR", "TAN-CR", "2-tree-OMI-CR", "TAN-SA-MM")),
+    "TAN-ML-BN-SVM-lam",
+]
 
 
 def cases() -> dict[str, Case]:

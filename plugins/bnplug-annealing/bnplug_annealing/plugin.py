@@ -49,6 +49,7 @@ def bnplug_recipes() -> Iterable[Recipe]:
                 summary=f"A tree annealed by cross-validated {words}{with_them}.",
                 reference=_PAPER,
                 requires=("bnplug-annealing", _MARGIN) if "MM" in (name, learned) else ("bnplug-annealing",),
+                featured=(name, learned) == ("MM", "MM"),
             )
 
 

@@ -63,6 +63,7 @@ def _weighted_and_others() -> Iterator[Recipe]:
                     parameters=(f"ccbn-{letter}", {"init": init}),
                     summary=f"{title} with ccbn-{letter} parameters, started at {start}.",
                     reference=_PAPER,
+                    featured=(title, letter, init) == ("TAN", "w", "generative"),
                 )
 
 

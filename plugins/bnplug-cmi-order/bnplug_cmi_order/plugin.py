@@ -66,7 +66,13 @@ def bnplug_recipes() -> Iterable[Recipe]:
     }
     for name, (structure, summary) in structures.items():
         yield Recipe(
-            name=name, structure=structure, parameters=_ML, summary=summary, reference=_PAPER, requires=_REQUIRES
+            name=name,
+            structure=structure,
+            parameters=_ML,
+            summary=summary,
+            reference=_PAPER,
+            requires=_REQUIRES,
+            featured=name == "TAN-OMI-CR-ML",
         )
 
 

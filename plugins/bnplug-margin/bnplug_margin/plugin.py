@@ -70,4 +70,5 @@ def bnplug_recipes() -> Iterable[Recipe]:
                     summary=f"{what}, with {kind} parameters.",
                     reference=_PAPER,
                     requires=("bnplug-margin",),
+                    featured=(title, letters) == ("TAN-HC-MM", "MM"),
                 )

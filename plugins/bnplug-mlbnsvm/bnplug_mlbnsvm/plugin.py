@@ -51,6 +51,14 @@ def bnplug_recipes() -> Iterable[Recipe]:
             reference=_PAPER,
             requires=requires,
         )
+    yield Recipe(
+        name="TAN-ML-BN-SVM-lam",
+        structure="tan",
+        parameters=("ml-bn-svm", {"lam": "cv"}),
+        summary="The generative tree, with ml-bn-svm parameters; lam alone by cross-validation.",
+        reference=_PAPER,
+        featured=True,
+    )
 
 
 @hookimpl

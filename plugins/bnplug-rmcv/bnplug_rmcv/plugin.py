@@ -85,6 +85,7 @@ def bnplug_recipes() -> Iterable[Recipe]:
             summary=summary,
             reference=reference,
             requires=_REQUIRES,
+            featured=name == "RMCV",
         )
 
 
