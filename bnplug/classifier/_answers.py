@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted, validat
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import Composite, Marginals
-from bnplug.data.frames import is_frame, to_frame
+from bnplug.data.frames import is_frame, native, to_frame
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.inference.explain import contributions, to_long_frame
@@ -52,7 +52,7 @@ class FittedNetwork(Composite, ABC):
         """Return the codes of new rows, variables in the order of ``schema_``."""
         check_is_fitted(self)
         if not is_frame(X):
-            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+            X = validate_data(self, native(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
         frame = to_frame(X, "X")
         if hasattr(self, "feature_names_in_") and is_frame(X):
             self.intake_.check_names(frame, self.target_)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from bnplug.arrays import FloatArray
 from bnplug.classifier._answers import FittedNetwork
 from bnplug.data.coding import as_array
-from bnplug.data.frames import is_frame, to_frame
+from bnplug.data.frames import is_frame, native, to_frame
 from bnplug.data.intake import Intake, code
 from bnplug.data.table import Table, check_unseen
 from bnplug.errors import MissingFeatureWarning
@@ -155,7 +155,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""
         if not is_frame(X):
-            array, _ = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
+            array, _ = validate_data(self, native(X), native(y), dtype=None, ensure_all_finite="allow-nan")
             return to_frame(array, "X")
         frame = to_frame(X, "X")
         validate_data(self, frame, y, skip_check_array=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ MISSING, UNSEEN = -1, -2
 
 # Whole numbers within a range this wide are looked up in an array rather than searched for.
 _LOOKUP_RANGE = 1 << 16
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Coded(NamedTuple):
@@ -127,6 +130,24 @@ def plain_label(value: object) -> State | None:
     return next((kind(value) for kind in kinds if isinstance(value, kind)), None)
 
 
+def refuse_surrogates(names: Iterable[object], what: str) -> None:
+    """Raise a ``ValueError`` for a name with half of a character in it; labels may have one.
+
+    Examples
+    --------
+    >>> refuse_surrogates(["sky", "wind\\ud83c"], "X")
+    Traceback (most recent call last):
+    ValueError: X: the name 'wind\\ud83c' has half of a character in it (a lone surrogate); rename it
+    """
+    for name in names:
+        if isinstance(name, str) and _is_broken(name):
+            raise ValueError(f"{what}: the name {name!r} has half of a character in it (a lone surrogate); rename it")
+
+
+def _is_broken(text: str) -> bool:
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
 def as_array(labels: Sequence[State]) -> npt.NDArray[Any]:
     """Return labels as an array that gives them back: of objects where numpy has no type that does.
 
@@ -146,14 +167,15 @@ def as_array(labels: Sequence[State]) -> npt.NDArray[Any]:
 
 
 def label_index(labels: Sequence[State]) -> pd.Index[Any]:
-    """Return labels as a pandas index that keeps their types: of mixed ones, an index of objects.
+    """Return labels as a pandas index that keeps them: of objects where they are mixed, or broken text.
 
     Examples
     --------
     >>> label_index((1, 2)).dtype, label_index((1, 2.5)).tolist()
     (dtype('int64'), [1, 2.5])
     """
-    index: pd.Index[Any] = pd.Index(as_array(labels), dtype=object if len(set(map(type, labels))) > 1 else None)
+    odd = len(set(map(type, labels))) > 1 or any(isinstance(label, str) and _is_broken(label) for label in labels)
+    index: pd.Index[Any] = pd.Index(as_array(labels), dtype=object if odd else None)
     return index
 
 

@@ -133,7 +133,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
     def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
         """Check names and number of the columns as scikit-learn does; return X as a frame."""
         if not (isinstance(X, pd.DataFrame) or is_polars(X)):
-            return to_frame(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False), "X")
+            return to_frame(validate_data(self, native(X), reset=reset, dtype=None, ensure_all_finite=False), "X")
         frame = to_frame(validate_data(self, X, reset=reset, skip_check_array=True), "X")
         if frame.empty:
             raise ValueError(

@@ -7,7 +7,10 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+
+from bnplug.data.coding import refuse_surrogates
 
 
 def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
@@ -32,11 +35,26 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
     elif type(data) is dict:
         frame = pd.DataFrame(data)
     else:
-        array = np.asarray(data)
+        array = native(np.asarray(data))
         if array.ndim != 2:
             raise ValueError(f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)")
-        frame = pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
-    return _with_string_names(frame, what)
+        frame = _from_array(array)
+    return _with_native_columns(_with_string_names(frame, what))
+
+
+def native(data: Any) -> Any:
+    """Return an array in the byte order of this machine, and one of numpy's text as one of objects; all else as it is.
+
+    Examples
+    --------
+    >>> native(np.array([1, 2], dtype=">i4")).dtype
+    dtype('int32')
+    """
+    if not isinstance(data, np.ndarray):
+        return data
+    if data.dtype.kind == "T":
+        return data.astype(object)
+    return data if data.dtype.isnative else data.astype(data.dtype.newbyteorder("="))
 
 
 def is_frame(data: Any) -> bool:
@@ -52,12 +70,31 @@ def is_polars(data: Any) -> bool:
 
 def _with_string_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     names = [str(name) for name in frame.columns]
+    refuse_surrogates(names, what)
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise ValueError(f"{what}: duplicate column names {repeated}; every column needs a name of its own")
     if names == list(frame.columns):
         return frame
     return frame.set_axis(names, axis=1)
+
+
+def _from_array(array: npt.NDArray[Any]) -> pd.DataFrame:
+    names = [f"x{i}" for i in range(array.shape[1])]
+    try:
+        return pd.DataFrame(array, columns=names)
+    except UnicodeEncodeError:
+        # pandas' type of text takes no half characters, objects may be any.
+        return pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in zip(names, array.T, strict=True)})
+
+
+def _with_native_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    foreign = {
+        name: dtype.newbyteorder("=")
+        for name, dtype in frame.dtypes.items()
+        if isinstance(dtype, np.dtype) and not dtype.isnative
+    }
+    return frame.astype(foreign) if foreign else frame
 
 
 def _polars_column(column: Any) -> Any:
@@ -71,6 +108,9 @@ def _polars_column(column: Any) -> Any:
         codes = column.to_physical().fill_null(len(column.dtype.categories)).cast(polars.Int64).to_numpy()
         codes = np.where(codes == len(column.dtype.categories), -1, codes)
         return pd.Categorical.from_codes(codes, categories=column.dtype.categories.to_list(), ordered=True)
+    if column.dtype.is_nested() or column.dtype in (polars.Int128, getattr(polars, "UInt128", polars.Int128)):
+        # What numpy has no type for: whole numbers that are too long are refused by name, and so are containers.
+        return pd.Series(column.to_list(), dtype=object)
     if column.dtype == polars.Boolean and column.null_count():
         return pd.array(column.to_list(), dtype="boolean")
     if column.dtype.is_integer() and column.null_count():

@@ -24,7 +24,7 @@ from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, refuse_infinities, split_columns, to_floats
 from bnplug.data.table import Table
-from bnplug.data.weights import present_rows
+from bnplug.data.weights import check_sum, present_rows
 from bnplug.errors import MissingColumnWarning
 from bnplug.hooks.descriptors import is_component
 
@@ -193,7 +193,10 @@ class Intake:
         cells = {name: _to_categorical(column) for name, column in self._columns(frame).items()}
         for name in self.missing_states.keys() & cells.keys():
             cells[name] = _with_state(pd.Series(cells[name], name=name, index=frame.index), self.missing_states[name])
-        return frame.assign(**cells)
+        made = frame.copy(deep=False)
+        for name, column in cells.items():
+            made[name] = column
+        return made
 
     def encode(self, frame: pd.DataFrame, schema: Table, unseen: str = "missing") -> CodeArray:
         """Return the codes of `frame` by the states of `schema`, as :meth:`bnplug.Table.encode` does.
@@ -260,7 +263,7 @@ def check_missing(missing: str) -> None:
 
 def _checked_frame(X: Any) -> pd.DataFrame:
     if not is_frame(X):
-        return to_frame(check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name="X"), "X")
+        return to_frame(check_array(native(X), dtype=None, ensure_all_finite="allow-nan", input_name="X"), "X")
     frame = to_frame(X, "X")
     if frame.shape[1] == 0:
         raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required")
@@ -275,9 +278,7 @@ def _weights(frame: pd.DataFrame, labels: npt.NDArray[Any], sample_weight: Any, 
     weights: FloatArray = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, labels)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(weights.sum()):
-            raise ValueError("the sum of the row weights is infinite; divide them by a number")
+    check_sum(weights, "the row weights")
     return weights
 
 
@@ -298,6 +299,7 @@ def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: str) ->
 def _target_name(y: Any, frame: pd.DataFrame) -> str:
     """Return the name of `y`, or "class", made unlike every feature's."""
     name = getattr(y, "name", None)
+    refuse_surrogates([name], "y")
     return _unlike(str(name) if name not in (None, "") else "class", set(frame.columns))
 
 

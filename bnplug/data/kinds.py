@@ -142,6 +142,8 @@ def to_floats(column: pd.Series[Any]) -> FloatArray:
     """
     try:
         return np.ascontiguousarray(column.to_numpy(np.float64, na_value=np.nan))
+    except OverflowError:
+        raise ValueError(f"column {column.name!r} holds whole numbers too large for a float; make them text") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {column.name!r} is numeric, but not all its values are numbers: {error}") from None
 
@@ -177,6 +179,9 @@ def _unsupported(column: pd.Series[Any]) -> str | None:
     inferred = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
     if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inferred in _TIMES:
         return "points in time or durations"
+    if getattr(column.dtype, "kind", "") == "O" and isinstance(column.dtype, pd.ArrowDtype):
+        # Of Arrow's types these are the nested ones, and a few that are text.
+        return "lists or other containers" if column.dtype.pyarrow_dtype.num_fields else None
     if inferred == "mixed" and not all(isinstance(value, Hashable) for value in column):
         return "lists or other containers"
     return "complex numbers" if column.dtype.kind == "c" or inferred == "complex" else None

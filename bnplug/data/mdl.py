@@ -140,6 +140,9 @@ def _entropy(class_weights: FloatArray) -> tuple[float, float, int]:
     """Return total weight, class entropy in nats, and the number of classes that occur."""
     present = class_weights[class_weights > 0]
     n = float(present.sum())
+    if n == 0.0:
+        # Weights so unlike that the smaller ones are lost in the sum.
+        return 0.0, 0.0, 0
     return n, math.log(n) - float(present @ np.log(present)) / n, len(present)
 
 

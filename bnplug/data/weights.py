@@ -8,6 +8,8 @@ import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray
 
+_LARGEST_SUM = 1e290
+
 
 def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> FloatArray:
     """Return the weights of `n_rows` rows, ones where `weights` is None.
@@ -27,13 +29,20 @@ def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> Float
     checked = np.asarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
         raise ValueError(f"{what} has the shape {checked.shape}; there are {n_rows} rows")
-    with np.errstate(over="ignore"):
-        total = checked.sum()
-    if not np.isfinite(total) or (checked < 0).any():
-        raise ValueError(f"{what} holds negative, missing or infinite numbers, or its sum is infinite")
+    if not np.isfinite(checked).all() or (checked < 0).any():
+        raise ValueError(f"{what} holds negative, missing or infinite numbers")
+    check_sum(checked, what)
     if n_rows > 0 and not checked.any():
         raise ValueError(f"{what} is zero everywhere, so that no rows are left; give at least one a weight")
     return checked
+
+
+def check_sum(weights: FloatArray, what: str) -> None:
+    """Raise a ``ValueError`` where weights are so large that sums of products with their logarithms would overflow."""
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not total <= _LARGEST_SUM:
+        raise ValueError(f"the sum of {what} is {total:g}, above {_LARGEST_SUM:g}; divide all by one number")
 
 
 def present_rows(weights: FloatArray | None) -> BoolArray | None:

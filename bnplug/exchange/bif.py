@@ -18,7 +18,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
-from bnplug.errors import ModelFileError
+from bnplug.errors import ModelFileError, NotRepresentableError
 from bnplug.exchange._network_file import FileFamily, assemble, file_error, table_shape
 from bnplug.exchange.files import write_atomically
 from bnplug.exchange.names import (
@@ -35,6 +35,9 @@ from bnplug.model.log_tables import LogTables
 
 # Cells that `default` lines may stand for: a short file must not ask for much memory.
 _MAX_DEFAULT_CELLS = 1_000_000
+
+# Cells that a table with a second state for each variable of one state may have.
+_MAX_PADDED_CELLS = 10_000_000
 
 # pyAgrum takes identifiers and, as labels, whole numbers; it ends the process at a token of more than 16,383
 # characters, so that long names get a stand-in, and long properties go into pieces.
@@ -126,7 +129,9 @@ def format_bif(tables: LogTables) -> str:
     parts = ["network bnplug {\n", *_property_lines(target), "}\n"]
     parts += [_format_variable(variable) for variable in variables.values()]
     for name, table in tables.tables.items():
-        values = _padded_table(probabilities[name], [v in single for v in (name, *table.parents)])
+        is_single = [v in single for v in (name, *table.parents)]
+        _check_padding(name, probabilities[name].size, sum(is_single))
+        values = _padded_table(probabilities[name], is_single)
         parts += _format_family(variables[name], [variables[parent] for parent in table.parents], values)
     return "".join(parts)
 
@@ -184,6 +189,15 @@ def _padded_variable(variable: SafeVariable, states: tuple[State, ...]) -> SafeV
     unused = "unused" if variable.labels != ["unused"] else "unused_2"
     properties = variable.properties | {STATES: encode_labels(states)}
     return SafeVariable(variable.name, [*variable.labels, unused], properties)
+
+
+def _check_padding(name: str, size: int, n_single: int) -> None:
+    if n_single and size << n_single > _MAX_PADDED_CELLS:
+        raise NotRepresentableError(
+            f"{name!r} and its parents have {n_single} variables of one state, each of which BIF gives a second one: a "
+            f"table of 2^{n_single} x {size:,} numbers, over {_MAX_PADDED_CELLS:,}; leave out columns of one state, or "
+            "write XMLBIF"
+        )
 
 
 def _padded_table(values: FloatArray, is_single: list[bool]) -> FloatArray:
@@ -275,12 +289,12 @@ class _Scanner:
 
     def properties(self) -> dict[str, str]:
         """Take properties as long as there are any, and put the pieces of one together."""
-        found: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
         while match := self.take(_PROPERTY):
             key, equals, value = match[1].partition("=")
             if equals:
-                found[key.strip()] = found.get(key.strip(), "") + value.strip()
-        return found
+                found.setdefault(key.strip(), []).append(value.strip())
+        return {key: "".join(pieces) for key, pieces in found.items()}
 
     def line(self) -> int:
         self._line += self._text.count("\n", self._counted, self._position)

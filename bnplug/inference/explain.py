@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import Marginals
+from bnplug.data.coding import label_index
 
 #: What explanations call the log odds that no feature contributed.
 PRIOR = "(prior)"
@@ -60,8 +61,10 @@ def contributions(marginals: Marginals, codes: CodeArray, target: int, n_jobs: i
 def to_long_frame(values: FloatArray, rows: pd.Index, features: list[str], classes: npt.NDArray[Any]) -> pd.DataFrame:
     """Return contributions as a long frame with columns row, feature, class and contribution."""
     names = [PRIOR, *features]
-    index = pd.MultiIndex.from_product([rows, names, classes], names=["row", "feature", "class"])
-    return pd.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
+    labels = label_index(classes.tolist())
+    index = pd.MultiIndex.from_product([rows, names, range(len(labels))], names=["row", "feature", "class"])
+    frame = pd.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
+    return frame.assign(**{"class": pd.Series(labels.take(frame["class"].to_numpy()), dtype=labels.dtype)})
 
 
 def _log_odds(joint: FloatArray) -> FloatArray:

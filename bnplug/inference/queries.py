@@ -107,6 +107,8 @@ def log_measure(
 def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
     """Return an answer of :func:`query` as a frame: a row for each joint state, by its labels, and ``probability``.
 
+    A variable of that name keeps it: the column of probabilities is then called ``probability_``.
+
     Examples
     --------
     >>> query_frame(np.array([0.25, 0.75]), {"sky": ["rain", "sun"]})
@@ -116,8 +118,12 @@ def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]
     """
     codes = np.indices(probabilities.shape).reshape(len(states), -1)
     labels = [label_index(own) for own in states.values()]
-    frame = pd.DataFrame({name: own.take(c).array for name, own, c in zip(states, labels, codes, strict=True)})
-    frame.insert(len(states), "probability", probabilities.ravel())
+    cells = zip(states, labels, codes, strict=True)
+    frame = pd.DataFrame({name: pd.Series(own.take(c), dtype=own.dtype) for name, own, c in cells})
+    column = "probability"
+    while column in states:
+        column += "_"
+    frame.insert(len(states), column, probabilities.ravel())
     return frame
 
 

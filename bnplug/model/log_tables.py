@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: How far the log of a column's sum may be from 0 for the column to count as normalised.
 NORMALIZED = 1e-9
 
+# numpy's arrays have at most 64 axes.
+_MAX_PARENTS = 63
+
 
 class LogTable(NamedTuple):
     """One node's log parameters.
@@ -305,8 +308,12 @@ def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> Floa
 def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: int) -> None:
     """Raise a ``ValueError`` where the tables of a structure would hold more than `max_parameters` cells.
 
-    Called before anything is allocated; the message names the largest node, its parents and its size.
+    Called before anything is allocated; the message names the largest node, its parents and its size. A node with more
+    parents than a table has axes is refused too, also where they have one state each.
     """
+    for node, own in enumerate(parents):
+        if len(own) > _MAX_PARENTS:
+            raise ValueError(f"{table.names[node]!r} has {len(own)} parents, over {_MAX_PARENTS}; use fewer parents")
     sizes = [prod(int(table.cards[v]) for v in (node, *own)) for node, own in enumerate(parents)]
     if sum(sizes) <= max_parameters:
         return

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, recall_s
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bnplug.arrays import FloatArray
-from bnplug.data.coding import MISSING, UNSEEN, Codes, match_column
+from bnplug.data.coding import MISSING, UNSEEN, Codes, label_index, match_column
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
@@ -143,7 +143,10 @@ def evaluate_probabilities(
 
 def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
     """Return each label's position among the model's classes."""
-    labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(y))
+    if not isinstance(y, pd.Series):
+        given = label_index(column_or_1d(y).tolist())
+        y = pd.Series(given, dtype=given.dtype)
+    labels: pd.Series[Any] = y
     codes = match_column(labels, model.tables_.states[model.target_])
     n_missing = int((codes == MISSING).sum())
     if n_missing:

@@ -17,7 +17,7 @@ X = pd.DataFrame({"x": [0.5, 1.5, 2.5, 3.5]})
         ([1, 1, 1, -1], "negative"),
         ([1, 1, 1, np.nan], "missing"),
         ([1, 1, 1, np.inf], "infinite"),
-        ([1e308] * 4, "its sum is infinite"),
+        ([1e308] * 4, "the sum of .* is inf, above 1e.290"),
         ([0, 0, 0, 0], "no rows are left"),
     ],
 )
@@ -38,5 +38,5 @@ def test_rows_of_weight_zero_are_absent():
 
 @pytest.mark.parametrize("discretizer", ["mdl", "none"])
 def test_weights_whose_sum_is_infinite_are_refused_before_any_work(discretizer):
-    with pytest.raises(ValueError, match="sum of the row weights is infinite"):
+    with pytest.raises(ValueError, match="sum of the row weights is inf, above"):
         bnplug.code(X.round(), [0, 1, 0, 1], [1e308] * 4, discretizer=discretizer)

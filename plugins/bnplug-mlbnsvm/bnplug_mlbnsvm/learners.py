@@ -213,7 +213,7 @@ def grid(name: str, given: Any, paper: Sequence[float]) -> tuple[float, ...]:
     if isinstance(given, str) and given == "cv":
         return tuple(paper)
     listed = [given] if isinstance(given, Real | str) else given
-    lowest = 0.0 if name == "lam" else np.nextafter(0.0, 1.0)
+    lowest = 0.0 if name == "lam" else sys.float_info.min * sys.float_info.epsilon
     try:
         values = tuple(sorted({float(value) for value in listed if not isinstance(value, str)}))
     except (TypeError, ValueError):
