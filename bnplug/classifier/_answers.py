@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted, validat
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import Composite, Marginals
-from bnplug.data.frames import is_frame, native, to_frame
+from bnplug.data._checks import native
+from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
 from bnplug.inference.explain import contributions, to_long_frame

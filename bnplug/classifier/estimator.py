@@ -13,8 +13,9 @@ from sklearn.utils.validation import validate_data
 
 from bnplug.arrays import FloatArray
 from bnplug.classifier._answers import FittedNetwork
+from bnplug.data._checks import native
 from bnplug.data.coding import as_array
-from bnplug.data.frames import is_frame, native, to_frame
+from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, code
 from bnplug.data.table import Table, check_unseen
 from bnplug.errors import MissingFeatureWarning

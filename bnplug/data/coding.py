@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+
+from bnplug.data._checks import is_broken
 
 #: A state label: what the user's data holds, as a plain Python value.
 State = str | int | float | bool
@@ -21,8 +22,6 @@ MISSING, UNSEEN = -1, -2
 
 # Whole numbers within a range this wide are looked up in an array rather than searched for.
 _LOOKUP_RANGE = 1 << 16
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Coded(NamedTuple):
@@ -130,24 +129,6 @@ def plain_label(value: object) -> State | None:
     return next((kind(value) for kind in kinds if isinstance(value, kind)), None)
 
 
-def refuse_surrogates(names: Iterable[object], what: str) -> None:
-    """Raise a ``ValueError`` for a name with half of a character in it; labels may have one.
-
-    Examples
-    --------
-    >>> refuse_surrogates(["sky", "wind\\ud83c"], "X")
-    Traceback (most recent call last):
-    ValueError: X: the name 'wind\\ud83c' has half of a character in it (a lone surrogate); rename it
-    """
-    for name in names:
-        if isinstance(name, str) and _is_broken(name):
-            raise ValueError(f"{what}: the name {name!r} has half of a character in it (a lone surrogate); rename it")
-
-
-def _is_broken(text: str) -> bool:
-    return not text.isascii() and _SURROGATE.search(text) is not None
-
-
 def as_array(labels: Sequence[State]) -> npt.NDArray[Any]:
     """Return labels as an array that gives them back: of objects where numpy has no type that does.
 
@@ -174,7 +155,7 @@ def label_index(labels: Sequence[State]) -> pd.Index[Any]:
     >>> label_index((1, 2)).dtype, label_index((1, 2.5)).tolist()
     (dtype('int64'), [1, 2.5])
     """
-    odd = len(set(map(type, labels))) > 1 or any(isinstance(label, str) and _is_broken(label) for label in labels)
+    odd = len(set(map(type, labels))) > 1 or any(isinstance(label, str) and is_broken(label) for label in labels)
     index: pd.Index[Any] = pd.Index(as_array(labels), dtype=object if odd else None)
     return index
 

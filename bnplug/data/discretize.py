@@ -21,6 +21,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.data._checks import native
 from bnplug.data.bins import bin_labels, in_bins
 from bnplug.data.coding import MISSING
 from bnplug.data.frames import is_polars, to_frame

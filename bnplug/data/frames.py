@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.data.coding import refuse_surrogates
+from bnplug.data._checks import native, refuse_surrogates
 
 
 def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
@@ -40,21 +40,6 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
             raise ValueError(f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)")
         frame = _from_array(array)
     return _with_native_columns(_with_string_names(frame, what))
-
-
-def native(data: Any) -> Any:
-    """Return an array in the byte order of this machine, and one of numpy's text as one of objects; all else as it is.
-
-    Examples
-    --------
-    >>> native(np.array([1, 2], dtype=">i4")).dtype
-    dtype('int32')
-    """
-    if not isinstance(data, np.ndarray):
-        return data
-    if data.dtype.kind == "T":
-        return data.astype(object)
-    return data if data.dtype.isnative else data.astype(data.dtype.newbyteorder("="))
 
 
 def is_frame(data: Any) -> bool:

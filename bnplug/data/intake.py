@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_consistent_length, compute_sample_w
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from bnplug.arrays import CodeArray, FloatArray
+from bnplug.data._checks import check_sum, native, refuse_surrogates
 from bnplug.data.bins import in_bins
 from bnplug.data.class_labels import class_labels, distinct_classes
 from bnplug.data.coding import MISSING, Coded, code_column
@@ -24,7 +25,7 @@ from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, refuse_infinities, split_columns, to_floats
 from bnplug.data.table import Table
-from bnplug.data.weights import check_sum, present_rows
+from bnplug.data.weights import present_rows
 from bnplug.errors import MissingColumnWarning
 from bnplug.hooks.descriptors import is_component
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray
-
-_LARGEST_SUM = 1e290
+from bnplug.data._checks import check_sum
 
 
 def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> FloatArray:
@@ -35,14 +34,6 @@ def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> Float
     if n_rows > 0 and not checked.any():
         raise ValueError(f"{what} is zero everywhere, so that no rows are left; give at least one a weight")
     return checked
-
-
-def check_sum(weights: FloatArray, what: str) -> None:
-    """Raise a ``ValueError`` where weights are so large that sums of products with their logarithms would overflow."""
-    with np.errstate(over="ignore"):
-        total = weights.sum()
-    if not total <= _LARGEST_SUM:
-        raise ValueError(f"the sum of {what} is {total:g}, above {_LARGEST_SUM:g}; divide all by one number")
 
 
 def present_rows(weights: FloatArray | None) -> BoolArray | None:
