@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bnplug.classifier import read_bif as read_bif
     from bnplug.classifier import read_xmlbif as read_xmlbif
     from bnplug.classifier import recipe as recipe
+    from bnplug.classifier import save as save
     from bnplug.contracts import Evaluator as Evaluator
     from bnplug.contracts import InferenceEngine as InferenceEngine
     from bnplug.contracts import Marginals as Marginals
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
-    "classifier": ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe"],
+    "classifier": ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe", "save"],
     "contracts": [
         "Evaluator",
         "InferenceEngine",

@@ -2,6 +2,6 @@
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.classifier.making import make_classifier, recipe
-from bnplug.classifier.opening import load, read_bif, read_xmlbif
+from bnplug.classifier.opening import load, read_bif, read_xmlbif, save
 
-__all__ = ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe"]
+__all__ = ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe", "save"]

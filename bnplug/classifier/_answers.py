@@ -18,6 +18,7 @@ from bnplug.data._checks import native
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
+from bnplug.exchange._parameters import Unavailable
 from bnplug.inference.explain import contributions, to_long_frame
 from bnplug.inference.queries import query_frame
 from bnplug.inference.sample import sample, without_label
@@ -160,7 +161,9 @@ class FittedNetwork(Composite, ABC):
         Where missing is a state (``missing="value"``), a cell in that state is missing.
         """
         check_is_fitted(self)
-        rows = sample(self.tables_, n, self.random_state if random_state is None else random_state)
+        if random_state is None and not isinstance(self.random_state, Unavailable):
+            random_state = self.random_state
+        rows = sample(self.tables_, n, random_state)
         cells = {name: without_label(rows[name], label) for name, label in self.intake_.missing_states.items()}
         return rows.assign(**cells)
 
@@ -172,10 +175,9 @@ class FittedNetwork(Composite, ABC):
         return plot(self.tables_.names, self.tables_.edges, self.target_, ax=ax)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the fitted model to a folder that :func:`bnplug.load` reads; no code is stored."""
-        from bnplug.exchange.model_folder import save
+        """Save the fitted model to a folder; the same as :func:`bnplug.save`."""
+        from bnplug.classifier.opening import save
 
-        check_is_fitted(self)
         save(self, path)
 
     def to_bif(self, path: str | PathLike[str]) -> None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnplug.arrays import FloatArray
 from bnplug.classifier._answers import FittedNetwork
 from bnplug.data._checks import native
 from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
-from bnplug.data.intake import Intake, code
+from bnplug.data.intake import Intake, check_missing, code
 from bnplug.data.table import Table, check_unseen
-from bnplug.errors import MissingFeatureWarning
-from bnplug.hooks.components import component
+from bnplug.errors import MissingFeatureWarning, ModelFileError
+from bnplug.exchange._parameters import check_complete, components
+from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_marginals
@@ -86,6 +88,9 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
     made_ : dict of str to str
         The structure, parameters and discretizer that made the model, each as a user would write it; "given" where
         it was not learned. A model from a folder tells what was saved with it.
+    components_ : list of dict
+        The components that made the model, those inside others included: ``kind``, ``name``, ``distribution`` and
+        ``version`` of each. A model from a folder tells what was saved with it.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -140,6 +145,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         sample_weight : array-like, optional
             A weight of 2 is the row twice; rows of weight 0 are absent.
         """
+        check_complete(self)
         check_unseen(self.unseen)
         table, self.intake_ = code(
             self._named_frame(X, y),
@@ -186,6 +192,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
             "parameters": "given" if self.parameters_ is None else as_written(self.parameters),
             "discretizer": as_written(self.discretizer),
         }
+        parts = (self.structure_, self.parameters_, self.intake_.discretizer)
+        self.components_ = [found for part in parts for found in components(part)]
         return self
 
     @classmethod
@@ -209,16 +217,60 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         if tables.target is None:
             raise ValueError("the tables do not say which variable is the class: LogTables(..., target=...)")
         model = cls(**{"structure": tables.edges, "discretizer": "none", **params})
+        return model._take_over(tables, intake)
+
+    def _take_over(self, tables: LogTables, intake: Intake | None = None) -> Self:
+        """Become the fitted classifier of given tables."""
+        assert tables.target is not None
         features = tuple(name for name in tables.names if name != tables.target)
         classes = tables.states[tables.target]
         intake = Intake(features, (), None, {}, as_array(classes)) if intake is None else intake
         if intake.classes.tolist() != list(classes):
             raise ValueError(f"the classes of the intake, {intake.classes}, are not those of the tables, {classes}")
-        model.intake_, model.classes_ = intake, intake.classes
-        model.n_features_in_, model.feature_names_in_ = len(features), np.array(features, dtype=object)
-        model.target_, model.schema_ = tables.target, Table.empty(tables.names, tables.states, tables.target)
-        model.structure_ = model.parameters_ = None
-        return model._set_model(tables)
+        self.intake_, self.classes_ = intake, intake.classes
+        self.n_features_in_, self.feature_names_in_ = len(features), np.array(features, dtype=object)
+        self.target_, self.schema_ = tables.target, Table.empty(tables.names, tables.states, tables.target)
+        self.structure_ = self.parameters_ = None
+        return self._set_model(tables)
+
+    def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what fitting found, as a dict that JSON can hold and named arrays.
+
+        With the constructor parameters that is the whole model: a classifier that has others inside saves them so.
+        """
+        from bnplug.exchange._network_state import network_state
+
+        check_is_fitted(self)
+        return network_state(self)
+
+    def restore_state(self, state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Become the fitted classifier whose :meth:`saved_state` this is; return it.
+
+        ``structure_`` and ``parameters_`` are None: what the learners found out on their way is not saved.
+
+        Raises
+        ------
+        ModelFileError
+            If the state is damaged.
+        """
+        from bnplug.exchange._model_files import DAMAGE
+        from bnplug.exchange._network_state import network_of
+
+        try:
+            check_missing(self.missing)
+            check_unseen(self.unseen)
+            check_numbers(self, "max_parameters", "max_clique_size", positive=True)
+            if not isinstance(self.n_jobs, int | None):
+                raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None")
+            saved = network_of(state, arrays)
+            self._take_over(saved.tables, saved.intake)
+        except DAMAGE as error:
+            raise ModelFileError(f"the state of a model is damaged: {error!r}") from error
+        self.made_ = {part: saved.made.get(part, text) for part, text in self.made_.items()}
+        self.components_ = saved.components
+        if not saved.named:
+            del self.feature_names_in_
+        return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row; the first of tied ones."""

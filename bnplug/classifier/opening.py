@@ -1,28 +1,144 @@
-"""Fitted classifiers from files: model folders, BIF, XMLBIF."""
+"""Fitted classifiers to files and from them: model folders, BIF, XMLBIF."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sklearn.utils.validation import check_is_fitted
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
+from bnplug.contracts import SavesState
+from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError
+from bnplug.hooks import discovery, registry
+from bnplug.hooks.descriptors import Kind
+
+_T = TypeVar("_T")
 
 
-def load(path: str | PathLike[str]) -> BayesianNetworkClassifier:
-    """Return the fitted classifier that :meth:`BayesianNetworkClassifier.save` wrote.
+def save(model: Any, path: str | PathLike[str]) -> None:
+    """Save a fitted classifier to a folder that :func:`load` reads; no code is stored.
+
+    Parameters
+    ----------
+    model : BayesianNetworkClassifier, or a classifier of a plugin
+        One of a plugin is registered, and has the two methods of :class:`bnplug.SavesState`.
+    path : path
+        A new folder, an empty one, or one with a model of bnplug, which is replaced.
+
+    Raises
+    ------
+    ValueError
+        If something else is there, which is left as it is.
+    TypeError
+        If the classifier could not be loaded again: its class is not registered, it cannot save its state, or a state
+        label is no text, number or truth value.
+    PluginError
+        If a plugin's classifier fails to say its state.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> model = BayesianNetworkClassifier("nb").fit([[0], [1], [1]], ["no", "yes", "yes"])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model")
+    ...     load(f"{folder}/model").predict([[1]])
+    array(['yes'], dtype='<U3')
+    """
+    from bnplug.exchange import model_folder
+    from bnplug.exchange._parameters import method_to_json, parameters_to_json
+
+    method = None if type(model) is BayesianNetworkClassifier else _saved_by(model)
+    check_is_fitted(model)
+    state, arrays = (
+        _contain(registry.origin(model), "saved_state", model.saved_state) if method else model.saved_state()
+    )
+    params = parameters_to_json(model.get_params(deep=False))
+    written = model_folder.SavedModel(None if method is None else method_to_json(method), params, state, arrays)
+    model_folder.write(written, path)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Return the fitted classifier that :func:`save` wrote, with the parameters that it was fitted with.
+
+    Where a component is not installed that learned the model, or a parameter was of a kind that no file holds, the
+    model predicts all the same, and fitting it again is an error that names what is missing.
+
+    Returns
+    -------
+    BayesianNetworkClassifier, or a classifier of a plugin
 
     Raises
     ------
     ModelFileError
         If the folder is damaged, cut off, written by a later version, or no model at all.
+    PluginError
+        If it is the model of a plugin's classifier, and that is not installed or fails.
     """
     from bnplug.exchange import model_folder
+    from bnplug.exchange._model_files import DAMAGE, damaged
+    from bnplug.exchange._parameters import parameters_from_json
 
     saved = model_folder.read(path)
-    model = BayesianNetworkClassifier.from_tables(saved.tables, saved.intake, **saved.settings)
-    model.made_ = {part: saved.made.get(part, text) for part, text in model.made_.items()}
-    if not saved.named:
-        del model.feature_names_in_
-    return model
+    try:
+        params = parameters_from_json(saved.params)
+        if saved.method is not None:
+            return _restore(saved, params, Path(path))
+        registry.check_parameters("the classifier", BayesianNetworkClassifier, params)
+        return BayesianNetworkClassifier(**params).restore_state(saved.state, saved.arrays)
+    except (ContractError, PluginError):
+        raise
+    except ModelFileError as error:
+        raise damaged(Path(path), error) from error
+    except DAMAGE as error:
+        raise damaged(Path(path), repr(error)) from error
+
+
+def _saved_by(model: Any) -> Any:
+    """Return the method that a plugin's classifier is registered with; else an error that says what to do."""
+    method, name = registry._method_of(model), type(model).__name__
+    if method is not None and method.kind == Kind.CLASSIFIER:
+        if not isinstance(model, SavesState):
+            raise TypeError(f"{registry.origin(model)} cannot be saved: it has no saved_state and restore_state")
+        return method
+    if isinstance(model, BayesianNetworkClassifier):
+        raise TypeError(
+            f"{name} derives from BayesianNetworkClassifier, which is what loading would make of it. Register it as a "
+            "classifier of a plugin (hook bnplug_classifiers), or save a BayesianNetworkClassifier"
+        )
+    raise TypeError(
+        f"a {name} cannot be saved: it is no BayesianNetworkClassifier, and no plugin registers it as a classifier"
+    )
+
+
+def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
+    """Return the classifier of a plugin; whatever its code raises names it."""
+    from bnplug.exchange._parameters import method_from_json
+
+    try:
+        method = method_from_json(saved.method)
+    except UnknownMethodError as error:
+        raise PluginError(f"{path} cannot be loaded: {error}") from None
+    if method.kind != Kind.CLASSIFIER:
+        raise ValueError(f"{method.kind} {method.name!r} is no classifier")
+    made = registry._create(method.kind, str(registry.name_of(method)), params)
+    who = registry.origin(made)
+    if not isinstance(made, SavesState):
+        raise ContractError(f"{who} has no restore_state, so that {path} cannot be loaded")
+    restored = _contain(who, f"restore_state of {path}", lambda: made.restore_state(saved.state, saved.arrays))
+    if type(restored) is not type(made) or not hasattr(restored, "classes_"):
+        raise ContractError(f"{who}: restore_state must return the fitted classifier, not {restored!r}")
+    return restored
+
+
+def _contain(who: str, doing: str, call: Callable[[], _T]) -> _T:
+    """Call a plugin's code; what it raises becomes an error that names it."""
+    try:
+        return discovery.contain(doing, call)
+    except PluginError as error:
+        raise PluginError(f"{who} failed: {error}") from error.__cause__
 
 
 def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:

@@ -14,6 +14,7 @@ import re
 import secrets
 import stat
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,10 +25,14 @@ from bnplug.errors import ModelFileError
 from bnplug.exchange.files import TEMPORARY, access_of, patiently, replace_file
 
 FORMAT = "bnplug-model"
-#: The version that is written, which has checksums, and those that are read. Files of 0.1.0 have version 1.
-VERSION, READABLE = 2, (1, 2)
+#: The version that is written, which has all constructor parameters, and those that are read. Version 2 has checksums
+#: and version 1, that of 0.1.0, has not.
+VERSION, READABLE = 3, (1, 2, 3)
 
 INDEX = "model.json"
+
+#: What reading a damaged file raises; of versions that there are not, zipfile says NotImplementedError, a RuntimeError.
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, RuntimeError, zipfile.BadZipFile)
 
 # Named after the content and, since version 2, a random number.
 _TABLES = re.compile(r"tables-(?P<digest>[0-9a-f]{16})(?:-[0-9a-f]{16})?\.npz")

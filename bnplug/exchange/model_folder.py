@@ -1,7 +1,8 @@
-"""A fitted classifier as a folder: ``model.json`` says what it is, an ``.npz`` file holds its numbers.
+"""Fitted classifiers as folders: ``model.json`` says what one is, an ``.npz`` file holds its numbers.
 
-Nothing is pickled, so loading runs no code from the folder. Both files have checksums, and are replaced so that a
-killed run leaves the old model or the new one: see ``_model_files``.
+A classifier is its constructor parameters (``_parameters``), a state that JSON holds, and named arrays: our own and
+those of plugins alike. Nothing is pickled, so loading runs no code from the folder. Both files have checksums, and are
+replaced so that a killed run leaves the old model or the new one: see ``_model_files``.
 """
 
 from __future__ import annotations
@@ -13,58 +14,44 @@ from dataclasses import dataclass
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import bnplug
-from bnplug.arrays import FloatArray
-from bnplug.data.coding import State
-from bnplug.data.discretize import discretizer_from_json, discretizer_to_json
-from bnplug.data.intake import Intake, check_missing
-from bnplug.data.table import check_unseen
 from bnplug.errors import ModelFileError
-from bnplug.exchange._model_files import FORMAT, SURROGATE_PAIR, VERSION, damaged, index_there, read_model, write_model
-from bnplug.exchange.names import checked_labels
-from bnplug.model.log_tables import LogTables
+from bnplug.exchange._model_files import DAMAGE, FORMAT, VERSION, damaged, index_there, read_model, write_model
+from bnplug.exchange._older_models import from_older
 
-if TYPE_CHECKING:
-    from bnplug.classifier import BayesianNetworkClassifier
-
-# Constructor parameters that predicting depends on.
-_KEPT = ("missing", "unseen", "max_parameters", "max_clique_size")
-
-
-# What reading a damaged file raises; of versions that there are not, zipfile says NotImplementedError, a RuntimeError.
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, RuntimeError, zipfile.BadZipFile)
+# Arrays that hold no objects: truth values, numbers, text, bytes, points in time.
+_DTYPES = "biufcUSmM"
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """The parts of a fitted classifier that a folder holds.
+    """What a folder holds of a fitted classifier.
 
     Attributes
     ----------
-    tables : LogTables
-        With the class as its target.
-    intake : Intake
-    named : bool
-        Whether the features have names of their own, rather than positions in an array.
-    made : dict of str to str
-        The components that made it, as the user wrote them.
-    settings : dict of str to value
-        Constructor parameters that predicting depends on.
+    method : dict or None
+        The kind, name, distribution and version of a plugin's classifier; None for a
+        :class:`~bnplug.BayesianNetworkClassifier`.
+    params : dict of str to JSON value
+        The constructor parameters.
+    state : dict
+        What fitting found, as JSON holds it.
+    arrays : dict of str to array
+        What fitting found, in numbers.
     """
 
-    tables: LogTables
-    intake: Intake
-    named: bool
-    made: dict[str, str]
-    settings: dict[str, Any]
+    method: Mapping[str, str] | None
+    params: Mapping[str, Any]
+    state: dict[str, Any]
+    arrays: dict[str, npt.NDArray[Any]]
 
 
-def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
+def write(saved: SavedModel, path: str | PathLike[str]) -> None:
     """Write a fitted classifier to a folder, in place of a model that is there already.
 
     Raises
@@ -72,19 +59,30 @@ def save(model: BayesianNetworkClassifier, path: str | PathLike[str]) -> None:
     ValueError
         If something else is there, which is left as it is.
     TypeError
-        If a state label is no text, number or truth value.
+        If the state is nothing that JSON holds, or an array holds objects.
     """
     check_destination(path)
-    write_model(Path(path), _index(model), _numbers(model.tables_))
+    _check_plain(saved.state, "state")
+    entries = [_entry(name, np.asarray(array)) for name, array in saved.arrays.items()]
+    index = {
+        "format": FORMAT,
+        "version": VERSION,
+        "bnplug": bnplug.__version__,
+        "method": saved.method,
+        "params": saved.params,
+        "state": saved.state,
+        "arrays": [entry for entry, _ in entries],
+    }
+    write_model(Path(path), index, _numbers(numbers for _, numbers in entries))
 
 
 def check_destination(path: str | PathLike[str]) -> None:
-    """Raise the ``ValueError`` of :func:`save` if a model must not be saved there."""
+    """Raise the ``ValueError`` of :func:`write` if a model must not be saved there."""
     index_there(Path(path))
 
 
 def read(path: str | PathLike[str]) -> SavedModel:
-    """Return the parts of the model that :func:`save` wrote.
+    """Return what :func:`write` wrote.
 
     Raises
     ------
@@ -94,128 +92,85 @@ def read(path: str | PathLike[str]) -> SavedModel:
     folder = Path(path)
     try:
         index, numbers = read_model(folder)
-        variables = index["variables"]
-        states = {variable["name"]: _read_labels(variable) for variable in variables}
-        parents = {variable["name"]: tuple(variable["parents"]) for variable in variables}
-        values = _read_numbers(numbers, states, parents)
-        tables = LogTables(list(states), states, {n: (parents[n], values[n]) for n in states}, str(index["target"]))
+        if index["version"] < 3:
+            index = from_older(index)
         return SavedModel(
-            tables,
-            _read_intake(index),
-            bool(index["named"]),
-            {str(part): str(text) for part, text in index["made"].items()},
-            _read_settings(index),
+            None if index["method"] is None else dict(index["method"]),
+            dict(index["params"]),
+            dict(index["state"]),
+            _read_numbers(numbers, index["arrays"]),
         )
     except ModelFileError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise damaged(folder, repr(error)) from error
 
 
-def _index(model: BayesianNetworkClassifier) -> dict[str, Any]:
-    """What ``model.json`` says, apart from where the numbers are."""
-    intake = model.intake_
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "bnplug": bnplug.__version__,
-        "made": model.made_,
-        "target": model.target_,
-        "class_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
-        "named": hasattr(model, "feature_names_in_"),
-        "variables": [
-            {"name": name, "states": _plain_labels(name, model.tables_.states[name]), "parents": list(parents)}
-            for name, parents in model.tables_.parents.items()
-        ],
-        "intake": {
-            "names": list(intake.names),
-            "numeric": list(intake.numeric),
-            "discretizer": discretizer_to_json(intake.discretizer),
-            "missing_states": intake.missing_states,
-        },
-        "settings": {name: getattr(model, name) for name in _KEPT},
-    }
+def _check_plain(value: Any, place: str) -> None:
+    """Raise a ``TypeError`` that says where, unless JSON gives back what it is given."""
+    if isinstance(value, dict):
+        for key, own in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"{place}: the key {key!r} is no text; JSON has no other keys")
+            _check_plain(own, f"{place}[{key!r}]")
+    elif isinstance(value, list | tuple):
+        for i, own in enumerate(value):
+            _check_plain(own, f"{place}[{i}]")
+    elif value is not None and type(value) not in (bool, int, float, str):
+        raise TypeError(f"{place} is a {type(value).__name__}, which JSON does not hold; put numbers into arrays")
 
 
-def _plain_labels(name: str, labels: Iterable[Any]) -> list[State]:
-    """Return labels as JSON holds them; an error that names the variable where it does not."""
-    plain = checked_labels(name, labels)
-    for label in plain:
-        if isinstance(label, str) and SURROGATE_PAIR.search(label):
-            raise ValueError(f"variable {name!r}: the label {label!r} is a pair of surrogates, and no valid text")
-    return plain
+def _entry(name: Any, array: npt.NDArray[Any]) -> tuple[dict[str, Any], npt.NDArray[Any]]:
+    """Return what the index says of an array, and what the file of numbers holds: of labels, where they are."""
+    if isinstance(name, str) and array.dtype.kind in _DTYPES:
+        return {"name": name}, array
+    labels = array.ravel().tolist()
+    if not isinstance(name, str) or not all(
+        label is None or type(label) in (bool, int, float, str) for label in labels
+    ):
+        raise TypeError(f"array {name!r} of dtype {array.dtype} cannot be saved; numbers, truth values and text can")
+    return {"name": name, "labels": labels}, np.arange(len(labels)).reshape(array.shape)
 
 
-def _numbers(tables: LogTables) -> bytes:
+def _numbers(arrays: Iterable[npt.NDArray[Any]]) -> bytes:
     buffer = io.BytesIO()
-    arrays = {str(i): table.values for i, table in enumerate(tables.tables.values())}
-    np.savez(buffer, allow_pickle=False, **arrays)
+    np.savez(buffer, allow_pickle=False, **{str(i): array for i, array in enumerate(arrays)})
     return buffer.getvalue()
 
 
-def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
-    labels = variable["states"]
-    if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
-        raise ValueError(f"the states of {variable['name']!r} must be a list of texts, numbers and truth values")
-    return labels
-
-
-def _read_classes(index: Mapping[str, Any], labels: list[Any]) -> npt.NDArray[Any]:
-    classes = np.array(labels, dtype=np.dtype(index["class_dtype"]))
-    if classes.tolist() != labels:
-        raise ValueError(f"classes are not of dtype {index['class_dtype']}")
-    return classes
-
-
-def _read_settings(index: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {name: index["settings"][name] for name in _KEPT}
-    check_missing(settings["missing"])
-    check_unseen(settings["unseen"])
-    for name in ("max_parameters", "max_clique_size"):
-        if type(settings[name]) is not int or settings[name] < 1:
-            raise ValueError(f"{name}={settings[name]!r} is no positive whole number")
-    return settings
-
-
-def _read_intake(index: Mapping[str, Any]) -> Intake:
-    intake = index["intake"]
-    features = {variable["name"] for variable in index["variables"]} - {index["target"]}
-    if set(intake["names"]) != features or not set(intake["numeric"]) <= features:
-        raise ValueError("the features of the intake are not those of the network")
-    states = {variable["name"]: variable["states"] for variable in index["variables"]}
-    for name, label in intake["missing_states"].items():
-        if name not in features or not isinstance(label, str) or label not in states[name]:
-            raise ValueError(f"{label!r} stands for missing in {name!r}, and is not among its states")
-    return Intake(
-        tuple(intake["names"]),
-        tuple(intake["numeric"]),
-        discretizer_from_json(intake["discretizer"], intake["numeric"]),
-        dict(intake["missing_states"]),
-        _read_classes(index, states[index["target"]]),
-    )
-
-
-def _read_numbers(
-    content: bytes, states: Mapping[str, list[Any]], parents: Mapping[str, tuple[str, ...]]
-) -> dict[str, FloatArray]:
-    """Read the tables, each checked to have the shape that the index implies before it is read."""
-    values = {}
+def _read_numbers(content: bytes, entries: Iterable[Mapping[str, Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Read the arrays; none takes more memory than it has bytes in the file."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for i, name in enumerate(states):
-            shape = tuple(len(states[variable]) for variable in (name, *parents[name]))
-            with archive.open(f"{i}.npy") as file:
-                values[name] = _read_array(file, shape)
-    return values
+        for i, entry in enumerate(entries):
+            stored, name = archive.getinfo(f"{i}.npy"), entry["name"]
+            if not isinstance(name, str) or name in arrays or stored.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"array {name!r} is not stored as a model's arrays are")
+            with archive.open(stored) as file:
+                array = _read_array(file, stored.file_size)
+            arrays[name] = array if "labels" not in entry else _labelled(array, entry["labels"])
+    return arrays
 
 
-def _read_array(file: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Read one array of float64 of the given shape; another dtype (objects among them) is refused."""
+def _labelled(places: npt.NDArray[Any], labels: list[Any]) -> npt.NDArray[Any]:
+    """Return an array of objects: the label at each place."""
+    if not all(label is None or isinstance(label, bool | int | float | str) for label in labels):
+        raise ValueError("labels are texts, numbers, truth values or None")
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return np.asarray(objects[places])
+
+
+def _read_array(file: Any, size: int) -> npt.NDArray[Any]:
+    """Read one array whose bytes are there; a dtype of objects is refused."""
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array in another format than .npy 1.0")
-    stored, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if stored != shape or dtype != np.float64:
-        raise ValueError(f"an array of shape {stored} and dtype {dtype}; {shape} and float64 are expected")
-    data = file.read(8 * prod(shape))
-    if len(data) != 8 * prod(shape):
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    n_bytes = dtype.itemsize * prod(shape)
+    if dtype.kind not in _DTYPES or not 0 <= n_bytes <= size:
+        raise ValueError(f"an array of shape {shape} and dtype {dtype} in {size} bytes")
+    data = file.read(n_bytes)
+    if len(data) != n_bytes:
         raise ValueError("an array is cut off")
-    return np.frombuffer(data, dtype=np.float64).reshape(shape, order="F" if fortran else "C").copy()
+    flat = np.frombuffer(data, dtype=dtype) if data else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C").copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -127,6 +127,8 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     >>> print(to_text(model, nodes=["class"]))
     'class': 1 feature, 2 classes, 1 edge, 3 parameters
     structure nb, parameters ml, discretizer mdl
+      structure learner nb (bnplug ...)
+      parameter learner ml (bnplug ...)
     <BLANKLINE>
     sky <- class
     class
@@ -142,7 +144,7 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
         if name not in model.tables_.tables:
             raise ValueError(f"there is no node {name!r}.{did_you_mean(name, model.tables_.names)}")
     parts = [
-        f"{model.target_!r}: {headline(model)}\n" + ", ".join(f"{part} {text}" for part, text in model.made_.items()),
+        f"{model.target_!r}: {headline(model)}\n" + "\n".join(_made_by(model)),
         "\n".join(_node_line(name, parents) for name, parents in model.tables_.parents.items()),
         f"Markov blanket of {model.target_!r}: {', '.join(map(_escaped, model.markov_blanket())) or '(empty)'}",
     ]
@@ -153,6 +155,13 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     left_out = [name for name in model.tables_.names if name not in shown and not wanted]
     parts += ["\n".join(_size_line(model, name) for name in left_out)] if left_out else []
     return "\n\n".join(parts)
+
+
+def _made_by(model: BayesianNetworkClassifier) -> Iterator[str]:
+    """Yield lines on what made a model: as the user wrote it, then every component with who brings it."""
+    yield ", ".join(f"{part} {text}" for part, text in model.made_.items())
+    for found in model.components_:
+        yield _escaped(f"  {found['kind']} {found['name']} ({found['distribution']} {found['version']})")
 
 
 def _escaped(text: object) -> str:

@@ -93,4 +93,4 @@ def test_a_loaded_model_tells_what_was_saved_until_it_is_fitted_again(fitted, tm
     loaded = bnplug.load(tmp_path / "model")
     assert loaded.made_ == model.made_ == {"structure": "tan", "parameters": "ml", "discretizer": "mdl"}
     again = loaded.set_params(structure="nb").fit(X, model.predict(X))
-    assert again.made_ == {"structure": "nb", "parameters": "ml", "discretizer": "none"}
+    assert again.made_ == {"structure": "nb", "parameters": "ml", "discretizer": "mdl"}

@@ -115,16 +115,17 @@ def test_other_line_ends_are_no_damage(small, tmp_path):
     assert (bnplug.load(tmp_path / "m").predict_proba(row) == model.predict_proba(row)).all()
 
 
-# Folders that version 0.1.0 wrote
+# Folders that earlier versions of the format left: version 1 is that of 0.1.0
 
 
-def first_version(tmp_path):
-    shutil.copytree(DATA / "model-0.1.0", tmp_path / "old")
-    return tmp_path / "old", json.loads((DATA / "model-0.1.0-expected.json").read_text(encoding="utf-8"))
+def first_version(tmp_path, name="model-0.1.0"):
+    shutil.copytree(DATA / name, tmp_path / "old")
+    return tmp_path / "old", json.loads((DATA / f"{name}-expected.json").read_text(encoding="utf-8"))
 
 
-def test_a_model_of_the_first_version_predicts_as_it_did(tmp_path):
-    folder, expected = first_version(tmp_path)
+@pytest.mark.parametrize("name", ["model-0.1.0", "model-format-2"])
+def test_a_model_of_an_earlier_format_predicts_as_it_did(tmp_path, name):
+    folder, expected = first_version(tmp_path, name)
     model = bnplug.load(folder)
     X = pd.DataFrame(expected["rows"])
     assert model.predict(X).tolist() == expected["predict"]
@@ -132,7 +133,7 @@ def test_a_model_of_the_first_version_predicts_as_it_did(tmp_path):
     assert (model.classes_.tolist(), model.classes_.dtype.str) == (expected["classes"], expected["dtype"])
     model.save(folder)
     assert len(list(folder.iterdir())) == 2
-    assert read_index(folder)["version"] == 2
+    assert read_index(folder)["version"] == 3
     assert bnplug.load(folder).predict_proba(X).tolist() == expected["predict_proba"]
 
 

@@ -149,11 +149,13 @@ def test_anything_else_in_the_index_is_a_clear_error_or_a_valid_model(folder):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (("variables", 0, "states", 0), [], "texts, numbers and truth values"),
-        (("variables", 0, "states", 0), None, "texts, numbers and truth values"),
-        (("settings", "unseen"), "guess", "unseen='guess'"),
-        (("settings", "missing"), "guess", "missing='guess'"),
-        (("settings", "max_clique_size"), "x", "no positive whole number"),
+        (("state", "variables", 0, "states", 0), [], "texts, numbers and truth values"),
+        (("state", "variables", 0, "states", 0), None, "texts, numbers and truth values"),
+        (("params", "unseen"), "guess", "unseen='guess'"),
+        (("params", "missing"), "guess", "missing='guess'"),
+        (("params", "max_clique_size"), "x", "finite positive number"),
+        (("params", "n_jobs"), "x", "whole number or None"),
+        (("params", "verbosity"), 1, "no parameter 'verbosity'"),
     ],
 )
 def test_labels_and_settings_are_checked(folder, place, value, message):

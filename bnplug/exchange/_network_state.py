@@ -1,0 +1,178 @@
+"""What fitting found of a Bayesian network, as a state that JSON holds and arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bnplug.arrays import FloatArray
+from bnplug.data.coding import State
+from bnplug.data.discretize import DISCRETIZERS, Discretizer, discretizer_from_json, discretizer_to_json
+from bnplug.data.intake import Intake
+from bnplug.exchange._model_files import SURROGATE_PAIR
+from bnplug.exchange._parameters import to_json
+from bnplug.exchange.names import checked_labels
+from bnplug.hooks import registry
+from bnplug.model.log_tables import LogTables
+
+if TYPE_CHECKING:
+    from bnplug.classifier import BayesianNetworkClassifier
+
+
+class CutPoints(Discretizer):
+    """The bins that a discretiser of a plugin found, which need no more of it than its cuts.
+
+    Parameters
+    ----------
+    component : JSON value
+        What a file says of that discretiser.
+    bins : Discretizer
+        A fitted one that has its cuts.
+    """
+
+    def __init__(self, component: Any, bins: Discretizer) -> None:
+        super().__init__(categorical_features=None)
+        self.component, self.bins = component, bins
+        self.cut_points_, self.bin_labels_ = list(bins.cut_points_), list(bins.bin_labels_)
+        self.n_features_in_, self.feature_names_in_ = bins.n_features_in_, bins.feature_names_in_
+        self.set_output(transform="pandas")
+
+    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        raise ValueError("these are the cut points of a saved model; fit the discretizer that found them")
+
+
+@dataclass(frozen=True)
+class SavedNetwork:
+    """A fitted network: its tables, with the class as their target, how frames become discrete, what made it."""
+
+    tables: LogTables
+    intake: Intake
+    named: bool
+    made: dict[str, str]
+    components: list[dict[str, str]]
+
+
+def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return the state and the arrays of a fitted network."""
+    intake, tables = model.intake_, model.tables_
+    state = {
+        "made": dict(model.made_),
+        "components": [dict(found) for found in model.components_],
+        "target": model.target_,
+        "class_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
+        "named": hasattr(model, "feature_names_in_"),
+        "variables": [
+            {"name": name, "states": _plain_labels(name, tables.states[name]), "parents": list(parents)}
+            for name, parents in tables.parents.items()
+        ],
+        "intake": {
+            "names": list(intake.names),
+            "numeric": list(intake.numeric),
+            "discretizer": _discretizer_state(intake.discretizer),
+            "missing_states": dict(intake.missing_states),
+        },
+    }
+    return state, {str(i): table.values for i, table in enumerate(tables.tables.values())}
+
+
+def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> SavedNetwork:
+    """Return the network that :func:`network_state` wrote down.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError, AttributeError, IndexError
+        If it is damaged.
+    """
+    variables = state["variables"]
+    states = {variable["name"]: _read_labels(variable) for variable in variables}
+    parents = {variable["name"]: tuple(variable["parents"]) for variable in variables}
+    tables = {}
+    for i, name in enumerate(states):
+        shape = tuple(len(states[variable]) for variable in (name, *parents[name]))
+        values = arrays[str(i)]
+        if values.shape != shape or values.dtype != np.float64:
+            raise ValueError(f"an array of shape {values.shape} and dtype {values.dtype}; {shape} and float64 expected")
+        tables[name] = (parents[name], values)
+    return SavedNetwork(
+        LogTables(list(states), states, tables, str(state["target"])),
+        _read_intake(state),
+        bool(state["named"]),
+        {str(part): str(text) for part, text in state["made"].items()},
+        [{str(key): str(text) for key, text in found.items()} for found in state["components"]],
+    )
+
+
+def _discretizer_state(transformer: Any) -> dict[str, Any] | None:
+    """Return a fitted discretiser: one of ours, or whatever is registered and has cut points."""
+    if isinstance(transformer, CutPoints):
+        return {"component": transformer.component, "cut_points": _plain_cuts(transformer)}
+    registered = registry._method_of(transformer) is not None and hasattr(transformer, "cut_points_")
+    if transformer is None or type(transformer) in DISCRETIZERS.values() or not registered:
+        return discretizer_to_json(transformer)
+    return {"component": to_json(transformer), "cut_points": _plain_cuts(transformer)}
+
+
+def _plain_cuts(transformer: Any) -> list[list[float] | None]:
+    return [None if own is None else np.asarray(own, dtype=np.float64).tolist() for own in transformer.cut_points_]
+
+
+def _read_discretizer(data: Any, numeric: Sequence[str], labels: Mapping[str, list[Any]]) -> Discretizer | None:
+    """Return what puts numbers into the bins that `labels` name; of a plugin's discretiser the cuts suffice."""
+    if data is None or "component" not in data:
+        return discretizer_from_json(data, numeric)
+    bins = discretizer_from_json({"name": "uniform", "params": {}, "cut_points": data["cut_points"]}, numeric)
+    assert bins is not None
+    made = CutPoints(data["component"], bins)
+    for j, name in enumerate(numeric):
+        cuts = made.cut_points_[j]
+        if cuts is not None and len(labels[name]) != len(cuts) + 1:
+            raise ValueError(f"column {name!r} has {len(labels[name])} states and {len(cuts)} cuts")
+        made.bin_labels_[j] = None if cuts is None else list(labels[name])
+    return made
+
+
+def _plain_labels(name: str, labels: Iterable[Any]) -> list[State]:
+    """Return labels as JSON holds them; an error that names the variable where it does not."""
+    plain = checked_labels(name, labels)
+    for label in plain:
+        if isinstance(label, str) and SURROGATE_PAIR.search(label):
+            raise ValueError(f"variable {name!r}: the label {label!r} is a pair of surrogates, and no valid text")
+    return plain
+
+
+def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
+    labels = variable["states"]
+    if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
+        raise ValueError(f"the states of {variable['name']!r} must be a list of texts, numbers and truth values")
+    return labels
+
+
+def _read_classes(state: Mapping[str, Any], labels: list[Any]) -> npt.NDArray[Any]:
+    classes = np.array(labels, dtype=np.dtype(state["class_dtype"]))
+    if classes.tolist() != labels:
+        raise ValueError(f"classes are not of dtype {state['class_dtype']}")
+    return classes
+
+
+def _read_intake(state: Mapping[str, Any]) -> Intake:
+    intake = state["intake"]
+    features = {variable["name"] for variable in state["variables"]} - {state["target"]}
+    if set(intake["names"]) != features or not set(intake["numeric"]) <= features:
+        raise ValueError("the features of the intake are not those of the network")
+    states = {variable["name"]: variable["states"] for variable in state["variables"]}
+    for name, label in intake["missing_states"].items():
+        if name not in features or not isinstance(label, str) or label not in states[name]:
+            raise ValueError(f"{label!r} stands for missing in {name!r}, and is not among its states")
+    # A missing cell is in a state that is no bin, the last one.
+    bins = {name: labels[: len(labels) - (name in intake["missing_states"])] for name, labels in states.items()}
+    return Intake(
+        tuple(intake["names"]),
+        tuple(intake["numeric"]),
+        _read_discretizer(intake["discretizer"], intake["numeric"], bins),
+        dict(intake["missing_states"]),
+        _read_classes(state, states[state["target"]]),
+    )

@@ -1,0 +1,280 @@
+"""The constructor parameters of an estimator as JSON, and back: plain values, arrays, graphs, registered components.
+
+A component is written down by its kind, name, distribution, version and parameters, and is found again by its
+registered name alone: no path of a module is ever read from a file. What cannot be written down or made again becomes
+`Unavailable`, with which a model predicts, and which says why where somebody wants to learn with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bnplug.errors import ContractError, PluginError, UnknownMethodError, one_line
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Kind, Method, is_component, name_and_parameters
+from bnplug.hooks.names import normalize
+
+# Truth values, whole numbers, floats, complex numbers and text: what bytes hold without any object.
+_PLAIN_DTYPES = "biufcU"
+
+# How much of the text of a value that cannot be saved is kept.
+_WRITTEN = 200
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """Stands for a parameter that was not saved, or cannot be made here.
+
+    Parameters
+    ----------
+    written : str
+        What it stands for.
+    reason : str
+        Why it is not here, and what to do.
+    saved : JSON value
+        What a file says of it, so that a model that is saved again loses nothing.
+    """
+
+    written: str
+    reason: str
+    saved: Any = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<{self.written}: {self.reason}>"
+
+
+def to_json(value: Any, kind: Kind | None = None) -> Any:
+    """Return a parameter as what JSON holds.
+
+    Parameters
+    ----------
+    value
+        Anything; what has no form in JSON is written as a note of what it was.
+    kind : Kind, optional
+        What a name or a pair means here: a component of this kind.
+    """
+    if isinstance(value, Unavailable):
+        return value.saved
+    if kind is not None and is_component(value):
+        return _named_to_json(value, kind)
+    if value is None or type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
+        return value
+    if type(value) is float:
+        return {"is": "float", "text": repr(value)}
+    if type(value) is list:
+        return [to_json(item) for item in value]
+    if type(value) is tuple:
+        return {"is": "tuple", "items": [to_json(item) for item in value]}
+    if type(value) is dict:
+        return {"is": "dict", "items": [[to_json(key), to_json(item)] for key, item in value.items()]}
+    if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in _PLAIN_DTYPES:
+        return _array_to_json(value)
+    if hasattr(value, "is_directed") and value.is_directed():
+        return _graph_to_json(value)
+    method = registry._method_of(value)
+    if method is not None:
+        return _component_to_json(method, "instance", value.get_params(deep=False))
+    return {"is": "unsaved", "written": one_line(repr(value))[:_WRITTEN]}
+
+
+def parameters_to_json(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return constructor parameters by name, each as :func:`to_json` writes it."""
+    return {name: to_json(value, registry.NESTED.get(name)) for name, value in params.items()}
+
+
+def from_json(data: Any) -> Any:
+    """Return the parameter that :func:`to_json` wrote.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        If `data` is nothing that it writes.
+    """
+    if isinstance(data, list):
+        return [from_json(item) for item in data]
+    if isinstance(data, dict):
+        return _READERS[data["is"]](data)
+    return data
+
+
+def parameters_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constructor parameters that :func:`parameters_to_json` wrote."""
+    return {name: from_json(value) for name, value in data.items()}
+
+
+def method_to_json(method: Method) -> dict[str, str]:
+    """Return a registered method as a file names it: kind, name, distribution and version."""
+    info = registry.provider(method)
+    return {
+        "kind": str(method.kind),
+        "name": method.name,
+        "distribution": info.distribution,
+        "version": info.version,
+    }
+
+
+def method_from_json(data: Mapping[str, Any]) -> Method:
+    """Return the registered method that a file names; an ``UnknownMethodError`` says what to install."""
+    kind, name, distribution, version = (data[key] for key in ("kind", "name", "distribution", "version"))
+    if not all(isinstance(text, str) for text in (kind, name, distribution, version)):
+        raise TypeError(f"a component is named by texts, not by {data!r}")
+    try:
+        found = registry.find(kind, f"{distribution}:{name}")
+    except UnknownMethodError:
+        raise UnknownMethodError(_why_absent(kind, name, distribution, version)) from None
+    assert isinstance(found, Method)
+    return found
+
+
+def components(value: Any, kind: Kind | None = None) -> Iterator[dict[str, str]]:
+    """Yield a component as :func:`method_to_json` writes it, then those that are among its parameters."""
+    name: str | None = None
+    params: Mapping[str, Any] = {}
+    if kind is not None and is_component(value):
+        name, params = name_and_parameters(value)
+    elif hasattr(value, "get_params"):
+        params = value.get_params(deep=False)
+    try:
+        method = registry._method_of(value) if name is None else registry.find(kind or "", name)
+    except UnknownMethodError:
+        method = None
+    if isinstance(method, Method):
+        yield method_to_json(method)
+    for key, own in params.items():
+        if key in registry.NESTED:
+            yield from components(own, registry.NESTED[key])
+
+
+def check_complete(estimator: Any) -> None:
+    """Raise a ``ValueError`` that names them if some parameters of an estimator are unavailable."""
+    found = [f"{name.lstrip('_')}: {lost!r}" for name, lost in _unavailable(estimator, "")]
+    if found:
+        raise ValueError(
+            f"this {type(estimator).__name__} comes from a file and cannot be fitted again as it is. "
+            + "; ".join(found)
+            + ". set_params takes others"
+        )
+
+
+def _unavailable(value: Any, path: str) -> Iterator[tuple[str, Unavailable]]:
+    if isinstance(value, Unavailable):
+        yield path, value
+        return
+    children: Any = ()
+    if isinstance(value, dict):
+        children = value.items()
+    elif isinstance(value, list | tuple):
+        children = enumerate(value)
+    elif hasattr(value, "get_params") and not isinstance(value, type):
+        children = value.get_params(deep=False).items()
+    for key, child in children:
+        yield from _unavailable(child, f"{path}__{key}")
+
+
+def _named_to_json(value: Any, kind: Kind) -> Any:
+    """Write a name, or a name with parameters, with where it comes from; one that is not registered stays text."""
+    name, params = name_and_parameters(value)
+    try:
+        method = registry.find(kind, name)
+    except UnknownMethodError:
+        return name if isinstance(value, str) else {"is": "tuple", "items": [name, to_json(dict(params))]}
+    assert isinstance(method, Method)
+    form = "name" if isinstance(value, str) else "pair"
+    return {**_component_to_json(method, form, params), "written": name}
+
+
+def _component_to_json(method: Method, form: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"is": "component", "form": form, **method_to_json(method), "params": parameters_to_json(params)}
+
+
+def _component_from_json(data: Mapping[str, Any]) -> Any:
+    """Return a name, a pair or an instance, as it was given; `Unavailable` where its class is not to be had."""
+    params = parameters_from_json(data["params"])
+    form, what = data["form"], f"{data['kind']} {data['name']!r}"
+    if form not in ("name", "pair", "instance"):
+        raise ValueError(f"a component is no {form!r}")
+    try:
+        method = method_from_json(data)
+        if form == "instance":
+            return registry._create(method.kind, registry.name_of(method) or "", params)
+    except (UnknownMethodError, PluginError, ContractError, TypeError) as error:
+        return Unavailable(what, one_line(str(error)), data)
+    name = _as_then(method, str(data["written"]))
+    return name if form == "name" else (name, params)
+
+
+def _as_then(method: Method, written: str) -> str:
+    """Return the name that a user wrote, if it still means the method, else the shortest that does."""
+    try:
+        same = written.rpartition(":")[2] == method.name and registry.find(method.kind, written) == method
+    except UnknownMethodError:
+        same = False
+    return written if same else str(registry.name_of(method))
+
+
+def _why_absent(kind: str, name: str, distribution: str, version: str) -> str:
+    what = f"the {kind} {name!r} of {distribution} {version}"
+    there = [info for info in registry.plugins() if normalize(info.distribution) == normalize(distribution)]
+    if not there:
+        return f"{what} is not installed: pip install {distribution}"
+    cause = f": {there[0].cause}" if there[0].cause else f"; the model was saved with {distribution} {version}"
+    return f"{what} is not brought by {there[0]}, which is installed{cause}"
+
+
+def _array_to_json(value: Any) -> dict[str, Any]:
+    array = np.asarray(value)
+    return {
+        "is": "array" if isinstance(value, np.ndarray) else "scalar",
+        "dtype": array.dtype.str,
+        "shape": list(array.shape),
+        "bytes": base64.b64encode(array.tobytes()).decode(),
+    }
+
+
+def _array_from_json(data: Mapping[str, Any]) -> Any:
+    """Return an array; a wrong length or a dtype of objects is refused before anything is made."""
+    dtype, shape = np.dtype(data["dtype"]), tuple(data["shape"])
+    if dtype.kind not in _PLAIN_DTYPES or not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError(f"no array of plain values: {data['dtype']!r}, {data['shape']!r}")
+    content = base64.b64decode(data["bytes"], validate=True)
+    if len(content) != dtype.itemsize * math.prod(shape):
+        raise ValueError("an array is cut off")
+    array = np.frombuffer(content, dtype).reshape(shape).copy() if content else np.empty(shape, dtype)
+    return array if data["is"] == "array" else array[()]
+
+
+def _graph_to_json(graph: Any) -> dict[str, Any]:
+    nodes = [to_json(node) for node in graph.nodes]
+    return {"is": "graph", "nodes": nodes, "edges": [[to_json(end) for end in edge[:2]] for edge in graph.edges]}
+
+
+def _graph_from_json(data: Mapping[str, Any]) -> Any:
+    """Return a DAG of pgmpy, which is imported only where a structure was given as a graph."""
+    from bnplug.model.pgmpy import make_dag
+
+    nodes = [from_json(node) for node in data["nodes"]]
+    edges = [(from_json(parent), from_json(child)) for parent, child in data["edges"]]
+    return make_dag(nodes, edges)
+
+
+def _unsaved(data: Mapping[str, Any]) -> Unavailable:
+    reason = str(data.get("reason", "it has no form in a model file, so it was not saved"))
+    return Unavailable(str(data["written"]), reason, dict(data))
+
+
+_READERS: dict[str, Any] = {
+    "float": lambda data: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[data["text"]],
+    "tuple": lambda data: tuple(from_json(item) for item in data["items"]),
+    "dict": lambda data: {from_json(key): from_json(item) for key, item in data["items"]},
+    "array": _array_from_json,
+    "scalar": _array_from_json,
+    "graph": _graph_from_json,
+    "component": _component_from_json,
+    "unsaved": _unsaved,
+}
