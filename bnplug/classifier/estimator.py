@@ -19,8 +19,8 @@ from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, check_missing, code
 from bnplug.data.table import Table, check_unseen
-from bnplug.errors import MissingFeatureWarning, ModelFileError
-from bnplug.exchange._parameters import check_complete, components
+from bnplug.errors import MissingFeatureWarning, ModelFileError, PluginWarning
+from bnplug.exchange._parameters import Unavailable, check_complete, components
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
@@ -184,7 +184,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
 
     def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables
-        self.inference_ = component("inference engine", self.inference, self)
+        self.inference_ = component("inference engine", self._engine(), self)
         self._marginalizer = check_marginals(self.inference_.compile(tables, self.target_), self.inference_)
         self._is_network = tables.normalized
         self.made_ = {
@@ -192,9 +192,16 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
             "parameters": "given" if self.parameters_ is None else as_written(self.parameters),
             "discretizer": as_written(self.discretizer),
         }
-        parts = (self.structure_, self.parameters_, self.intake_.discretizer)
+        parts = (self.structure_, self.parameters_, self.intake_.discretizer, self.inference_)
         self.components_ = [found for part in parts for found in components(part)]
         return self
+
+    def _engine(self) -> Any:
+        """Return the engine to use: the built-in one for a loaded model whose own is not installed."""
+        if not isinstance(self.inference, Unavailable):
+            return self.inference
+        warnings.warn(f"{self.inference!r}; the built-in engine answers in its place", PluginWarning, stacklevel=6)
+        return "elimination"
 
     @classmethod
     def from_network(cls, network: DiscreteBayesianNetwork, target: str) -> BayesianNetworkClassifier:

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
-from bnplug.data.discretize import DISCRETIZERS, Discretizer, discretizer_from_json, discretizer_to_json
+from bnplug.data.discretize import discretizer_from_json, discretizer_to_json
 from bnplug.data.intake import Intake
 from bnplug.exchange._model_files import SURROGATE_PAIR
-from bnplug.exchange._parameters import to_json
 from bnplug.exchange.names import checked_labels
-from bnplug.hooks import registry
 from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
-
-
-class CutPoints(Discretizer):
-    """The bins that a discretiser of a plugin found, which need no more of it than its cuts.
-
-    Parameters
-    ----------
-    component : JSON value
-        What a file says of that discretiser.
-    bins : Discretizer
-        A fitted one that has its cuts.
-    """
-
-    def __init__(self, component: Any, bins: Discretizer) -> None:
-        super().__init__(categorical_features=None)
-        self.component, self.bins = component, bins
-        self.cut_points_, self.bin_labels_ = list(bins.cut_points_), list(bins.bin_labels_)
-        self.n_features_in_, self.feature_names_in_ = bins.n_features_in_, bins.feature_names_in_
-        self.set_output(transform="pandas")
-
-    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        raise ValueError("these are the cut points of a saved model; fit the discretizer that found them")
 
 
 @dataclass(frozen=True)
@@ -72,7 +47,7 @@ def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dic
         "intake": {
             "names": list(intake.names),
             "numeric": list(intake.numeric),
-            "discretizer": _discretizer_state(intake.discretizer),
+            "discretizer": discretizer_to_json(intake.discretizer),
             "missing_states": dict(intake.missing_states),
         },
     }
@@ -104,35 +79,6 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
         {str(part): str(text) for part, text in state["made"].items()},
         [{str(key): str(text) for key, text in found.items()} for found in state["components"]],
     )
-
-
-def _discretizer_state(transformer: Any) -> dict[str, Any] | None:
-    """Return a fitted discretiser: one of ours, or whatever is registered and has cut points."""
-    if isinstance(transformer, CutPoints):
-        return {"component": transformer.component, "cut_points": _plain_cuts(transformer)}
-    registered = registry._method_of(transformer) is not None and hasattr(transformer, "cut_points_")
-    if transformer is None or type(transformer) in DISCRETIZERS.values() or not registered:
-        return discretizer_to_json(transformer)
-    return {"component": to_json(transformer), "cut_points": _plain_cuts(transformer)}
-
-
-def _plain_cuts(transformer: Any) -> list[list[float] | None]:
-    return [None if own is None else np.asarray(own, dtype=np.float64).tolist() for own in transformer.cut_points_]
-
-
-def _read_discretizer(data: Any, numeric: Sequence[str], labels: Mapping[str, list[Any]]) -> Discretizer | None:
-    """Return what puts numbers into the bins that `labels` name; of a plugin's discretiser the cuts suffice."""
-    if data is None or "component" not in data:
-        return discretizer_from_json(data, numeric)
-    bins = discretizer_from_json({"name": "uniform", "params": {}, "cut_points": data["cut_points"]}, numeric)
-    assert bins is not None
-    made = CutPoints(data["component"], bins)
-    for j, name in enumerate(numeric):
-        cuts = made.cut_points_[j]
-        if cuts is not None and len(labels[name]) != len(cuts) + 1:
-            raise ValueError(f"column {name!r} has {len(labels[name])} states and {len(cuts)} cuts")
-        made.bin_labels_[j] = None if cuts is None else list(labels[name])
-    return made
 
 
 def _plain_labels(name: str, labels: Iterable[Any]) -> list[State]:
@@ -167,12 +113,10 @@ def _read_intake(state: Mapping[str, Any]) -> Intake:
     for name, label in intake["missing_states"].items():
         if name not in features or not isinstance(label, str) or label not in states[name]:
             raise ValueError(f"{label!r} stands for missing in {name!r}, and is not among its states")
-    # A missing cell is in a state that is no bin, the last one.
-    bins = {name: labels[: len(labels) - (name in intake["missing_states"])] for name, labels in states.items()}
     return Intake(
         tuple(intake["names"]),
         tuple(intake["numeric"]),
-        _read_discretizer(intake["discretizer"], intake["numeric"], bins),
+        discretizer_from_json(intake["discretizer"], intake["numeric"]),
         dict(intake["missing_states"]),
         _read_classes(state, states[state["target"]]),
     )

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from bnplug.data.discretize import DISCRETIZERS
 from bnplug.exchange._parameters import parameters_to_json
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import name_and_parameters
@@ -63,7 +62,4 @@ def _as_json(name: str, value: Any) -> Any:
 
 
 def _is_registered(part: str, name: str) -> bool:
-    if part not in registry.NESTED:
-        return False
-    names = map(registry.name_of, registry.methods(registry.NESTED[part]))
-    return name in names or (part == "discretizer" and name in DISCRETIZERS)
+    return part in registry.NESTED and name in map(registry.name_of, registry.methods(registry.NESTED[part]))

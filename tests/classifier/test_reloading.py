@@ -15,7 +15,6 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict, c
 import bnplug
 from bnplug import BayesianNetworkClassifier, PluginError
 from bnplug.datasets import iris
-from bnplug.exchange._parameters import Unavailable
 from bnplug.hooks import discovery, recipes, registry
 from bnplug.hooks.discovery import FoundPlugin
 
@@ -283,7 +282,7 @@ def test_a_network_saves_itself_inside_of_another(few):
         BayesianNetworkClassifier("tan").restore_state(state, {**arrays, "0": arrays["0"][:1]})
 
 
-# Discretisers of plugins
+# Discretisers and engines of plugins
 
 
 class Halves(TransformerMixin, BaseEstimator):
@@ -298,27 +297,38 @@ class Halves(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        cells = {
-            name: pd.cut(X[name], [-np.inf, *cuts, np.inf], labels=["low", "high"])
-            for name, cuts in zip(X.columns, self.cut_points_, strict=True)
-        }
-        return pd.DataFrame(cells, index=X.index)
-
-    def get_feature_names_out(self, names=None):
-        return self.feature_names_in_
+        raise NotImplementedError("the cuts suffice")
 
 
-def install_halves(monkeypatch):
-    method = bnplug.DiscretizerMethod("halves", Halves, "Two bins.", "Me (2026)", 2)
-    plugin = SimpleNamespace(bnplug_discretizers=bnplug.hookimpl(lambda: [method]))
-    found = [*discovery.find_plugins(), FoundPlugin("halves", "bnplug-halves", "2.1", lambda: plugin)]
+class Slow(bnplug.InferenceEngine):
+    """The built-in engine under another name."""
+
+    def compile(self, tables, target):
+        return bnplug.inference_engine("elimination").compile(tables, target)
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """A plugin with a discretiser and an engine."""
+    halves = bnplug.DiscretizerMethod("halves", Halves, "Two bins.", "Me (2026)", 2)
+    slow = bnplug.InferenceEngineMethod("slow", Slow, "The same, later.", "Me (2026)", 2)
+    plugin = SimpleNamespace(
+        bnplug_discretizers=bnplug.hookimpl(lambda: [halves]),
+        bnplug_inference_engines=bnplug.hookimpl(lambda: [slow]),
+    )
+    found = [*discovery.find_plugins(), FoundPlugin("parts", "bnplug-parts", "2.1", lambda: plugin)]
     monkeypatch.setattr(discovery, "find_plugins", lambda: found)
+    discovery.refresh()
+    yield
+    monkeypatch.undo()
     discovery.refresh()
 
 
-def test_a_plugins_discretizer_is_saved_by_its_cuts(few, tmp_path, monkeypatch):
-    install_halves(monkeypatch)
-    model = BayesianNetworkClassifier("nb", discretizer=Halves(0.4)).fit(*few)
+@pytest.mark.parametrize(
+    "halves", ["halves", ("halves", {"share": 0.4}), Halves(0.3)], ids=["name", "pair", "instance"]
+)
+def test_a_plugins_discretizer_is_saved_by_its_cuts(halves, few, tmp_path, parts, monkeypatch):
+    model = BayesianNetworkClassifier("nb", discretizer=halves).fit(*few)
     model.save(tmp_path / "model")
     assert_same(clone(bnplug.load(tmp_path / "model")).fit(*few), model)
     monkeypatch.undo()
@@ -326,7 +336,20 @@ def test_a_plugins_discretizer_is_saved_by_its_cuts(few, tmp_path, monkeypatch):
     for _ in range(2):
         loaded = bnplug.load(tmp_path / "model")
         assert (loaded.predict_proba(few[0]) == model.predict_proba(few[0])).all()
-        assert isinstance(loaded.discretizer, Unavailable)
-        with pytest.raises(ValueError, match=r"of bnplug-halves 2\.1 is not installed: pip install bnplug-halves"):
+        with pytest.raises(ValueError, match=r"of bnplug-parts 2\.1 is not installed: pip install bnplug-parts"):
             loaded.fit(*few)
         loaded.save(tmp_path / "model")
+
+
+def test_an_engine_that_is_not_installed_is_replaced_with_a_warning(few, tmp_path, parts, monkeypatch):
+    model = BayesianNetworkClassifier("nb", inference=Slow()).fit(*few)
+    loaded = reloaded(model, tmp_path)
+    assert type(loaded.inference_) is Slow
+    monkeypatch.undo()
+    discovery.refresh()
+    with pytest.warns(bnplug.PluginWarning, match=r"'slow' of bnplug-parts 2\.1 is not installed.*built-in engine"):
+        loaded = bnplug.load(tmp_path / "model")
+    holes = few[0].assign(count=np.nan)
+    assert loaded.predict_proba(holes) == pytest.approx(model.predict_proba(holes), abs=1e-12)
+    with pytest.raises(ValueError, match="pip install bnplug-parts"):
+        loaded.fit(*few)

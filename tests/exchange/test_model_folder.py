@@ -127,6 +127,7 @@ def _walk(value, path=()):
         yield from _walk(child, (*path, key))
 
 
+@pytest.mark.filterwarnings("ignore:.*the built-in engine answers:bnplug.errors.PluginWarning")
 def test_anything_else_in_the_index_is_a_clear_error_or_a_valid_model(folder):
     original = json.loads((folder / "model.json").read_text())
     places = [place for place in _walk(original) if place]

@@ -1,4 +1,4 @@
-"""A network's state is plain JSON and arrays, and the bins of anybody's discretiser come back from its cuts."""
+"""A network's state is plain JSON and arrays, and is checked on the way back."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import iris
-from bnplug.exchange._network_state import CutPoints, network_of, network_state
+from bnplug.exchange._network_state import network_of, network_state
 
 
 @pytest.fixture(scope="module")
@@ -24,19 +24,19 @@ def test_a_network_comes_back_from_its_state(saved):
     assert (back.made, back.components, back.named) == (model.made_, model.components_, True)
 
 
-def test_bins_of_a_plugins_discretizer_have_the_labels_of_the_states(saved):
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [(np.zeros((3, 2)), "shape"), (np.zeros(3, dtype=np.float32), "float32"), (np.zeros(2), r"\(2,\)")],
+    ids=["axes", "dtype", "length"],
+)
+def test_an_array_that_is_not_the_table_of_its_variable_is_refused(saved, array, message):
     model, state, arrays = saved
-    cuts = state["intake"]["discretizer"]["cut_points"]
-    foreign = {**state, "intake": {**state["intake"], "discretizer": {"component": "anything", "cut_points": cuts}}}
-    bins = network_of(foreign, arrays).intake.discretizer
-    assert isinstance(bins, CutPoints)
-    X = iris()[0]
-    for j, name in enumerate(model.intake_.numeric):
-        assert bins.code(X[name].to_numpy(), j).states == model.tables_.states[name]
-        assert (bins.code(X[name].to_numpy(), j).codes == model.discretizer_.code(X[name].to_numpy(), j).codes).all()
-    with pytest.raises(ValueError, match="fit the discretizer that found them"):
-        bins.fit(X, iris()[1])
-    for wrong in ([[0.5]] * 4, [None], [[2, 1], *cuts[1:]], [[np.nan], *cuts[1:]]):
-        foreign["intake"]["discretizer"] = {"component": "anything", "cut_points": wrong}
-        with pytest.raises(ValueError, match=r"cuts|cut points|columns"):
-            network_of(foreign, arrays)
+    place = str(model.tables_.names.index("species"))
+    with pytest.raises(ValueError, match=message):
+        network_of(state, {**arrays, place: array})
+
+
+def test_a_table_that_is_not_there_is_missed(saved):
+    _, state, arrays = saved
+    with pytest.raises(KeyError):
+        network_of(state, dict(list(arrays.items())[1:]))
