@@ -88,7 +88,13 @@ class KernelCache(_Cache):  # type: ignore[misc]
             _note_once(_folders(self._kernel))
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
-        made_by = (repr(sig), codegen.magic_tuple(), numba.__version__, sys.version_info[:3], config.DEBUGINFO_DEFAULT)
+        made_by = (
+            repr(sig),
+            codegen.magic_tuple(),
+            numba.__version__,
+            sys.implementation.cache_tag,
+            config.DEBUGINFO_DEFAULT,
+        )
         digest = hashlib.sha256(repr(made_by).encode())
         _add_kernel(self._kernel, digest, set())
         return f"{_full_name(self._kernel)}-{digest.hexdigest()[:32]}.nbc"

@@ -213,9 +213,7 @@ def test_classifiers_discretizers_and_engines_are_made_by_name(monkeypatch):
         assert bnplug.discretizer("k", n_bins=3).n_bins == 3
         with pytest.raises(TypeError, match="classifier 'gauss' has no parameter 'smoothing'"):
             registry.classifier("gauss", smoothing=1)
-        with pytest.raises(
-            ContractError, match="must be a class with the methods fit, predict, predict_proba, get"
-        ):
+        with pytest.raises(ContractError, match="must be a class with the methods fit, predict, predict_proba, get"):
             registry.classifier("bins")
         with pytest.raises(ContractError, match=r"must be a class derived from bnplug\.InferenceEngine"):
             bnplug.inference_engine("g")
