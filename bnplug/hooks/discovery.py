@@ -12,7 +12,8 @@ import importlib.metadata
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
@@ -395,6 +396,11 @@ class _Memory:
         with self._lock:
             self._discovery = None
 
+    def replace(self, found: Discovery) -> Discovery:
+        with self._lock:
+            before, self._discovery = self.recall(), found
+            return before
+
 
 _memory = _Memory()
 
@@ -402,6 +408,16 @@ _memory = _Memory()
 def discovered() -> Discovery:
     """Return what is installed; plugins are asked once per process, when somebody first needs to know."""
     return _memory.recall()
+
+
+@contextmanager
+def _as_if_installed(plugin: FoundPlugin) -> Iterator[None]:
+    """Let a plugin count as installed, the last of all, until the context ends."""
+    before = _memory.replace(discover([*find_plugins(), plugin]))
+    try:
+        yield
+    finally:
+        _memory.replace(before)
 
 
 def refresh() -> None:

@@ -80,13 +80,13 @@ def check_parameters_untouched(subject: MethodSubject) -> None:
 
 
 def check_input_not_mutated(subject: MethodSubject) -> None:
-    """Neither the table nor the graph that it is given is changed."""
+    """Neither the table nor the graph, nor the frame that it is given is changed."""
     table = data.standard()
     arguments = subject.arguments(data.with_weights(table, np.ones(table.n_rows)))
     before = [_digest_input(argument) for argument in arguments]
     subject.call(subject.make(), *arguments)
     require(
-        [_digest_input(argument) for argument in arguments] == before, "it changes the table or the graph it is given"
+        [_digest_input(argument) for argument in arguments] == before, "it changes the data or the graph it is given"
     )
 
 
@@ -199,8 +199,10 @@ def _digest(value: object) -> str:
 
 
 def _digest_input(argument: Any) -> Any:
-    """Return what must not change of a table or of a graph; a graph also caches views of itself."""
-    return _digest(vars(argument)) if isinstance(argument, Table) else (list(argument.nodes), list(argument.edges))
+    """Return what must not change of data or of a graph; a graph also caches views of itself."""
+    if hasattr(argument, "edges"):
+        return list(argument.nodes), list(argument.edges)
+    return _digest(vars(argument) if isinstance(argument, Table) else argument)
 
 
 def applies(check: Check, method: Method) -> bool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from bnplug.arrays import FloatArray
+from bnplug.classifier import BayesianNetworkClassifier, load, save
 from bnplug.testing import _common_checks, data
 from bnplug.testing._common_checks import Check, essential
+from bnplug.testing._registering import registered
 from bnplug.testing._subjects import DiscretizerSubject, require
 
 
@@ -79,6 +84,20 @@ def check_bins_follow_from_cuts(subject: DiscretizerSubject) -> None:
             )
 
 
+def check_goes_by_name_and_is_saved(subject: DiscretizerSubject) -> None:
+    """A classifier takes it by name or as it is; saved and loaded, that answers the same, and learns the same again."""
+    X, y = data.numbers()
+    with registered(subject.method) as name, tempfile.TemporaryDirectory() as folder:
+        for given in (name, subject.make()):
+            model = BayesianNetworkClassifier("nb", discretizer=given).fit(X, y)
+            save(model, Path(folder, "model"))
+            loaded = load(Path(folder, "model"))
+            usual, kept = model.predict_proba(X), loaded.predict_proba(X)
+            again = clone(loaded).fit(X, y).predict_proba(X)
+            require(np.array_equal(usual, kept), "a loaded classifier answers otherwise; it knows cut_points_ alone")
+            require(np.array_equal(usual, again), "a loaded classifier that is fitted again learns something else")
+
+
 def _close(one: Any, other: Any) -> bool:
     pairs: list[tuple[FloatArray | None, FloatArray | None]] = list(zip(one, other, strict=True))
     return all(
@@ -100,4 +119,5 @@ CHECKS: tuple[Check, ...] = (
     check_missing_numbers_take_no_part,
     check_new_rows_move_no_cut,
     check_bins_follow_from_cuts,
+    check_goes_by_name_and_is_saved,
 )

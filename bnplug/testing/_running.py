@@ -12,6 +12,7 @@ from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.names import normalize
 from bnplug.testing import (
+    _classifier_checks,
     _discretizer_checks,
     _engine_checks,
     _parameter_checks,
@@ -21,6 +22,7 @@ from bnplug.testing import (
 )
 from bnplug.testing._common_checks import Check, applies
 from bnplug.testing._subjects import (
+    ClassifierSubject,
     DiscretizerSubject,
     EngineSubject,
     MethodSubject,
@@ -39,6 +41,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     ScoreSubject.kind: _score_checks.CHECKS,
     ParameterSubject.kind: _parameter_checks.CHECKS,
     EngineSubject.kind: _engine_checks.CHECKS,
+    ClassifierSubject.kind: _classifier_checks.CHECKS,
     DiscretizerSubject.kind: _discretizer_checks.CHECKS,
 }
 

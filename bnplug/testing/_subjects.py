@@ -20,6 +20,7 @@ from bnplug.arrays import CodeArray, FloatArray
 from bnplug.data.table import Table
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import (
+    ClassifierMethod,
     Descriptor,
     DiscretizerMethod,
     InferenceEngineMethod,
@@ -345,6 +346,47 @@ class DiscretizerSubject(MethodSubject):
         require(all(own is None or bool(np.isfinite(own).all()) for own in result), "some cuts are not finite")
 
 
+class ClassifierSubject(MethodSubject):
+    """A plugin's classifier under check; its result are the posteriors of the rows that it learned from."""
+
+    kind = ClassifierMethod.kind
+    method: ClassifierMethod
+
+    def arguments(self, table: Table) -> tuple[Any, ...]:
+        """Return columns as they come, and classes."""
+        return data.mixed()
+
+    def _call(self, instance: Any, *arguments: Any) -> FloatArray:
+        X, _ = arguments
+        return np.asarray(instance.fit(*arguments).predict_proba(X))
+
+    def fit(self, instance: Any, X: Any, y: Any) -> Any:
+        """Return what fitting returns; the global random generators start at 0."""
+        with _global_seed(0):
+            return instance.fit(X, y)
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether all probabilities are the same."""
+        return np.array_equal(one, other)
+
+    def alike(self, one: Any, other: Any, table: Any = None) -> bool:
+        """Whether all probabilities are the same but for noise."""
+        return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=0.0, atol=_POSTERIOR_NOISE)
+
+    def require_usable(self, result: Any, table: Any) -> None:
+        """Fail unless each row has a probability for every class, which sum to one."""
+        values = np.asarray(result, dtype=np.float64)
+        require(
+            values.ndim == 2 and len(values) == len(table) and values.shape[1] > 1,
+            f"predict_proba must return a row for each of {len(table)} rows and a column for each class, not the "
+            f"shape {values.shape}",
+        )
+        require(
+            bool((values >= 0).all() and np.allclose(values.sum(axis=1), 1.0)),
+            "predict_proba returns rows that are no probabilities: they must be finite, not negative, and sum to one",
+        )
+
+
 class PluginSubject:
     """A plugin under check: what became of it, and all its descriptors."""
 
@@ -376,7 +418,14 @@ Subject = MethodSubject | PluginSubject
 
 _SUBJECTS: dict[str, type[MethodSubject]] = {
     subject.kind: subject
-    for subject in (StructureSubject, ScoreSubject, ParameterSubject, EngineSubject, DiscretizerSubject)
+    for subject in (
+        StructureSubject,
+        ScoreSubject,
+        ParameterSubject,
+        EngineSubject,
+        ClassifierSubject,
+        DiscretizerSubject,
+    )
 }
 
 

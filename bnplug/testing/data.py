@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import CodeArray, IntArray
@@ -153,6 +154,28 @@ def numbers() -> tuple[pd.DataFrame, IntArray]:
     X = pd.DataFrame({"told": y + random.normal(scale=0.3, size=150), "noise": random.normal(scale=2.0, size=150)})
     X[random.random_sample(X.shape) < 0.1] = np.nan
     return X, y
+
+
+def mixed() -> tuple[pd.DataFrame, npt.NDArray[Any]]:
+    """Return columns as they come, numbers, words, categories, truth values, and classes, which one of them tells."""
+    random = np.random.RandomState(12)
+    c = np.resize([0, 1, 2], 120)
+    sizes = ["small", "medium", "large"]
+    X = pd.DataFrame({
+        "length": c + random.uniform(-0.4, 0.4, 120),
+        "colour": np.array(["red", "green", "blue"], dtype=object)[(c + random.randint(0, 2, 120)) % 3],
+        "size": pd.Categorical(random.choice(sizes, 120), sizes, ordered=True),
+        "heavy": random.random_sample(120) < np.array([0.2, 0.5, 0.8])[c],
+        "count": random.poisson(3.0, 120),
+    })  # fmt: skip
+    return X, np.array(["low", "middle", "top"])[c]
+
+
+def with_holes(X: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with some cells of every column missing, each in the way of its type."""
+    hidden = np.random.RandomState(13).random_sample(X.shape) < 0.15
+    types = {"heavy": "boolean", "count": "Int64"}
+    return X.astype(types).mask(hidden)
 
 
 def for_kernels() -> Iterator[Table]:

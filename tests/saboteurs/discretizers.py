@@ -33,8 +33,9 @@ class Median(TransformerMixin, BaseEstimator):
         ])  # fmt: skip
 
 
-@fails("check_cut_points")
 class CutsInDescendingOrder(Median):
+    """A classifier refuses these too, so that more than one check fails."""
+
     def fit(self, X, y=None, sample_weight=None):
         super().fit(X, y, sample_weight)
         self.cut_points_ = [np.array([own[0], own[0] - 1.0]) for own in self.cut_points_]
@@ -45,6 +46,14 @@ class CutsInDescendingOrder(Median):
         return np.column_stack(
             [np.searchsorted(own[::-1], column) for column, own in zip(X.T, self.cut_points_, strict=True)]
         )
+
+
+@fails("check_cut_points")
+class CutsInATuple(Median):
+    def fit(self, X, y=None, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.cut_points_ = tuple(self.cut_points_)
+        return self
 
 
 @fails("check_weights_are_rows")
@@ -74,3 +83,13 @@ class PutsACutAbove(Median):
             np.where(np.isnan(column), np.nan, np.searchsorted(cuts, column, side="right"))
             for column, cuts in zip(np.asarray(X, dtype=float).T, self.cut_points_, strict=True)
         ])  # fmt: skip
+
+
+@fails("check_goes_by_name_and_is_saved")
+class HasAParameterThatNoFileHolds(Median):
+    def __init__(self, middle=np.median):
+        self.middle = middle
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.middle([0.0])
+        return super().fit(X, y, sample_weight)

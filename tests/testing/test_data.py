@@ -165,3 +165,14 @@ def test_of_the_columns_of_numbers_one_tells_the_class():
     means = X.groupby(y).mean()
     assert (means["told"].diff().dropna() > 0.7).all()
     assert (means["noise"].abs() < 1.0).all()
+
+
+def test_columns_as_they_come_are_of_many_types_and_one_tells_the_class():
+    X, y = data.mixed()
+    assert {str(dtype.kind) for dtype in X.dtypes} >= set("fbi")
+    assert not X.isna().any(axis=None)
+    assert (np.unique(y)[X["length"].round().astype(int)] == y).all()
+    holes = data.with_holes(X)
+    assert holes.isna().any().all()
+    known = holes.notna()
+    assert (holes[known].astype(object) == X[known].astype(object))[known].fillna(True).all(axis=None)

@@ -21,3 +21,10 @@ def test_a_saboteur_fails_its_check_and_no_other(saboteur):
     failed = failing(saboteur.method)
     assert set(failed) == {saboteur.check}, failed
     assert failed[saboteur.check]
+
+
+def test_cuts_in_descending_order_are_found():
+    method = DiscretizerMethod("descending", discretizers.CutsInDescendingOrder, "A saboteur.", "Nobody (2026)", 2)
+    failed = failing(method)
+    assert "must be finite and strictly ascending" in failed["check_cut_points"]
+    assert "are not finite and ascending" in failed["check_goes_by_name_and_is_saved"]
