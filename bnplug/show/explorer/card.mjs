@@ -10,6 +10,9 @@ import { Bar, make, makeButton } from "./dom.mjs";
  * @property {() => void} unsuggest
  */
 
+// Texts of as many letters fit where they stand, whatever the letters.
+const SHORT = 9;
+
 /** The buttons of a variable's states; a click makes one evidence, another takes it back. */
 export class States {
   /**
@@ -30,7 +33,7 @@ export class States {
   #button(label, text, s) {
     const { root, number } = this.bars[s];
     const button = make("button", { type: "button", class: "state", "aria-pressed": "false", tabindex: -1 });
-    button.append(make("bdi", { class: "label", title: label }, text || "\u00a0"), root, number);
+    button.append(make("bdi", { class: text.length > SHORT ? "label long" : "label", title: label }, text || "\u00a0"), root, number);
     button.addEventListener("click", () => {
       this.listener.set(this.v, this.known && certain(this.known) === s ? null : { state: s });
     });
@@ -64,6 +67,9 @@ export class States {
   }
 }
 
+// A card with more states scrolls.
+const MOST_STATES = 8;
+
 /** A card of the picture. */
 export class Card {
   /**
@@ -75,12 +81,12 @@ export class Card {
     this.variable = variable;
     this.listener = listener;
     this.states = new States(v, variable, prior, listener);
-    const heading = make("h3", { id: `name-${v}`, title: variable.name }, make("bdi", {}, variable.name || "\u00a0"));
+    const heading = make("h3", { id: `name-${v}`, title: variable.name, class: variable.name.length > SHORT ? "long" : null }, make("bdi", {}, variable.name || "\u00a0"));
     this.flag = make("span", { class: "flag", hidden: true }, "surprising");
     this.unsure = makeButton("unsure", { class: "unsure", "aria-expanded": "false", "aria-label": `unsure about ${variable.name}`, title: "Not sure? Say how well each state fits" }, () => this.#open());
     this.body = make("div", { class: "states" }, ...this.states.buttons);
     this.field = variable.cuts ? this.#field() : null;
-    this.root = make("section", { class: isClass ? "card is-class" : "card", role: "group", "aria-labelledby": `name-${v}` },
+    this.root = make("section", { class: `card${isClass ? " is-class" : ""}${variable.states.length > MOST_STATES ? " many" : ""}`, role: "group", "aria-labelledby": `name-${v}` },
       make("header", {}, heading, this.flag, this.unsure), this.body,
       this.field && make("label", { class: "number" }, "a number", this.field));
     /** @type {HTMLInputElement[]} */

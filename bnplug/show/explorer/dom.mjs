@@ -73,7 +73,7 @@ export class Bar {
   set(p) {
     if (p === this.shown) return;
     this.shown = p;
-    this.fill.style.transform = `scaleX(${p})`;
+    this.fill.style.width = `${100 * p}%`;
     this.number.value = String(p);
     const text = percent(p);
     if (this.number.textContent !== text) this.number.textContent = text;

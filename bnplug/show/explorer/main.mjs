@@ -141,7 +141,7 @@ class Explorer {
     const evidence = this.history.now;
     const known = findings(evidence, this.variables);
     const answer = this.questions.answer(known);
-    for (const card of this.cards) card.show(answer.posteriors[card.v], evidence.get(card.v), answer.findings.get(card.v));
+    for (const card of this.picture.inSight) this.#showCard(card, answer);
     const classes = answer.posteriors[this.data.target];
     this.classPanel.show(classes, evidence.get(this.data.target), answer.possible);
     this.why.show(evidence, answer, null);
@@ -151,6 +151,19 @@ class Explorer {
     }
     this.#announce(v, answer);
     this.#later(known, answer);
+  }
+
+  /** @param {Card} card @param {import("./questions.mjs").Answer} answer */
+  #showCard(card, answer) {
+    card.show(answer.posteriors[card.v], this.history.now.get(card.v), answer.findings.get(card.v));
+  }
+
+  /** The cards that are out of sight. @param {import("./questions.mjs").Answer} answer */
+  *#showOthers(answer) {
+    for (const card of this.cards) {
+      this.#showCard(card, answer);
+      yield;
+    }
   }
 
   /** @param {number | undefined} v @param {import("./questions.mjs").Answer} answer */
@@ -166,7 +179,7 @@ class Explorer {
   }
 
   /**
-   * What takes several answers comes after the bars are painted, in slices, unless something else is clicked first.
+   * What is out of sight, or takes several answers, comes after the bars are painted, in slices, unless something else is clicked first.
    * @param {import("./questions.mjs").Findings} known @param {import("./questions.mjs").Answer} answer
    */
   #later(known, answer) {
@@ -174,6 +187,7 @@ class Explorer {
     const classes = answer.posteriors[this.data.target];
     const evidence = this.history.now;
     const jobs = [
+      this.#showOthers(answer),
       run(this.questions.contributions(known), (found) => this.why.show(evidence, answer, found)),
       run(this.questions.whatNext(known), (found) => this.next.show(found, classes)),
     ];

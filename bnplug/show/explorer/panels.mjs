@@ -177,7 +177,7 @@ export class NextPanel {
   /** @param {number} v @param {number} information @param {number} largest */
   #line(v, information, largest) {
     const fill = make("i", { class: "fill" });
-    fill.style.transform = `scaleX(${information / largest})`;
+    fill.style.width = `${(100 * information) / largest}%`;
     const share = this.doubt > 1e-12 ? percent(information / this.doubt) : "0%";
     const button = makeButton("", { title: `${information.toPrecision(3)} nats` }, () => this.goTo(v));
     button.append(make("span", { class: "what" }, named(this.variables[v].name)), make("span", { class: "bar", "aria-hidden": "true" }, fill), make("data", { value: information }, share));

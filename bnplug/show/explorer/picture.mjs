@@ -40,6 +40,21 @@ export class Picture {
     this.ofClass = ofClass;
     this.nClassEdges = data.edges.filter(({ parent }) => parent === target).length;
     this.#listen();
+    /** The cards that are in sight; until that is known, all. */
+    this.inSight = new Set(cards);
+    this.#watch();
+  }
+
+  #watch() {
+    const byRoot = new Map(this.cards.map((card) => [/** @type {Element} */ (card.root), card]));
+    const observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const card = /** @type {import("./card.mjs").Card} */ (byRoot.get(target));
+        if (isIntersecting) this.inSight.add(card);
+        else this.inSight.delete(card);
+      }
+    });
+    for (const { root } of this.cards) observer.observe(root);
   }
 
   /** @param {import("./card.mjs").Card} card */

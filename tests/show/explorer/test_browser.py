@@ -25,11 +25,16 @@ READY = "document.body.dataset.view && !document.body.hasAttribute('aria-busy')"
 BARS = (
     "[...document.querySelectorAll('.card')].map(c => [...c.querySelectorAll('.state data')].map(d => Number(d.value)))"
 )
-CLICKS = f"""sets => sets.map(clicks => {{
-  [...document.querySelectorAll('.actions button')].find(b => b.textContent === 'reset').click();
-  for (const [v, s] of clicks) document.querySelectorAll('.card')[v].querySelectorAll('.state')[s].click();
-  return {BARS};
-}})"""
+CLICKS = f"""async sets => {{
+  const found = [];
+  for (const clicks of sets) {{
+    [...document.querySelectorAll('.actions button')].find(b => b.textContent === 'reset').click();
+    for (const [v, s] of clicks) document.querySelectorAll('.card')[v].querySelectorAll('.state')[s].click();
+    while (document.body.hasAttribute('aria-busy')) await new Promise(done => setTimeout(done));
+    found.push({BARS});
+  }}
+  return found;
+}}"""
 
 
 def some_wine():
@@ -64,6 +69,12 @@ def iris_page(tmp_path_factory):
 def open_page(chromium, path, evidence="", **options):
     chromium.open(path, f"#{evidence}" if evidence else "", **options)
     chromium.until(READY)
+
+
+def bars(chromium):
+    """Return the probabilities on all cards, once the page is at rest."""
+    chromium.until(READY)
+    return chromium.run(BARS)
 
 
 def button(text):
@@ -129,8 +140,8 @@ def test_clicks_give_the_answers_of_query(chromium, tmp_path, name):
     values = values_of(model)
     sets = [random_clicks(rng, [len(own) for own in values.values()]) for _ in range(200)]
     shown = chromium.run(f"({CLICKS})({json.dumps(sets)})")
-    for clicks, bars in zip(sets, shown, strict=True):
-        for found, wanted in zip(bars, answered(model, values, evidence_of(clicks)), strict=True):
+    for clicks, answers in zip(sets, shown, strict=True):
+        for found, wanted in zip(answers, answered(model, values, evidence_of(clicks)), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
     assert chromium.errors() == []
 
@@ -140,7 +151,7 @@ def test_query_of_the_model_takes_labels_as_the_page_shows_them(chromium, iris_p
     open_page(chromium, path, "petal%20length%20(cm)=4.8&sepal%20width%20(cm)=2.5")
     wanted = model.query("species", {"petal length (cm)": 4.8, "sepal width (cm)": 2.5})["probability"]
     v = model.tables_.names.index("species")
-    np.testing.assert_allclose(chromium.run(BARS)[v], wanted, atol=1e-6)
+    np.testing.assert_allclose(bars(chromium)[v], wanted, atol=1e-6)
     large = chromium.run("[...document.querySelectorAll('.classes data')].map(d => Number(d.value))")
     np.testing.assert_allclose(large, wanted, atol=1e-6)
 
@@ -203,10 +214,10 @@ def test_sliders_are_soft_evidence(chromium, iris_page):
     assert len(model.tables_.states[name]) == len(weights)
     joint = query(model.tables_, ["species", name]) * np.array(weights)
     v = model.tables_.names.index("species")
-    np.testing.assert_allclose(chromium.run(BARS)[v], joint.sum(axis=1) / joint.sum(), atol=1e-6)
-    before = chromium.run(BARS)
+    np.testing.assert_allclose(bars(chromium)[v], joint.sum(axis=1) / joint.sum(), atol=1e-6)
+    before = bars(chromium)
     chromium.run(f"{button('undo')}.click(); {button('redo')}.click()")
-    assert chromium.run(BARS) == before
+    assert bars(chromium) == before
     chromium.until("location.hash.includes(':0.4,')")
 
 
@@ -218,12 +229,12 @@ def test_a_row_is_loaded_typed_and_compared_with_its_class(chromium, iris_page):
         "(s => { s.value = 70; s.dispatchEvent(new Event('change')); })(document.querySelector('.chooser select'))"
     )
     v = model.tables_.names.index("species")
-    np.testing.assert_allclose(chromium.run(BARS)[v], model.predict_proba(X.iloc[[70]])[0], atol=1e-6)
+    np.testing.assert_allclose(bars(chromium)[v], model.predict_proba(X.iloc[[70]])[0], atol=1e-6)
     assert y[70] in chromium.run("document.querySelector('.chooser').parentElement.querySelector('p').textContent")
     typed = "petal width (cm) = 1.9\npetal length (cm) = 5\nwing = 3"
     chromium.run(f"document.querySelector('textarea').value = {json.dumps(typed)}; {button('use it')}.click()")
     wanted = model.query("species", {"petal width (cm)": 1.9, "petal length (cm)": 5})["probability"]
-    np.testing.assert_allclose(chromium.run(BARS)[v], wanted, atol=1e-6)
+    np.testing.assert_allclose(bars(chromium)[v], wanted, atol=1e-6)
     assert "wing" in chromium.run("document.querySelector('aside').textContent")
 
 
@@ -297,11 +308,11 @@ def test_names_and_labels_stay_text(chromium, tmp_path, tables):
     assert chromium.run("document.querySelectorAll('.card *:is(b, img, script, style, a)').length") == 0
     chromium.run("document.querySelectorAll('.card').forEach(c => [...c.querySelectorAll('.state')].at(-1).click())")
     chromium.until(READY)
-    before = chromium.run(BARS)
+    before = bars(chromium)
     chromium.until(f"location.hash.split('&').length === {len(tables.names)}")
     address = chromium.run("location.hash")
     open_page(chromium, tmp_path / "page.html", address[1:])
-    np.testing.assert_allclose(np.concatenate(chromium.run(BARS)), np.concatenate(before), atol=1e-12)
+    np.testing.assert_allclose(np.concatenate(bars(chromium)), np.concatenate(before), atol=1e-12)
     chromium.run("document.querySelector('[value=tables]').click()")
     assert chromium.errors() == []
     assert all(url.startswith("file:") for url in chromium.requests())
