@@ -80,20 +80,21 @@ function cellMap(variables, scope, cards) {
 }
 
 /**
- * Multiply every cell by its factor, or add its logarithm.
- * @param {Float64Array} cells @param {Factor} factor @param {boolean} inLogs
+ * Write every cell of a source times its factor, or plus its logarithm.
+ * @param {Float64Array} cells where to; may be the source @param {Float64Array} source
+ * @param {Factor} factor @param {boolean} inLogs
  */
-function apply(cells, { message: { logs, plain }, map, stride, card }, inLogs) {
+function apply(cells, source, { message: { logs, plain }, map, stride, card }, inLogs) {
   const values = inLogs ? logs : plain;
-  if (map && inLogs) for (let i = 0; i < cells.length; i++) cells[i] += values[map[i]];
-  else if (map) for (let i = 0; i < cells.length; i++) cells[i] *= values[map[i]];
+  if (map && inLogs) for (let i = 0; i < cells.length; i++) cells[i] = source[i] + values[map[i]];
+  else if (map) for (let i = 0; i < cells.length; i++) cells[i] = source[i] * values[map[i]];
   else {
     for (let i = 0; i < cells.length; ) {
       for (let s = 0; s < card; s++) {
         const value = values[s];
         const end = i + stride;
-        if (inLogs) for (; i < end; i++) cells[i] += value;
-        else for (; i < end; i++) cells[i] *= value;
+        if (inLogs) for (; i < end; i++) cells[i] = source[i] + value;
+        else for (; i < end; i++) cells[i] = source[i] * value;
       }
     }
   }
@@ -234,7 +235,7 @@ export class CliqueTree {
   }
 
   /**
-   * The product in clique k, with what was divided out of it. It is valid until the next product.
+   * The product in clique k, to be read only, with what was divided out of it. It is valid until the next product.
    * @param {number} k @param {{clique?: number, variable?: number}} except
    */
   #product(k, except) {
@@ -242,9 +243,12 @@ export class CliqueTree {
     const { base, size } = this.cliques[k];
     const spread = factors.reduce((sum, factor) => sum + factor.message.spread, base.spread);
     const inLogs = spread > RANGE;
-    const cells = this.work.subarray(0, size);
-    cells.set(inLogs ? base.logs : base.plain);
-    for (const factor of factors) apply(cells, factor, inLogs);
+    let cells = inLogs ? base.logs : base.plain;
+    for (const factor of factors) {
+      const source = cells;
+      cells = this.work.subarray(0, size);
+      apply(cells, source, factor, inLogs);
+    }
     return { cells, inLogs, scale: factors.reduce((sum, factor) => sum + factor.message.scale, base.scale) };
   }
 

@@ -172,7 +172,7 @@ def test_contributions_are_those_of_explain():
         cases, ask([(t, [[None, *s[1:]] for s in sets]) for t, sets in cases]), strict=True
     ):
         codes = np.array([[255 if w is None else int(np.argmax(w)) for w in s] for s in sets], dtype=np.uint8).T
-        wanted = contributions(Marginalizer(tables, "v0"), codes)
+        wanted = contributions(Marginalizer(tables, "v0"), codes, 0)
         for m, answer in enumerate(answers):
             np.testing.assert_allclose(answer["prior"], wanted[m, 0], atol=1e-10)
             shares = {v: np.array(share) for v, share in answer["shares"]}
