@@ -1,0 +1,135 @@
+"""Processor seconds that compilation takes when a method is first used, and the kernels they go to.
+
+Each task runs in a fresh process with an empty folder for compiled kernels, and then in another one that finds there
+what the first has left: compilation is the difference. What comes before a task in its process is not measured. The
+median of three such pairs; then the kernels of the pair in the middle, each without the kernels that it calls, but
+with what numba compiles for it of its own.
+
+Usage: python benchmarks/cold.py [TASK ...]     (default: all)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+
+PAIRS = 3
+
+#: The most processor seconds that each task may take.
+LIMITS = {"tan": 2.0, "missing": 3.0, "rmcv": 8.0, "annealing": 8.0, "ccbn-w": 4.0, "ml-bn-svm": 6.0}
+
+MEANING = {
+    "tan": "first TAN fit",
+    "missing": "first prediction, with missing cells, after that fit",
+    "rmcv": "first RMCV",
+    "annealing": "first annealing by `mm`, and its parameters",
+    "ccbn-w": "first TAN with ccbn-w parameters",
+    "ml-bn-svm": "first TAN with ml-bn-svm parameters",
+}
+
+
+def tasks(name):
+    """What comes first, and what is measured."""
+    import bnplug
+    from bnplug import datasets
+
+    X, y = datasets.tic_tac_toe()
+
+    def fit(structure="tan", parameters="ml"):
+        model = bnplug.BayesianNetworkClassifier(structure, parameters, random_state=0, n_jobs=1)
+        return model.fit(X, y)
+
+    def predict_missing(model):
+        holes = X.copy()
+        holes.iloc[::2, 0] = holes.iloc[::3, 4] = None
+        model.predict(holes)
+
+    if name == "missing":
+        model = fit()
+        return lambda: predict_missing(model)
+    return {
+        "tan": fit,
+        "rmcv": lambda: fit("rmcv"),
+        "annealing": lambda: fit(bnplug.structure_learner("sa", score="mm"), "mm"),
+        "ccbn-w": lambda: fit(parameters="ccbn-w"),
+        "ml-bn-svm": lambda: fit(parameters=bnplug.parameter_learner("ml-bn-svm", lam=1.0, gamma=1.0)),
+    }[name]
+
+
+class Compilation:
+    """Listens to numba: the processor seconds of each kernel, without the kernels that it calls."""
+
+    def __init__(self):
+        from numba.core import event
+
+        class Listener(event.Listener):
+            on_start, on_end = self._start, self._end
+
+        self.seconds = Counter()
+        self._open = []
+        event.register("numba:compile", Listener())
+
+    def _start(self, event):
+        function = event.data["dispatcher"].py_func
+        own = function.__module__.startswith("bnplug")
+        name = f"{function.__module__}.{function.__qualname__}" if own or not self._open else self._open[-1][0]
+        self._note()
+        self._open.append((name, time.process_time()))
+
+    def _end(self, event):
+        self._note()
+        self._open.pop()
+
+    def _note(self):
+        now = time.process_time()
+        if self._open:
+            name, since = self._open[-1]
+            self.seconds[name] += now - since
+        self._open = [(name, now) for name, _ in self._open]
+
+
+def measure(name):
+    """Run a task in this process; print its processor seconds and those of its kernels."""
+    work = tasks(name)
+    kernels = Compilation()
+    started = time.process_time()
+    work()
+    print(json.dumps([time.process_time() - started, kernels.seconds]))
+
+
+def run(name, folder):
+    """Run a task in a fresh process that keeps compiled kernels in a folder."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", name],
+        env={**os.environ, "NUMBA_CACHE_DIR": folder},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def pair(name):
+    with tempfile.TemporaryDirectory() as folder:
+        cold, kernels = run(name, folder)
+        warm, _ = run(name, folder)
+    return cold - warm, warm, kernels
+
+
+def main(chosen):
+    for name in chosen or LIMITS:
+        pairs = sorted((pair(name) for _ in range(PAIRS)), key=lambda found: found[0])
+        seconds, warm, kernels = pairs[PAIRS // 2]
+        print(f"{MEANING[name]}: {seconds:.1f} s of compilation (limit {LIMITS[name]:g}); {warm:.2f} s without")
+        for kernel, own in sorted(kernels.items(), key=lambda item: -item[1]):
+            print(f"    {own:6.2f}  {kernel}")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    measure(sys.argv[2]) if sys.argv[1:2] == ["--measure"] else main(sys.argv[1:])
