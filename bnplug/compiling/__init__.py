@@ -11,7 +11,9 @@ which drops it, or leaves a kernel that is half there. So it waits until the ker
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -36,7 +38,20 @@ def kernel(function: Callable[..., Any]) -> Any:
     failed: if Ctrl-C was pressed while the kernel ran, it fails, and the interpreter crashes. A number takes no such
     code.
     """
-    compiled: Any = njit(nogil=True)(function)
+    return _compiled(function)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels alone call: ``@inner_kernel`` before it, for less to compile.
+
+    What the interpreter needs for a call is left out: a call from Python crashes. To test such a function, make a kernel
+    of it: ``kernel(function.py_func)``.
+    """
+    return _compiled(function, no_cpython_wrapper=True)
+
+
+def _compiled(function: Callable[..., Any], **options: bool) -> Any:
+    compiled: Any = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if is_jitted(compiled):  # a plain function where NUMBA_DISABLE_JIT is set
         compiled._cache = KernelCache(compiled)
     return compiled
@@ -75,7 +90,36 @@ class _HoldBack(event.Listener):  # type: ignore[misc]
         self._open.stacks.pop().close()
 
 
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Says once, on a terminal, that kernels are being compiled: when that has taken some seconds together."""
+
+    def __init__(self, seconds: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._left = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._n_open = 0
+        self._since = 0.0
+
+    def on_start(self, event: event.Event) -> None:
+        self._count(1)
+
+    def on_end(self, event: event.Event) -> None:
+        self._count(-1)
+
+    def _count(self, change: int) -> None:
+        """Kernels call kernels, so that a long compilation comes by here many times before it ends."""
+        with self._lock:
+            now, before = self._clock(), self._left
+            if self._n_open:
+                self._left -= now - self._since
+            self._n_open += change
+            self._since = now
+            if before >= 0 > self._left and sys.stderr is not None and sys.stderr.isatty():
+                print("compiling kernels, once per installation ...", file=sys.stderr, flush=True)
+
+
 event.register("numba:compile", _HoldBack())
+event.register("numba:compile", _Announcement())
 
 
 def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_jobs: int | None = None) -> list[_T]:

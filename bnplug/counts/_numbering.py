@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import inner_kernel, kernel
 
 _LARGEST_NUMBER = 1 << 62
 
@@ -70,10 +70,11 @@ def index_rows(codes, variables, strides, missing, index):  # type: ignore[no-un
         find_cells(codes[:, start:stop], variables, strides, missing, index[start:stop])
 
 
-@kernel
+@inner_kernel
 def find_cells(codes, variables, strides, missing, cells):  # type: ignore[no-untyped-def]
     """cells[m] as above, for a block of rows that fits the cache: loops without branches, which vectorise."""
-    cells[:] = 0
+    for m in range(cells.shape[0]):
+        cells[m] = 0
     for i in range(variables.shape[0]):
         column = codes[variables[i]]
         stride = strides[i]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.compiling import kernel, run_in_threads
+from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.counts.counting import configurations, count, tally
 from bnplug.data.table import Table
 
@@ -133,7 +133,7 @@ def _count_pairs(codes, c, cards, features, dense, weights, zero, position, resu
             result[a, b] = _reduce(table)
 
 
-@kernel
+@inner_kernel
 def _add_tile(table, base, column, width, weights, low):  # type: ignore[no-untyped-def]
     """table[base[m] * width + column[m]] += weight of row low + m."""
     for m in range(column.shape[0]):
@@ -153,7 +153,8 @@ def _reduce(table):  # type: ignore[no-untyped-def]
     information = 0.0
     for c in range(n_classes):
         of_class = 0.0
-        of_b[:] = 0.0
+        for b in range(n_b):
+            of_b[b] = 0.0
         for a in range(n_a):
             of_a = 0.0
             for b in range(n_b):

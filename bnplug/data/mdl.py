@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import inner_kernel, kernel
 
 #: Entropies (in nats) that differ by less are tied: the cut at the lower value is taken, and a gain that
 #: only equals the price of its cut is refused.
@@ -151,7 +151,7 @@ def _xlogx_table(size: int, quantum: float) -> IntArray:
     return np.rint(x * np.log(np.maximum(x, 1.0)) / quantum).astype(np.int64)
 
 
-@kernel
+@inner_kernel
 def _xlogx(count, table, unit, quantum):  # type: ignore[no-untyped-def]
     """``x log x`` of `count` units, in whole quanta."""
     if len(table) > 0:
@@ -244,7 +244,7 @@ def _add_stretches(entry_class, entry_weight, start, weights):  # type: ignore[n
             weights[s, entry_class[entry]] += entry_weight[entry]
 
 
-@kernel
+@inner_kernel
 def _least_change(total, left, step, n, n_left):  # type: ignore[no-untyped-def]
     """Bound from below how weighted entropy changes, in units, while `left` (classes,) grows by up to `step`.
 

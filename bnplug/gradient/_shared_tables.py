@@ -135,7 +135,8 @@ def merge(values, members, bounds, merged):  # type: ignore[no-untyped-def]
     """merged[k, :] = the sum of the members of configuration k."""
     n_classes = merged.shape[1]
     for k in range(merged.shape[0]):
-        merged[k, :] = 0.0
+        for c in range(n_classes):
+            merged[k, c] = 0.0
         for i in range(bounds[k], bounds[k + 1]):
             for c in range(n_classes):
                 merged[k, c] += values[members[i] + c]

@@ -59,19 +59,20 @@ def _log_softmax(beta, starts, outer, states, inner, result):  # type: ignore[no
         largest, total = np.empty(q), np.empty(q)
         for o in range(outer[t]):
             start = starts[t] + o * r * q
-            own, new = beta[start : start + r * q].reshape(r, q), result[start : start + r * q].reshape(r, q)
-            largest[:] = own[0]
-            for j in range(1, r):
+            for i in range(q):
+                largest[i], total[i] = beta[start + i], 0.0
+            for j in range(start + q, start + r * q, q):
                 for i in range(q):
-                    largest[i] = max(largest[i], own[j, i])
-            total[:] = 0.0
-            for j in range(r):
+                    largest[i] = max(largest[i], beta[j + i])
+            for j in range(start, start + r * q, q):
                 for i in range(q):
-                    new[j, i] = own[j, i] - largest[i]
-                    total[i] += np.exp(new[j, i])
-            total[:] = np.log(total)
-            for j in range(r):
-                new[j] -= total
+                    result[j + i] = beta[j + i] - largest[i]
+                    total[i] += np.exp(result[j + i])
+            for i in range(q):
+                total[i] = np.log(total[i])
+            for j in range(start, start + r * q, q):
+                for i in range(q):
+                    result[j + i] -= total[i]
 
 
 @kernel
@@ -82,11 +83,11 @@ def _chain_softmax(gradient, log_theta, starts, outer, states, inner, result):  
         total = np.empty(q)
         for o in range(outer[t]):
             start = starts[t] + o * r * q
-            total[:] = 0.0
-            for j in range(r):
+            for i in range(q):
+                total[i] = 0.0
+            for j in range(start, start + r * q, q):
                 for i in range(q):
-                    total[i] += gradient[start + j * q + i]
-            for j in range(r):
+                    total[i] += gradient[j + i]
+            for j in range(start, start + r * q, q):
                 for i in range(q):
-                    at = start + j * q + i
-                    result[at] = gradient[at] - np.exp(log_theta[at]) * total[i]
+                    result[j + i] = gradient[j + i] - np.exp(log_theta[j + i]) * total[i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnplug.compiling import kernel
+from bnplug.compiling import inner_kernel
 from bnplug.inference._flat_tables import record
 
 # A variable in the current row: its state, -1 where missing; whether it is needed and relevant; its rank, which
@@ -25,7 +25,7 @@ FACTOR = record("following kind start axes axes_end depth offset", flags="with_c
 TABLE, PLAIN, LOG = 0, 1, 2
 
 
-@kernel
+@inner_kernel
 def mark_needed(nodes, axes, leaves_first, target, variables):  # type: ignore[no-untyped-def]
     """Leave out barren nodes: missing, without a needed child, and with columns that sum to one."""
     for v in range(nodes.shape[0]):
@@ -36,7 +36,7 @@ def mark_needed(nodes, axes, leaves_first, target, variables):  # type: ignore[n
                 variables[axes[i].variable].needed = True
 
 
-@kernel
+@inner_kernel
 def mark_relevant(nodes, axes, children, leaves_first, variables, found):  # type: ignore[no-untyped-def]
     """Find the missing features that tables connect with the class; all else is the same for every class.
 
@@ -65,7 +65,7 @@ def mark_relevant(nodes, axes, children, leaves_first, variables, found):  # typ
     return n
 
 
-@kernel
+@inner_kernel
 def _add_missing_of(node, axes, variables, found, n):  # type: ignore[no-untyped-def]
     for i in range(node.axes, node.axes_end):
         v = axes[i].variable
@@ -76,7 +76,7 @@ def _add_missing_of(node, axes, variables, found, n):  # type: ignore[no-untyped
     return n
 
 
-@kernel
+@inner_kernel
 def link(nodes, axes, variables, found, n, linked):  # type: ignore[no-untyped-def]
     """Link the found features that share a table, by their places in `found`; count the axes of all tables.
 
@@ -103,7 +103,7 @@ def link(nodes, axes, variables, found, n, linked):  # type: ignore[no-untyped-d
     return n_axes
 
 
-@kernel
+@inner_kernel
 def rank_features(nodes, target, variables, found, n, linked, sizes, order):  # type: ignore[no-untyped-def]
     """Put the found features in the order of their elimination; count the axes of all messages.
 
@@ -131,7 +131,7 @@ def rank_features(nodes, target, variables, found, n, linked, sizes, order):  # 
     return n_axes
 
 
-@kernel
+@inner_kernel
 def _linked_size(nodes, target, found, n, linked):  # type: ignore[no-untyped-def]
     size = nodes[target].log_card if linked[n] else 0.0
     for j in range(n):
@@ -140,7 +140,7 @@ def _linked_size(nodes, target, found, n, linked):  # type: ignore[no-untyped-de
     return size
 
 
-@kernel
+@inner_kernel
 def collect(nodes, axes, variables, factors, factor_axes):  # type: ignore[no-untyped-def]
     """Instantiate each needed table that mentions a relevant feature, and put it in its bucket; count them."""
     for v in range(nodes.shape[0]):

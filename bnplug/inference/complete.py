@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import inner_kernel, kernel
 from bnplug.counts._numbering import find_cells, index_rows
 from bnplug.model.log_tables import LogTables
 
@@ -219,7 +219,7 @@ def _add_terms(codes, variables, strides, bounds, starts, values, missing, joint
                         joint[low + m, c] += table[cells[m] + c]
 
 
-@kernel
+@inner_kernel
 def _largest(row):  # type: ignore[no-untyped-def]
     """The largest value; numpy's max takes a second to compile."""
     largest = row[0]

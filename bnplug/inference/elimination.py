@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
-from bnplug.compiling import kernel, run_in_threads
+from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, too_large
 from bnplug.inference._flat_tables import AXIS, flat_tables, record
 from bnplug.inference._missing_part import (
@@ -162,7 +162,7 @@ def _add_missing(flat, codes, missing, rows, max_cells, result, clique):  # type
     return -1
 
 
-@kernel
+@inner_kernel
 def _open_bucket(nodes, variables, v, factors, factor_axes, members, separator, bucket):  # type: ignore[no-untyped-def]
     """List the factors in v's bucket and the axes of its separator.
 
@@ -184,7 +184,7 @@ def _open_bucket(nodes, variables, v, factors, factor_axes, members, separator, 
         f = factor.following
 
 
-@kernel
+@inner_kernel
 def _insert_axis(nodes, variables, v, separator, bucket):  # type: ignore[no-untyped-def]
     """Insert v in the separator, unless it is there."""
     i = bucket.n_axes
@@ -198,7 +198,7 @@ def _insert_axis(nodes, variables, v, separator, bucket):  # type: ignore[no-unt
     bucket.n_axes += 1
 
 
-@kernel
+@inner_kernel
 def _measure(node, n_classes, separator, bucket, max_cells):  # type: ignore[no-untyped-def]
     """Find the size of the message; return whether its clique has at most `max_cells` cells."""
     bucket.width = n_classes if bucket.with_class else 1
@@ -215,7 +215,7 @@ def _measure(node, n_classes, separator, bucket, max_cells):  # type: ignore[no-
     return True
 
 
-@kernel
+@inner_kernel
 def _name_clique(v, target, separator, bucket, clique):  # type: ignore[no-untyped-def]
     clique[0] = v
     for i in range(bucket.n_axes):
@@ -224,7 +224,7 @@ def _name_clique(v, target, separator, bucket, clique):  # type: ignore[no-untyp
         clique[bucket.n_axes + 1] = target
 
 
-@kernel
+@inner_kernel
 def _lay_strides(variables, factors, factor_axes, members, separator, bucket, strides):  # type: ignore[no-untyped-def]
     """Sort the members by the last axis of the separator that they have; fill their strides along its axes.
 
@@ -251,13 +251,13 @@ def _lay_strides(variables, factors, factor_axes, members, separator, bucket, st
             strides[b, variables[factor_axes[i].variable].place] = factor_axes[i].stride
 
 
-@kernel
+@inner_kernel
 def _copy(messages, used, larger):  # type: ignore[no-untyped-def]
     for i in range(used):
         larger[i] = messages[i]
 
 
-@kernel
+@inner_kernel
 def _sum_out(tables, messages, factors, factor_axes, members, strides, separator, bucket):  # type: ignore[no-untyped-def]
     """Fill the bucket's message: the product, summed over its variable, axes (separator, class); its log if not plain.
 
@@ -291,7 +291,7 @@ def _sum_out(tables, messages, factors, factor_axes, members, strides, separator
         changed = _advance(factors, members, strides, separator, bucket)
 
 
-@kernel
+@inner_kernel
 def _advance(factors, members, strides, separator, bucket):  # type: ignore[no-untyped-def]
     """Go to the next configuration of the separator, in C order; return the first axis that changed."""
     for i in range(bucket.n_axes - 1, -1, -1):
@@ -307,7 +307,7 @@ def _advance(factors, members, strides, separator, bucket):  # type: ignore[no-u
     return 0
 
 
-@kernel
+@inner_kernel
 def _multiply(numbers, factor, step, plain, messages, source, to, block, width):  # type: ignore[no-untyped-def]
     """Block `to` of messages = block `source` times the factor's numbers, `step` apart; axes (variable, class).
 
@@ -335,7 +335,7 @@ def _multiply(numbers, factor, step, plain, messages, source, to, block, width):
         offset += step
 
 
-@kernel
+@inner_kernel
 def _multiply_sum(numbers, factor, step, messages, source, block, cell, width):  # type: ignore[no-untyped-def]
     """Put what _multiply gives for plain numbers, summed over the variable, in the message's numbers at `cell`."""
     offset = factor.offset
@@ -360,7 +360,7 @@ def _multiply_sum(numbers, factor, step, messages, source, block, cell, width): 
         offset += step
 
 
-@kernel
+@inner_kernel
 def _log_sum(messages, source, block, cell, width):  # type: ignore[no-untyped-def]
     """Put the logarithm of the sum over the variable of exp(block `source`) in the message's numbers at `cell`."""
     for c in range(width):
@@ -374,7 +374,7 @@ def _log_sum(messages, source, block, cell, width):  # type: ignore[no-untyped-d
         messages[cell + c] = largest + np.log(total)
 
 
-@kernel
+@inner_kernel
 def _rescale(messages, bucket, result):  # type: ignore[no-untyped-def]
     """Move each class's largest logarithm from the message to `result`; make the rest plain if its range allows.
 
@@ -399,7 +399,7 @@ def _rescale(messages, bucket, result):  # type: ignore[no-untyped-def]
             messages[i] = np.exp(messages[i])
 
 
-@kernel
+@inner_kernel
 def _send(variables, factors, f, factor_axes, separator, bucket):  # type: ignore[no-untyped-def]
     """Make the message factor f, and put it in the bucket of the feature in it that is eliminated next."""
     factor = factors[f]

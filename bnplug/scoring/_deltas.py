@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import inner_kernel, kernel
 from bnplug.counts._numbering import number_occurring
 from bnplug.scoring._rows import FoldedRows
 
@@ -227,7 +227,9 @@ def fill_dense(rows, families, candidate, features, known, logs, delta):  # type
         find_logs(rows, delta.counts, node, parents, place, columns, own)
         add_logs(own, place, sign, delta)
         if sign < 0 and own.shape[1] <= logs.shape[2]:
-            logs[node, :, : own.shape[1]] = own
+            for f in range(own.shape[0]):
+                for i in range(own.shape[1]):
+                    logs[node, f, i] = own[f, i]
             known[node] = True
 
 
@@ -272,8 +274,9 @@ def find_logs(rows, counts, node, parents, place, columns, logs):  # type: ignor
     size = logs.shape[1]
     # Filled by hand: numba takes longest to compile where it has np.zeros of a new kind.
     own = np.empty((n_folds + 1, size), np.int64)
-    own[:] = 0
     for f in range(n_folds + 1):
+        for i in range(size):
+            own[f, i] = 0
         for k in range(place.shape[0]):
             w = place[k] * n_classes
             if w >= 0:
@@ -305,12 +308,13 @@ def add_logs(logs, place, sign, delta):  # type: ignore[no-untyped-def]
                         terms[f, k, c] += sign * logs[f, w + c]
 
 
-@kernel
+@inner_kernel
 def _number_rows(codes, sizes, features, configuration):  # type: ignore[no-untyped-def]
     """configuration[m] = that of the features in row m, in C order; blocks of rows stay in cache."""
     for low in range(0, configuration.shape[0], _BLOCK):
         block = configuration[low : low + _BLOCK]
-        block[:] = 0
+        for m in range(block.shape[0]):
+            block[m] = 0
         stride = np.uint32(1)
         for i in range(features.shape[0] - 1, -1, -1):
             column = codes[features[i], low : low + _BLOCK]
@@ -319,7 +323,7 @@ def _number_rows(codes, sizes, features, configuration):  # type: ignore[no-unty
             stride *= np.uint32(sizes[features[i]])
 
 
-@kernel
+@inner_kernel
 def _place_family(rows, features, node, parents, place):  # type: ignore[no-untyped-def]
     """Fill `place` of find_logs, for configurations of `features` numbered in C order; return `columns`."""
     place[0] = 0
@@ -343,7 +347,7 @@ def _place_family(rows, features, node, parents, place):  # type: ignore[no-unty
     return columns
 
 
-@kernel
+@inner_kernel
 def _take_logs(theta, sums, n_classes, states, floor, over_classes):  # type: ignore[no-untyped-def]
     """Turn training counts into log parameters.
 
@@ -373,11 +377,12 @@ def _take_logs(theta, sums, n_classes, states, floor, over_classes):  # type: ig
                 theta[f, first + j] -= sums[j]
 
 
-@kernel
+@inner_kernel
 def _add_states(theta, fold, n_classes, over_classes, sums):  # type: ignore[no-untyped-def]
     """sums[j] = the total of the distribution that column and class j belong to."""
     stride = sums.shape[0]
-    sums[:] = 0.0
+    for j in range(stride):
+        sums[j] = 0.0
     for first in range(0, theta.shape[1], stride):
         for j in range(stride):
             sums[j] += theta[fold, first + j]

@@ -16,7 +16,7 @@ from numba import njit
 from numba.extending import register_jitable
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
+from bnplug.compiling import inner_kernel, kernel
 from bnplug.scoring._compiled_gains import gain_at
 from bnplug.scoring._deltas import CandidateFamilies, JointDelta, fill_dense, find_features, n_configurations
 from bnplug.scoring._rows import FoldedRows
@@ -257,14 +257,15 @@ def score_delta(rows, joint, delta, criterion, penalty, at_least, scratch):  # t
         else:
             n = _fill(rows, joint, delta, start, stop, scratch)
         if n > 0:
-            scratch.values[:n] = np.nan
+            for i in range(n):
+                scratch.values[i] = np.nan
             gain_at(criterion.gain)(scratch.joint[:n], scratch.labels[:n], criterion.params, scratch.values[:n])
             for i in range(n):
                 total -= scratch.weights[i] * (criterion.maximum - scratch.values[i])
     return total / criterion.divisor - penalty
 
 
-@kernel
+@inner_kernel
 def _find_thresholds(delta, high_gap, low_gap, high_from, low_upto):  # type: ignore[no-untyped-def]
     """Fill, for (fold, class, configuration), from which gap on the new one is high, and up to which it is low.
 
@@ -273,7 +274,6 @@ def _find_thresholds(delta, high_gap, low_gap, high_from, low_upto):  # type: ig
     """
     counts, terms, zeros = delta.counts, delta.terms, delta.zeros
     n_folds, size, n_classes = terms.shape
-    high_from[:] = low_upto[:] = np.nan
     for f in range(n_folds):
         for k in range(size):
             tested = False
@@ -289,6 +289,8 @@ def _find_thresholds(delta, high_gap, low_gap, high_from, low_upto):  # type: ig
                 top = max(top, most)
                 last_but_one = min(last_but_one, max(bottom, least))
                 bottom = min(bottom, least)
+            for c in range(n_classes):
+                high_from[f, c, k] = low_upto[f, c, k] = np.nan
             for c in range(n_classes if tested else 0):
                 least = most = terms[f, k, c]
                 if zeros.shape[0] > 0 and zeros[f, k, c] != 0:
@@ -302,7 +304,7 @@ def _find_thresholds(delta, high_gap, low_gap, high_from, low_upto):  # type: ig
                     low_upto[f, c, k] = min(low_gap - fall, _LARGEST)
 
 
-@kernel
+@inner_kernel
 def _decide(rows, joint, delta, criterion, high_from, low_upto, pending, ends):  # type: ignore[no-untyped-def]
     """What rows fall short of the largest value together: those that are low for sure, and those on the slope.
 
@@ -355,7 +357,7 @@ def _new_log_joint(joint, delta, fold, m, k, c):  # type: ignore[no-untyped-def]
     return -np.inf if dead else joint.values[m, c] + delta.terms[fold, k, c]
 
 
-@kernel
+@inner_kernel
 def _settle(rows, joint, delta, criterion, start, stop, scratch):  # type: ignore[no-untyped-def]
     """Give those of the pending rows to the gain that are on no plateau and no slope; return their number.
 
@@ -396,14 +398,13 @@ def _settle(rows, joint, delta, criterion, start, stop, scratch):  # type: ignor
     return n
 
 
-@kernel
+@inner_kernel
 def _fill(rows, joint, delta, start, stop, scratch):  # type: ignore[no-untyped-def]
     """Give the new log joints of rows start to stop to the gain; return their number."""
     ends, n_classes = scratch.ends, joint.values.shape[1]
     n = stop - start
-    scratch.weights[:n] = 1.0
-    for i in range(n if rows.weights.shape[0] > 0 else 0):
-        scratch.weights[i] = rows.weights[start + i]
+    for i in range(n):
+        scratch.weights[i] = 1.0 if rows.weights.shape[0] == 0 else rows.weights[start + i]
     filled = 0
     segment = 0
     while ends[segment + 1] <= start:
@@ -413,8 +414,8 @@ def _fill(rows, joint, delta, start, stop, scratch):  # type: ignore[no-untyped-
         # Slices that begin at 0 let the loops below vectorise.
         block, values = scratch.joint[filled : filled + high - low], joint.values[low:high]
         configuration, terms = delta.configuration[low:high], delta.terms[segment // n_classes]
-        scratch.labels[filled : filled + high - low] = segment % n_classes
         for i in range(block.shape[0]):
+            scratch.labels[filled + i] = segment % n_classes
             k = configuration[i]
             for c in range(n_classes):
                 block[i, c] = values[i, c] + terms[k, c]
@@ -445,7 +446,7 @@ def apply_delta(rows, joint, delta, with_gaps):  # type: ignore[no-untyped-def]
                 _find_gaps(joint, s % n_classes, low, high)
 
 
-@kernel
+@inner_kernel
 def _add(joint, delta, fold, low, high):  # type: ignore[no-untyped-def]
     values, configuration, terms = joint.values[low:high], delta.configuration[low:high], delta.terms[fold]
     n_classes = values.shape[1]
@@ -460,7 +461,7 @@ def _add(joint, delta, fold, low, high):  # type: ignore[no-untyped-def]
                 zeros[m, c] += added[configuration[m], c]
 
 
-@kernel
+@inner_kernel
 def _find_gaps(joint, y, low, high):  # type: ignore[no-untyped-def]
     """Fill the gaps and the rivals of rows of class y.
 

@@ -1,7 +1,9 @@
 """Ctrl-C while a kernel is compiled waits until it is; threads leave nothing behind, and change no result."""
 
+import io
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -10,7 +12,7 @@ import pytest
 from joblib import parallel_config
 from numba.core import event
 
-from bnplug.compiling import interrupts_held_back, kernel, run_in_threads
+from bnplug.compiling import _Announcement, inner_kernel, interrupts_held_back, kernel, run_in_threads
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +90,47 @@ def test_an_interrupted_compilation_leaves_a_kernel_that_works():
         outer(3)
     assert len(outer.signatures) == 1
     assert outer(3) == 8
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+TOLD = "compiling kernels, once per installation ...\n"
+
+
+def compile_two():
+    @inner_kernel
+    def inner(x):
+        return x + 1
+
+    @kernel
+    def outer(x):
+        return 2 * inner(x)
+
+    return outer(1), outer(1.0)
+
+
+@pytest.mark.parametrize(("stream", "told"), [(Terminal(), TOLD), (io.StringIO(), "")], ids=["terminal", "pipe"])
+def test_a_long_compilation_is_told_once_and_on_a_terminal_only(stream, told, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream)
+    with event.install_listener("numba:compile", _Announcement(seconds=0.0)):
+        assert compile_two() == (4, 4.0)
+    assert stream.getvalue() == told
+
+
+def test_short_compilations_are_told_when_together_they_are_long(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    now = [0.0]
+    announcement = _Announcement(seconds=2.0, clock=lambda: now[0])
+    said = []
+    # A kernel within a kernel, a long pause without any, and one more.
+    for seconds, tick in [(0, "start"), (0.7, "start"), (0.7, "end"), (0.5, "end"), (90, "start"), (0.2, "end")]:
+        now[0] += seconds
+        getattr(announcement, f"on_{tick}")(None)
+        said.append(sys.stderr.getvalue())
+    assert said == [""] * 5 + [TOLD]
 
 
 @kernel

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnplug.compiling import kernel, run_in_threads
+from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.data.table import Table
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
@@ -140,7 +140,7 @@ def _sum_information(  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel
+@inner_kernel
 def _take_cells(joint, of_class, n_x, n_classes):  # type: ignore[no-untyped-def]
     """Return the sum of one group from its counts joint[x * n_classes + c], and clear them."""
     total = 0.0
@@ -162,7 +162,7 @@ def _take_cells(joint, of_class, n_x, n_classes):  # type: ignore[no-untyped-def
     return total + _n_log_n(of_group)
 
 
-@kernel
+@inner_kernel
 def _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high):  # type: ignore[no-untyped-def]
     """Do the same through the rows of a group that has fewer of them than cells."""
     n_classes = of_class.shape[0]
@@ -187,7 +187,7 @@ def _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high)
     return total + _n_log_n(of_group)
 
 
-@kernel
+@inner_kernel
 def _n_log_n(n):  # type: ignore[no-untyped-def]
     """Return n log n; most counts in small groups are 1, which needs no logarithm."""
     return 0.0 if n <= 0.0 or n == 1.0 else n * np.log(n)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnplug.compiling import kernel
+from bnplug.compiling import inner_kernel, kernel
 from bnplug.gradient import Columns
 from bnplug.typing import FloatArray
 
@@ -64,7 +64,7 @@ def project_columns(point, weights, starts, outer, states, inner, result):  # ty
                     result[first + j * q] = column[j]
 
 
-@kernel
+@inner_kernel
 def _project_column(column, weights, shifted, omega):  # type: ignore[no-untyped-def]
     """Project one column of K entries, in place; `shifted` and `omega` are room for K numbers each.
 
@@ -109,7 +109,7 @@ def _project_column(column, weights, shifted, omega):  # type: ignore[no-untyped
         column[j] = column[j] - omega[j] if omega[j] < 1.0 else np.log(omega[j]) + np.log(weights[j]) - log_nu
 
 
-@kernel
+@inner_kernel
 def _move_omega(log_nu, step, shifted, omega):  # type: ignore[no-untyped-def]
     """omega = the Wright omega function of log nu + shifted; `step` is how far log nu has moved since the last time."""
     for j in range(omega.shape[0]):
@@ -138,7 +138,7 @@ def wright_omega(x):  # type: ignore[no-untyped-def]
     return _refine(_refine(guess, x), x)
 
 
-@kernel
+@inner_kernel
 def _refine(w, x):  # type: ignore[no-untyped-def]
     """One step of fourth order towards w + log w = x (Fritsch, Shafer, Crowley 1973)."""
     if x < -36.0:
