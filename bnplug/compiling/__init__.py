@@ -44,8 +44,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 def inner_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels alone call: ``@inner_kernel`` before it, for less to compile.
 
-    What the interpreter needs for a call is left out: a call from Python crashes. To test such a function, make a kernel
-    of it: ``kernel(function.py_func)``.
+    What the interpreter needs for a call is left out: a call from Python crashes. To test such a function, make a
+    kernel of it: ``kernel(function.py_func)``.
     """
     return _compiled(function, no_cpython_wrapper=True)
 

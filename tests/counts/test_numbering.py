@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from numba import njit
 
+from bnplug.compiling import kernel
 from bnplug.counts import _numbering
-from bnplug.counts._numbering import find_cells, index_rows, number_occurring
+from bnplug.counts._numbering import index_rows, number_occurring
+
+find_cells = kernel(_numbering.find_cells.py_func)
 
 SIZES = np.array([3, 2, 4, 1])
 
@@ -58,7 +60,7 @@ def test_rows_find_their_cell_unless_one_of_its_variables_is_missing(codes, miss
         own = codes[variables, m].astype(int)
         assert found == (-1 if 255 in own else own @ strides)
     cells = np.empty_like(index)
-    njit(find_cells.py_func)(codes, variables, strides, 255, cells)
+    find_cells(codes, variables, strides, 255, cells)
     assert (cells == index).all()
 
 

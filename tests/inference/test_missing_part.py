@@ -1,18 +1,18 @@
 """Which nodes a row's missing part has, and in which order they are summed out; each inner kernel by itself."""
 
 import numpy as np
-from numba import njit
 from random_networks import random_tables
 
+from bnplug.compiling import kernel
 from bnplug.inference import _missing_part
 from bnplug.inference._flat_tables import AXIS, flat_tables
 from bnplug.inference._missing_part import FACTOR, VARIABLE
 
-mark_needed = njit(_missing_part.mark_needed.py_func)
-mark_relevant = njit(_missing_part.mark_relevant.py_func)
-link = njit(_missing_part.link.py_func)
-rank_features = njit(_missing_part.rank_features.py_func)
-collect = njit(_missing_part.collect.py_func)
+mark_needed = kernel(_missing_part.mark_needed.py_func)
+mark_relevant = kernel(_missing_part.mark_relevant.py_func)
+link = kernel(_missing_part.link.py_func)
+rank_features = kernel(_missing_part.rank_features.py_func)
+collect = kernel(_missing_part.collect.py_func)
 
 # v0 is the class; v1 -> v2 -> v3 -> v4 hang below it, v3 and v4 without it; v5 is on its own.
 CHAIN = [[], [0], [0, 1], [2], [3], []]
