@@ -25,7 +25,7 @@ from bnplug.errors import one_line
 from bnplug.experiments import BASELINES
 from bnplug.experiments._data import SplitData, split_data
 from bnplug.experiments._estimators import prepare, resolve_methods
-from bnplug.experiments._runner import Job, interrupts_raised, run_job
+from bnplug.experiments._runner import Job, interrupts_raised, run_job, workers_deaf_to_interrupts
 from bnplug.experiments.storage import Record
 from bnplug.hooks import expressions, recipes, registry
 from bnplug.hooks.descriptors import ClassifierMethod, Kind
@@ -126,7 +126,9 @@ def _compare(
              for one in data for name, model in methods.items()]  # fmt: skip
     parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     found: dict[str, list[Result]] = {one.name: [] for one in data}
-    with closing(parallel(joblib.delayed(_run)(jobs) for jobs in tasks)) as running:
+    with workers_deaf_to_interrupts():
+        started = parallel(joblib.delayed(_run)(jobs) for jobs in tasks)
+    with closing(started) as running:
         for records in running:
             progress.advance(f"{records[0]['dataset']}, {records[0]['method']}")
             results = found[records[0]["dataset"]]
@@ -206,7 +208,7 @@ def _files(model: Any, X: Any, y: Any, path: Path) -> list[str]:
     model.save(path)
     assert (bnplug.load(path).predict_proba(X) == model.predict_proba(X)).all()
     model.report(path.with_suffix(".html"), X, y)
-    kept = ["a folder (the model)", ".csv (data)", ".html (report)"]
+    kept = ["the model", ".csv (data)", ".html (report)"]
     try:
         drawing.save_picture(path.with_suffix(".png"), model.tables_.names, model.tables_.edges, model.target_)
         kept.append(".png (graph)")

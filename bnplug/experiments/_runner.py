@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections import defaultdict
@@ -55,7 +57,22 @@ def run_jobs(jobs: Sequence[Job], n_jobs: int | None) -> Generator[Record]:
     """Run jobs in parallel processes, or whatever joblib is configured to; yield records as they come."""
     sequential = joblib.effective_n_jobs(n_jobs) > 1
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    yield from parallel(joblib.delayed(run_job)(job, sequential) for job in jobs)
+    with workers_deaf_to_interrupts():
+        running = parallel(joblib.delayed(run_job)(job, sequential) for job in jobs)
+    yield from running
+
+
+@contextmanager
+def workers_deaf_to_interrupts() -> Iterator[None]:
+    """Let processes that start in here ignore an interrupt: this one answers it, and ends them without their traces."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_job(job: Job, sequential: bool) -> Record:

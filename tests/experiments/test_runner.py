@@ -1,5 +1,8 @@
 """Folds are run, and what is told of them adds up."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -64,3 +67,22 @@ def test_records_hold_the_figures_or_the_error():
     assert set(bad["values"].values()) == {None}
     assert bad["error"] == "ArithmeticError: no way"
     assert (good["dataset"], bad["method"]) == ("iris", "broken")
+
+
+_ASKED = """
+import signal
+from sklearn.base import BaseEstimator, ClassifierMixin
+from bnplug.experiments import compare
+
+class Asking(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise ValueError(f"{signal.getsignal(signal.SIGINT)!r}")
+
+print(*compare([("asking", Asking())], ["iris"], cv=2, n_jobs=2).failures["error"].unique())
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_workers_leave_an_interrupt_to_the_process_that_started_them():
+    done = subprocess.run([sys.executable, "-c", _ASKED], check=True, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "ValueError: <Handlers.SIG_IGN: 1>\nTrue\n"
