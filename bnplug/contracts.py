@@ -75,6 +75,13 @@ class StructureLearner(Composite, ABC):
     ...         return table.dag([[] for name in table.names])
     """
 
+    def fewest_parameters(self, table: Table) -> int:
+        """Return how many parameters a structure that this learner returns has at least; 0 where that is not known.
+
+        The classifier asks before anything is learned, and refuses what cannot keep to its ``max_parameters``.
+        """
+        return 0
+
     @abstractmethod
     def learn(self, table: Table) -> DAG | Sequence[Iterable[int]]:
         """Return a DAG whose nodes are ``table.names``, or the parents of every variable as numbers.

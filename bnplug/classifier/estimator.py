@@ -172,6 +172,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         """Learn on coded data: the structure, then the parameters, each checked at the door."""
         if is_component(self.structure) or hasattr(self.structure, "learn"):
             self.structure_ = component("structure learner", self.structure, self)
+            self._check_fewest(table)
             dag = check_dag(self.structure_.learn(table), table, self.structure_)
         else:
             self.structure_ = None
@@ -181,6 +182,16 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         self.parameters_ = component("parameter learner", self.parameters, self)
         tables = check_tables(self.parameters_.fit(table, dag), table, parents, self.parameters_)
         return self._set_model(tables)
+
+    def _check_fewest(self, table: Table) -> None:
+        """Refuse a structure that will be too large before it is searched for."""
+        ask = getattr(self.structure_, "fewest_parameters", None)
+        fewest = 0 if ask is None else ask(table)
+        if fewest > self.max_parameters:
+            raise ValueError(
+                f"{type(self.structure_).__name__} finds a structure of at least {fewest:,} parameters, over "
+                f"max_parameters={self.max_parameters:,}; use columns of fewer states, or a larger max_parameters"
+            )
 
     def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables

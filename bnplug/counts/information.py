@@ -18,8 +18,10 @@ from bnplug.data.table import Table
 #: Information values this close are tied; the lowest feature index comes first.
 INFORMATION_TIE = 1e-9
 
-# A pair whose full table has more cells than this is counted by the configurations that occur.
+# A pair whose full table has more cells than this, or than so many for each row, is counted by the configurations that
+# occur. Tables of one feature with others are counted together as long as they have no more cells.
 _DENSE_CELLS = 1 << 22
+_DENSE_CELLS_PER_ROW, _FEWEST_DENSE = 64, 1 << 16
 
 _TILE = 4096
 
@@ -45,21 +47,27 @@ def pairwise_information(table: Table, n_jobs: int | None = None) -> FloatArray:
     size = len(table.names)
     result = np.zeros((size, size))
     codes, _ = table.padded()
-    dense = np.outer(table.cards + 1, table.cards + 1) * table.cards[table.target_index] <= _DENSE_CELLS
+    largest = min(_DENSE_CELLS, max(_FEWEST_DENSE, _DENSE_CELLS_PER_ROW * table.n_rows))
     features = np.array(table.features, dtype=np.int64)
     zero = np.zeros(0, np.int64 if table.weights is None else np.float64)
     # Those with the most pairs come first, so that no thread is left with the longest at the end.
     run_in_threads(
         lambda position: _count_pairs(
-            codes, table.target_index, table.cards, features, dense, table.weights, zero, position, result
+            codes, table.target_index, table.cards, features, largest, table.weights, zero, position, result
         ),
         range(len(features) - 1, 0, -1),
         n_jobs=n_jobs,
     )
-    for pair in np.argwhere(np.tril(~dense[np.ix_(features, features)], -1)):
-        a, b = features[pair].tolist()
-        result[a, b] = _sparse_information(table, a, b)
-    return np.maximum(result + result.T, 0.0)
+    n_classes = int(table.cards[table.target_index])
+    for position, a in enumerate(features):
+        before = features[:position]
+        for b in before[n_classes * (table.cards[a] + 1) * (table.cards[before] + 1) > largest]:
+            result[a, b] = _sparse_information(table, int(a), int(b))
+    # In place: of ten thousand features the matrix alone takes 0.8 GB.
+    for v in range(size):
+        np.maximum(result[v, :v], 0.0, out=result[v, :v])
+        result[:v, v] = result[v, :v]
+    return result
 
 
 def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:
@@ -97,40 +105,56 @@ def _entropy(counts: FloatArray) -> float:
 
 
 @kernel
-def _count_pairs(codes, c, cards, features, dense, weights, zero, position, result):  # type: ignore[no-untyped-def]
+def _count_pairs(codes, c, cards, features, largest, weights, zero, position, result):  # type: ignore[no-untyped-def]
     """Fill result[a, b] = I(a; b | class) for the feature a at a position, and every feature b before it.
 
     codes: (variables, rows) where missing is the state cards[v], which spares a branch per cell; c: the class;
-    dense: (variables, variables), which pairs to do; weights: (rows,) or None; zero: an array of the
-    counts' dtype. A pair's table has axes (class, a, b), its last state of a and of b being missing;
-    tables of one a lie behind one another.
+    largest: pairs whose table has more cells are left out, and no more cells are counted at a time; weights: (rows,)
+    or None; zero: an array of the counts' dtype.
     """
-    n_rows = codes.shape[1]
-    n_classes = cards[c]
-    target = codes[c]
+    width = cards[features[position]] + 1
+    starts = np.zeros(position + 1, np.int64)
+    first = 0
+    while first < position:
+        last = first
+        starts[first] = 0
+        while last < position:
+            cells = cards[c] * width * (cards[features[last]] + 1)
+            cells = cells if cells <= largest else 0
+            if starts[last] + cells > largest:
+                break
+            starts[last + 1] = starts[last] + cells
+            last += 1
+        counts = np.zeros(starts[last], zero.dtype)
+        _count_group(codes, c, cards, features, weights, position, first, last, starts, counts, result)
+        first = last
+
+
+@kernel
+def _count_group(codes, c, cards, features, weights, position, first, last, starts, counts, result):  # type: ignore[no-untyped-def]
+    """Count the pairs of the feature at a position with those from `first` to before `last`, and reduce their tables.
+
+    A pair's table has axes (class, a, b), its last state of a and of b being missing. In `counts`, all 0, that of
+    `other` is ``starts[other]:starts[other + 1]``; a pair without cells is left out.
+    """
+    n_rows, n_classes, target = codes.shape[1], cards[c], codes[c]
     base = np.empty(_TILE, np.int64)
     a = features[position]
     width = cards[a] + 1
-    starts = np.zeros(position + 1, np.int64)
-    for other in range(position):
-        b = features[other]
-        cells = n_classes * width * (cards[b] + 1) if dense[a, b] else 0
-        starts[other + 1] = starts[other] + cells
-    counts = np.zeros(starts[position], zero.dtype)
     for low in range(0, n_rows, _TILE):
         size = min(_TILE, n_rows - low)
         for m in range(size):
             base[m] = np.int64(target[low + m]) * width + np.int64(codes[a, low + m])
-        for other in range(position):
+        for other in range(first, last):
             b = features[other]
-            if dense[a, b]:
-                table = counts[starts[other] : starts[other + 1]]
+            table = counts[starts[other] : starts[other + 1]]
+            if table.shape[0] > 0:
                 _add_tile(table, base, codes[b, low : low + size], cards[b] + 1, weights, low)
-    for other in range(position):
+    for other in range(first, last):
         b = features[other]
-        if dense[a, b]:
-            table = counts[starts[other] : starts[other + 1]].reshape(n_classes, width, cards[b] + 1)
-            result[a, b] = _reduce(table)
+        table = counts[starts[other] : starts[other + 1]]
+        if table.shape[0] > 0:
+            result[a, b] = _reduce(table.reshape(n_classes, width, cards[b] + 1))
 
 
 @inner_kernel

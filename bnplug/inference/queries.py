@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 
 import numpy as np
@@ -13,11 +13,9 @@ from scipy.special import logsumexp
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State, label_index
 from bnplug.errors import did_you_mean
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique, n_cells
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique
+from bnplug.inference._factors import Factor, Factors, product
 from bnplug.model.log_tables import LogTables
-
-# A scope and the logarithms over it, an axis for each of its variables.
-_Factor = tuple[tuple[str, ...], FloatArray]
 
 
 def query(
@@ -90,18 +88,13 @@ def log_measure(
     """
     factors = _instantiated(tables, {*variables, *known, *soft}, known)
     factors += [((name,), likelihood) for name, likelihood in soft.items()]
-    hidden = {v for scope, _ in factors for v in scope} - {*variables}
-    while hidden:
-        cliques = {v: _union(f for f in factors if v in f[0]) for v in tables.names if v in hidden}
-        v = min(cliques, key=lambda u: n_cells(tables, cliques[u]))
-        check_clique(tables, cliques[v], max_clique_size)
-        product = _product([f for f in factors if v in f[0]], cliques[v])
-        rest = tuple(u for u in cliques[v] if u != v)
-        summed = np.asarray(logsumexp(product, axis=cliques[v].index(v)))
-        factors = [f for f in factors if v not in f[0]] + [(rest, summed)]
-        hidden.remove(v)
+    left = Factors(tables, factors, {*variables})
+    while left.hidden:
+        v, clique = left.cheapest()
+        check_clique(tables, clique, max_clique_size)
+        left.sum_out(v, clique)
     check_clique(tables, tuple(variables), max_clique_size)
-    return _product(factors, tuple(variables))
+    return product(list(left.by_number.values()), tuple(variables))
 
 
 def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
@@ -153,7 +146,7 @@ def _log_likelihood(tables: LogTables, name: str, given: npt.ArrayLike) -> Float
         return np.asarray(np.log(likelihood))
 
 
-def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[_Factor]:
+def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[Factor]:
     """Return the tables that `names` depend on, with what is known filled in."""
     needed = names | {name for name, table in tables.tables.items() if not table.normalized}
     pending = list(needed)
@@ -168,16 +161,3 @@ def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) 
             index = tuple(known.get(u, slice(None)) for u in family)
             factors.append((tuple(u for u in family if u not in known), tables.tables[name].values[index]))
     return factors
-
-
-def _union(factors: Iterable[_Factor]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(v for scope, _ in factors for v in scope))
-
-
-def _product(factors: Sequence[_Factor], scope: tuple[str, ...]) -> FloatArray:
-    """Return the sum of logarithmic factors, with the axes of `scope`, which holds all of theirs."""
-    total = np.zeros(())
-    for own, values in factors:
-        ordered = values.transpose([own.index(v) for v in scope if v in own])
-        total = total + np.expand_dims(ordered, [axis for axis, v in enumerate(scope) if v not in own])
-    return total

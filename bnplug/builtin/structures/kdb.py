@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import by_falling, class_information, pairwise_information
 
@@ -28,6 +29,10 @@ class KDependence(StructureLearner):
     def __init__(self, k: int = 2, n_jobs: int | None = None) -> None:
         self.k = k
         self.n_jobs = n_jobs
+
+    def fewest_parameters(self, table: Table) -> int:
+        """Return a number of parameters that no such structure on this table has fewer of."""
+        return fewest_with_parents(table, self.k) if isinstance(self.k, int) else 0
 
     def learn(self, table: Table) -> DAG:
         """Return the k-dependence structure; ``order_`` holds the features' names in their order."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug.arrays import FloatArray
+from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import INFORMATION_TIE, class_information, first_largest, pairwise_information
 
@@ -29,6 +30,10 @@ class TreeAugmentedNaiveBayes(StructureLearner):
     def __init__(self, root: str | None = None, n_jobs: int | None = None) -> None:
         self.root = root
         self.n_jobs = n_jobs
+
+    def fewest_parameters(self, table: Table) -> int:
+        """Return a number of parameters that no tree on this table has fewer of."""
+        return fewest_with_parents(table, 1)
 
     def learn(self, table: Table) -> DAG:
         """Return the tree-augmented structure."""

@@ -22,6 +22,8 @@ _EXAMPLES, _CONTRIBUTIONS = 3, 10
 _EXAMPLES_TITLE = "The most uncertain rows, explained"
 # With more classes than this, the columns of a confusion matrix are narrow and their headings upright.
 _WIDE_CLASSES = 8
+# With more than this, the smaller ones share a row and a column.
+_MOST_CLASSES = 50
 
 
 def performance(found: Evaluation) -> str:
@@ -40,7 +42,25 @@ def performance(found: Evaluation) -> str:
     )
 
 
-def _confusion(confusion: pd.DataFrame) -> str:
+def _folded(confusion: pd.DataFrame) -> pd.DataFrame:
+    """Return a confusion matrix in which the smaller ones of many classes share a row and a column, the last."""
+    if len(confusion) <= _MOST_CLASSES:
+        return confusion
+    counts = confusion.to_numpy(dtype=np.float64)
+    size = counts.sum(axis=0) + counts.sum(axis=1)
+    large = np.sort(np.argsort(-size, kind="stable")[: _MOST_CLASSES - 1])
+    place = np.full(len(counts), len(large))
+    place[large] = np.arange(len(large))
+    folded = np.zeros((len(large) + 1, len(large) + 1))
+    np.add.at(folded, (place[:, None], place[None, :]), counts)
+    labels = pd.Index([*confusion.index[large], f"{len(counts) - len(large):,} other classes"], dtype=object)
+    return pd.DataFrame(folded, index=labels, columns=labels)
+
+
+def _confusion(given: pd.DataFrame) -> str:
+    confusion = _folded(given)
+    # Among folded classes, a row predicted as another one of them is on the diagonal too.
+    n_single = len(confusion) if len(confusion) == len(given) else len(confusion) - 1
     labels, counts = confusion.index.tolist(), confusion.to_numpy(dtype=np.float64)
     totals = counts.sum(axis=1)
     dense = " dense" if len(labels) > _WIDE_CLASSES else ""
@@ -56,10 +76,10 @@ def _confusion(confusion: pd.DataFrame) -> str:
         row = [html.heading(label, "row")]
         for j, other in enumerate(labels):
             share = counts[i, j] / totals[i] if totals[i] else 0.0
-            kind = "right" if i == j else "wrong" if share else "none"
+            kind = "right" if i == j < n_single else "wrong" if share else "none"
             title = f"true {label}, predicted {other}: {html.plain(counts[i, j])}, {share:.1%} of the class"
             row.append(html.shaded(share, html.plain(counts[i, j]), kind, title))
-        row.append(html.cell(f"{counts[i, i] / totals[i]:.3f}" if totals[i] else "-"))
+        row.append(html.cell(f"{counts[i, i] / totals[i]:.3f}" if totals[i] and i < n_single else "-"))
         rows.append(row)
     return html.table(head, rows, f"confusion{dense}", "Confusion matrix")
 

@@ -1,0 +1,33 @@
+"""A lower bound of the parameters is one: no learned structure has fewer."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnplug import BayesianNetworkClassifier, Table, structure_learner
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("name", "parameters"), [("tan", {}), ("kdb", {"k": 0}), ("kdb", {"k": 2}), ("kdb", {"k": 9})])
+def test_no_structure_has_fewer(name, parameters, seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"x{i}": rng.integers(0, rng.integers(2, 9), 50) for i in range(5)})
+    table = Table.from_frame(frame.assign(c=rng.integers(0, 3, 50)), "c")
+    learner = structure_learner(name, **parameters)
+    parents = table.parents(learner.learn(table))
+    sizes = [prod(int(table.cards[v]) for v in (node, *own)) for node, own in enumerate(parents)]
+    assert 0 < learner.fewest_parameters(table) <= sum(sizes)
+
+
+def test_the_classifier_asks_before_it_counts(monkeypatch):
+    def counted(*arguments):
+        raise AssertionError("counted")
+
+    monkeypatch.setattr("bnplug.builtin.structures.tan.pairwise_information", counted)
+    X = pd.DataFrame({f"x{i}": pd.Categorical(np.arange(60) % 30) for i in range(20)})
+    with pytest.raises(ValueError, match=r"at least 34,200 parameters, over max_parameters=34,000"):
+        BayesianNetworkClassifier("tan", max_parameters=34_000).fit(X, np.arange(60) % 2)
