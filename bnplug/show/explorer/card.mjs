@@ -6,12 +6,15 @@ import { Bar, make, makeButton } from "./dom.mjs";
  * What a card tells the page.
  * @typedef {object} Listener
  * @property {(variable: number, known: import("./evidence.mjs").Known | null, moving?: boolean) => void} set
+ * @property {(variable: number, state: number) => void} toggle
  * @property {(variable: number, state: number) => void} suggest
  * @property {() => void} unsuggest
  */
 
 // Texts of as many letters fit where they stand, whatever the letters.
 const SHORT = 9;
+// Labels are cut off behind as many letters' sizes.
+const LONGEST = 8.6;
 
 /** The buttons of a variable's states; a click makes one evidence, another takes it back. */
 export class States {
@@ -25,6 +28,8 @@ export class States {
     this.bars = variable.states.map((_, s) => new Bar(prior[s]));
     this.buttons = variable.states.map((label, s) => this.#button(label, shown(variable, s), s));
     this.buttons[0].tabIndex = 0;
+    /** What the labels need, in the size of their letters; the bars get the rest. */
+    this.labelWidth = `${Math.min(LONGEST, 0.8 + 0.58 * Math.max(...variable.states.map((_, s) => shown(variable, s).length)))}em`;
     /** @type {import("./evidence.mjs").Known | undefined} */
     this.known = undefined;
   }
@@ -34,9 +39,7 @@ export class States {
     const { root, number } = this.bars[s];
     const button = make("button", { type: "button", class: "state", "aria-pressed": "false", tabindex: -1 });
     button.append(make("bdi", { class: text.length > SHORT ? "label long" : "label", title: label }, text || "\u00a0"), root, number);
-    button.addEventListener("click", () => {
-      this.listener.set(this.v, this.known && certain(this.known) === s ? null : { state: s });
-    });
+    button.addEventListener("click", () => this.listener.toggle(this.v, s));
     button.addEventListener("pointerenter", () => this.listener.suggest(this.v, s));
     button.addEventListener("pointerleave", () => this.listener.unsuggest());
     button.addEventListener("focus", () => {
@@ -85,9 +88,10 @@ export class Card {
     this.flag = make("span", { class: "flag", hidden: true }, "surprising");
     this.unsure = makeButton("unsure", { class: "unsure", "aria-expanded": "false", "aria-label": `unsure about ${variable.name}`, title: "Not sure? Say how well each state fits" }, () => this.#open());
     this.body = make("div", { class: "states" }, ...this.states.buttons);
+    this.body.style.setProperty("--label", this.states.labelWidth);
     this.field = variable.cuts ? this.#field() : null;
     this.root = make("section", { class: `card${isClass ? " is-class" : ""}${variable.states.length > MOST_STATES ? " many" : ""}`, role: "group", "aria-labelledby": `name-${v}` },
-      make("header", {}, heading, this.flag, this.unsure), this.body,
+      make("header", {}, heading, this.flag, this.unsure), make("p", { class: "hint" }, "How well does each fit what you know?"), this.body,
       this.field && make("label", { class: "number" }, "a number", this.field));
     /** @type {HTMLInputElement[]} */
     this.sliders = [];

@@ -58,6 +58,12 @@ export class History {
     return this.go(next, moving ? variable : null);
   }
 
+  /** Know a state, or no longer. @param {number} variable @param {number} state */
+  toggle(variable, state) {
+    const known = this.now.get(variable);
+    return this.set(variable, known && certain(known) === state ? null : { state });
+  }
+
   undo() {
     return this.#step(this.past, this.future);
   }

@@ -39,6 +39,7 @@ class Explorer {
     /** @type {import("./card.mjs").Listener} */
     const listener = {
       set: (v, known, moving) => this.changed(this.history.set(v, known, moving), v),
+      toggle: (v, state) => this.changed(this.history.toggle(v, state), v),
       suggest: (v, state) => this.#suggest(v, state),
       unsuggest: () => this.classPanel.rest(),
     };

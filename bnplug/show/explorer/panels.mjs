@@ -8,6 +8,8 @@ import { entropy } from "./questions.mjs";
 /** @typedef {import("./evidence.mjs").Evidence} Evidence */
 
 const ASKED_AT_ONCE = 8;
+// A conflict below this, findings half as probable as if they were independent, goes without saying.
+const NOTABLE = Math.log(2);
 
 /** @param {ArrayLike<number>} values @returns {number} the first of the largest */
 export function winner(values) {
@@ -24,6 +26,7 @@ export class ClassPanel {
     this.states = new States(v, variable, prior, listener);
     this.note = make("p", { class: "note" });
     const list = make("div", { class: "classes", role: "group", "aria-label": variable.name }, ...this.states.buttons);
+    list.style.setProperty("--label", this.states.labelWidth);
     this.root = make("section", { class: "class-panel", "aria-label": "The class" }, make("h1", {}, make("bdi", {}, variable.name)), list, this.note);
     this.rest();
   }
@@ -87,7 +90,7 @@ export class WhyPanel {
     this.answer = answer;
     // Until the new ones are known, the last stand for them.
     this.contributions = contributions ?? this.contributions;
-    this.conflict.hidden = !(answer.conflict > 0 && evidence.size > 1);
+    this.conflict.hidden = answer.conflict < NOTABLE;
     this.conflict.textContent = answer.possible
       ? `Together, these findings are ${times(answer.conflict)} less probable than if they had nothing to do with each other.`
       : "Together, these findings are impossible.";
@@ -129,7 +132,8 @@ export class WhyPanel {
 /** @param {number} conflict a logarithm @returns {string} */
 function times(conflict) {
   const ratio = Math.exp(conflict);
-  return ratio < 1000 ? `${ratio.toPrecision(2)} times` : "more than a thousand times";
+  if (ratio >= 1000) return "more than a thousand times";
+  return `${ratio < 10 ? ratio.toFixed(1) : ratio.toFixed(0)} times`;
 }
 
 /** @param {number} value @param {number} largest */

@@ -13,8 +13,9 @@ import { make, makeButton, makeSvg } from "./dom.mjs";
 
 const CLOSEST = 1.6;
 const FURTHEST = 0.25;
-// Letters are still read at this zoom.
-const READABLE = 0.75;
+// Letters are read with ease, and in a large picture with an effort, at these zooms.
+const READABLE = 0.85;
+const LEGIBLE = 0.5;
 // A class with more children than this starts with its edges folded away.
 const MANY_CHILDREN = 16;
 
@@ -24,6 +25,7 @@ export class Picture {
   constructor(data, cards, target) {
     this.data = data;
     this.cards = cards;
+    this.target = target;
     this.zoom = 1;
     this.lines = new Map();
     const ofClass = makeSvg("g", { class: "class-edges" }, ...data.rails.map((path) => makeSvg("path", { d: path, class: "line" })));
@@ -111,12 +113,14 @@ export class Picture {
     this.view.scrollTo((scrollX + dx) * ratio - dx, (scrollY + dy) * ratio - dy);
   }
 
-  /** Show all of it, where it stays readable; else its upper middle. */
+  /** Show all of it, where it stays readable; else a part around the class. */
   fit() {
     const { clientWidth, clientHeight } = this.view;
     const whole = Math.min(clientWidth / this.data.width, clientHeight / this.data.height);
-    this.setZoom(Math.min(1, Math.max(whole, READABLE)));
-    this.view.scrollTo((this.data.width * this.zoom - clientWidth) / 2, 0);
+    this.setZoom(Math.min(1, Math.max(whole, Math.min(READABLE, Math.max(2 * whole, LEGIBLE)))));
+    const [left, top] = this.data.cards[this.target];
+    const middle = (left + this.data.cardWidth / 2) * this.zoom;
+    this.view.scrollTo(middle - clientWidth / 2, Math.max(0, top * this.zoom - clientHeight / 3));
   }
 
   /** @param {boolean} asList */

@@ -66,6 +66,18 @@ test("undo, redo, and a slider that is one step", () => {
   assert.equal(history.redo(), false);
 });
 
+test("a state is known, another takes its place, and once more nothing is", () => {
+  const history = new History();
+  history.toggle(0, 1);
+  history.toggle(0, 0);
+  assert.deepEqual(history.now, new Map([[0, { state: 0 }]]));
+  history.toggle(0, 0);
+  assert.deepEqual(history.now, new Map());
+  history.set(0, { weights: [1, 0] });
+  history.toggle(0, 0);
+  assert.deepEqual(history.now, new Map([[0, { state: 0 }]]));
+});
+
 test("findings are likelihoods", () => {
   const evidence = new Map([[0, { state: 1 }], [3, { weights: [1, 0.5, 0] }]]);
   assert.deepEqual(findings(evidence, variables), [[0, 1], null, null, [1, 0.5, 0]]);
