@@ -50,8 +50,22 @@ class FittedNetwork(Composite, ABC):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | known features) for every row, classes in the order of ``classes_``."""
 
-    def _encode(self, X: Any) -> CodeArray:
-        """Return the codes of new rows, variables in the order of ``schema_``."""
+    def encode(self, X: Any) -> CodeArray:
+        """Return the codes of rows as training decided: what a model of another shape on the same columns starts from.
+
+        Returns
+        -------
+        unsigned array of shape (variables, rows)
+            Variables in the order of ``schema_.names``, a state by its position in ``schema_.states``;
+            ``schema_.missing`` is a missing cell, and so are a value that training has not seen and the class.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> model = BayesianNetworkClassifier("nb").fit([["sun"], ["rain"], ["sun"]], ["go", "stay", "go"])
+        >>> model.encode([["rain"], [None]]).tolist()
+        [[0, 255], [255, 255]]
+        """
         check_is_fitted(self)
         if not is_frame(X):
             X = validate_data(self, native(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
@@ -108,7 +122,7 @@ class FittedNetwork(Composite, ABC):
         pandas frame
             Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
         """
-        codes = self._encode(X)
+        codes = self.encode(X)
         values = contributions(self._marginalizer, codes, self.schema_.target_index, self.n_jobs)
         rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
         return to_long_frame(values, rows, list(self.intake_.names), self.classes_)

@@ -308,7 +308,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         return log_posterior(self._log_joint(X))
 
     def _log_joint(self, X: Any) -> FloatArray:
-        codes = self._encode(X)
+        codes = self.encode(X)
         if not self._is_network and (codes[self.schema_.features] == self.schema_.missing).any():
             warnings.warn(
                 "features are missing, and these discriminative parameters are no Bayesian network, since the "

@@ -53,7 +53,7 @@ def test_pgmpy_and_pyagrum_answer_the_same(fitted, tmp_path):
     model, X = fitted
     path = tmp_path / "iris.bif"
     model.to_bif(path)
-    codes = model._encode(X.iloc[[0, 60, 120]])
+    codes = model.encode(X.iloc[[0, 60, 120]])
     network = BIFReader(str(path)).get_model()
     graph = pyagrum.loadBN(str(path))
     names = [graph.variable(i).name() for i in range(graph.size())]

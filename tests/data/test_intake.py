@@ -288,7 +288,7 @@ def test_code_gives_what_fit_learns_on(params, weights):
     assert (table.codes == learned_on.codes).all()
     assert (table.weights is None) == (learned_on.weights is None)
     assert table.weights is None or (table.weights == learned_on.weights).all()
-    assert (intake.encode(MIXED, table) == model._encode(MIXED)).all()
+    assert (intake.encode(MIXED, table) == model.encode(MIXED)).all()
     assert table.weights is None or (table.weights > 0).all()
 
 

@@ -98,7 +98,7 @@ def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -
     """The first rows: what each is called, the state of every variable (-1: missing), numbers, the true class."""
     frame = to_frame(X, "X")
     head = X[:_MOST_ROWS] if not is_frame(X) else frame.iloc[:_MOST_ROWS]
-    codes = model._encode(head).astype(np.int64)
+    codes = model.encode(head).astype(np.int64)
     missing = model.schema_.missing
     frame = frame.iloc[:_MOST_ROWS]
     if not is_frame(X):

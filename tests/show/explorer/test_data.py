@@ -53,7 +53,7 @@ def test_rows_have_codes_numbers_and_truth(model):
     X = X.set_axis([f"plant {i}" for i in range(len(X))]).assign(**{"petal length (cm)": [None, *X.iloc[1:, 2]]})
     rows = page_data(model, model.tables_, X, y)["rows"]
     assert len(rows) == 150
-    codes = model._encode(X)
+    codes = model.encode(X)
     v = model.tables_.names.index("petal width (cm)")
     assert rows[7]["name"] == "plant 7"
     assert rows[7]["states"][v] == codes[v, 7]
