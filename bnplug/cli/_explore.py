@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-import bnplug
 from bnplug.cli._errors import one_line_errors
-from bnplug.cli._models import is_apart, model_argument, na_option, read_rows
+from bnplug.cli._models import is_apart, load_network, model_argument, na_option, read_rows
 
 
 @click.command("explore")
@@ -21,7 +20,7 @@ from bnplug.cli._models import is_apart, model_argument, na_option, read_rows
 @one_line_errors
 def explore_command(model_dir: Path, data: Path | None, na: Sequence[str], features: int | None, output: Path) -> None:
     """Write one self-contained HTML page that answers click by click; rows of DATA can be loaded in it."""
-    model = bnplug.load(model_dir)
+    model = load_network(model_dir)
     rows = None if data is None else read_rows(model, data, na)
     truth = None if rows is None or model.target_ not in rows.columns else rows.pop(model.target_)
     model.explore(output, rows, truth, features)

@@ -17,6 +17,7 @@ from bnplug.cli._errors import one_line_errors
 
 model_argument = click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
 na_option = click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
+_target_option = click.option("--target", help="The column that holds the class.  [default: what the model says]")
 
 
 @click.command("fit")
@@ -54,7 +55,6 @@ def fit_command(
     from bnplug.data.files import read_data
     from bnplug.data.frames import to_frame
     from bnplug.exchange.model_folder import check_destination
-    from bnplug.show.summary import headline
 
     # Before the work, not after it.
     check_destination(output)
@@ -66,25 +66,27 @@ def fit_command(
     if target not in frame.columns:
         raise ValueError(f"{data}: target {target!r} is not a column; there are {list(frame.columns)}")
     model.fit(frame.drop(columns=target), frame[target])
-    model.save(output)
-    click.echo(f"{output}: {target!r}, {len(frame):,} rows, {headline(model)}")
+    bnplug.save(model, output)
+    click.echo(f"{output}: {target!r}, {len(frame):,} rows, {_size(model)}")
 
 
 @click.command("predict")
 @model_argument
 @click.argument("data", type=click.Path(path_type=Path))
 @na_option
+@_target_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
 @one_line_errors
-def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path | None) -> None:
+def predict_command(model_dir: Path, data: Path, na: Sequence[str], target: str | None, output: Path | None) -> None:
     """Predict the rows of DATA with the model in DIR: the class, and each class's probability."""
     import pandas as pd
 
     from bnplug.exchange.files import write_atomically
 
     model = bnplug.load(model_dir)
-    probabilities = model.predict_proba(_read_features(model, data, na))
-    result = pd.DataFrame({model.target_: model.classes_[probabilities.argmax(axis=1)]})
+    target = target or getattr(model, "target_", "class")
+    probabilities = model.predict_proba(read_rows(model, data, na).drop(columns=target, errors="ignore"))
+    result = pd.DataFrame({target: model.classes_[probabilities.argmax(axis=1)]})
     for label, column in zip(model.classes_, probabilities.T, strict=True):
         result[f"P({label})"] = column
     if output is None:
@@ -100,7 +102,7 @@ def predict_command(model_dir: Path, data: Path, na: Sequence[str], output: Path
 def export_command(model_dir: Path, file: Path) -> None:
     """Write the network of the model in DIR to FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
     _, write = _exchange_format(file)
-    tables = bnplug.load(model_dir).tables_
+    tables = load_network(model_dir).tables_
     normalized = tables.normalized
     write(tables if normalized else tables.normalize(), file)
     click.echo(
@@ -137,6 +139,10 @@ def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> No
     from bnplug.show.summary import blanket_to_mark, to_text
 
     model = bnplug.load(model_dir)
+    if not isinstance(model, bnplug.BayesianNetworkClassifier) and plot is None and not nodes:
+        click.echo(f"{_size(model)}\nclasses: {', '.join(map(str, model.classes_))}")
+        return
+    model = load_network(model_dir)
     click.echo(to_text(model, nodes))
     if plot is not None:
         save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
@@ -147,14 +153,15 @@ def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> No
 @model_argument
 @click.argument("data", type=click.Path(path_type=Path))
 @na_option
+@_target_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
-def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], as_json: bool) -> None:
+def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], target: str | None, as_json: bool) -> None:
     """Compare what the model in DIR predicts for DATA with the class that DATA holds."""
     from bnplug.show.evaluation import evaluate
 
     model = bnplug.load(model_dir)
-    found = evaluate(model, *_read_labelled(model, data, na))
+    found = evaluate(model, *_read_labelled(model, data, na, target))
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
         return
@@ -174,11 +181,29 @@ def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output
     """Write one self-contained HTML page on the model in DIR, and on how it does on DATA."""
     from bnplug.show import report
 
-    model = bnplug.load(model_dir)
+    model = load_network(model_dir)
     rows = () if data is None else _read_labelled(model, data, na)
     report.write(model, output, *rows)
     if is_apart(output):
         click.echo(f"{output}: {output.stat().st_size:,} bytes")
+
+
+def load_network(model_dir: Path) -> Any:
+    """Load a model that is a Bayesian network; of any other, say what can be done with it."""
+    model = bnplug.load(model_dir)
+    if not isinstance(model, bnplug.BayesianNetworkClassifier):
+        raise ValueError(f"{model_dir}: {_size(model)}, which is no Bayesian network; predict and evaluate take it")
+    return model
+
+
+def _size(model: Any) -> str:
+    """Return the size of a network, or what a classifier of a plugin is."""
+    from bnplug.hooks import registry
+    from bnplug.show.summary import headline
+
+    if isinstance(model, bnplug.BayesianNetworkClassifier):
+        return headline(model)
+    return f"{' '.join(repr(model).split())}, {registry.origin(model)}"
 
 
 def is_apart(output: Path) -> bool:
@@ -207,6 +232,8 @@ def read_rows(model: Any, data: Path, na: Sequence[str]) -> Any:
     """Read rows for a model: text stays text where the model knows text, and numbers among text are its numbers."""
     from bnplug.data.files import read_data
 
+    if not isinstance(model, bnplug.BayesianNetworkClassifier):
+        return read_data(data, missing=na)
     discrete = {name: states for name, states in model.schema_.states.items() if name not in model.intake_.numeric}
     text = [name for name, states in discrete.items() if all(isinstance(state, str) for state in states)]
     frame = read_data(data, text=text, missing=na)
@@ -227,19 +254,17 @@ def _as_states(column: Any, states: Sequence[Any]) -> Any:
     return column.astype(object).map(meant)
 
 
-def _read_features(model: Any, data: Path, na: Sequence[str]) -> Any:
-    """Read the rows to predict; the class, if there, is left out."""
-    return read_rows(model, data, na).drop(columns=model.target_, errors="ignore")
-
-
-def _read_labelled(model: Any, data: Path, na: Sequence[str]) -> tuple[Any, Any]:
-    """Read rows and their class."""
+def _read_labelled(model: Any, data: Path, na: Sequence[str], target: str | None = None) -> tuple[Any, Any]:
+    """Read rows and their class, in the column that the model names or that is given."""
     frame = read_rows(model, data, na)
-    if model.target_ not in frame.columns:
+    target = target or getattr(model, "target_", None)
+    if target is None:
+        raise ValueError(f"the model does not say which column is its class: --target, one of {list(frame.columns)}")
+    if target not in frame.columns:
         raise ValueError(
-            f"{data}: there is no column {model.target_!r}, the class of the model; there are {list(frame.columns)}"
+            f"{data}: there is no column {target!r}, the class of the model; there are {list(frame.columns)}"
         )
-    return frame.drop(columns=model.target_), frame[model.target_]
+    return frame.drop(columns=target), frame[target]
 
 
 def _setting(text: str) -> tuple[str, Any]:

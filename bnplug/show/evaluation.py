@@ -81,7 +81,7 @@ def evaluate(
 
     Parameters
     ----------
-    model : BayesianNetworkClassifier
+    model : BayesianNetworkClassifier, or a classifier of a plugin
         Fitted.
     X : frame or array
         The rows; missing features are marginalised.
@@ -147,14 +147,15 @@ def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
         given = label_index(column_or_1d(y).tolist())
         y = pd.Series(given, dtype=given.dtype)
     labels: pd.Series[Any] = y
-    codes = match_column(labels, model.tables_.states[model.target_])
+    target = getattr(model, "target_", labels.name)
+    codes = match_column(labels, model.classes_.tolist())
     n_missing = int((codes == MISSING).sum())
     if n_missing:
-        raise ValueError(f"{n_missing} of {len(labels)} rows have no label for {model.target_!r}; drop them")
+        raise ValueError(f"{n_missing} of {len(labels)} rows have no label for {target!r}; drop them")
     unknown = labels[codes == UNSEEN].unique().tolist()
     if unknown:
         shown = f"{unknown[:10]}{f' and {len(unknown) - 10} more' if len(unknown) > 10 else ''}"
-        raise ValueError(f"labels {shown} are not among the classes of {model.target_!r}, {model.classes_.tolist()}")
+        raise ValueError(f"labels {shown} are not among the classes of {target!r}, {model.classes_.tolist()}")
     return codes
 
 

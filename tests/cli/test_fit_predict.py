@@ -1,7 +1,11 @@
 """`bnplug fit` and `bnplug predict`, of the commands in ``bnplug.cli._models``."""
 
+import io
+
+import numpy as np
 import pandas as pd
 import pytest
+import third_party
 from commands import run
 
 import bnplug
@@ -77,3 +81,33 @@ def test_unreadable_files_are_named(files, tmp_path, model):
         assert name in run("predict", model, tmp_path / name, code=1).stderr
     (tmp_path / "twice.csv").write_text("a,a,c\n1,2,3\n")
     assert "duplicate" in run("fit", tmp_path / "twice.csv", "--target", "c", "-o", tmp_path / "m", code=1).stderr
+
+
+@pytest.mark.usefixtures("third")
+def test_a_plugins_classifier_is_fitted_saved_and_asked(files, tmp_path):
+    data, folder = files / "iris.csv", tmp_path / "model"
+    made = run("fit", data, "--target", "species", "--method", "majority(alpha=2.0)", "-o", folder).output
+    assert "Majority(alpha=2.0), classifier 'majority' of bnplug-third 1.0" in made
+    predicted = pd.read_csv(io.StringIO(run("predict", folder, data, "--target", "species").stdout))
+    frame = pd.read_csv(data)
+    X, y = frame.drop(columns="species"), frame["species"]
+    expected = third_party.Majority(alpha=2.0).fit(X, y)
+    assert list(predicted["species"]) == list(expected.predict(X))
+    assert np.allclose(predicted.iloc[:, 1:], expected.predict_proba(X))
+    evaluated = run("evaluate", folder, data, "--target", "species").output
+    assert f"accuracy           {expected.score(X, y):.4f}" in evaluated
+    assert "classes: setosa, versicolor, virginica" in run("show", folder).output
+    assert "the model does not say which column is its class" in run("evaluate", folder, data, code=1).stderr
+    commands = [["show", folder, "--plot", tmp_path / "a.png"], ["export", folder, tmp_path / "a.bif"]]
+    for command in (*commands, *([name, folder, "-o", tmp_path / "a.html"] for name in ("report", "explore"))):
+        error = run(*command, code=1).stderr
+        assert "which is no Bayesian network; predict and evaluate take it" in error
+        assert len(error.splitlines()) == 1
+
+
+def test_a_composition_is_fitted_by_its_expression(files, tmp_path):
+    run("fit", files / "iris.csv", "--target", "species", "--method", "kdb(k=1)+ml(alpha=0.5)", "-o", tmp_path / "m")
+    made = bnplug.load(tmp_path / "m").made_
+    assert (made["structure"], made["parameters"]) == ("kdb(k=1)", "ml(alpha=0.5)")
+    error = run("fit", files / "iris.csv", "--target", "species", "--method", "kdb(k=1", "-o", tmp_path / "n", code=1)
+    assert "cannot be read at character 4: the parenthesis is not closed" in error.stderr
