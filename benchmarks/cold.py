@@ -5,8 +5,9 @@ what the first has left: compilation is the difference. What comes before a task
 median of three such pairs; then the kernels of the pair in the middle, each without the kernels that it calls, but
 with what numba compiles for it of its own.
 
-In version 0.1.0: first TAN fit 1.9, first prediction with missing cells 6.7 (complete rows having been predicted), RMCV
-18.4, annealing by `mm` 19.5, `ccbn-w` 3.8, `ml-bn-svm` 8.7 seconds.
+Before assignments that broadcast and wrappers that nothing calls were taken out of kernels, on two cores: first TAN fit
+1.9, RMCV 18.4, annealing by `mm` 19.5, `ccbn-w` 3.8, `ml-bn-svm` 8.7 seconds (medians of three); first prediction with
+missing cells 8.1 (one pair), or 6.7 where complete rows were predicted before it (median of three).
 
 Usage: python benchmarks/cold.py [TASK ...]     (default: all)
 """
