@@ -76,12 +76,16 @@ def fit_command(
 @na_option
 @_target_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
+@click.option("--formulas", is_flag=True, help="Write labels as they are, also those that a spreadsheet would run.")
 @one_line_errors
-def predict_command(model_dir: Path, data: Path, na: Sequence[str], target: str | None, output: Path | None) -> None:
+def predict_command(
+    model_dir: Path, data: Path, na: Sequence[str], target: str | None, output: Path | None, formulas: bool
+) -> None:
     """Predict the rows of DATA with the model in DIR: the class, and each class's probability."""
     import pandas as pd
 
     from bnplug.exchange.files import write_atomically
+    from bnplug.exchange.spreadsheets import to_csv
 
     model = bnplug.load(model_dir)
     target = target or getattr(model, "target_", "class")
@@ -89,10 +93,11 @@ def predict_command(model_dir: Path, data: Path, na: Sequence[str], target: str 
     result = pd.DataFrame({target: model.classes_[probabilities.argmax(axis=1)]})
     for label, column in zip(model.classes_, probabilities.T, strict=True):
         result[f"P({label})"] = column
+    text = to_csv(result, formulas)
     if output is None:
-        click.echo(result.to_csv(index=False), nl=False)
+        click.echo(text, nl=False)
     else:
-        write_atomically(output, result.to_csv(index=False))
+        write_atomically(output, text)
 
 
 @click.command("export")

@@ -17,12 +17,13 @@ import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import bnplug
 from bnplug.errors import ModelFileError
-from bnplug.exchange.files import TEMPORARY, access_of, patiently, replace_file
+from bnplug.exchange.files import TEMPORARY, access_of, patiently, read_plain, replace_file
 
 FORMAT = "bnplug-model"
 #: The version that is written, which has all constructor parameters, and those that are read. Version 2 has checksums
@@ -90,7 +91,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], bytes]:
         if not isinstance(name, str) or Path(name).name != name:
             raise damaged(folder, f"{name!r} is no name of a file")
         try:
-            numbers = patiently((folder / name).read_bytes)
+            numbers = patiently(partial(read_plain, folder / name))
         except FileNotFoundError as error:
             # Somebody has saved another model meanwhile, unless the index is still the same.
             if content == missed:
@@ -165,8 +166,7 @@ def index_there(folder: Path) -> dict[str, Any] | None:
 def _our_index(path: Path) -> dict[str, Any] | None:
     """Return what an index says if it has the mark of this program, whatever its version."""
     try:
-        # A pipe of that name would be waited for.
-        index = json.loads(patiently(path.read_bytes)) if path.is_file() else None
+        index = json.loads(patiently(partial(read_plain, path)))
     except PermissionError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}), so the folder is left as it is") from None
     except (OSError, ValueError, RecursionError):
@@ -186,7 +186,7 @@ def _tables_named(index: Mapping[str, Any] | None) -> list[str]:
 def _is_named(folder: Path, name: str) -> bool:
     """Whether the index names a file, or cannot be read just now."""
     try:
-        return name.encode() in patiently((folder / INDEX).read_bytes)
+        return name.encode() in patiently(partial(read_plain, folder / INDEX))
     except FileNotFoundError:
         return False
     except OSError:
@@ -244,7 +244,7 @@ def _turn(folder: Path) -> Iterator[None]:
 
 def _read_index(folder: Path) -> bytes:
     try:
-        return patiently((folder / INDEX).read_bytes)
+        return patiently(partial(read_plain, folder / INDEX))
     except FileNotFoundError:
         raise ModelFileError(f"{folder} is no model folder: there is no {INDEX} in it") from None
     except OSError as error:

@@ -19,6 +19,9 @@ from bnplug.model.log_tables import LogTables
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
+# Memory that the classes may take whose type is wider than their labels are long.
+_MOST_CLASS_BYTES = 1 << 24
+
 
 @dataclass(frozen=True)
 class SavedNetwork:
@@ -98,7 +101,12 @@ def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
 
 
 def _read_classes(state: Mapping[str, Any], labels: list[Any]) -> npt.NDArray[Any]:
-    classes = np.array(labels, dtype=np.dtype(state["class_dtype"]))
+    dtype = np.dtype(state["class_dtype"])
+    # A few characters of text must not ask for gigabytes.
+    longest = max(4 * len(str(label)) for label in labels)
+    if dtype.itemsize * len(labels) > max(_MOST_CLASS_BYTES, longest * len(labels)):
+        raise ValueError(f"classes of dtype {dtype} would take {dtype.itemsize * len(labels):,} bytes")
+    classes = np.array(labels, dtype=dtype)
     if classes.tolist() != labels:
         raise ValueError(f"classes are not of dtype {state['class_dtype']}")
     return classes

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
 from bnplug.errors import ModelFileError, NotRepresentableError
 from bnplug.exchange._network_file import FileFamily, assemble, file_error, table_shape
-from bnplug.exchange.files import write_atomically
+from bnplug.exchange.files import read_plain, write_atomically
 from bnplug.exchange.names import (
     KEYWORDS,
     STATES,
@@ -84,7 +83,7 @@ def read_bif_tables(path: str | os.PathLike[str]) -> LogTables:
     ModelFileError
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
-    data = Path(path).read_bytes()
+    data = read_plain(path, pipes=True)
     try:
         return parse_bif(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -30,7 +30,12 @@ _IN_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.ENOTSUP}
 
 _DESCRIPTORS = re.compile(r"/proc/(?P<process>\d+)(?:/task/\d+)?/fd|/dev/fd")
 _BINARY = getattr(os, "O_BINARY", 0)
+_NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 _WINDOWS = os.name == "nt"
+
+# A temporary file that nobody has written to for so many seconds is of a run that was killed.
+_STALE_SECONDS = 600.0
+_swept: set[str] = set()
 _PAUSES = [0.001 * 2**i for i in range(10)]
 
 
@@ -116,6 +121,28 @@ def replace_file(path: _Path, content: bytes, access: Access | None = None) -> N
     _write_and_rename(path, content, access, _set_what_is_allowed)
 
 
+def read_plain(path: _Path, pipes: bool = False) -> bytes:
+    """Return the content of a plain file.
+
+    Parameters
+    ----------
+    path : path-like
+    pipes : bool
+        Whether a pipe is read too, to its end.
+
+    Raises
+    ------
+    OSError
+        If it is something else, which may never end or never begin: a device, or a pipe that nobody writes to.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _BINARY | (0 if pipes else _NOT_WAITING))
+    with open(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode) and not (pipes and stat.S_ISFIFO(mode)):
+            raise OSError(errno.EINVAL, "it is no plain file, but a device, a pipe or a folder", os.fspath(path))
+        return file.read()
+
+
 def patiently(action: Callable[[], _Result]) -> _Result:
     """Return ``action()``; on Windows, which lets no file be replaced while it is open, try for a second."""
     for pause in _PAUSES if _WINDOWS else ():
@@ -133,6 +160,7 @@ def _write_and_rename(
     temporary = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}.tmp")
     # Until owner and mode are set, it is open to nobody that the file is not meant for.
     mode = 0o666 if access is None else 0o600 & access.mode
+    _sweep(folder)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
     except OSError as error:
@@ -146,10 +174,26 @@ def _write_and_rename(
             file.flush()
             os.fsync(file.fileno())
         patiently(lambda: os.replace(temporary, target))
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+        # Such as that of a full disk, which names no file.
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = os.fspath(target)
         raise
+
+
+def _sweep(folder: str) -> None:
+    """Remove what killed runs left in a folder, the first time that something is written there."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if TEMPORARY.fullmatch(entry.name):
+                with suppress(OSError):
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_SECONDS:
+                        os.unlink(entry.path)
 
 
 def _access_list(path: _Path) -> bytes | None:
@@ -222,8 +266,12 @@ def _write_descriptor(descriptor: int, data: bytes) -> None:
 
 
 def _write_in_place(path: _Path, data: bytes) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_TRUNC | _BINARY), "wb") as file:
-        file.write(data)
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_TRUNC | _BINARY), "wb") as file:
+            file.write(data)
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
 
 
 def _stat(path: _Path) -> os.stat_result | None:

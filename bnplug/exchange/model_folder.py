@@ -8,6 +8,7 @@ replaced so that a killed run leaves the old model or the new one: see ``_model_
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -78,7 +79,11 @@ def write(saved: SavedModel, path: str | PathLike[str]) -> None:
 
 def check_destination(path: str | PathLike[str]) -> None:
     """Raise the ``ValueError`` of :func:`write` if a model must not be saved there."""
-    index_there(Path(path))
+    folder = Path(path).absolute()
+    index_there(folder)
+    there = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    if not os.path.isdir(there) or not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"{path} cannot be made: {there} is no folder that you may write to")
 
 
 def read(path: str | PathLike[str]) -> SavedModel:
@@ -142,6 +147,8 @@ def _read_numbers(content: bytes, entries: Iterable[Mapping[str, Any]]) -> dict[
     """Read the arrays; none takes more memory than it has bytes in the file."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if sum(stored.file_size for stored in archive.infolist()) > len(content):
+            raise ValueError("its arrays are larger than their file: some are compressed, or share their bytes")
         for i, entry in enumerate(entries):
             stored, name = archive.getinfo(f"{i}.npy"), entry["name"]
             if not isinstance(name, str) or name in arrays or stored.compress_type != zipfile.ZIP_STORED:

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Mapping
 from math import prod
-from pathlib import Path
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -20,7 +19,7 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.errors import ModelFileError
 from bnplug.exchange._network_file import FileFamily, assemble, file_error, table_shape
-from bnplug.exchange.files import write_atomically
+from bnplug.exchange.files import read_plain, write_atomically
 from bnplug.exchange.names import TARGET, SafeText, SafeVariable, encode, safe_variables
 from bnplug.model.log_tables import LogTables
 
@@ -64,7 +63,7 @@ def read_xmlbif_tables(path: str | os.PathLike[str]) -> LogTables:
     ModelFileError
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
-    data = Path(path).read_bytes()
+    data = read_plain(path, pipes=True)
     try:
         return parse_xmlbif(data)
     except ModelFileError as error:

@@ -184,7 +184,8 @@ def _spread(value: float, digits: int) -> str:
 
 
 def _pipes(text: str) -> str:
-    return text.replace("|", r"\|")
+    """Return text as a cell of a Markdown table: no column, row, tag or link of its own."""
+    return re.sub(r"([|<>&`\[\]\\])", r"\\\1", " ".join(text.split()))
 
 
 def _latex(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bnplug.exchange.spreadsheets import to_csv
 from bnplug.experiments import statistics
 from bnplug.experiments._metrics import FOLD_METRICS, find_metric
 from bnplug.experiments._tables import TextTable, complete_part, metric_table
@@ -185,9 +186,9 @@ class Comparison:
         """Return the table as LaTeX (package booktabs), the best of each data set bold."""
         return self.text_table(metric).to_latex()
 
-    def to_csv(self) -> str:
-        """Return :meth:`summary` as CSV."""
-        return self.summary().to_csv(index=False)
+    def to_csv(self, formulas: bool = False) -> str:
+        """Return :meth:`summary` as CSV, by :func:`bnplug.exchange.spreadsheets.to_csv`."""
+        return to_csv(self.summary(), formulas)
 
     def _decomposed(self) -> pd.DataFrame:
         if self.decomposition is None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import json
+import os
 import resource
 import subprocess
 import sys
@@ -9,12 +13,16 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from random_networks import random_tables
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, NotRepresentableError, StructureLearner, Table
+from bnplug.cli import cli
 from bnplug.counts import information, pairwise_information
-from bnplug.exchange import bif
+from bnplug.exchange import bif, files
+from bnplug.exchange._model_files import sealed
+from bnplug.experiments._tables import TextTable
 from bnplug.inference._cliques import n_cells
 from bnplug.inference.queries import query
 
@@ -298,3 +306,144 @@ def test_a_query_on_a_chain_looks_at_each_factor_a_few_times(monkeypatch):
     found = query(tables, [names[-1]], {names[0]: 1})
     assert found.sum() == pytest.approx(1.0)
     assert asked <= 4 * n
+
+
+# Files
+
+
+def saved(folder):
+    model = learn(pd.DataFrame({"x": X, "o": X[::-1]}))
+    model.save(folder)
+    return model
+
+
+def with_index(folder, change):
+    """Change what the index of a model folder says, and seal it again."""
+    index = json.loads((folder / "model.json").read_text())
+    index.pop("checksum")
+    change(index)
+    (folder / "model.json").write_bytes(sealed(index))
+
+
+def test_a_type_of_classes_that_asks_for_gigabytes(tmp_path):
+    """6 GB from 2 KB."""
+    saved(tmp_path / "model")
+    with_index(tmp_path / "model", lambda index: index["state"].update(class_dtype="<U500000000"))
+    with pytest.raises(bnplug.ModelFileError, match=r"classes of dtype <U500000000 would take 4,000,000,000 bytes"):
+        bnplug.load(tmp_path / "model")
+
+
+def test_compressed_arrays_are_refused(tmp_path):
+    """5.6 GB from 2.7 MB."""
+    folder = tmp_path / "model"
+    saved(folder)
+    (tables,) = folder.glob("tables-*.npz")
+    with np.load(tables) as arrays:
+        np.savez_compressed(tables, **arrays)
+    data = tables.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    new = folder / f"tables-{digest[:16]}-{'0' * 16}.npz"
+    tables.rename(new)
+    with_index(folder, lambda index: index.update(tables=new.name, tables_sha256=digest))
+    with pytest.raises(bnplug.ModelFileError, match=r"compressed|not stored as a model's arrays are"):
+        bnplug.load(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither")
+def test_devices_and_pipes_are_not_read(tmp_path):
+    for name in ("model.json", "tables"):
+        for kind in ("device", "pipe"):
+            folder = tmp_path / f"{name}-{kind}"
+            saved(folder)
+            path = folder / name if name == "model.json" else next(folder.glob("tables-*.npz"))
+            path.unlink()
+            if kind == "device":
+                path.symlink_to("/dev/zero")
+            else:
+                os.mkfifo(path)
+            with pytest.raises(bnplug.ModelFileError, match="no plain file, but a device, a pipe or a folder"):
+                bnplug.load(folder)
+    (tmp_path / "model.bif").symlink_to("/dev/zero")
+    for read in (bnplug.read_bif, bnplug.read_xmlbif):
+        with pytest.raises(OSError, match="no plain file"):
+            read(tmp_path / "model.bif", "c")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({"parents": [[2, 5], [2], []]}, "no numbers from 0 to"),
+        ({"parents": [[2, 1], [2, 0], []]}, "a cycle"),
+        ({"parents": [[2], [], []]}, "not the class and up to"),
+        ({"best": [[2], [2]]}, "does not have the parents of 3 variables"),
+        ({"best": [[2, 0.5], [2], []]}, "no numbers from 0 to"),
+        ({"temperature": float("nan")}, "temperature is not of finite numbers"),
+        ({"r": -1.0}, "a number is negative"),
+        ({"n_evaluations": 1.5}, "n_evaluations is not of finite numbers"),
+        ({"random": {"state": 3}}, "no state of a random generator"),
+        ({"evaluations": []}, "its trace is cut off"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(tmp_path, damage, said):
+    """A cycle hung, a parent out of range read outside of an array."""
+    path = tmp_path / "sa.json"
+    search = bnplug.structure_learner("sa", score="cr", checkpoint=str(path), random_state=0, max_evaluations=50)
+    columns = pd.DataFrame({"x": X, "o": X[::-1]})
+    BayesianNetworkClassifier(search).fit(columns, Y)
+    content = json.loads(path.read_text())
+    content["state"].update(damage)
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=f"damaged checkpoint of simulated annealing: .*{said}.*; delete it"):
+        BayesianNetworkClassifier(search).fit(columns, Y)
+
+
+def test_the_place_of_a_model_is_looked_at_before_it_is_learned(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    X_path = tmp_path / "data.csv"
+    pd.DataFrame({"x": X, "c": Y}).to_csv(X_path, index=False)
+    done = CliRunner().invoke(cli, ["fit", str(X_path), "--target", "nowhere", "-o", str(tmp_path / "file" / "model")])
+    assert done.exit_code != 0
+    assert "is a file" in done.output or "no folder that you may write to" in done.output
+
+
+def test_temporary_files_of_a_killed_run_are_swept_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_swept", set())
+    left, fresh, other = (tmp_path / f".bnplug-{c * 16}.tmp" for c in "abc")
+    other = tmp_path / "notes.tmp"
+    for path in (left, fresh, other):
+        path.write_text("half")
+    for path in (left, other):
+        os.utime(path, (0, 0))
+    files.write_atomically(tmp_path / "result.txt", "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([fresh.name, "notes.tmp", "result.txt"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_names_the_path(tmp_path, monkeypatch):
+    with pytest.raises(OSError, match="/dev/full"):
+        files.write_atomically("/dev/full", "x" * 100_000)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*result\.txt"):
+        files.write_atomically(tmp_path / "result.txt", "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_for_people_run_nothing(tmp_path):
+    columns = pd.DataFrame({"x": X, "o": X[::-1]})
+    model = learn(columns, np.where(Y == "a", "=1+1", "b"))
+    model.save(tmp_path / "model")
+    columns.to_csv(tmp_path / "rows.csv", index=False)
+    run = ["predict", str(tmp_path / "model"), str(tmp_path / "rows.csv")]
+    assert "\n=1+1" not in CliRunner().invoke(cli, run).output
+    assert "\n'=1+1" in CliRunner().invoke(cli, run).output
+    assert "\n=1+1" in CliRunner().invoke(cli, [*run, "--formulas"]).output
+    table = TextTable(["a|b", "<script>"], [["x\n| y", "[l](javascript:x)"]], frozenset())
+    assert table.to_markdown().splitlines() == [
+        r"| a\|b | \<script\> |",
+        "| --- | ---: |",
+        r"| x \| y | \[l\](javascript:x) |",
+    ]

@@ -7,11 +7,15 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
+from graphlib import CycleError, TopologicalSorter
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bnplug.data.table import Table
-from bnplug.exchange.files import write_atomically
+from bnplug.exchange.files import read_plain, write_atomically
 from bnplug_annealing.chain import State
 
 _KEY, _VERSION = "bnplug-annealing", 1
@@ -65,7 +69,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def read(self) -> State | None:
-        """Return the state in the file, None if there is none.
+        """Return the state in the file, None if there is none; :func:`check_state` says whether it fits a table.
 
         Raises
         ------
@@ -75,9 +79,9 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
-            version, search, state = content[_KEY], content["search"], State(**content["state"])
-        except (ValueError, TypeError, KeyError):
+            content = json.loads(read_plain(self.path))
+            version, search, state = content[_KEY], dict(content["search"]), State(**content["state"])
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise ValueError(f"{self.path} is no checkpoint of simulated annealing, or damaged; delete it") from None
         differing = sorted(
             name for name in self.search.keys() | search.keys() if self.search.get(name) != search.get(name)
@@ -88,6 +92,63 @@ class Checkpoint:
                 "delete it, or give this search another one"
             )
         return state
+
+
+def check_state(state: State, table: Table, k: int, path: Path) -> None:
+    """Raise a ``ValueError`` unless a state that was read is one that a chain on this table can be in."""
+    target = table.target_index
+    wrong = (
+        _wrong_parents(state.parents, len(table.names), target, k)
+        or _wrong_parents(state.best, len(table.names), target, k)
+        or _wrong_numbers(state)
+        or _wrong_generators(state)
+    )
+    if wrong:
+        raise ValueError(f"{path} is a damaged checkpoint of simulated annealing: {wrong}; delete it")
+
+
+def _wrong_parents(parents: Any, n: int, target: int, k: int) -> str | None:
+    """Return what is wrong about the parents of every variable, if anything."""
+    if not isinstance(parents, list) or len(parents) != n:
+        return f"a structure does not have the parents of {n} variables"
+    for v, own in enumerate(parents):
+        if not isinstance(own, list) or not all(type(u) is int and 0 <= u < n for u in own):
+            return f"the parents {str(own)[:60]} of variable {v} are no numbers from 0 to {n - 1}"
+        wanted = [] if v == target else [target]
+        if len(set(own)) != len(own) or [u for u in own if u == target] != wanted or len(own) > len(wanted) * (k + 1):
+            return f"the parents {str(own)[:60]} of variable {v} are not the class and up to {k} features"
+    try:
+        TopologicalSorter(dict(enumerate(parents))).prepare()
+    except CycleError:
+        return "a structure has a cycle"
+    return None
+
+
+def _wrong_numbers(state: State) -> str | None:
+    real = {"best_value": [state.best_value], "r": [state.r], "temperature": [state.temperature]}
+    real |= {"trace": state.trace, "temperatures": state.temperatures}
+    whole = {"rejections": [state.rejections], "n_evaluations": [state.n_evaluations], "evaluations": state.evaluations}
+    for kinds, given in (((int, float), real), ((int,), whole)):
+        for name, values in given.items():
+            if not isinstance(values, list) or not all(type(x) in kinds and isfinite(x) for x in values):
+                return f"{name} is not of finite numbers"
+    if state.r <= 0 or state.temperature <= 0 or min(state.rejections, state.n_evaluations, 0, *state.evaluations) < 0:
+        return "a number is negative"
+    if not isinstance(state.finished, bool) or not state.evaluations or len(state.evaluations) > len(state.trace):
+        return "its trace is cut off"
+    return None
+
+
+def _wrong_generators(state: State) -> str | None:
+    """Return whether the states of the random generators are none."""
+    try:
+        generator: Any = np.random.PCG64()
+        generator.state = state.random
+        if state.draws is not None:
+            np.random.RandomState().set_state(state.draws)
+    except (ValueError, TypeError, KeyError, OverflowError):
+        return "there is no state of a random generator"
+    return None
 
 
 def chain_path(path: Path, number: int) -> Path:

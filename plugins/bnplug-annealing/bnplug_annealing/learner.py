@@ -24,7 +24,7 @@ from bnplug.hooks import registry
 from bnplug.hooks.components import check_numbers, component
 from bnplug.search import first_best
 from bnplug_annealing.chain import Chain, Schedule, State
-from bnplug_annealing.checkpoints import Checkpoint, chain_path, digest
+from bnplug_annealing.checkpoints import Checkpoint, chain_path, check_state, digest
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -191,6 +191,8 @@ class SimulatedAnnealing(StructureLearner):
             state = State.at(table.naive_bayes(), np.random.SeedSequence([seed, number]))
             checkpoint = self._checkpoint(number, table, score, schedule)
             kept = None if checkpoint is None else checkpoint.read()
+            if checkpoint is not None and kept is not None:
+                check_state(kept, table, int(self.k), checkpoint.path)
             label = "sa" if self.restarts == 1 else f"sa chain {number + 1} of {self.restarts}"
             chains.append((Chain(kept or state, schedule, c, self.k, label, self.verbose), checkpoint))
         return chains

@@ -1,0 +1,49 @@
+"""CSV that spreadsheet programs show and do not run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+# Programs take a cell that begins with one of these for a formula, or pass over the first two of another.
+_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def to_csv(frame: pd.DataFrame, formulas: bool = False) -> str:
+    """Return a frame as CSV, without its index.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    formulas : bool
+        Whether text is written as it is. By default, text that a spreadsheet program would run (it begins with
+        ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, and is no number) gets an apostrophe before it, which
+        such programs take for the mark of text.
+
+    Examples
+    --------
+    >>> print(to_csv(pd.DataFrame({"name": ["=1+1", "-3", "a=b"], "value": [-1.5, 2.0, 3.0]})), end="")
+    name,value
+    '=1+1,-1.5
+    -3,2.0
+    a=b,3.0
+    """
+    if not formulas:
+        frame = frame.set_axis([_shown(name) for name in frame.columns], axis=1)
+        text = [i for i, dtype in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
+        for i in text:
+            frame.isetitem(i, [_shown(cell) for cell in frame.iloc[:, i]])
+    return frame.to_csv(index=False)
+
+
+def _shown(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_BEGINNINGS) and not _is_number(cell) else cell
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return not text[0].isspace()
