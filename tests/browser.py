@@ -40,6 +40,8 @@ class Browser:
         target = self.call("Target.createTarget", session=None, url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", session=None, targetId=target, flatten=True)
         self._session = attached["sessionId"]
+        # A frame in a sandbox is a process of its own.
+        self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
@@ -81,6 +83,12 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def enter_frame(self):
+        """Let what follows run in the frame in a sandbox that the page holds."""
+        self.run("0")
+        attached = [event["params"] for event in self.events if event.get("method") == "Target.attachedToTarget"]
+        (self._session,) = [one["sessionId"] for one in attached if one["targetInfo"]["type"] == "iframe"]
 
     def until(self, condition, seconds=20):
         """Wait until an expression is true."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bnplug.errors import did_you_mean
 from bnplug.model.log_tables import LogTables
 from bnplug.show.explorer import _tree
@@ -36,10 +38,10 @@ def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str]
         If they are too much for a browser; the message says what is not.
     """
     tables = model.tables_
-    if isinstance(features, int):
+    if isinstance(features, int | np.integer):
         if not 1 <= features <= len(tables.names) - 1:
             raise ValueError(f"features={features}: give a number from 1 to {len(tables.names) - 1}, or names")
-        features = _ranked(model)[:features]
+        features = _ranked(model)[: int(features)]
     part = tables if features is None else _part(tables, model.target_, features)
     if _too_much(part) is None:
         return part

@@ -93,7 +93,7 @@ class Explorer {
     this.undo = makeButton("undo", { title: "Ctrl+Z" }, () => this.changed(this.history.undo()));
     this.redo = makeButton("redo", { title: "Ctrl+Shift+Z" }, () => this.changed(this.history.redo()));
     this.reset = makeButton("reset", {}, () => this.changed(this.history.go(new Map())));
-    this.link = makeButton("copy link", { title: "The address holds what is known" }, () => this.#copy());
+    this.link = makeButton("copy link", { title: "The address holds what is known", hidden: location.protocol === "about:" }, () => this.#copy());
     return make("div", { class: "actions", role: "group", "aria-label": "Evidence" }, this.undo, this.redo, this.reset, this.link);
   }
 
@@ -109,7 +109,8 @@ class Explorer {
 
   /** @param {number} v */
   #goTo(v) {
-    if (document.body.dataset.view === "tables") this.#view("network");
+    const { view } = document.body.dataset;
+    if (view === "tables" || view === "answers") this.#view(view === "tables" ? "network" : "list");
     this.picture.goTo(v);
   }
 

@@ -178,6 +178,18 @@ def test_contributions_and_what_is_asked_next(chromium, iris_page):
     assert chromium.run("document.activeElement.closest('.card').querySelector('h3').textContent") == asked[0]
 
 
+def test_on_a_narrow_page_what_is_asked_next_leads_to_its_card(chromium, iris_page):
+    _, path = iris_page
+    open_page(chromium, path, width=400)
+    assert chromium.run("document.body.dataset.view") == "list"
+    assert chromium.run("getComputedStyle(document.querySelector('aside')).display") == "none"
+    chromium.run("document.querySelector('[value=answers]').click()")
+    chromium.run("document.querySelector('.next button').click()")
+    assert chromium.run("document.body.dataset.view") == "list"
+    assert chromium.run("document.activeElement.className") == "state"
+    assert chromium.run("document.documentElement.scrollWidth") == 400
+
+
 def test_click_again_undo_redo_reset_and_the_address(chromium, iris_page):
     model, path = iris_page
     open_page(chromium, path)
@@ -318,14 +330,24 @@ def test_names_and_labels_stay_text(chromium, tmp_path, tables):
     assert all(url.startswith("file:") for url in chromium.requests())
 
 
-def test_a_page_in_a_notebook_answers(chromium, tmp_path, iris_page):
+def test_a_page_in_a_notebook_answers(tmp_path, iris_page):
     model, _ = iris_page
     (tmp_path / "notebook.html").write_text(
         f"<!DOCTYPE html><title>n</title>{model.explore()._repr_html_()}", encoding="utf-8"
     )
-    chromium.open(tmp_path / "notebook.html")
-    assert [error for error in chromium.errors() if "exceptionDetails" in error] == []
-    assert chromium.run("document.querySelector('iframe').clientHeight") == 760
+    notebook = browser.Browser()
+    try:
+        notebook.open(tmp_path / "notebook.html")
+        notebook.enter_frame()
+        notebook.until(READY)
+        label = model.tables_.states["petal length (cm)"][0]
+        notebook.run(f"{state('petal length (cm)', label)}.click()")
+        wanted = model.query("species", {"petal length (cm)": 1.0})["probability"]
+        v = model.tables_.names.index("species")
+        np.testing.assert_allclose(bars(notebook)[v], wanted, atol=1e-6)
+        assert notebook.run(f"{button('copy link')}.hidden")
+    finally:
+        notebook.close()
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="no axe-core: npm install --no-package-lock in tests/show/explorer")
