@@ -1,7 +1,7 @@
 // The page: reads the data that came with it, and keeps everything in step with what is known.
 import { Card } from "./card.mjs";
 import { make, makeButton, percent } from "./dom.mjs";
-import { findings, fromAddress, History, toAddress } from "./evidence.mjs";
+import { certain, findings, fromAddress, History, toAddress } from "./evidence.mjs";
 import { ClassPanel, NextPanel, RowPanel, WhyPanel, winner } from "./panels.mjs";
 import { Picture } from "./picture.mjs";
 import { treeData } from "./inference.mjs";
@@ -160,7 +160,11 @@ class Explorer {
     card.show(answer.posteriors[card.v], this.history.now.get(card.v), answer.findings.get(card.v));
   }
 
-  /** The cards that are out of sight. @param {import("./questions.mjs").Answer} answer */
+  /**
+   * The cards that are out of sight.
+   * @param {import("./questions.mjs").Answer} answer
+   * @returns {Generator<void, void>}
+   */
   *#showOthers(answer) {
     for (const card of this.cards) {
       this.#showCard(card, answer);
@@ -188,11 +192,15 @@ class Explorer {
     const turn = ++this.turn;
     const classes = answer.posteriors[this.data.target];
     const evidence = this.history.now;
-    const jobs = [
-      this.#showOthers(answer),
-      run(this.questions.contributions(known), (found) => this.why.show(evidence, answer, found)),
-      run(this.questions.whatNext(known), (found) => this.next.show(found, classes)),
-    ];
+    const given = evidence.get(this.data.target);
+    // A class that is given needs no reasons: they are those for it without that.
+    const reasons = given && certain(given) >= 0 ? known.with(this.data.target, null) : known;
+    /** @type {Generator<void, void>[]} */
+    const jobs = [this.#showOthers(answer)];
+    if (answer.possible) {
+      jobs.push(run(this.questions.contributions(reasons), (found) => this.why.show(evidence, answer, found)));
+      jobs.push(run(this.questions.whatNext(known), (found) => this.next.show(found, classes)));
+    } else this.next.show([], classes);
     document.body.setAttribute("aria-busy", "true");
     const slice = () => {
       const end = performance.now() + SLICE;

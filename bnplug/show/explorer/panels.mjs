@@ -103,7 +103,8 @@ export class WhyPanel {
     const chosen = Number(this.choice.value);
     const c = chosen < 0 ? winner(answer.posteriors[this.target]) : chosen;
     this.title.replaceChildren("What speaks for ", named(this.variables[this.target].states[c]));
-    const values = new Map([...evidence.keys()].map((v) => [v, contributions?.findings.get(v)?.[c]]));
+    const shares = answer.possible ? contributions?.findings : undefined;
+    const values = new Map([...evidence.keys()].map((v) => [v, shares?.get(v)?.[c]]));
     const order = [...evidence.keys()].sort((a, b) => Math.abs(values.get(b) ?? 0) - Math.abs(values.get(a) ?? 0));
     const prior = contributions?.prior[c] ?? 0;
     const largest = Math.max(Math.abs(prior), ...order.map((v) => Math.abs(values.get(v) ?? 0)), 1e-9);
@@ -111,7 +112,7 @@ export class WhyPanel {
     this.list.replaceChildren(
       make("li", { class: "base" }, make("span", { class: "what" }, "before anything is known"), signedBar(prior, largest)),
       ...order.map((v) => this.#finding(v, values.get(v), largest)),
-      make("li", { class: "sum" }, make("span", { class: "what" }, "together, log odds"), make("b", {}, signed(total))),
+      answer.possible ? make("li", { class: "sum" }, make("span", { class: "what" }, "together, log odds"), make("b", {}, signed(total))) : "",
     );
   }
 
@@ -175,7 +176,7 @@ export class NextPanel {
     this.more.hidden = this.ranked.length <= ASKED_AT_ONCE;
     this.more.textContent = this.all ? "show fewer" : `show all ${this.ranked.length}`;
     this.list.replaceChildren(...shown.map(({ variable, information }) => this.#line(variable, information, largest)));
-    if (this.ranked.length === 0) this.list.replaceChildren(make("li", { class: "note" }, "Everything is known."));
+    if (this.ranked.length === 0) this.list.replaceChildren(make("li", { class: "note" }, "Nothing is left to ask."));
   }
 
   /** @param {number} v @param {number} information @param {number} largest */

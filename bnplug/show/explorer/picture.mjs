@@ -15,7 +15,7 @@ const CLOSEST = 1.6;
 const FURTHEST = 0.25;
 // Letters are read with ease, and in a large picture with an effort, at these zooms.
 const READABLE = 0.85;
-const LEGIBLE = 0.5;
+const LEGIBLE = 0.65;
 // A class with more children than this starts with its edges folded away.
 const MANY_CHILDREN = 16;
 

@@ -12,7 +12,7 @@ import pytest
 from awkward import awkward_labels, awkward_names
 
 import bnplug
-from bnplug import BayesianNetworkClassifier
+from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris, tic_tac_toe, wine
 from bnplug.inference.queries import query
 from bnplug.show._labels import printable
@@ -267,6 +267,22 @@ def test_conflict_is_marked(chromium, iris_page):
     assert chromium.run("[...document.querySelectorAll('.card .flag:not([hidden])')].length") == 2
     open_page(chromium, path, "petal%20length%20(cm)=1&petal%20width%20(cm)=0.2")
     assert chromium.run("[...document.querySelectorAll('.card .flag:not([hidden])')].length") == 0
+
+
+def test_what_cannot_be_is_said(chromium, tmp_path):
+    with np.errstate(divide="ignore"):
+        tables = {"sky": ((), np.log([0.6, 0.4])), "rain": (("sky",), np.log([[1.0, 0.5], [0.0, 0.5]]))}
+    states = {"sky": ["clear", "grey"], "rain": ["no", "yes"]}
+    BayesianNetworkClassifier.from_tables(LogTables(["sky", "rain"], states, tables, "rain")).explore(
+        tmp_path / "p.html"
+    )
+    open_page(chromium, tmp_path / "p.html", "sky=clear&rain=yes")
+    assert bars(chromium) == [[0, 0], [0, 0]]
+    assert "cannot occur together" in chromium.run("document.querySelector('.class-panel .note').textContent")
+    assert chromium.run("document.querySelectorAll('.why li:not(.base)').length") == 2
+    chromium.run(f"{state('sky', 'clear')}.click()")
+    assert bars(chromium)[0] == [0, 1]
+    assert chromium.errors() == []
 
 
 def test_keys_move_and_choose(chromium, iris_page):
