@@ -17,7 +17,14 @@ from bnplug.hooks import registry
 from bnplug.hooks.names import normalize
 
 #: What a kind is called on the command line and in the registry.
-KINDS = {"score": "score function", "structure": "structure learner", "parameters": "parameter learner"}
+KINDS = {
+    "score": "score function",
+    "structure": "structure learner",
+    "parameters": "parameter learner",
+    "engine": "inference engine",
+    "classifier": "classifier",
+    "discretizer": "discretizer",
+}
 
 #: What every plugin has, whatever its kind.
 _COMMON = "common"
@@ -33,7 +40,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
     """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
     made = new_plugin(name, kind, directory)
-    click.echo(f"{made}: a {KINDS[kind]}, working and tested; next:")
+    click.echo(f"{made}: {'an' if kind == 'engine' else 'a'} {KINDS[kind]}, working and tested; next:")
     click.echo(f'  cd {made} && pip install --editable ".[test]" && python -m pytest')
 
 
@@ -44,8 +51,8 @@ def new_plugin(name: str, kind: str = "score", directory: Path | None = None) ->
     ----------
     name : str
         What the method and, with ``bnplug-`` in front, the distribution will be called.
-    kind : {"score", "structure", "parameters"}
-        What the plugin brings.
+    kind : str
+        What the plugin brings: a key of ``KINDS``, such as ``"classifier"``.
     directory : path, optional
         The folder to make; by default ``bnplug-NAME`` here. An existing one must be empty.
 

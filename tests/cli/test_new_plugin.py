@@ -14,7 +14,16 @@ from bnplug.cli import cli
 from bnplug.cli._new_plugin import KINDS, new_plugin, template
 
 ROOT = Path(bnplug.__file__).parents[1]
-NAMES = {"score": "cost-matrix", "structure": "super-parent", "parameters": "none"}
+NAMES = {
+    "score": "cost-matrix",
+    "structure": "super-parent",
+    "parameters": "none",
+    "engine": "ein-sum",
+    "classifier": "bagged",
+    "discretizer": "fixed-frequency",
+}
+#: A recipe is made of a structure, parameters and a discretiser.
+IN_RECIPES = {"score", "structure", "parameters", "discretizer"}
 
 
 #: In one interpreter, since importing everything takes longer than the rest.
@@ -58,13 +67,14 @@ def test_the_tests_pass_as_generated(printed):
     last = printed.strip().splitlines()[-1]
     n_passed, _, rest = last.partition(" passed in ")
     assert rest
-    # The checks of three plugins and their methods, tests of their own, and two examples in docstrings.
-    assert int(n_passed) > 80
+    # The checks of six plugins and their methods, tests of their own, and five examples in docstrings.
+    assert int(n_passed) > 150
 
 
 def test_types_are_strictly_right_as_generated(generated):
+    shared = generated[0].parent / "types"
     for made in generated:
-        assert "Success: no issues found" in run("-m", "mypy", "--strict", cwd=made)
+        assert "Success: no issues found" in run("-m", "mypy", "--strict", "--cache-dir", shared, cwd=made)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,7 +129,7 @@ def test_the_distribution_is_complete(tmp_path, kind):
     assert project["license"] == "MIT"
     assert (made / "LICENSE").read_text().startswith("MIT License\n\nCopyright (c) the authors of bnplug-cost\n")
     assert "dist/" in (made / ".gitignore").read_text().split()
-    assert "def bnplug_recipes()" in (made / "bnplug_cost" / "plugin.py").read_text()
+    assert ("def bnplug_recipes()" in (made / "bnplug_cost" / "plugin.py").read_text()) == (kind in IN_RECIPES)
     assert (made / project["readme"]).read_text().startswith("# bnplug-cost\n")
     assert (made / "bnplug_cost" / "plugin.py").is_file()
     assert (made / "tests" / "test_cost_conformance.py").is_file()
@@ -181,4 +191,4 @@ def test_an_empty_folder_and_one_whose_parents_are_missing_will_do(tmp_path, mon
 def test_a_kind_that_is_none_is_a_mistake_in_the_command_line(tmp_path):
     done = CliRunner().invoke(cli, ["new-plugin", "cost", "--kind", "loss", str(tmp_path / "mine")])
     assert done.exit_code == 2
-    assert "'score', 'structure', 'parameters'" in done.output
+    assert "'score', 'structure', 'parameters', 'engine', 'classifier', 'discretizer'" in done.output

@@ -1,0 +1,1 @@
+"""A classifier for bnplug: networks of many samples of the rows, averaged."""

@@ -1,0 +1,1 @@
+"""A discretiser for bnplug: bins that hold a fixed number of rows."""
