@@ -75,6 +75,17 @@ def test_a_wheel_from_the_sdist_is_the_wheel_from_the_checkout(source, tmp_path)
         assert not [name for name in first.namelist() if "__pycache__" in name or name.startswith("tests/")]
 
 
+def test_a_wheel_carries_the_templates_with_what_begins_with_a_dot(tmp_path):
+    (wheel,) = build(ROOT, tmp_path, "wheel")
+    templates = ROOT / "plugins" / "_template"
+    files = [path.relative_to(templates) for path in templates.rglob("*") if path.is_file()]
+    expected = {str(path) for path in files if not {"__pycache__", ".mypy_cache"} & set(path.parts)}
+    assert {"common/.gitignore", "common/.github/workflows/publish.yml"} <= expected
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.removeprefix("bnplug/_template/") for name in names if "_template/" in name} == expected
+
+
 def test_the_extra_all_and_the_workspace_name_exactly_the_plugins_there_are():
     root = tomllib.loads((ROOT / "pyproject.toml").read_text())
     names = {plugin.name for plugin in PLUGINS}
