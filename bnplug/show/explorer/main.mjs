@@ -85,7 +85,7 @@ class Explorer {
     this.tables.root.hidden = view !== "tables";
     this.picture.view.hidden = view === "tables";
     this.picture.asList(view === "list");
-    if (view === "network") this.picture.fit();
+    if (view === "network") this.picture.fit(true);
     if (view === "tables") this.tables.draw();
   }
 

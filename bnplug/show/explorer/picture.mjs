@@ -113,11 +113,12 @@ export class Picture {
     this.view.scrollTo((scrollX + dx) * ratio - dx, (scrollY + dy) * ratio - dy);
   }
 
-  /** Show all of it, where it stays readable; else a part around the class. */
-  fit() {
+  /** Show all of it; or, to start with, as much as stays readable around the class. @param {boolean} readable */
+  fit(readable) {
     const { clientWidth, clientHeight } = this.view;
-    const whole = Math.min(clientWidth / this.data.width, clientHeight / this.data.height);
-    this.setZoom(Math.min(1, Math.max(whole, Math.min(READABLE, Math.max(2 * whole, LEGIBLE)))));
+    const wide = clientWidth / this.data.width;
+    const whole = Math.min(wide, clientHeight / this.data.height);
+    this.setZoom(Math.min(1, readable ? Math.max(whole, Math.min(READABLE, Math.max(wide, LEGIBLE))) : whole));
     const [left, top] = this.data.cards[this.target];
     const middle = (left + this.data.cardWidth / 2) * this.zoom;
     this.view.scrollTo(middle - clientWidth / 2, Math.max(0, top * this.zoom - clientHeight / 3));
@@ -180,6 +181,6 @@ export class Picture {
     return make("span", { class: "lens only-picture", role: "group", "aria-label": "Zoom" },
       makeButton("−", { "aria-label": "Zoom out" }, () => this.setZoom(this.zoom / 1.25)),
       makeButton("+", { "aria-label": "Zoom in" }, () => this.setZoom(this.zoom * 1.25)),
-      makeButton("fit", { title: "Show all" }, () => this.fit()));
+      makeButton("fit", { title: "Show all" }, () => this.fit(false)));
   }
 }

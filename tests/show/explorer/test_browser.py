@@ -314,6 +314,8 @@ def test_search_fold_views_and_tables(chromium, iris_page):
     width = chromium.run("document.querySelector('.extent').clientWidth")
     chromium.run("document.querySelector('.lens button:nth-child(2)').click()")
     assert chromium.run("document.querySelector('.extent').clientWidth") == pytest.approx(1.25 * width, abs=2)
+    chromium.run(f"{button('fit')}.click()")
+    assert chromium.run("(v => v.scrollHeight <= v.clientHeight + 1)(document.querySelector('.view'))")
     chromium.run("document.querySelector('[value=tables]').click()")
     chromium.run("(s => { s.value = 3; s.dispatchEvent(new Event('change')); })(document.querySelector('#table-of'))")
     table = model.cpt(model.tables_.names[3])
