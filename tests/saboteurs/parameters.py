@@ -7,7 +7,11 @@ from saboteurs.filling import filled
 from saboteurs.registering import register
 
 from bnplug import LogTables, ParameterLearner, ParameterLearnerMethod
+from bnplug.compiling import kernel
 from bnplug.counts.counting import count
+from bnplug.gradient import Objective, minimize, with_values
+from bnplug.gradient.losses import conditional_nll
+from bnplug.inference.complete import terms
 from bnplug.model.log_tables import estimate
 
 SABOTEURS = []
@@ -167,3 +171,37 @@ class CountsMissingAsTheFirstStateAndDraws(Frequencies):
 
 def _columns(values):
     return values / values.sum(axis=0)
+
+
+@kernel
+def nll_of_a_block(L, y, weights, params, dL):
+    """The mean over the rows of a block, where the contract is their sum."""
+    total = conditional_nll(L, y, weights, params, dL)
+    n_rows = L.shape[0]
+    for m in range(n_rows):
+        for c in range(L.shape[1]):
+            dL[m, c] /= n_rows
+    return total / n_rows
+
+
+class ByGradient(Frequencies):
+    """Maximum conditional likelihood with a penalty."""
+
+    loss = staticmethod(conditional_nll)
+
+    def fit(self, table, dag):
+        start = super().fit(table, dag)
+        own = terms(start, table.target)
+        objective = Objective(own, table)
+
+        def penalized(values):
+            value, gradient = objective(values, self.loss)
+            return value + 0.5 * float(values @ values), gradient + values
+
+        values, _ = minimize(penalized, own.values, tol=1e-9, max_iter=200)
+        return with_values(start, table.target, own, values).normalize()
+
+
+@fails("check_blocks_do_not_matter")
+class MinimisesTheMeanOfABlock(ByGradient):
+    loss = staticmethod(nll_of_a_block)
