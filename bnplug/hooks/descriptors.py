@@ -218,6 +218,8 @@ def check_descriptor(descriptor: Descriptor) -> None:
     """
     if not _is_text(descriptor.name):
         raise ContractError(f"the name of a {descriptor.kind} must be a non-empty string, not {descriptor.name!r}")
+    if not descriptor.name.isprintable():
+        raise ContractError(f"the name {descriptor.name!r} of a {descriptor.kind} has characters that cannot be shown")
     what = f"{descriptor.kind} {descriptor.name!r}"
     if type(descriptor.api) is not int or descriptor.api not in HOOK_API_ACCEPTED:
         raise ContractError(

@@ -1,0 +1,89 @@
+"""What a plugin's code may not change while it is asked: output, warnings, numpy, limits, environment, and time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from types import FrameType
+
+#: The environment variable with the seconds that a plugin may take to import; 0 is no limit.
+SECONDS = "BNPLUG_IMPORT_SECONDS"
+_DEFAULT_SECONDS = 60.0
+
+
+class TooSlow(BaseException):
+    """A plugin took longer than it may. No ``Exception``, so that a plugin does not catch it by accident."""
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Run a plugin's code: what it prints goes to the error output, and what it sets for all is set back."""
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))
+        stack.enter_context(warnings.catch_warnings())
+        stack.callback(_restore_environment, dict(os.environ))
+        stack.callback(sys.setrecursionlimit, sys.getrecursionlimit())
+        numpy = sys.modules.get("numpy")
+        if numpy is not None:
+            stack.callback(numpy.set_printoptions, **numpy.get_printoptions())
+            stack.callback(lambda errors: numpy.seterr(**errors), numpy.geterr())
+            stack.callback(numpy.random.set_state, numpy.random.get_state())
+        yield
+
+
+@contextmanager
+def limited(seconds: float | None = None) -> Iterator[None]:
+    """Raise `TooSlow` in what takes longer than a limit; only the main thread of a Unix process can be stopped so.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        By default what ``BNPLUG_IMPORT_SECONDS`` says, or 60.
+    """
+    seconds = _seconds() if seconds is None else seconds
+    in_main = threading.current_thread() is threading.main_thread()
+    # Whoever has set the alarm needs it.
+    if not seconds or not in_main or not hasattr(signal, "setitimer") or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TooSlow(f"it takes longer than {seconds:g} seconds ({SECONDS} sets the limit)")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def printable(text: str) -> str:
+    r"""Return text with control characters, which a terminal would obey, as escapes.
+
+    Examples
+    --------
+    >>> print(printable("tan\x1b[2J"))
+    tan\x1b[2J
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _seconds() -> float:
+    with suppress(ValueError):
+        return max(0.0, float(os.environ.get(SECONDS, _DEFAULT_SECONDS)))
+    return _DEFAULT_SECONDS
+
+
+def _restore_environment(before: dict[str, str]) -> None:
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    for name, value in before.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
