@@ -2,7 +2,7 @@
 
 import importlib
 import runpy
-import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,12 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "aode_plugin.py"
 
 
 @pytest.fixture(scope="module")
-def installed():
+def installed(tmp_path_factory):
     """The two classes that the example installs, when everything in it has run."""
-    site = str(runpy.run_path(str(EXAMPLE))["site"])
-    sys.path.insert(0, site)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("example")))
+        patch.syspath_prepend(str(runpy.run_path(str(EXAMPLE))["site"]))
         classifier, discretizer = map(importlib.import_module, ("bnplug_aode.classifier", "bnplug_aode.discretizer"))
-    finally:
-        sys.path.remove(site)
     return classifier.AODE, discretizer.Proportional
 
 
