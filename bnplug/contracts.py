@@ -42,7 +42,9 @@ class Composite(BaseEstimator):  # type: ignore[misc]
         """Set parameters; ``component__parameter`` reaches into a component."""
         own = self.get_params(deep=False)
         if any(key.partition("__")[0] not in own for key in params):
-            params = import_module("bnplug.hooks.registry").renamed(self, params)
+            registry = import_module("bnplug.hooks.registry")
+            method = registry.method_of(self)
+            params = params if method is None else registry.renamed(method, params)
         for name in own:
             if name in params:
                 setattr(self, name, params.pop(name))

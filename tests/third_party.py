@@ -68,8 +68,29 @@ def plugin():
     return SimpleNamespace(**{hook: bnplug.hookimpl(lambda found=found: found) for hook, found in hooks.items()})
 
 
-def install(monkeypatch):
-    """Let the plugin be found besides the installed ones."""
-    found = [*discovery.find_plugins(), FoundPlugin("third", "bnplug-third", "1.0", plugin)]
+class RivalMajority(Majority):
+    """A classifier of somebody else's again."""
+
+
+class RivalCost(Cost):
+    """A score of somebody else's again."""
+
+
+def rival():
+    """Return a plugin that claims names of the other one."""
+    hooks = {
+        "bnplug_classifiers": [_described(bnplug.ClassifierMethod, "majority", RivalMajority)],
+        "bnplug_score_functions": [_described(bnplug.ScoreFunctionMethod, "cost", RivalCost)],
+        "bnplug_recipes": [
+            bnplug.Recipe("CLIMB", ("hill-climb", {"score": "cost"}), summary="A climb.", reference="Me (2026)"),
+            bnplug.Recipe("B (I)", "tan", summary="A tree.", reference="Me (2026)", aliases=("B (II)",)),
+        ],
+    }
+    return SimpleNamespace(**{hook: bnplug.hookimpl(lambda found=found: found) for hook, found in hooks.items()})
+
+
+def install(monkeypatch, *others):
+    """Let the plugin be found besides the installed ones, and others."""
+    found = [*discovery.find_plugins(), FoundPlugin("third", "bnplug-third", "1.0", plugin), *others]
     monkeypatch.setattr(discovery, "find_plugins", lambda: found)
     discovery.refresh()

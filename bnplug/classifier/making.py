@@ -6,7 +6,7 @@ from typing import Any
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.hooks import expressions, recipes, registry
-from bnplug.hooks.descriptors import Kind, name_and_parameters
+from bnplug.hooks.descriptors import ClassifierMethod, Kind, name_and_parameters
 from bnplug.hooks.expressions import Expression
 
 
@@ -78,9 +78,9 @@ def make_classifier(name: str | Expression, /, **params: Any) -> Any:
         whole, own = name_and_parameters(expression.structure)
         found = expressions.find_whole(whole)
         if found.kind == Kind.RECIPE:
-            return recipe(whole, **{**own, **params})
-        if found.kind == Kind.CLASSIFIER:
-            return registry.classifier(whole, **{**own, **params})
+            return recipe(str(registry.name_of(found)), **{**own, **params})
+        if isinstance(found, ClassifierMethod):
+            return registry.make(found, {**own, **params})
     parts = expressions.components(expression)
     registry.check_parameters(f"the classifier {str(expression)!r}", BayesianNetworkClassifier, params)
     return BayesianNetworkClassifier(**{**parts, **params})

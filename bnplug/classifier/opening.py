@@ -98,7 +98,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 def _saved_by(model: Any) -> Any:
     """Return the method that a plugin's classifier is registered with; else an error that says what to do."""
-    method, name = registry._method_of(model), type(model).__name__
+    method, name = registry.method_of(model), type(model).__name__
     if method is not None and method.kind == Kind.CLASSIFIER:
         if not isinstance(model, SavesState):
             raise TypeError(f"{registry.origin(model)} cannot be saved: it has no saved_state and restore_state")
@@ -123,7 +123,7 @@ def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
         raise PluginError(f"{path} cannot be loaded: {error}") from None
     if method.kind != Kind.CLASSIFIER:
         raise ValueError(f"{method.kind} {method.name!r} is no classifier")
-    made = registry._create(method.kind, str(registry.name_of(method)), params)
+    made = registry.make(method, params)
     who = registry.origin(made)
     if not isinstance(made, SavesState):
         raise ContractError(f"{who} has no restore_state, so that {path} cannot be loaded")

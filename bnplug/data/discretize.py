@@ -30,6 +30,7 @@ from bnplug.data.weights import present_rows, row_weights
 from bnplug.errors import ContractError, PluginError, UnknownMethodError
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import NO_DISCRETIZER, Kind
+from bnplug.hooks.specs import PROJECT
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -379,7 +380,13 @@ def discretizer_to_json(transformer: Any) -> dict[str, Any] | None:
         )
     params = {name: value for name, value in transformer.get_params(deep=False).items() if _is_json(value)}
     cuts = [None if own is None else np.asarray(own, dtype=np.float64).tolist() for own in transformer.cut_points_]
-    return {"name": registry.name_of(transformer), "params": params, "cut_points": cuts}
+    method = registry.method_of(transformer)
+    return {
+        "name": None if method is None else method.name,
+        "distribution": None if method is None else registry.provider(method).distribution,
+        "params": params,
+        "cut_points": cuts,
+    }
 
 
 def discretizer_from_json(data: Mapping[str, Any] | None, names: Sequence[str]) -> Any:
@@ -398,7 +405,9 @@ def discretizer_from_json(data: Mapping[str, Any] | None, names: Sequence[str]) 
         return None
     if len(data["cut_points"]) != len(names):
         raise ValueError(f"no discretizer of {len(names)} columns: {data['name']!r}, {len(data['cut_points'])}")
-    made = _as_saved(data["name"], data["params"])
+    # Before distributions were noted there were discretisers of the core alone.
+    name = None if data["name"] is None else f"{data.get('distribution', PROJECT)}:{data['name']}"
+    made = _as_saved(name, data["params"])
     made.cut_points_ = [None if cuts is None else _checked_cuts(cuts) for cuts in data["cut_points"]]
     made.n_features_in_, made.feature_names_in_ = len(names), np.array(names, dtype=object)
     if isinstance(made, Discretizer):

@@ -11,7 +11,7 @@ import base64
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -48,6 +48,22 @@ class Unavailable:
     def __repr__(self) -> str:
         return f"<{self.written}: {self.reason}>"
 
+    def __getattr__(self, name: str) -> NoReturn:
+        # Whoever looks whether this is an estimator, or has such a method of Python, learns that it is not.
+        if name.startswith("_") or name in ("get_params", "set_params", "fit"):
+            raise AttributeError(name)
+        self._refuse()
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        """Say why nobody can learn with this."""
+        raise ValueError(f"a parameter of this model, which comes from a file, is unavailable: {self!r}")
+
+    # What a plugin's own ``fit`` may do with a parameter.
+    __call__ = __iter__ = __len__ = __getitem__ = __contains__ = __array__ = _refuse
+    __bool__ = __int__ = __float__ = __index__ = __neg__ = __abs__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _refuse
+
 
 def to_json(value: Any, kind: Kind | None = None) -> Any:
     """Return a parameter as what JSON holds.
@@ -77,7 +93,7 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
         return _array_to_json(value)
     if hasattr(value, "is_directed") and value.is_directed():
         return _graph_to_json(value)
-    method = registry._method_of(value)
+    method = registry.method_of(value)
     if method is not None:
         return _component_to_json(method, "instance", value.get_params(deep=False))
     return {"is": "unsaved", "written": one_line(repr(value))[:_WRITTEN]}
@@ -141,7 +157,7 @@ def components(value: Any, kind: Kind | None = None) -> Iterator[dict[str, str]]
     elif hasattr(value, "get_params"):
         params = value.get_params(deep=False)
     try:
-        method = registry._method_of(value) if name is None else registry.find(kind or "", name)
+        method = registry.method_of(value) if name is None else registry.find(kind or "", name)
     except UnknownMethodError:
         method = None
     if isinstance(method, Method):
@@ -167,7 +183,9 @@ def _unavailable(value: Any, path: str) -> Iterator[tuple[str, Unavailable]]:
         yield path, value
         return
     children: Any = ()
-    if isinstance(value, dict):
+    if isinstance(value, tuple) and is_component(value):
+        children = value[1].items()
+    elif isinstance(value, dict):
         children = value.items()
     elif isinstance(value, list | tuple):
         children = enumerate(value)
@@ -186,7 +204,7 @@ def _named_to_json(value: Any, kind: Kind) -> Any:
         return name if isinstance(value, str) else {"is": "tuple", "items": [name, to_json(dict(params))]}
     assert isinstance(method, Method)
     form = "name" if isinstance(value, str) else "pair"
-    return {**_component_to_json(method, form, params), "written": name}
+    return {**_component_to_json(method, form, registry.renamed(method, params)), "written": name}
 
 
 def _component_to_json(method: Method, form: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,11 +220,11 @@ def _component_from_json(data: Mapping[str, Any]) -> Any:
     try:
         method = method_from_json(data)
         if form == "instance":
-            return registry._create(method.kind, registry.name_of(method) or "", params)
+            return registry.make(method, params)
     except (UnknownMethodError, PluginError, ContractError, TypeError) as error:
         return Unavailable(what, one_line(str(error)), data)
     name = _as_then(method, str(data["written"]))
-    return name if form == "name" else (name, params)
+    return name if form == "name" else (name, registry.renamed(method, params))
 
 
 def _as_then(method: Method, written: str) -> str:

@@ -20,8 +20,9 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from bnplug.classifier import BayesianNetworkClassifier, make_classifier
 from bnplug.data.kinds import discrete_columns
 from bnplug.errors import UnknownMethodError, did_you_mean
+from bnplug.exchange._parameters import check_complete
 from bnplug.hooks import expressions, registry
-from bnplug.hooks.descriptors import Kind, as_written, is_component, name_and_parameters
+from bnplug.hooks.descriptors import ClassifierMethod, as_written, is_component, name_and_parameters
 from bnplug.hooks.expressions import Expression
 
 
@@ -109,6 +110,7 @@ def prepare(
     ['columns', 'estimator']
     """
     made = clone(estimator)
+    check_complete(made)
     networks = _networks(made)
     for prefix, network in networks.items():
         settings: dict[str, Any] = {"missing": missing}
@@ -182,9 +184,11 @@ def _takes_frames(estimator: Any) -> bool:
     """Say whether an estimator takes columns as they come: what bnplug made does, and what holds such a thing."""
     if isinstance(estimator, Pipeline):
         return True
-    registered = {method.name for method in registry.methods(Kind.CLASSIFIER)}
     inside = [estimator, *estimator.get_params().values()]
-    return any(isinstance(one, BayesianNetworkClassifier) or registry.name_of(one) in registered for one in inside)
+    return any(
+        isinstance(one, BayesianNetworkClassifier) or isinstance(registry.method_of(one), ClassifierMethod)
+        for one in inside
+    )
 
 
 def _columns(X: pd.DataFrame, categorical_features: Any, missing: str) -> ColumnTransformer:

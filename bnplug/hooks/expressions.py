@@ -17,8 +17,8 @@ from itertools import accumulate
 from typing import Any, NoReturn, cast
 
 from bnplug.errors import AmbiguousNameError, UnknownMethodError, did_you_mean
-from bnplug.hooks import recipes, registry
-from bnplug.hooks.descriptors import Component, Descriptor, Kind, Method, Recipe, as_written, name_and_parameters
+from bnplug.hooks import discovery, recipes, registry
+from bnplug.hooks.descriptors import Component, Kind, Method, Recipe, as_written, name_and_parameters
 
 #: The structure learner that a score goes with where none is written.
 SEARCH = "hill-climb"
@@ -164,11 +164,17 @@ def everything() -> list[str]:
     (True, True)
     """
     available = [found.recipe for found in recipes.availabilities() if found.available]
-    used = {part for recipe in available for part in recipes.components(recipe)}
-    wholes = [*available, *registry.methods(Kind.CLASSIFIER), *registry.methods(Kind.STRUCTURE_LEARNER)]
-    scores = [f"{SEARCH}[{one.name}]" for one in registry.methods(Kind.SCORE_FUNCTION) if _key(one) not in used]
-    learners = [f"tan+{one.name}" for one in registry.methods(Kind.PARAMETER_LEARNER) if _key(one) not in used]
-    return [*(one.name for one in wholes), *scores, *learners]
+    parts = [part for recipe in available for part in recipes.components(recipe)]
+    used = {(kind, registry.name_of(registry.find(kind, name))) for kind, name in parts}
+    scores = [name for name in _names(Kind.SCORE_FUNCTION) if (Kind.SCORE_FUNCTION, name) not in used]
+    learners = [name for name in _names(Kind.PARAMETER_LEARNER) if (Kind.PARAMETER_LEARNER, name) not in used]
+    return [
+        *(str(registry.name_of(recipe)) for recipe in available),
+        *_names(Kind.CLASSIFIER),
+        *_names(Kind.STRUCTURE_LEARNER),
+        *(f"{SEARCH}[{name}]" for name in scores),
+        *(f"tan+{name}" for name in learners),
+    ]
 
 
 def _of_structure(expression: Expression) -> dict[str, Component]:
@@ -178,7 +184,8 @@ def _of_structure(expression: Expression) -> dict[str, Component]:
     name, params = name_and_parameters(expression.structure)
     found = find_whole(name)
     if isinstance(found, Recipe) and not params and expression.score is None:
-        return {"structure": found.structure, "discretizer": found.discretizer}
+        settled = recipes.at_home(found)
+        return {"structure": settled.structure, "discretizer": settled.discretizer}
     if found.kind != Kind.STRUCTURE_LEARNER:
         raise TypeError(
             f"{str(expression)!r}: {name!r} is a {found.kind}, and whole; a score goes with a structure learner, "
@@ -190,14 +197,16 @@ def _of_structure(expression: Expression) -> dict[str, Component]:
 def _check_takes_score(name: str, params: Mapping[str, Any]) -> None:
     learner = cast(Method, registry.find(Kind.STRUCTURE_LEARNER, name))
     if "score" not in dict(registry.signature(learner)):
-        takers = [one.name for one in registry.methods(Kind.STRUCTURE_LEARNER) if getattr(one, "needs_score", False)]
+        learners = registry.methods(Kind.STRUCTURE_LEARNER)
+        takers = [str(registry.name_of(one)) for one in learners if getattr(one, "needs_score", False)]
         raise TypeError(f"structure learner {name!r} takes no score; these do: {', '.join(takers)}")
     if "score" in params:
         raise TypeError(f"structure learner {name!r} has two scores, one in its parentheses and one in brackets")
 
 
 def _why_no_whole(name: str) -> str:
-    kinds = [kind for kind in (Kind.PARAMETER_LEARNER, Kind.SCORE_FUNCTION) if name in _names(kind)]
+    names = discovery.discovered().names
+    kinds = [kind for kind in (Kind.PARAMETER_LEARNER, Kind.SCORE_FUNCTION) if names.claims(kind, name)]
     ways = {
         Kind.PARAMETER_LEARNER: f"a parameter learner; write '+{name}', or 'tan+{name}' with a structure",
         Kind.SCORE_FUNCTION: f"a score function; write '[{name}]', or '{SEARCH}[{name}]' with a structure",
@@ -212,11 +221,7 @@ def _why_no_whole(name: str) -> str:
 
 
 def _names(kind: Kind) -> list[str]:
-    return [method.name for method in registry.methods(kind)]
-
-
-def _key(method: Descriptor) -> tuple[Kind, str]:
-    return method.kind, method.name
+    return [str(registry.name_of(method)) for method in registry.methods(kind)]
 
 
 class _Reader:
@@ -260,7 +265,8 @@ class _Reader:
 
     def _registered(self, kinds: Iterable[Kind]) -> re.Match[str] | None:
         """Return the longest registered name that stands here and that the signs of an expression would cut off."""
-        names = [name for kind in kinds for name in _names(kind) if not _NAME.fullmatch(name)]
+        methods = [method for kind in kinds for method in registry.methods(kind)]
+        names = [name for one in methods for name in (one.name, *one.aliases) if not _NAME.fullmatch(name)]
         alternatives = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         pattern = rf"{_QUALIFIER.pattern}({alternatives})(?=[\s()\[\]+,]|$)"
         return re.compile(pattern).match(self.text, self.position) if names else None

@@ -72,13 +72,15 @@ class Names:
 
     def claims(self, kind: str, word: str) -> list[Claim]:
         """Return the methods of a kind that a word may mean: none, one, or several where it is ambiguous."""
-        bare = self._claims.get((kind, word), {})
-        if bare:
-            return [bare[PROJECT]] if PROJECT in bare else list(bare.values())
         distribution, _, name = word.partition(":")
         theirs = self._claims.get((kind, name), {})
         full = normalize(distribution)
-        return [theirs[known] for known in (full, _PREFIX + full) if known in theirs][:1]
+        for known in (full, _PREFIX + full):
+            # Before a method whose own name has a colon: a qualified name always means the same.
+            if known in theirs:
+                return [theirs[known]]
+        bare = self._claims.get((kind, word), {})
+        return [bare[PROJECT]] if PROJECT in bare else list(bare.values())
 
     def others(self, claim: Claim) -> list[str]:
         """Return the other distributions that claim the name of a method."""

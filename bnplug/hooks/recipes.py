@@ -36,7 +36,7 @@ def parts(name: str) -> dict[str, Any]:
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: there is no recipe 'no such recipe'...
     """
-    found = _at_home(cast(Recipe, registry.find(Kind.RECIPE, name)))
+    found = at_home(cast(Recipe, registry.find(Kind.RECIPE, name)))
     reason = availability(found).reason
     if reason:
         raise UnknownMethodError(f"recipe {name!r} is not available: {reason}")
@@ -74,7 +74,7 @@ def availability(wanted: Recipe) -> RecipeAvailability:
     """Return whether a recipe can be made here, and if not, why."""
     names = discovery.discovered().names
     reasons, missing = [], []
-    for kind, name in components(_at_home(wanted)):
+    for kind, name in components(wanted):
         claims = names.claims(kind, name)
         if len(claims) > 1:
             reasons.append(f"several plugins bring its {kind} {name!r}: {', '.join(map(names.qualified, claims))}")
@@ -94,6 +94,7 @@ def components(wanted: Recipe) -> list[tuple[Kind, str]]:
     >>> [f"{kind} {name}" for kind, name in components(climb)]
     ['structure learner hill-climb', 'score function cr', 'parameter learner ml', 'discretizer mdl']
     """
+    wanted = at_home(wanted)
     return [
         *_components(Kind.STRUCTURE_LEARNER, wanted.structure),
         *_components(Kind.PARAMETER_LEARNER, wanted.parameters),
@@ -101,8 +102,15 @@ def components(wanted: Recipe) -> list[tuple[Kind, str]]:
     ]
 
 
-def _at_home(wanted: Recipe) -> Recipe:
-    """Return a recipe that takes methods of its own distribution where others have their names too."""
+def at_home(wanted: Recipe) -> Recipe:
+    """Return a recipe that takes methods of its own distribution where others have their names too.
+
+    Examples
+    --------
+    >>> tree = Recipe("TREE", "tan", summary="A tree.", reference="Me (2026)")
+    >>> at_home(tree) == tree
+    True
+    """
     names = discovery.discovered().names
     homes = [claim.distribution for claim in names.brought if claim.method == wanted]
 

@@ -301,7 +301,7 @@ def origin(component: object) -> str:
     >>> origin(structure_learner("tan"))
     "structure learner 'tan' of bnplug ... (builtin)"
     """
-    method = _method_of(component)
+    method = method_of(component)
     cls = type(component)
     return f"{cls.__module__}.{cls.__qualname__}" if method is None else _label(method)
 
@@ -316,20 +316,55 @@ def name_of(component: object) -> str | None:
     >>> name_of(object()) is None
     True
     """
-    method = component if isinstance(component, Descriptor) else _method_of(component)
+    method = component if isinstance(component, Descriptor) else method_of(component)
     return None if method is None else discovery.discovered().names.shortest(_claim_of(method))
 
 
-def renamed(component: object, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters for a component by their present names; an older one gives a `DeprecatedNameWarning`.
+def method_of(component: object) -> Method | None:
+    """Return the descriptor that a component's class is registered with; None where it is not.
 
     Examples
     --------
-    >>> renamed(structure_learner("kdb"), {"k": 1})
+    >>> method_of(structure_learner("kdb", k=2)).name
+    'kdb'
+    """
+    found = (method for method in methods() if isinstance(method, Method))
+    return next((method for method in found if _is_imported_as(method.factory, type(component))), None)
+
+
+def make(method: Method, params: Mapping[str, Any]) -> Any:
+    """Create what a registered method describes, with these parameters of its constructor.
+
+    Examples
+    --------
+    >>> make(find("structure learner", "kdb"), {"k": 2}).k
+    2
+    """
+    factory = _factory(method)
+    params = renamed(method, params)
+    check_parameters(f"{method.kind} {name_of(method)!r}", factory, params)
+    return _contain(method, "construction", partial(factory, **params))
+
+
+def renamed(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters for a method by their present names; an older one gives a `DeprecatedNameWarning`.
+
+    Examples
+    --------
+    >>> renamed(find("structure learner", "kdb"), {"k": 1})
     {'k': 1}
     """
-    method = _method_of(component)
-    return dict(params) if method is None else _renamed(f"{method.kind} {method.name!r}", method, params)
+    what = f"{method.kind} {name_of(method)!r}"
+    present: dict[str, Any] = {}
+    for given, value in params.items():
+        old, nested, inner = given.partition("__")
+        new = method.parameter_aliases.get(old, old)
+        if new != old:
+            warn_deprecated(f"the parameter {old!r} of {what} is called {new!r} now")
+        if new + nested + inner in present:
+            raise TypeError(f"{what} is given the parameter {new!r} twice, by its old name and by its new one")
+        present[new + nested + inner] = value
+    return present
 
 
 def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None:
@@ -354,26 +389,7 @@ def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None
 
 def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
     """Create the learner or score that is registered under a name."""
-    method = cast(Method, find(_component_kind(kind), name))
-    factory = _factory(method)
-    what = f"{method.kind} {name!r}"
-    params = _renamed(what, method, params)
-    check_parameters(what, factory, params)
-    return _contain(method, "construction", partial(factory, **params))
-
-
-def _renamed(what: str, method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters by their present names."""
-    present: dict[str, Any] = {}
-    for given, value in params.items():
-        old, nested, inner = given.partition("__")
-        new = method.parameter_aliases.get(old, old)
-        if new != old:
-            warn_deprecated(f"the parameter {old!r} of {what} is called {new!r} now")
-        if new + nested + inner in present:
-            raise TypeError(f"{what} is given the parameter {new!r} twice, by its old name and by its new one")
-        present[new + nested + inner] = value
-    return present
+    return make(cast(Method, find(_component_kind(kind), name)), params)
 
 
 def _component_kind(kind: str) -> Kind:
@@ -382,12 +398,6 @@ def _component_kind(kind: str) -> Kind:
     if known not in CONTRACTS:
         raise ValueError(f"a {known} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
     return known
-
-
-def _method_of(component: object) -> Method | None:
-    """Return the descriptor that a component's class is registered with."""
-    found = (method for method in methods() if isinstance(method, Method))
-    return next((method for method in found if _is_imported_as(method.factory, type(component))), None)
 
 
 def _claim_of(method: Descriptor) -> Claim:

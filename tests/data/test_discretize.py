@@ -305,7 +305,8 @@ def test_a_discretizer_of_a_plugin_in_json(halves):
     X, y = load_iris(return_X_y=True, as_frame=True)
     fitted = Halves(share=0.25, alone=1, rule=max).fit(X, y)
     data = json.loads(json.dumps(discretizer_to_json(fitted)))
-    assert (data["name"], data["params"]) == ("halves", {"share": 0.25, "alone": 1})
+    assert (data["distribution"], data["name"]) == ("bnplug-halves", "halves")
+    assert data["params"] == {"share": 0.25, "alone": 1}
     again = discretizer_from_json(data, list(X.columns))
     assert type(again) is Halves
     assert again.share == 0.25
@@ -324,7 +325,8 @@ def test_cuts_of_a_discretizer_that_is_not_here_are_applied(name):
 
 def test_one_that_is_not_registered_is_saved_without_a_name():
     data = discretizer_to_json(Halves().fit(np.arange(6.0).reshape(3, 2)))
-    assert data == {"name": None, "params": {"share": 0.5, "alone": None, "rule": None}, "cut_points": [[2.0], [3.0]]}
+    params = {"share": 0.5, "alone": None, "rule": None}
+    assert data == {"name": None, "distribution": None, "params": params, "cut_points": [[2.0], [3.0]]}
 
 
 @pytest.mark.parametrize(

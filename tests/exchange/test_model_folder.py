@@ -197,6 +197,17 @@ def test_flipped_bytes_are_a_clear_error_or_a_valid_model(folder):
             original.write_bytes(before)
 
 
+def test_arrays_that_are_compressed_are_refused(folder):
+    """A file of a thousand bytes could ask for a gigabyte."""
+    path = next(folder.glob("*.npz"))
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    np.savez_compressed(path, **arrays)
+    reseal(folder, read_index(folder))
+    with pytest.raises(ModelFileError, match="'0' is not stored as a model's arrays are"):
+        bnplug.load(folder)
+
+
 def test_objects_are_never_unpickled(folder):
     numbers = next(folder.glob("*.npz"))
     np.savez(numbers, **{"0": np.array([{"a": 1}], dtype=object)})

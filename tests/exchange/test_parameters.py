@@ -1,13 +1,16 @@
 """Parameters as JSON come back as they were, or say why not; what a file says is never a path to code."""
 
+import copy
 import json
 import math
+import pickle
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import bnplug
 from bnplug.exchange._parameters import Unavailable, check_complete, components, from_json, to_json
@@ -108,3 +111,23 @@ def test_nothing_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert math.isnan(there_and_back(math.nan))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda lost: lost.split([1, 2]), lambda lost: lost(3), list, len, bool, float, int, abs, np.asarray,
+        lambda lost: lost + 1, lambda lost: 1 - lost, lambda lost: lost > 0, lambda lost: lost[0],
+        range, lambda lost: 2**lost, lambda lost: np.ones(2) * lost, lambda lost: "a" in lost,
+    ],
+)  # fmt: skip
+def test_what_is_unavailable_says_so_to_whoever_uses_it(use):
+    lost = Unavailable("a splitter", "not saved", None)
+    with pytest.raises(ValueError, match="is unavailable: <a splitter: not saved>"):
+        use(lost)
+    for harmless in (repr, copy.deepcopy, pickle.dumps, clone_of):
+        harmless(lost)
+
+
+def clone_of(value):
+    return clone(bnplug.structure_learner("kdb", k=value)).get_params()

@@ -13,6 +13,7 @@ from third_party import Majority
 
 from bnplug import BayesianNetworkClassifier, UnknownMethodError
 from bnplug.datasets import Dataset
+from bnplug.exchange._parameters import Unavailable
 from bnplug.experiments import compare
 from bnplug.experiments._estimators import BASELINES, fitted_network, prepare, resolve_methods
 
@@ -86,6 +87,18 @@ def test_a_plugins_classifier_gets_the_columns_as_they_come(toy):
         assert (fitted.columns_, fitted.kinds_) == (list(X.columns), [str(kind) for kind in X.dtypes])
         assert fitted.random_state == 7
     assert isinstance(prepare(LogisticRegression(), X, "auto", "ignore", 7, True), Pipeline)
+
+
+@pytest.mark.usefixtures("rivals")
+def test_a_classifier_whose_name_another_plugin_claims_gets_the_columns_too(toy):
+    for name, estimator in resolve_methods(["third:majority", "rival:majority"]).items():
+        assert type(prepare(estimator, toy.X, "auto", "ignore", 7, True)) is type(estimator), name
+
+
+def test_a_parameter_that_no_file_held_is_named(toy):
+    estimator = Majority(alpha=Unavailable("an alpha", "not saved", None))
+    with pytest.raises(ValueError, match="alpha: <an alpha: not saved>"):
+        prepare(estimator, toy.X, "auto", "ignore", 7, True)
 
 
 @pytest.mark.usefixtures("third")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bnplug
 from bnplug import UnknownMethodError
 from bnplug.hooks import expressions, registry
 from bnplug.hooks.descriptors import as_written
@@ -159,3 +160,31 @@ def test_values_that_are_no_literals_are_not_read_back():
     written = str(Expression(("kdb", {"k": math.inf})))
     with pytest.raises(ValueError, match="inf is no value"):
         parse(written)
+
+
+@pytest.mark.usefixtures("rivals")
+def test_names_that_several_claim_are_listed_so_that_they_can_be_made():
+    listed = expressions.everything()
+    assert {"third:majority", "rival:majority", "hill-climb[third:cost]", "CLIMB"} <= set(listed)
+    assert len(listed) == len(set(listed))
+    for text in listed:
+        bnplug.make_classifier(text)
+
+
+@pytest.mark.usefixtures("rivals")
+def test_a_recipe_in_an_expression_means_the_score_of_its_own_distribution():
+    found = bnplug.make_classifier("CLIMB+ml")
+    assert found.structure == ("hill-climb", {"score": "rival:cost"})
+
+
+@pytest.mark.usefixtures("rivals")
+def test_an_older_name_may_hold_the_signs_of_an_expression():
+    with pytest.warns(DeprecationWarning, match=r"'B \(II\)' is called 'B \(I\)' now") as warned:
+        assert bnplug.make_classifier("B (II)").structure is not None
+    assert len(warned) == 1
+
+
+@pytest.mark.usefixtures("rivals")
+def test_a_part_by_its_qualified_name_is_told_how_to_write_it():
+    with pytest.raises(UnknownMethodError, match=r"'third:cost' is a score function; write '\[third:cost\]'"):
+        expressions.find_whole("third:cost")

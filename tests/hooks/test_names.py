@@ -124,6 +124,14 @@ def test_a_qualified_name_is_always_accepted(clash, word):
     assert registry.find("structure learner", "bnplug:tan") is registry.find("structure learner", "tan")
 
 
+def test_a_colon_in_a_name_takes_no_qualified_name_away():
+    claims = [Claim("bnplug-oak", structure("x")), Claim("elm", structure("oak:x"))]
+    names = Names(claims)
+    assert names.claims("structure learner", "oak:x") == [claims[0]]
+    assert [names.shortest(claim) for claim in claims] == ["x", "elm:oak:x"]
+    assert names.claims("structure learner", "elm:oak:x") == [claims[1]]
+
+
 def test_two_distributions_of_which_one_is_called_as_the_other_in_short():
     long, short = (Claim(distribution, structure("x")) for distribution in ("bnplug-oak", "oak"))
     names = Names([long, short])
@@ -220,7 +228,7 @@ def test_older_names_in_recipes_and_of_them(renamed):
     assert warned == [
         "the recipe 'QUERCUS' is called 'OAK' now",
         "the structure learner 'quercus' is called 'oak' now",
-        "the parameter 'height' of structure learner 'quercus' is called 'depth' now",
+        "the parameter 'height' of structure learner 'oak' is called 'depth' now",
     ]
     assert parts["structure"].depth == 4
 

@@ -44,7 +44,12 @@ def test_a_recipe_that_lacks_a_component(name, reason):
 
 
 def test_available_recipes():
-    assert [found.recipe.name for found in recipes.availabilities() if found.available] == ["TREE"]
+    assert [found.recipe.name for found in recipes.availabilities() if found.available] == [
+        "NB",
+        "TAN",
+        "KDB-2",
+        "TREE",
+    ]
 
 
 def test_parts_are_instances_that_fit_the_constructor_of_a_classifier(shop):

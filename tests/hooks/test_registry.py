@@ -30,7 +30,7 @@ def test_methods_are_created_with_their_parameters():
             "tere",
             "there is no structure learner 'tere'. Did you mean 'tree'? Registered: absent, bare",
         ),
-        ("structure learner", "TAN", "there is no structure learner 'TAN'. Did you mean 'tan'?"),
+        ("structure learner", "TAN", "'TAN' is a recipe, not a structure learner. Registered: "),
         ("structure learner", "count", "'count' is a score function, not a structure learner. Registered: "),
         ("parameter learner", "zzz", "there is no parameter learner 'zzz'. Registered: estimate, ml."),
         ("score function", "count ", "Did you mean 'count'?"),
