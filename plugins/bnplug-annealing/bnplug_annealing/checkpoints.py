@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from graphlib import CycleError, TopologicalSorter
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,9 @@ _KEY, _VERSION = "bnplug-annealing", 1
 
 # Seconds between two files of a chain that cools quickly.
 _PAUSE = 1.0
+
+# No number of a chain is larger, and a float holds every one.
+_LARGEST = 1e300
 
 
 class Checkpoint:
@@ -130,7 +132,7 @@ def _wrong_numbers(state: State) -> str | None:
     whole = {"rejections": [state.rejections], "n_evaluations": [state.n_evaluations], "evaluations": state.evaluations}
     for kinds, given in (((int, float), real), ((int,), whole)):
         for name, values in given.items():
-            if not isinstance(values, list) or not all(type(x) in kinds and isfinite(x) for x in values):
+            if not isinstance(values, list) or not all(type(x) in kinds and abs(x) <= _LARGEST for x in values):
                 return f"{name} is not of finite numbers"
     if state.r <= 0 or state.temperature <= 0 or min(state.rejections, state.n_evaluations, 0, *state.evaluations) < 0:
         return "a number is negative"
