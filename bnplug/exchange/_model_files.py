@@ -33,7 +33,17 @@ VERSION, READABLE = 3, (1, 2, 3)
 INDEX = "model.json"
 
 #: What reading a damaged file raises; of versions that there are not, zipfile says NotImplementedError, a RuntimeError.
-DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError, RuntimeError, zipfile.BadZipFile)
+DAMAGE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    zipfile.BadZipFile,
+)
 
 # Named after the content and, since version 2, a random number.
 _TABLES = re.compile(r"tables-(?P<digest>[0-9a-f]{16})(?:-[0-9a-f]{16})?\.npz")
