@@ -1,10 +1,10 @@
 """Damaged and hostile files of every kind that bnplug reads: each is a clear error, or read as something valid.
 
-Run: PYTHONPATH=tests python tests/attack/fuzzing.py KIND FIRST COUNT
+Run: PYTHONPATH=tests python tests/attack/fuzzing.py KIND FIRST COUNT [KIND FIRST COUNT ...]
 
-KIND is one of `KINDS`; case number FIRST is the first of COUNT. Prints a line of JSON: how many cases were refused, and
-how many read. Anything else than a ``ValueError`` or an ``OSError``, more than `SECONDS` for a case or `MEGABYTES` of
-memory for the process ends it with an error that names the case.
+KIND is one of `KINDS`; case number FIRST is the first of COUNT. Prints a line of JSON for each: how many cases were
+refused, and how many read. Anything else than a ``ValueError`` or an ``OSError``, more than `SECONDS` for a case or
+`MEGABYTES` of memory for the process ends it with an error that names the case.
 """
 
 import hashlib
@@ -182,4 +182,5 @@ def main(kind, first, count):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    for at in range(1, len(sys.argv), 3):
+        main(sys.argv[at], int(sys.argv[at + 1]), int(sys.argv[at + 2]))

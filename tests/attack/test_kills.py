@@ -23,7 +23,7 @@ def kill(kind, count):
 
 
 def test_a_killed_save_leaves_a_whole_model():
-    kill("save", 5)
+    kill("save", 3)
 
 
 @pytest.mark.long
