@@ -24,7 +24,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : BayesianNetworkClassifier, or a classifier of a plugin
-        One of a plugin is registered, and has the two methods of :class:`bnplug.SavesState`.
+        One of a plugin is registered, and has the two methods of :class:`bnplug.SavesState`. If it has ``target_``,
+        the name of the column of the class, that is kept, so that ``bnplug predict`` and ``evaluate`` know it.
     path : path
         A new folder, an empty one, or one with a model of bnplug, which is replaced.
 
@@ -56,7 +57,11 @@ def save(model: Any, path: str | PathLike[str]) -> None:
         _contain(registry.origin(model), "saved_state", model.saved_state) if method else model.saved_state()
     )
     params = parameters_to_json(model.get_params(deep=False))
-    written = model_folder.SavedModel(None if method is None else method_to_json(method), params, state, arrays)
+    written = (
+        model_folder.SavedModel(None, params, state, arrays)
+        if method is None
+        else model_folder.SavedModel(method_to_json(method), params, state, arrays, getattr(model, "target_", None))
+    )
     model_folder.write(written, path)
 
 
@@ -85,7 +90,10 @@ def load(path: str | PathLike[str]) -> Any:
     try:
         params = parameters_from_json(saved.params)
         if saved.method is not None:
-            return _restore(saved, params, Path(path))
+            restored = _restore(saved, params, Path(path))
+            if saved.target is not None:
+                restored.target_ = saved.target
+            return restored
         registry.check_parameters("the classifier", BayesianNetworkClassifier, params)
         return BayesianNetworkClassifier(**params).restore_state(saved.state, saved.arrays)
     except (ContractError, PluginError):

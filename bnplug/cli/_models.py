@@ -66,6 +66,8 @@ def fit_command(
     if target not in frame.columns:
         raise ValueError(f"{data}: target {target!r} is not a column; there are {list(frame.columns)}")
     model.fit(frame.drop(columns=target), frame[target])
+    # A plugin's classifier need not know; the commands that read the model must.
+    model.target_ = target
     bnplug.save(model, output)
     click.echo(f"{output}: {target!r}, {len(frame):,} rows, {_size(model)}")
 

@@ -44,12 +44,15 @@ class SavedModel:
         What fitting found, as JSON holds it.
     arrays : dict of str to array
         What fitting found, in numbers.
+    target : str or None
+        The column of the class, where a plugin's classifier has it as ``target_``; a network's state says it.
     """
 
     method: Mapping[str, str] | None
     params: Mapping[str, Any]
     state: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
+    target: str | None = None
 
 
 def write(saved: SavedModel, path: str | PathLike[str]) -> None:
@@ -70,6 +73,7 @@ def write(saved: SavedModel, path: str | PathLike[str]) -> None:
         "version": VERSION,
         "bnplug": bnplug.__version__,
         "method": saved.method,
+        "target": saved.target,
         "params": saved.params,
         "state": saved.state,
         "arrays": [entry for entry, _ in entries],
@@ -104,6 +108,7 @@ def read(path: str | PathLike[str]) -> SavedModel:
             dict(index["params"]),
             dict(index["state"]),
             _read_numbers(numbers, index["arrays"]),
+            None if index.get("target") is None else str(index["target"]),
         )
     except ModelFileError:
         raise

@@ -88,16 +88,21 @@ def test_a_plugins_classifier_is_fitted_saved_and_asked(files, tmp_path):
     data, folder = files / "iris.csv", tmp_path / "model"
     made = run("fit", data, "--target", "species", "--method", "majority(alpha=2.0)", "-o", folder).output
     assert "Majority(alpha=2.0), classifier 'majority' of bnplug-third 1.0" in made
-    predicted = pd.read_csv(io.StringIO(run("predict", folder, data, "--target", "species").stdout))
+    predicted = pd.read_csv(io.StringIO(run("predict", folder, data).stdout))
     frame = pd.read_csv(data)
     X, y = frame.drop(columns="species"), frame["species"]
     expected = third_party.Majority(alpha=2.0).fit(X, y)
     assert list(predicted["species"]) == list(expected.predict(X))
     assert np.allclose(predicted.iloc[:, 1:], expected.predict_proba(X))
-    evaluated = run("evaluate", folder, data, "--target", "species").output
+    evaluated = run("evaluate", folder, data).output
     assert f"accuracy           {expected.score(X, y):.4f}" in evaluated
     assert "classes: setosa, versicolor, virginica" in run("show", folder).output
+    again = bnplug.load(folder)
+    bnplug.save(again, folder)
+    assert run("evaluate", folder, data).output == evaluated
+    bnplug.save(expected, folder)
     assert "the model does not say which column is its class" in run("evaluate", folder, data, code=1).stderr
+    assert run("evaluate", folder, data, "--target", "species").output == evaluated
     commands = [["show", folder, "--plot", tmp_path / "a.png"], ["export", folder, tmp_path / "a.bif"]]
     for command in (*commands, *([name, folder, "-o", tmp_path / "a.html"] for name in ("report", "explore"))):
         error = run(*command, code=1).stderr
