@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from bnplug.arrays import BoolArray
 from bnplug.datasets.dataset import Data
 
 _LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
@@ -29,8 +32,14 @@ def tic_tac_toe() -> Data:
     >>> X.shape, (y == "positive").sum()
     ((958, 9), np.int64(626))
     """
-    boards = [board for board in product("xob", repeat=9) if _is_end(board)]
-    return _labelled(boards, _SQUARES, lambda board: "positive" if _wins(board, "x") else "negative")
+    boards = np.array(["x", "o", "b"])[np.indices((3,) * 9).reshape(9, -1).T]
+    x_wins, o_wins = _wins(boards, "x"), _wins(boards, "o")
+    more_x = (boards == "x").sum(axis=1) - (boards == "o").sum(axis=1)
+    full = (boards != "b").all(axis=1)
+    # The last move was the winner's, or the board is full without one.
+    ends = np.where(more_x == 1, (x_wins | full) & ~o_wins, (more_x == 0) & o_wins & ~x_wins)
+    labels = np.where(x_wins[ends], "positive", "negative")
+    return pd.DataFrame(boards[ends].tolist(), columns=_SQUARES), pd.Series(labels.tolist(), name="class")
 
 
 def balance_scale() -> Data:
@@ -119,21 +128,9 @@ def _labelled(rows: Iterable[tuple[Any, ...]], names: list[str], label: Callable
     return pd.DataFrame(rows, columns=names), pd.Series([label(row) for row in rows], name="class")
 
 
-def _wins(board: tuple[str, ...], player: str) -> bool:
-    return any(board[a] == board[b] == board[c] == player for a, b, c in _LINES)
-
-
-def _is_end(board: tuple[str, ...]) -> bool:
-    """Whether a game can end so: the last move was the winner's, or the board is full without one."""
-    more_x = board.count("x") - board.count("o")
-    if more_x not in (0, 1):
-        return False
-    x_wins, o_wins = _wins(board, "x"), _wins(board, "o")
-    if x_wins:
-        return more_x == 1 and not o_wins
-    if o_wins:
-        return more_x == 0
-    return more_x == 1 and "b" not in board
+def _wins(boards: npt.NDArray[np.str_], player: str) -> BoolArray:
+    won: BoolArray = (boards[:, _LINES] == player).all(axis=2).any(axis=1)
+    return won
 
 
 def _tips_to(setting: tuple[int, ...]) -> str:
