@@ -53,7 +53,7 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
 def _compiled(function: Callable[..., Any], **options: bool) -> Any:
     compiled: Any = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if is_jitted(compiled):  # a plain function where NUMBA_DISABLE_JIT is set
-        compiled._cache = KernelCache(compiled)
+        compiled._cache = KernelCache(function, compiled.targetoptions)
     return compiled
 
 

@@ -37,18 +37,30 @@ from bnplug.errors import BnplugWarning
 
 _noted = False
 
+# So many files of a kernel are kept: more than it has types, and than there are interpreters that share a folder.
+_KEPT = 24
+
 
 class KernelCache(_Cache):  # type: ignore[misc]
-    """The cache of one kernel, in the terms in which numba asks for one."""
+    """The cache of one compiled function, in the terms in which numba asks for one.
 
-    def __init__(self, kernel: Dispatcher) -> None:
-        self._kernel = kernel
+    Parameters
+    ----------
+    function : callable
+        What is compiled.
+    options : dict
+        How.
+    """
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        self._function = function
+        self._options = options
         self._enabled = True
 
     @property
     def cache_path(self) -> str:
         """The first folder that can be written, or nothing."""
-        return next((str(folder) for folder in _folders(self._kernel) if _is_writable(folder)), "")
+        return next((str(folder) for folder in _folders(self._function) if _is_writable(folder)), "")
 
     def enable(self) -> None:
         """Use the cache."""
@@ -60,8 +72,8 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     def flush(self) -> None:
         """Forget what is kept of this kernel."""
-        for folder in _folders(self._kernel):
-            for path in folder.glob(f"{_full_name(self._kernel)}-*.nbc"):
+        for folder in _folders(self._function):
+            for path in folder.glob(f"{_full_name(self._function)}-*.nbc"):
                 path.unlink(missing_ok=True)
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
@@ -70,7 +82,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         if not self._enabled:
             return None
         name = self._file_name(sig, target_context.codegen())
-        for folder in _folders(self._kernel):
+        for folder in _folders(self._function):
             kept = _read(folder / name)
             if kept is not None:
                 # What cannot be used is compiled.
@@ -84,8 +96,12 @@ class KernelCache(_Cache):  # type: ignore[misc]
         if not self._enabled or lifted or data.library.has_dynamic_globals:
             return
         name, content = self._file_name(sig, data.codegen), dumps(data._reduce())
-        if not any(_write(folder, name, content) for folder in _folders(self._kernel)):
-            _note_once(_folders(self._kernel))
+        folders = _folders(self._function)
+        taken = next((folder for folder in folders if _write(folder, name, content)), None)
+        if taken is None:
+            _note_once(folders)
+        else:
+            _sweep(taken, _full_name(self._function))
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
         made_by = (
@@ -96,20 +112,19 @@ class KernelCache(_Cache):  # type: ignore[misc]
             config.DEBUGINFO_DEFAULT,
         )
         digest = hashlib.sha256(repr(made_by).encode())
-        _add_kernel(self._kernel, digest, set())
-        return f"{_full_name(self._kernel)}-{digest.hexdigest()[:32]}.nbc"
+        _add_function(self._function, self._options, digest, set())
+        return f"{_full_name(self._function)}-{digest.hexdigest()[:32]}.nbc"
 
 
-def _full_name(kernel: Dispatcher) -> str:
-    function = kernel.py_func
+def _full_name(function: Any) -> str:
     return f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
 
 
-def _folders(kernel: Dispatcher) -> list[Path]:
+def _folders(function: Any) -> list[Path]:
     """Return where a kernel may be kept, the best place first."""
     if config.CACHE_DIR:
         return [Path(config.CACHE_DIR)]
-    beside = Path(inspect.getfile(kernel.py_func)).parent / "__pycache__"
+    beside = Path(inspect.getfile(function)).parent / "__pycache__"
     own = Path(AppDirs(appname="bnplug", appauthor=False).user_cache_dir)
     # Of a user without a home the path begins with a tilde, which would be a folder of this name.
     return [folder for folder in (beside, own) if folder.is_absolute()]
@@ -149,6 +164,14 @@ def _write(folder: Path, name: str, payload: bytes) -> bool:
     return True
 
 
+def _sweep(folder: Path, kernel: str) -> None:
+    """Remove the oldest files of a kernel where there are many: of code that has changed since, most likely."""
+    with suppress(OSError):  # another process sweeps too
+        files = sorted(folder.glob(f"{kernel}-*.nbc"), key=lambda path: path.stat().st_mtime_ns)
+        for path in files[:-_KEPT]:
+            path.unlink(missing_ok=True)
+
+
 def _note_once(folders: list[Path]) -> None:
     global _noted  # noqa: PLW0603
     if not _noted:
@@ -162,18 +185,17 @@ def _note_once(folders: list[Path]) -> None:
         )
 
 
-def _add_kernel(kernel: Dispatcher, digest: Any, seen: set[int]) -> None:
+def _add_function(function: Any, options: dict[str, Any], digest: Any, seen: set[int]) -> None:
     """Add to a digest what a kernel does: its code, its options, and those of every kernel that it calls."""
-    if id(kernel) in seen:
+    if id(function) in seen:
         return
-    seen.add(id(kernel))
-    function = kernel.py_func
-    _add(digest, function.__qualname__, sorted(kernel.targetoptions.items(), key=str), function.__defaults__)
+    seen.add(id(function))
+    _add(digest, function.__qualname__, sorted(options.items(), key=str), function.__defaults__)
     _add_code(function.__code__, digest)
     for name, value in _outer_values(function):
         if isinstance(value, Dispatcher):
             _add(digest, name)
-            _add_kernel(value, digest, seen)
+            _add_function(value.py_func, value.targetoptions, digest, seen)
         else:
             _add(digest, name, _constant(value))
 

@@ -14,14 +14,16 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import cfunc, config, types
+from numba import config, types
 from numba.core import cgutils, ir
+from numba.core.ccallback import CFunc
 from numba.core.compiler import run_frontend
 from numba.core.errors import ConstantInferenceError, NumbaError, UnsupportedBytecodeError
 from numba.extending import intrinsic, is_jitted
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import interrupts_held_back, kernel
+from bnplug.compiling._cache import KernelCache
 from bnplug.errors import ContractError
 from bnplug.scoring.gains import Gain
 
@@ -141,13 +143,10 @@ class _Plain:
 
 
 def _compile(gain: Gain) -> Any:
-    try:
-        return cfunc(_SIGNATURE, cache=True)(gain)
-    except RuntimeError as error:
-        # A function typed at a prompt has no file next to which its compiled form could be kept.
-        if "cannot cache" not in str(error):
-            raise
-        return cfunc(_SIGNATURE)(gain)
+    compiled: Any = CFunc(gain, (_SIGNATURE.args, _SIGNATURE.return_type), locals={}, options={})
+    compiled._cache = KernelCache(gain, {"cfunc": True})
+    compiled.compile()
+    return compiled
 
 
 def evaluate(gain: Gain, L: FloatArray, y: IntArray, params: FloatArray) -> FloatArray:

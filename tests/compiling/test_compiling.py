@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from joblib import parallel_config
+from numba import config
 from numba.core import event
 
 from bnplug.compiling import _Announcement, inner_kernel, interrupts_held_back, kernel, run_in_threads
@@ -113,7 +114,8 @@ def compile_two():
 
 
 @pytest.mark.parametrize(("stream", "told"), [(Terminal(), TOLD), (io.StringIO(), "")], ids=["terminal", "pipe"])
-def test_a_long_compilation_is_told_once_and_on_a_terminal_only(stream, told, monkeypatch):
+def test_a_long_compilation_is_told_once_and_on_a_terminal_only(stream, told, monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))  # else the second run of this test compiles nothing
     monkeypatch.setattr(sys, "stderr", stream)
     with event.install_listener("numba:compile", _Announcement(seconds=0.0)):
         assert compile_two() == (4, 4.0)

@@ -10,12 +10,13 @@ import textwrap
 
 import numpy as np
 import pytest
+from numba import config
 from scoring import slow
 from scoring.third_party import NegativeCost, margin
 
 from bnplug.compiling import kernel
 from bnplug.errors import ContractError
-from bnplug.scoring import PredictiveScore, winner
+from bnplug.scoring import PredictiveScore, _compiled_gains, winner
 from bnplug.scoring._compiled_gains import compile_gain, evaluate
 
 
@@ -345,3 +346,12 @@ def _environment():
     import bnplug
 
     return {**os.environ, "PYTHONPATH": str(Path(bnplug.__file__).parents[1])}
+
+
+def test_a_gain_is_kept_where_kernels_are_and_numba_keeps_nothing_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    compiled = [_compiled_gains._compile(gives_nan) for _ in range(2)]
+    assert [own.cache_hits for own in compiled] == [0, 1]
+    (path,) = tmp_path.iterdir()
+    assert path.name.startswith(f"{__name__}.gives_nan-")
+    assert path.suffix == ".nbc"
