@@ -1,15 +1,26 @@
 """Every check of structure learners can fail: for each there is one that is healthy but for that one thing."""
 
+import numpy as np
 import pytest
 from saboteurs import structures
 from saboteurs.trying import failing, name_of
 
-from bnplug import StructureLearnerMethod
+from bnplug import BayesianNetworkClassifier, StructureLearnerMethod, datasets
+from bnplug.hooks import registry
 from bnplug.testing import _common_checks
+
+
+class Numbers(structures.Chain):
+    """Returns the parents of every variable as numbers, of numpy."""
+
+    def learn(self, table):
+        return [np.array(own, dtype=np.int64) for own in self.parents(table)]
+
 
 COMMON = {check.__name__ for check in _common_checks.CHECKS}
 HEALTHY = [
     StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)", 1),
+    StructureLearnerMethod("numbers", Numbers, "Healthy, and without a graph.", "Nobody (2026)", 1),
     StructureLearnerMethod("dense", structures.Dense, "Healthy.", "Nobody (2026)", 1),
     StructureLearnerMethod("search", structures.Search, "Healthy.", "Nobody (2026)", 1, needs_score=True),
     StructureLearnerMethod("gaps", structures.GapsAreAState, "Healthy, and unusual.", "Nobody (2026)", 1),
@@ -29,3 +40,12 @@ def test_a_saboteur_fails_its_check_and_no_other(saboteur):
     failed = failing(saboteur.method)
     assert set(failed) == {saboteur.check}, failed
     assert failed[saboteur.check]
+
+
+@pytest.mark.parametrize("name", [method.name for method in registry.methods("parameter learner")])
+def test_numbers_go_with_every_parameter_learner_as_their_graph_does(name):
+    X, y = datasets.corral()
+    learners = structures.Chain(), Numbers()
+    graph, numbers = (BayesianNetworkClassifier(own, name, random_state=0).fit(X, y) for own in learners)
+    assert set(numbers.dag_.edges) == set(graph.dag_.edges)
+    np.testing.assert_array_equal(numbers.predict_proba(X), graph.predict_proba(X))
