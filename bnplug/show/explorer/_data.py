@@ -30,7 +30,7 @@ _MOST_ROWS = 200
 
 def page_data(model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None) -> dict[str, Any]:
     """Return what the page's script reads; `tables` are those of the model, or of a part of it."""
-    cuts = {name: own for name, own in cut_points(model).items() if name in tables.states and len(own)}
+    cuts = {name: own for name, own in cut_points(model).items() if name in tables.states}
     parents, cards = numbered(tables)
     target = tables.names.index(model.target_)
     tree = clique_tree(parents, cards, target)
@@ -41,7 +41,7 @@ def page_data(model: BayesianNetworkClassifier, tables: LogTables, X: Any = None
             {
                 "name": labels[v],
                 "states": texts(tables.states[name]),
-                "intervals": _intervals(cuts[name], tables.states[name]) if name in cuts else None,
+                "intervals": _intervals(cuts[name], tables.states[name]) if len(cuts.get(name, ())) else None,
                 "parents": parents[v],
                 "cuts": cuts[name].tolist() if name in cuts else None,
             }
@@ -97,25 +97,33 @@ def _packed(values: Any) -> str:
 def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -> list[dict[str, Any]]:
     """The first rows: what each is called, the state of every variable (-1: missing), numbers, the true class."""
     frame = to_frame(X, "X")
-    head = X[:_MOST_ROWS] if not is_frame(X) else frame.iloc[:_MOST_ROWS]
-    codes = model.encode(head).astype(np.int64)
-    missing = model.schema_.missing
+    truths = _truths(y, len(frame))
     frame = frame.iloc[:_MOST_ROWS]
+    codes = model.encode(frame if is_frame(X) else X[:_MOST_ROWS]).astype(np.int64)
+    codes[codes == model.schema_.missing] = -1
+    codes[model.schema_.target_index] = -1
     if not is_frame(X):
         frame = frame.set_axis(list(model.intake_.names), axis=1)
-    columns = [model.schema_.index(name) for name in tables.names]
+    states = codes[[model.schema_.index(name) for name in tables.names]].T.tolist()
     numbers = {v: to_floats(frame[name]) for v, name in enumerate(tables.names) if _is_numeric(model, frame, name)}
-    truth = None if y is None else [printable(str(label)) for label in pd.Series(y).iloc[: len(frame)]]
-    rows = []
-    for m, label in enumerate(frame.index):
-        states = [
-            -1 if codes[v, m] == missing or v == model.schema_.target_index else int(codes[v, m]) for v in columns
-        ]
-        known = {v: float(values[m]) for v, values in numbers.items() if np.isfinite(values[m])}
-        rows.append({"name": printable(str(label)), "states": states, "numbers": known})
-        if truth is not None:
-            rows[-1]["truth"] = truth[m]
-    return rows
+    return [
+        {
+            "name": printable(str(label)),
+            "states": states[m],
+            "numbers": {v: float(values[m]) for v, values in numbers.items() if np.isfinite(values[m])},
+            **({} if truths is None else {"truth": truths[m]}),
+        }
+        for m, label in enumerate(frame.index)
+    ]
+
+
+def _truths(y: Any, n_rows: int) -> list[str] | None:
+    if y is None:
+        return None
+    labels = pd.Series(y)
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} labels, X has {n_rows} rows: give one label for each row")
+    return [printable(str(label)) for label in labels.iloc[:_MOST_ROWS]]
 
 
 def _is_numeric(model: BayesianNetworkClassifier, frame: pd.DataFrame, name: str) -> bool:

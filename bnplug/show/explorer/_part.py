@@ -7,14 +7,16 @@ that the part says is what the whole network says.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bnplug.errors import did_you_mean
+from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
 from bnplug.show.explorer import _tree
-from bnplug.show.summary import class_joints, mutual_information
+from bnplug.show.summary import mutual_information
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
@@ -38,6 +40,8 @@ def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str]
         If they are too much for a browser; the message says what is not.
     """
     tables = model.tables_
+    if isinstance(features, str):
+        features = [features]
     if isinstance(features, int | np.integer):
         if not 1 <= features <= len(tables.names) - 1:
             raise ValueError(f"features={features}: give a number from 1 to {len(tables.names) - 1}, or names")
@@ -91,14 +95,19 @@ def numbered(tables: LogTables) -> tuple[list[list[int]], list[int]]:
 
 
 def _ranked(model: BayesianNetworkClassifier) -> list[str]:
-    """The features by what each alone tells of the class; where that is too much to compute, its blanket first."""
-    names = [name for name in model.tables_.names if name != model.target_]
-    try:
-        told = {name: mutual_information(joint) for name, joint in class_joints(model).items()}
-    except ValueError:
-        blanket = set(model.markov_blanket())
-        told = {name: float(name in blanket) for name in names}
-    return sorted(names, key=lambda name: -told[name])
+    """The features by what each alone tells of the class; those that even alone are too much for a page come last."""
+    tables, target = model.tables_, model.target_
+    told = {name: _told(tables, target, name) for name in tables.names if name != target}
+    return sorted(told, key=lambda name: -told[name])
+
+
+def _told(tables: LogTables, target: str, name: str) -> float:
+    part = _part(tables, target, [name])
+    if _too_much(part) is None:
+        # What is asked is joint: that may take a larger table than the messages of the page do.
+        with suppress(ValueError):
+            return mutual_information(query(part, [target, name], max_clique_size=MAX_CELLS))
+    return -1.0
 
 
 def _part(tables: LogTables, target: str, features: Iterable[str]) -> LogTables:

@@ -76,8 +76,11 @@ def _cliques(parents: Sequence[Sequence[int]], cards: Sequence[int]) -> Iterator
 
 
 def _cost(near: Mapping[int, set[int]], v: int, cards: Sequence[int]) -> tuple[int, int, int]:
-    fill = sum(b not in near[a] for a, b in combinations(near[v], 2))
-    return fill, _size((v, *near[v]), cards), v
+    """The edges that eliminating `v` adds, the cells of its clique, and its number."""
+    own = near[v]
+    # By sets, since the class may have a thousand neighbours, and so a million pairs of them.
+    joined = sum(len(near[u] & own) for u in own) // 2
+    return len(own) * (len(own) - 1) // 2 - joined, _size((v, *own), cards), v
 
 
 def _eliminate(near: dict[int, set[int]], v: int) -> set[int]:

@@ -48,6 +48,20 @@ def test_missing_as_a_state_stands_behind_the_intervals():
     assert len(petal["intervals"]) == len(petal["states"]) == len(petal["cuts"]) + 2
 
 
+def test_a_feature_that_was_not_cut_still_takes_numbers():
+    X, y = iris()
+    model = BayesianNetworkClassifier("nb").fit(X.assign(noise=np.random.default_rng(0).normal(size=len(X))), y)
+    assert model.tables_.states["noise"] == ("all",)
+    noise = page_data(model, model.tables_)["variables"][4]
+    assert (noise["states"], noise["intervals"], noise["cuts"]) == (["all"], None, [])
+
+
+def test_labels_and_rows_are_as_many(model):
+    X, y = iris()
+    with pytest.raises(ValueError, match="y has 10 labels, X has 150 rows"):
+        page_data(model, model.tables_, X, y[:10])
+
+
 def test_rows_have_codes_numbers_and_truth(model):
     X, y = iris()
     X = X.set_axis([f"plant {i}" for i in range(len(X))]).assign(**{"petal length (cm)": [None, *X.iloc[1:, 2]]})

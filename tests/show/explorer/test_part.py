@@ -75,6 +75,27 @@ def test_where_no_part_fits_there_is_the_report(monkeypatch):
         shown_tables(model_of(CHAIN), None)
 
 
+def test_what_even_alone_is_too_large_makes_way_for_others(monkeypatch):
+    strong, weak = np.log([[0.95, 0.05], [0.05, 0.95]]), np.log([[0.6, 0.4], [0.4, 0.6]])
+    tables = {name: ((), np.log([0.5, 0.5])) for name in ("c", "p0", "p1", "p2")}
+    large = np.broadcast_to(strong[:, :, None, None, None], [2] * 5)
+    tables |= {"large": (("c", "p0", "p1", "p2"), large), "small": (("c",), weak)}
+    states = {name: ["no", "yes"] for name in tables}
+    model = BayesianNetworkClassifier.from_tables(LogTables(list(tables), states, tables, "c"))
+    monkeypatch.setattr(_part, "MAX_PARAMETERS", 20)
+    with pytest.raises(ValueError, match=r"features=4"):
+        shown_tables(model, None)
+    assert shown_tables(model, 1).names == ("c", "small")
+
+
+def test_one_name_is_one_feature():
+    names = ["class", "length"]
+    model = BayesianNetworkClassifier.from_tables(
+        random_tables(names, {name: [0, 1] for name in names}, {"class": (), "length": ("class",)}, 0, target="class")
+    )
+    assert shown_tables(model, "length").names == ("class", "length")
+
+
 @pytest.mark.parametrize("features", [0, 5])
 def test_numbers_are_checked(features):
     with pytest.raises(ValueError, match="from 1 to 4"):
