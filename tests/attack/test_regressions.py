@@ -381,6 +381,8 @@ def test_devices_and_pipes_are_not_read(tmp_path):
         ({"r": -1.0}, "a number is negative"),
         ({"n_evaluations": 1.5}, "n_evaluations is not of finite numbers"),
         ({"random": {"state": 3}}, "no state of a random generator"),
+        ({"draws": []}, "no state of a random generator"),
+        ({"draws": {"bit_generator": "MT19937", "state": {"key": [1] * 624, "pos": 10**9}}}, "no state of a random"),
         ({"evaluations": []}, "its trace is cut off"),
     ],
 )

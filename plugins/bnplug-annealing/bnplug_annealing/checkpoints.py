@@ -25,6 +25,9 @@ _PAUSE = 1.0
 # No number of a chain is larger, and a float holds every one.
 _LARGEST = 1e300
 
+# Of the Mersenne twister that scores draw their rows from.
+_KEY_LENGTH = 624
+
 
 class Checkpoint:
     """The file of one chain: JSON, written as a whole or not at all.
@@ -147,8 +150,11 @@ def _wrong_generators(state: State) -> str | None:
         generator: Any = np.random.PCG64()
         generator.state = state.random
         if state.draws is not None:
+            # numpy does not look where in the key it goes on: elsewhere it would read outside.
+            if not 0 <= state.draws["state"]["pos"] <= _KEY_LENGTH or len(state.draws["state"]["key"]) != _KEY_LENGTH:
+                return "there is no state of a random generator"
             np.random.RandomState().set_state(state.draws)
-    except (ValueError, TypeError, KeyError, OverflowError):
+    except (ValueError, TypeError, LookupError, OverflowError):
         return "there is no state of a random generator"
     return None
 
