@@ -1,8 +1,9 @@
 """What a new process costs before it answers, with every kernel compiled beforehand: processor time, median of many.
 
-What it was before are the same commands at version 0.1.0, each run in turn with one of this version, medians of seven
-on a busy machine of two cores; this version then took 1.66 for the libraries and 2.25 for the fit. Seconds differ from
-machine to machine and from hour to hour: compare ratios, and only of figures that were taken together.
+What it was before are the same commands at version 0.1.0, medians of seven on a busy machine of two cores, where Python
+kept no bytecode of bnplug's own modules: this version then took 1.66 for the libraries and 2.25 for the fit. Now
+bytecode is kept, as an installation has it. Seconds differ from machine to machine and from hour to hour: compare
+ratios, and only of figures that were taken together.
 """
 
 import os
