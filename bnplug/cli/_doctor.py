@@ -181,12 +181,8 @@ def _check_files() -> None:
 
 def _check_method(method: Method) -> None:
     """Make the checks of the conformance kit without which nothing works."""
-    from bnplug.hooks import registry
-    from bnplug.testing import CHECKS, checks_of, subject_of
+    from bnplug.testing import checks_of, subject_of
 
-    if method.kind not in CHECKS:
-        registry.build(method.kind, registry.name_of(method))
-        return
     for check in checks_of(subject_of(method), essential=True):
         check()
 
