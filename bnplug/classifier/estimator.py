@@ -188,9 +188,12 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         ask = getattr(self.structure_, "fewest_parameters", None)
         fewest = 0 if ask is None else ask(table)
         if fewest > self.max_parameters:
+            largest = max(table.features, key=lambda v: table.cards[v])
             raise ValueError(
                 f"{type(self.structure_).__name__} finds a structure of at least {fewest:,} parameters, over "
-                f"max_parameters={self.max_parameters:,}; use columns of fewer states, or a larger max_parameters"
+                f"max_parameters={self.max_parameters:,}; the column with the most states is "
+                f"{table.names[largest]!r}: {table.cards[largest]:,}. Use fewer parents, fewer states, or a larger "
+                "max_parameters"
             )
 
     def _set_model(self, tables: LogTables) -> Self:

@@ -256,8 +256,12 @@ def test_text_in_a_numeric_column_is_named():
 def test_size_is_forecast_before_tables_are_made():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 9, (100, 12)), columns=[f"x{i}" for i in range(12)]).astype(str)
-    with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; the largest is that of 'x\d+' with parents"):
-        BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=10)).fit(X, rng.integers(0, 2, 100))
+    y = rng.integers(0, 2, 100)
+    edges = [("class", "x0"), *((f"x{i}", "x0") for i in range(1, 11))]
+    with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; the largest is that of 'x0' with parents"):
+        BayesianNetworkClassifier(edges).fit(X, y)
+    with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; .* most states is 'x\d+': 9\. Use fewer"):
+        BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=10)).fit(X, y)
 
 
 def test_a_discretizer_of_ones_own(mixed):
