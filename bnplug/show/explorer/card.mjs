@@ -149,6 +149,7 @@ export class Card {
     this.root.classList.toggle("soft", Boolean(known && "weights" in known));
     if (this.field && document.activeElement !== this.field) {
       this.field.value = known && "number" in known && known.number !== undefined ? String(known.number) : "";
+      this.field.setCustomValidity("");
     }
     if (this.root.classList.contains("open")) this.#setSliders();
   }

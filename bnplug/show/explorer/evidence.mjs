@@ -23,7 +23,7 @@ function same(a, b) {
 }
 
 /** @param {Evidence} a @param {Evidence} b */
-function equal(a, b) {
+export function equal(a, b) {
   return a.size === b.size && [...a].every(([v, known]) => same(known, b.get(v)));
 }
 

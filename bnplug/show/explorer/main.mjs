@@ -52,6 +52,7 @@ class Explorer {
     this.next = new NextPanel(data.variables, (v) => this.#goTo(v));
     this.row = new RowPanel(data.rows, data.variables, (evidence) => this.changed(this.history.go(evidence)));
     this.tables = new TablesView(data.variables, tree.tables, data.isNetwork);
+    this.notice = make("p", { class: "notice", role: "alert" });
     this.status = make("p", { class: "unseen", role: "status", "aria-live": "polite" });
     this.#assemble(states.length);
   }
@@ -67,7 +68,7 @@ class Explorer {
       : null;
     const aside = make("aside", { "aria-label": "Answers" }, this.why.root, this.next.root, this.row.root, left);
     document.body.classList.toggle("many-classes", nClasses > 8);
-    document.body.append(make("header", {}, this.classPanel.root, this.#actions()), make("main", {}, stage, aside), this.status);
+    document.body.append(make("header", {}, this.classPanel.root, this.#actions()), this.notice, make("main", {}, stage, aside), this.status);
   }
 
   /** @param {string} view */
@@ -124,6 +125,7 @@ class Explorer {
   /** Show what follows from what is known. @param {boolean} isNew @param {number} [v] what was clicked */
   changed(isNew, v) {
     if (!isNew) return;
+    this.notice.textContent = "";
     this.show(v);
     // Browsers refuse to hear of every step of a slider.
     clearTimeout(this.writing);
@@ -148,6 +150,7 @@ class Explorer {
     this.classPanel.show(classes, evidence.get(this.data.target), answer.possible);
     this.why.show(evidence, answer, null);
     this.tables.show(evidence);
+    this.row.show(evidence);
     for (const [button, on] of /** @type {const} */ ([[this.undo, this.history.past.length], [this.redo, this.history.future.length], [this.reset, evidence.size]])) {
       if (button) button.disabled = !on;
     }
@@ -209,7 +212,10 @@ class Explorer {
       if (jobs.length) setTimeout(slice);
       else document.body.removeAttribute("aria-busy");
     };
-    requestAnimationFrame(() => setTimeout(slice));
+    requestAnimationFrame(() => setTimeout(() => {
+      this.classPanel.reveal();
+      slice();
+    }));
   }
 
   /** Take what is known from the address. */
@@ -218,7 +224,7 @@ class Explorer {
     const { evidence, trouble } = fromAddress(location.hash.slice(1), this.variables);
     this.history.go(evidence);
     this.show();
-    if (trouble.length) this.row.truth.textContent = `Not understood in the address, and left out: ${trouble.join("; ")}`;
+    this.notice.textContent = trouble.length ? `Not understood in the address, and left out: ${trouble.join("; ")}` : "";
   }
 
   start() {

@@ -1,7 +1,7 @@
 // Beside the picture: the class, what speaks for it, what to ask next, and rows to start from.
 import { States } from "./card.mjs";
 import { make, makeButton, named, percent, signed } from "./dom.mjs";
-import { fromText, shown, told } from "./evidence.mjs";
+import { equal, fromText, shown, told } from "./evidence.mjs";
 import { entropy } from "./questions.mjs";
 
 /** @typedef {import("./evidence.mjs").Variable} Variable */
@@ -25,9 +25,9 @@ export class ClassPanel {
     this.variable = variable;
     this.states = new States(v, variable, prior, listener);
     this.note = make("p", { class: "note" });
-    const list = make("div", { class: "classes", role: "group", "aria-label": variable.name }, ...this.states.buttons);
-    list.style.setProperty("--label", this.states.labelWidth);
-    this.root = make("section", { class: "class-panel", "aria-label": "The class" }, make("h1", {}, make("bdi", {}, variable.name)), list, this.note);
+    this.list = make("div", { class: "classes", role: "group", "aria-label": variable.name }, ...this.states.buttons);
+    this.list.style.setProperty("--label", this.states.labelWidth);
+    this.root = make("section", { class: "class-panel", "aria-label": "The class" }, make("h1", {}, make("bdi", {}, variable.name)), this.list, this.note);
     this.rest();
   }
 
@@ -40,6 +40,14 @@ export class ClassPanel {
     this.posterior = posterior;
     this.possible = possible;
     this.rest();
+  }
+
+  /** Of more classes than there is room for, the most probable is in sight, unless somebody looks for another. */
+  reveal() {
+    const { scrollHeight, clientHeight, offsetTop } = this.list;
+    if (!this.posterior || scrollHeight <= clientHeight || this.list.matches(":hover, :focus-within")) return;
+    const best = this.states.buttons[winner(this.posterior)];
+    this.list.scrollTop = best.offsetTop - offsetTop - (clientHeight - best.offsetHeight) / 2;
   }
 
   rest() {
@@ -202,41 +210,51 @@ export class RowPanel {
     this.rows = rows;
     this.variables = variables;
     this.load = load;
-    this.truth = make("p", { class: "note" });
-    this.root = make("section", { class: "panel" }, make("h2", {}, "A row"), rows.length ? this.#chooser() : null, this.#typed(), this.truth);
+    this.at = -1;
+    this.note = make("p", { class: "note" });
+    this.root = make("section", { class: "panel" }, make("h2", {}, "A row"), rows.length ? this.#chooser() : null, this.#typed(), this.note);
   }
 
   #chooser() {
     const options = this.rows.map(({ name }, m) => make("option", { value: m }, `row ${name}`));
     this.choice = make("select", { "aria-label": "Load a row" }, make("option", { value: "" }, "load a row…"), ...options);
-    this.choice.addEventListener("change", () => this.#choose());
-    const step = (/** @type {number} */ by) => () => {
-      if (!this.choice) return;
-      const { selectedIndex, length } = this.choice;
-      this.choice.selectedIndex = Math.max(1, Math.min(length - 1, selectedIndex + by));
-      this.#choose();
-    };
+    this.choice.addEventListener("change", () => this.choice?.value && this.#choose(Number(this.choice.value)));
+    const step = (/** @type {number} */ by) => () => this.#choose(Math.max(0, Math.min(this.rows.length - 1, this.at + by)));
     return make("div", { class: "chooser" }, this.choice, makeButton("‹", { "aria-label": "The row before" }, step(-1)), makeButton("›", { "aria-label": "The next row" }, step(1)));
   }
 
-  #choose() {
-    if (!this.choice || this.choice.value === "") return;
-    const { states, numbers, truth } = this.rows[Number(this.choice.value)];
+  /** @param {number} m */
+  #choose(m) {
+    this.at = m;
+    const { states, numbers, truth } = this.rows[m];
     /** @type {Map<number, import("./evidence.mjs").Known>} */
     const evidence = new Map();
     for (const [v, state] of states.entries()) {
       if (state >= 0) evidence.set(v, v in numbers ? { state, number: numbers[v] } : { state });
     }
+    this.#take(evidence, String(m), ...(truth === undefined ? [] : ["In the data, the class of this row is ", named(truth), "."]));
+  }
+
+  /** @param {Evidence} evidence @param {string} choice the row's number, or nothing @param {...(Node | string)} note */
+  #take(evidence, choice, ...note) {
+    this.taken = evidence;
     this.load(evidence);
-    this.truth.replaceChildren(...(truth === undefined ? [] : ["In the data, the class of this row is ", named(truth), "."]));
+    if (this.choice) this.choice.value = choice;
+    this.note.replaceChildren(...note);
+  }
+
+  /** What was said of a row holds until something else is known. @param {Evidence} evidence */
+  show(evidence) {
+    if (!this.taken || equal(evidence, this.taken)) return;
+    if (this.choice) this.choice.value = "";
+    this.note.replaceChildren();
   }
 
   #typed() {
     const text = make("textarea", { rows: 4, "aria-label": "A row, name = value on each line", placeholder: "name = value\nor two lines of a spreadsheet" });
     const take = makeButton("use it", {}, () => {
       const { evidence, trouble } = fromText(text.value, this.variables);
-      this.load(evidence);
-      this.truth.textContent = trouble.length ? `Not understood, and left out: ${trouble.join("; ")}` : "";
+      this.#take(evidence, "", trouble.length ? `Not understood, and left out: ${trouble.join("; ")}` : "");
     });
     return make("details", {}, make("summary", {}, "type a row"), text, take);
   }

@@ -250,6 +250,76 @@ def test_a_row_is_loaded_typed_and_compared_with_its_class(chromium, iris_page):
     assert "wing" in chromium.run("document.querySelector('aside').textContent")
 
 
+def test_what_was_said_of_a_row_holds_until_something_else_is_known(chromium, iris_page):
+    model, path = iris_page
+    open_page(chromium, path)
+    panel = "document.querySelector('.chooser').parentElement"
+    seen = f"[{panel}.querySelector('select').value, {panel}.querySelector('.note').textContent !== '']"
+    following = "document.querySelector('[aria-label=\"The next row\"]').click()"
+    chromium.run(f"{following}; {following}")
+    assert chromium.run(seen) == ["1", True]
+    chromium.run(f"{button('reset')}.click()")
+    assert chromium.run(seen) == ["", False]
+    chromium.run(following)
+    assert chromium.run(seen) == ["2", True]
+    chromium.run(f"{state('petal length (cm)', model.tables_.states['petal length (cm)'][2])}.click()")
+    assert chromium.run(seen) == ["", False]
+
+
+@pytest.mark.parametrize("width", [1300, 400])
+def test_an_address_that_is_not_understood_is_told_in_sight(chromium, iris_page, width):
+    _, path = iris_page
+    open_page(chromium, path, "petal%20length%20(cm)=long&wing=3", width=width)
+    notice = "document.querySelector('[role=alert]')"
+    assert chromium.run(f"{notice}.getClientRects().length") == 1
+    assert "petal length (cm)=long; wing=3" in chromium.run(f"{notice}.textContent")
+    chromium.run("document.querySelector('.card .state').click()")
+    assert chromium.run(f"{notice}.getClientRects().length") == 0
+
+
+def test_a_number_is_not_called_wrong_any_more_once_a_state_is_clicked(chromium, iris_page):
+    _, path = iris_page
+    open_page(chromium, path)
+    field = "document.querySelector('.number input')"
+    chromium.run(f"{field}.value = 'much'; {field}.dispatchEvent(new Event('change'))")
+    assert chromium.run(f"{field}.validationMessage") == "Not a number"
+    chromium.run(f"{field}.blur(); {field}.closest('.card').querySelector('.state').click()")
+    assert chromium.run(f"[{field}.validationMessage, {field}.value]") == ["", ""]
+
+
+@pytest.mark.parametrize("view", ["network", "list"])
+def test_what_is_surprising_leaves_a_name_its_room(chromium, iris_page, view):
+    _, path = iris_page
+    open_page(chromium, path, "petal%20length%20(cm)=1&petal%20width%20(cm)=2.5", width=800)
+    chromium.run(f"document.querySelector('[value={view}]').click()")
+    cut = "[...document.querySelectorAll('.card h3')].filter(h => h.scrollWidth > h.clientWidth).length"
+    assert chromium.run(cut) == 0
+
+
+def test_unsure_can_be_read_where_it_is_in_use(chromium, iris_page):
+    _, path = iris_page
+    open_page(chromium, path, "petal%20length%20(cm)=%3C%3D2.45:0.5,2.45..4.75:1")
+    colours = chromium.run(
+        "(s => [s.color, s.backgroundColor])(getComputedStyle(document.querySelector('.soft .unsure')))"
+    )
+    assert colours == ["rgb(255, 255, 255)", "rgb(29, 95, 166)"]
+
+
+def test_of_many_classes_the_most_probable_is_in_sight(chromium, tmp_path):
+    states = {"kind": [f"class {c}" for c in range(40)], "sign": list(range(40))}
+    signs = np.log(0.001 + 0.96 * np.eye(40))
+    tables = {"kind": ((), np.full(40, -np.log(40.0))), "sign": (("kind",), signs)}
+    model = BayesianNetworkClassifier.from_tables(LogTables(["kind", "sign"], states, tables, "kind"))
+    model.explore(tmp_path / "page.html")
+    for known in ("39", "0", "20"):
+        open_page(chromium, tmp_path / "page.html", f"sign={known}")
+        best, around = chromium.run(
+            "['.classes .best', '.classes'].map(s => document.querySelector(s).getBoundingClientRect().toJSON())"
+        )
+        assert around["top"] <= best["top"]
+        assert best["bottom"] <= around["bottom"]
+
+
 def test_hovering_says_where_the_class_would_go(chromium, iris_page):
     model, path = iris_page
     open_page(chromium, path)
