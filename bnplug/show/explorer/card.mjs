@@ -84,17 +84,29 @@ export class Card {
     this.variable = variable;
     this.listener = listener;
     this.states = new States(v, variable, prior, listener);
-    const heading = make("h3", { id: `name-${v}`, title: variable.name, class: variable.name.length > SHORT ? "long" : null }, make("bdi", {}, variable.name || "\u00a0"));
     this.flag = make("span", { class: "flag", hidden: true }, "surprising");
-    this.unsure = makeButton("unsure", { class: "unsure", "aria-expanded": "false", "aria-label": `unsure about ${variable.name}`, title: "Not sure? Say how well each state fits" }, () => this.#open());
+    this.unsure = this.#unsure();
     this.body = make("div", { class: "states" }, ...this.states.buttons);
     this.body.style.setProperty("--label", this.states.labelWidth);
     this.field = variable.cuts ? this.#field() : null;
-    this.root = make("section", { class: `card${isClass ? " is-class" : ""}${variable.states.length > MOST_STATES ? " many" : ""}`, role: "group", "aria-labelledby": `name-${v}` },
-      make("header", {}, heading, this.flag, this.unsure), make("p", { class: "hint" }, "How well does each fit what you know?"), this.body,
+    const kinds = ["card", isClass && "is-class", variable.states.length > MOST_STATES && "many"];
+    this.root = make("section", { class: kinds.filter(Boolean).join(" "), role: "group", "aria-labelledby": `name-${v}` },
+      make("header", {}, this.#heading(), this.flag, this.unsure),
+      make("p", { class: "hint" }, "How well does each fit what you know?"), this.body,
       this.field && make("label", { class: "number" }, "a number", this.field));
     /** @type {HTMLInputElement[]} */
     this.sliders = [];
+  }
+
+  #heading() {
+    const { name } = this.variable;
+    return make("h3", { id: `name-${this.v}`, title: name, class: name.length > SHORT ? "long" : null }, make("bdi", {}, name || "\u00a0"));
+  }
+
+  #unsure() {
+    const label = `unsure about ${this.variable.name}`;
+    const title = "Not sure? Say how well each state fits";
+    return makeButton("unsure", { class: "unsure", "aria-expanded": "false", "aria-label": label, title }, () => this.#open());
   }
 
   #field() {

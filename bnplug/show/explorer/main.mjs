@@ -64,7 +64,7 @@ class Explorer {
     const stage = make("section", { class: "stage", "aria-label": "The network" },
       make("div", { class: "tools" }, this.views, ...this.picture.tools()), this.picture.view, this.tables.root);
     const left = this.data.leftOut
-      ? make("p", { class: "note" }, `${this.data.leftOut} more features are in the model; what is shown does not depend on them.`)
+      ? make("p", { class: "note" }, `Left out of this page: ${this.data.leftOut} of the model's features; what is shown does not depend on them.`)
       : null;
     const aside = make("aside", { "aria-label": "Answers" }, this.why.root, this.next.root, this.row.root, left);
     document.body.classList.toggle("many-classes", nClasses > 8);

@@ -52,7 +52,6 @@ export class ClassPanel {
 
   rest() {
     for (const bar of this.states.bars) bar.suggest(null);
-    this.root.classList.remove("asking");
     this.note.replaceChildren(
       this.possible === false
         ? "By this network, these findings cannot occur together. Undo the last one, or take one back."
@@ -65,7 +64,6 @@ export class ClassPanel {
     const best = winner(posterior);
     const impossible = posterior[best] === 0;
     for (const [s, bar] of this.states.bars.entries()) bar.suggest(impossible ? null : posterior[s]);
-    this.root.classList.toggle("asking", !impossible);
     const outcome = impossible
       ? ["that cannot be, given what is known"]
       : [named(this.variable.states[best]), ` ${percent(this.posterior?.[best] ?? 0)} → ${percent(posterior[best])}`];
@@ -86,7 +84,7 @@ export class WhyPanel {
     this.list = make("ul", { class: "why" });
     this.conflict = make("p", { class: "note conflict", hidden: true });
     this.title = make("h2", {}, "What speaks for it");
-    this.root = make("section", { class: "panel" }, make("div", { class: "title" }, this.title, this.choice), this.list, this.conflict);
+    this.root = make("section", {}, make("div", { class: "title" }, this.title, this.choice), this.list, this.conflict);
   }
 
   /**
@@ -165,7 +163,7 @@ export class NextPanel {
       this.#draw();
     });
     this.note = make("p", { class: "note" }, "How much of the doubt about the class each answer would remove, on average.");
-    this.root = make("section", { class: "panel" }, make("h2", {}, "What to ask next"), this.note, this.list, this.more);
+    this.root = make("section", {}, make("h2", {}, "What to ask next"), this.note, this.list, this.more);
     /** @type {{variable: number, information: number}[]} */
     this.ranked = [];
     this.doubt = 0;
@@ -193,7 +191,11 @@ export class NextPanel {
     fill.style.width = `${(100 * information) / largest}%`;
     const share = this.doubt > 1e-12 ? percent(information / this.doubt) : "0%";
     const button = makeButton("", { title: `${information.toPrecision(3)} nats` }, () => this.goTo(v));
-    button.append(make("span", { class: "what" }, named(this.variables[v].name)), make("span", { class: "bar", "aria-hidden": "true" }, fill), make("data", { value: information }, share));
+    button.append(
+      make("span", { class: "what" }, named(this.variables[v].name)),
+      make("span", { class: "bar", "aria-hidden": "true" }, fill),
+      make("data", { value: information }, share),
+    );
     return make("li", {}, button);
   }
 }
@@ -212,7 +214,7 @@ export class RowPanel {
     this.load = load;
     this.at = -1;
     this.note = make("p", { class: "note" });
-    this.root = make("section", { class: "panel" }, make("h2", {}, "A row"), rows.length ? this.#chooser() : null, this.#typed(), this.note);
+    this.root = make("section", {}, make("h2", {}, "A row"), rows.length ? this.#chooser() : null, this.#typed(), this.note);
   }
 
   #chooser() {
@@ -220,7 +222,8 @@ export class RowPanel {
     this.choice = make("select", { "aria-label": "Load a row" }, make("option", { value: "" }, "load a row…"), ...options);
     this.choice.addEventListener("change", () => this.choice?.value && this.#choose(Number(this.choice.value)));
     const step = (/** @type {number} */ by) => () => this.#choose(Math.max(0, Math.min(this.rows.length - 1, this.at + by)));
-    return make("div", { class: "chooser" }, this.choice, makeButton("‹", { "aria-label": "The row before" }, step(-1)), makeButton("›", { "aria-label": "The next row" }, step(1)));
+    return make("div", { class: "chooser" }, this.choice,
+      makeButton("‹", { "aria-label": "The row before" }, step(-1)), makeButton("›", { "aria-label": "The next row" }, step(1)));
   }
 
   /** @param {number} m */
@@ -251,7 +254,8 @@ export class RowPanel {
   }
 
   #typed() {
-    const text = make("textarea", { rows: 4, "aria-label": "A row, name = value on each line", placeholder: "name = value\nor two lines of a spreadsheet" });
+    const label = "A row, name = value on each line";
+    const text = make("textarea", { rows: 4, "aria-label": label, placeholder: "name = value\nor two lines of a spreadsheet" });
     const take = makeButton("use it", {}, () => {
       const { evidence, trouble } = fromText(text.value, this.variables);
       this.#take(evidence, "", trouble.length ? `Not understood, and left out: ${trouble.join("; ")}` : "");
