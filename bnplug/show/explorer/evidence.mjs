@@ -173,7 +173,8 @@ export function fromAddress(address, variables) {
 
 /** @param {string} value @param {Variable} variable @returns {Known | null} */
 function fromValue(value, variable) {
-  if (!value.includes(":")) return understood(variable, decodeURIComponent(value));
+  const known = understood(variable, decodeURIComponent(value));
+  if (known || !value.includes(":")) return known;
   const weights = variable.states.map(() => 0);
   for (const part of value.split(",")) {
     const [label, weight] = part.split(":");

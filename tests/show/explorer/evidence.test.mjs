@@ -32,6 +32,11 @@ test("what an address does not name rightly is told", () => {
   assert.deepEqual(fromAddress("smoker=no:0,yes:0&children=1:-1", variables).evidence, new Map());
 });
 
+test("an address that was written by hand may hold a colon", () => {
+  const times = { name: "time", states: ["10:30", "11:45"], intervals: null, parents: [], cuts: null };
+  assert.deepEqual(fromAddress("time=11:45", [times]), { evidence: new Map([[0, { state: 1 }]]), trouble: [] });
+});
+
 test("a number at a cut belongs to its left", () => {
   assert.deepEqual([40, 40.5, 40.6, 60, 61].map((number) => interval([40.5, 60], number)), [0, 0, 1, 1, 2]);
   assert.deepEqual(understood(variables[2], " 61e0 "), { state: 2, number: 61 });
