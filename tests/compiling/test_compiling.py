@@ -1,5 +1,6 @@
 """Ctrl-C while a kernel is compiled waits until it is; threads leave nothing behind, and change no result."""
 
+import gc
 import io
 import os
 import signal
@@ -78,6 +79,7 @@ class InterruptsCompilation(event.Listener):
         pass
 
 
+@pytest.mark.usefixtures("nothing_kept")
 def test_an_interrupted_compilation_leaves_a_kernel_that_works():
     @kernel
     def inner(x):
@@ -113,9 +115,15 @@ def compile_two():
     return outer(1), outer(1.0)
 
 
+@pytest.fixture
+def nothing_kept(monkeypatch, tmp_path):
+    """Nothing was compiled before: else the second run of a test compiles nothing."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize(("stream", "told"), [(Terminal(), TOLD), (io.StringIO(), "")], ids=["terminal", "pipe"])
-def test_a_long_compilation_is_told_once_and_on_a_terminal_only(stream, told, monkeypatch, tmp_path):
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))  # else the second run of this test compiles nothing
+def test_a_long_compilation_is_told_once_and_on_a_terminal_only(stream, told, monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     with event.install_listener("numba:compile", _Announcement(seconds=0.0)):
         assert compile_two() == (4, 4.0)
@@ -133,6 +141,31 @@ def test_short_compilations_are_told_when_together_they_are_long(monkeypatch):
         getattr(announcement, f"on_{tick}")(None)
         said.append(sys.stderr.getvalue())
     assert said == [""] * 5 + [TOLD]
+
+
+class SeesCollector(event.Listener):
+    def __init__(self):
+        self.seen = []
+
+    def on_start(self, event):
+        self.seen.append(gc.isenabled())
+
+    def on_end(self, event):
+        pass
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_after_compilations_if_it_was_before(enabled):
+    before, listener = gc.isenabled(), SeesCollector()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        with event.install_listener("numba:compile", listener):
+            compile_two()
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert set(listener.seen) == {False}
 
 
 @kernel
