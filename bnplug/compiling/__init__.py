@@ -50,10 +50,9 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels alone call: ``@inner_kernel`` before it, for less to compile.
 
     It has no machine code of its own, but is a part of the kernels that call it: a call from Python crashes. To test
-    such a function, make a kernel of it: ``kernel(function.py_func)``. It makes no arrays: they are given to it.
+    such a function, make a kernel of it: ``kernel(function.py_func)``.
     """
-    options = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    return njit(**options, pipeline_class=InnerCompiler)(function)
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=InnerCompiler)(function)
 
 
 @contextmanager

@@ -13,7 +13,10 @@ of features.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
@@ -92,7 +95,9 @@ class Elimination:
         cliques = np.full((len(blocks), len(codes)), -1, dtype=np.int64)
 
         def add(i: int) -> int:
-            return int(_add_missing(self._flat, codes, missing, blocks[i], self.max_clique_size, joint, cliques[i]))
+            room = _make_room(len(codes))
+            most = self.max_clique_size
+            return int(_add_missing(self._flat, codes, missing, blocks[i], most, room, joint, cliques[i]))
 
         failures = run_in_threads(add, range(len(blocks)), n_jobs=n_jobs)
         for row, clique in zip(failures, cliques, strict=True):
@@ -101,25 +106,34 @@ class Elimination:
                 raise too_large(self.tables, names, self.max_clique_size, f"row {row}: ")
 
 
+def _make_room(n: int) -> tuple[npt.NDArray[Any], ...]:
+    """Return the arrays that the elimination of one row after another writes to, for `n` variables."""
+    return (
+        np.zeros(n, VARIABLE),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.zeros((n, n), np.bool_),
+        np.empty(n, np.float64),
+        np.zeros(2 * n, FACTOR),
+        np.empty(2 * n, np.int64),
+        np.zeros(n, _SEPARATOR),
+        np.zeros(1, _BUCKET),
+    )
+
+
 @kernel
-def _add_missing(flat, codes, missing, rows, max_cells, result, clique):  # type: ignore[no-untyped-def]
+def _add_missing(flat, codes, missing, rows, max_cells, room, result, clique):  # type: ignore[no-untyped-def]
     """result[m, c] += log of the sum, over row m's missing features, of the tables that mention one of them.
 
-    flat: the fields of FlatTables, as a plain tuple; codes: (variables, all rows); rows: those to do. Returns the
-    first that needs a table of more than `max_cells` cells, whose variables are then in `clique`, else -1.
+    flat: the fields of FlatTables, as a plain tuple; codes: (variables, all rows); rows: those to do; room: as from
+    `_make_room`. Returns the first that needs a table of more than `max_cells` cells, whose variables are then in
+    `clique`, else -1.
     """
     nodes, axes, children, leaves_first, values, log_values, target, n_classes = flat
+    variables, found, order, linked, sizes, factors, members, separator, buckets = room
     n = nodes.shape[0]
-    variables = np.zeros(n, VARIABLE)
-    found = np.empty(n, np.int64)
-    order = np.empty(n, np.int64)
-    linked = np.zeros((n, n), np.bool_)
-    sizes = np.empty(n, np.float64)
-    factors = np.zeros(2 * n, FACTOR)
-    members = np.empty(2 * n, np.int64)
-    separator = np.zeros(n, _SEPARATOR)
-    buckets = np.zeros(1, _BUCKET)
     messages = np.empty(1024, np.float64)
+    strides = np.empty(1024, np.int64)
     for m in rows:
         for v in range(n):
             variables[v].state = -1 if codes[v, m] == missing else np.int64(codes[v, m])
@@ -140,11 +154,12 @@ def _add_missing(flat, codes, missing, rows, max_cells, result, clique):  # type
             if not _measure(nodes[v], n_classes, separator, bucket, max_cells):
                 _name_clique(v, target, separator, bucket, clique)
                 return m
-            strides = np.zeros((bucket.n_members, bucket.n_axes), np.int64)
+            if bucket.n_members * bucket.n_axes > strides.shape[0]:
+                strides = np.empty(2 * bucket.n_members * bucket.n_axes, np.int64)
             _lay_strides(variables, factors, factor_axes, members, separator, bucket, strides)
-            room = bucket.start + bucket.size + bucket.block * (bucket.n_members - bucket.n_single + 1)
-            if room > messages.shape[0]:
-                larger = np.empty(2 * room, np.float64)
+            end = bucket.start + bucket.size + bucket.block * (bucket.n_members - bucket.n_single + 1)
+            if end > messages.shape[0]:
+                larger = np.empty(2 * end, np.float64)
                 _copy(messages, bucket.start, larger)
                 messages = larger
             tables = values if bucket.plain else log_values
@@ -228,8 +243,10 @@ def _name_clique(v, target, separator, bucket, clique):  # type: ignore[no-untyp
 def _lay_strides(variables, factors, factor_axes, members, separator, bucket, strides):  # type: ignore[no-untyped-def]
     """Sort the members by the last axis of the separator that they have; fill their strides along its axes.
 
-    strides: (members, axes of the separator), all 0.
+    strides: those of a member along all axes of the separator, and then those of the next one.
     """
+    for i in range(bucket.n_members * bucket.n_axes):
+        strides[i] = 0
     for i in range(bucket.n_axes):
         variables[separator[i].variable].place = i
     bucket.n_single = 0
@@ -248,7 +265,7 @@ def _lay_strides(variables, factors, factor_axes, members, separator, bucket, st
     for b in range(bucket.n_single, bucket.n_members):
         factor = factors[members[b]]
         for i in range(factor.axes + 1, factor.axes_end):
-            strides[b, variables[factor_axes[i].variable].place] = factor_axes[i].stride
+            strides[b * bucket.n_axes + variables[factor_axes[i].variable].place] = factor_axes[i].stride
 
 
 @inner_kernel
@@ -301,7 +318,7 @@ def _advance(factors, members, strides, separator, bucket):  # type: ignore[no-u
         if carry:
             axis.state = 0
         for b in range(bucket.n_single, bucket.n_members):
-            factors[members[b]].offset += strides[b, i] * (1 - axis.size if carry else 1)
+            factors[members[b]].offset += strides[b * bucket.n_axes + i] * (1 - axis.size if carry else 1)
         if not carry:
             return i
     return 0

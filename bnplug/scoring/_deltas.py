@@ -170,7 +170,7 @@ def _replace(new, graph, target, families):  # type: ignore[no-untyped-def]
         starts[i + 1] = size
 
 
-@kernel
+@inner_kernel
 def find_features(rows, families, candidate, features):  # type: ignore[no-untyped-def]
     """Put all features of a candidate's families, each once, into `features` (variables,); return their number."""
     n = 0
@@ -186,7 +186,7 @@ def find_features(rows, families, candidate, features):  # type: ignore[no-untyp
     return n
 
 
-@kernel
+@inner_kernel
 def n_configurations(rows, features):  # type: ignore[no-untyped-def]
     """How many configurations features have, missing included: a float, which does not overflow."""
     size = 1.0
@@ -206,7 +206,7 @@ def new_delta(rows: FoldedRows, configuration: npt.NDArray[np.uint32], size: int
     )
 
 
-@kernel
+@inner_kernel
 def fill_dense(rows, families, candidate, features, known, logs, delta):  # type: ignore[no-untyped-def]
     """Fill the JointDelta of a candidate, all configurations of its features being numbered in C order.
 
@@ -233,12 +233,14 @@ def fill_dense(rows, families, candidate, features, known, logs, delta):  # type
             known[node] = True
 
 
-@kernel
+@inner_kernel
 def count(rows, delta):  # type: ignore[no-untyped-def]
     """Fill the counts of a JointDelta by its configurations; it adds nothing yet."""
     bounds, weights, n_classes = rows.bounds, rows.weights, rows.cards[rows.target]
     configuration, counts = delta.configuration, delta.counts
-    counts[:] = 0
+    _clear(counts)
+    _clear(delta.terms)
+    _clear(delta.zeros)
     for s in range(bounds.shape[0] - 1):
         fold, c = s // n_classes, s % n_classes
         segment = configuration[bounds[s] : bounds[s + 1]]
@@ -249,17 +251,23 @@ def count(rows, delta):  # type: ignore[no-untyped-def]
             weight = weights[bounds[s] : bounds[s + 1]]
             for m in range(segment.shape[0]):
                 counts[fold, segment[m], c] += weight[m]
-    delta.terms[:] = 0.0
-    delta.zeros[:] = 0
 
 
-@kernel
+@inner_kernel
+def _clear(cells):  # type: ignore[no-untyped-def]
+    for i in range(cells.shape[0]):
+        for j in range(cells.shape[1]):
+            for k in range(cells.shape[2]):
+                cells[i, j, k] = 0
+
+
+@inner_kernel
 def n_own(rows, node, columns):  # type: ignore[no-untyped-def]
     """How many log parameters of a family find_logs makes for each fold."""
     return (columns if node == rows.target else rows.cards[node] * columns) * rows.cards[rows.target]
 
 
-@kernel
+@inner_kernel
 def find_logs(rows, counts, node, parents, place, columns, logs):  # type: ignore[no-untyped-def]
     """Fill the log parameters (folds, n_own) of a family, from the counts of a delta.
 
@@ -292,7 +300,7 @@ def find_logs(rows, counts, node, parents, place, columns, logs):  # type: ignor
     _take_logs(logs, np.empty(columns * n_classes), n_classes, states, rows.floor, node == rows.target)
 
 
-@kernel
+@inner_kernel
 def add_logs(logs, place, sign, delta):  # type: ignore[no-untyped-def]
     """Add `sign` times the log parameters of a family to a change; -inf is counted in its zeros instead."""
     terms, zeros = delta.terms, delta.zeros
@@ -397,20 +405,33 @@ def _add_states(theta, fold, n_classes, over_classes, sums):  # type: ignore[no-
 
 def wide_delta(rows: FoldedRows, families: CandidateFamilies, candidate: int) -> JointDelta:
     """The JointDelta of a candidate, only the configurations that occur being numbered."""
-    features = np.empty(len(rows.cards), dtype=np.int64)
-    features = features[: find_features(rows, families, candidate, features)]
+    own = range(families.starts[candidate], families.starts[candidate + 1])
+    parents = [families.parents[families.bounds[j] : families.bounds[j + 1]] for j in own]
+    features = np.unique(np.concatenate([families.nodes[own.start : own.stop], *parents]))
+    features = features[features != rows.target]
     numbers, examples = number_occurring(rows.codes, rows.sizes, features)
     codes = rows.codes[features][:, examples].astype(np.int64)
     delta = new_delta(rows, numbers.astype(np.uint32), len(examples))
-    count(rows, delta)
-    for j in range(families.starts[candidate], families.starts[candidate + 1]):
-        parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
-        node = int(families.nodes[j])
-        place, columns = _place_occurring(rows, features, codes, node, parents)
-        logs = np.empty((rows.n_folds, n_own(rows, node, columns)))
-        find_logs(rows, delta.counts, node, parents, place, columns, logs)
-        add_logs(logs, place, families.signs[j], delta)
+    placed = [
+        _place_occurring(rows, features, codes, int(families.nodes[j]), given)
+        for j, given in zip(own, parents, strict=True)
+    ]
+    places, columns = np.array([place for place, _ in placed]), np.array([n for _, n in placed])
+    _fill_wide(rows, families, candidate, places.reshape(len(placed), len(examples)), columns, delta)
     return delta
+
+
+@kernel
+def _fill_wide(rows, families, candidate, places, columns, delta):  # type: ignore[no-untyped-def]
+    """Fill the JointDelta of a candidate; places, columns: `place` and `columns` of find_logs for each family."""
+    count(rows, delta)
+    first = families.starts[candidate]
+    for j in range(first, families.starts[candidate + 1]):
+        node, place, n_columns = families.nodes[j], places[j - first], columns[j - first]
+        parents = families.parents[families.bounds[j] : families.bounds[j + 1]]
+        logs = np.empty((rows.n_folds, n_own(rows, node, n_columns)))
+        find_logs(rows, delta.counts, node, parents, place, n_columns, logs)
+        add_logs(logs, place, families.signs[j], delta)
 
 
 def _place_occurring(
@@ -430,5 +451,9 @@ def _place_occurring(
 def no_delta(rows: FoldedRows) -> JointDelta:
     """The JointDelta that leaves the log joint as it is."""
     delta = new_delta(rows, np.zeros(rows.codes.shape[1], dtype=np.uint32), 1)
-    count(rows, delta)
+    weights = rows.weights if len(rows.weights) else np.ones(rows.codes.shape[1], dtype=np.int64)
+    ends = np.append(0, np.cumsum(weights))[rows.bounds]
+    delta.counts.ravel()[:] = np.diff(ends)
+    delta.terms[:] = 0.0
+    delta.zeros[:] = 0
     return delta

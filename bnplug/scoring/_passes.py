@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from numba.extending import register_jitable
 
 from bnplug.arrays import FloatArray, IntArray
@@ -90,8 +89,9 @@ class Criterion(NamedTuple):
 
 
 #: What became of a candidate: it changes no gain, or was not come to; it was scored; it has more configurations than
-#: the scratch has room for, and must be scored by those that occur.
-PASSED_OVER, SCORED, TOO_WIDE = 0, 1, 2
+#: the scratch has room for, and must be scored by those that occur. What is asked for, if not a score of what is to be
+#: made in the scratch: a score of the JointDelta that is there; a JointDelta without a score.
+PASSED_OVER, SCORED, TOO_WIDE, MADE, TO_MAKE = 0, 1, 2, 3, 4
 
 
 class Batch(NamedTuple):
@@ -106,7 +106,7 @@ class Batch(NamedTuple):
     scores : float64 array of shape (candidates,)
         Their scores; at first, what they are if no gain changes.
     status : uint8 array of shape (candidates,)
-        ``PASSED_OVER``, ``SCORED`` or ``TOO_WIDE``.
+        ``PASSED_OVER``, ``SCORED`` or ``TOO_WIDE``; at first ``PASSED_OVER``, ``MADE`` or ``TO_MAKE``.
     """
 
     families: CandidateFamilies
@@ -193,7 +193,7 @@ def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
     )
 
 
-@register_jitable
+@register_jitable(inline="always")
 def delta_in(scratch, n_folds, size, n_classes):  # type: ignore[no-untyped-def]
     """The JointDelta of `size` configurations whose numbers are in a Scratch."""
     cells = n_folds * size * n_classes
@@ -217,23 +217,29 @@ def score_candidates(rows, joint, criterion, batch, first, stop, in_turn, scratc
     n_scored = 0
     scratch.found[0], scratch.found[1] = stop - 1, -1
     for i in range(first, stop):
-        if families.starts[i] < families.starts[i + 1]:
+        asked = status[i]
+        if asked == MADE or families.starts[i] < families.starts[i + 1]:
             n_scored += 1
-            features = scratch.features[: find_features(rows, families, i, scratch.features)]
-            size = n_configurations(rows, features)
-            status[i] = TOO_WIDE if size > scratch.limit else SCORED
-            if status[i] == SCORED:
-                delta = delta_in(scratch, rows.n_folds, int(size), rows.cards[rows.target])
-                fill_dense(rows, families, i, features, scratch.known, scratch.logs, delta)
-                scores[i] = score_delta(rows, joint, delta, criterion, batch.penalties[i], at_least[i], scratch)
-                scratch.found[1], scratch.found[2] = i, int(size)
+            if asked != MADE:
+                n_features = find_features(rows, families, i, scratch.features)
+                size = n_configurations(rows, scratch.features[:n_features])
+                status[i] = TOO_WIDE if size > scratch.limit else SCORED
+                scratch.found[2] = 0 if size > scratch.limit else np.int64(size)
+            if status[i] != TOO_WIDE:
+                delta = delta_in(scratch, rows.n_folds, scratch.found[2], rows.cards[rows.target])
+                if asked != MADE:
+                    features = scratch.features[:n_features]
+                    fill_dense(rows, families, i, features, scratch.known, scratch.logs, delta)
+                    scratch.found[1] = i
+                if asked != TO_MAKE:
+                    scores[i] = score_delta(rows, joint, delta, criterion, batch.penalties[i], at_least[i], scratch)
         if in_turn and (status[i] == TOO_WIDE or scores[i] >= at_least[i]):
             scratch.found[0] = i
             break
     return n_scored
 
 
-@kernel
+@inner_kernel
 def score_delta(rows, joint, delta, criterion, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
     """The score that a JointDelta leads to, or -inf as soon as it is known to be below `at_least`.
 
@@ -349,8 +355,7 @@ def _decide(rows, joint, delta, criterion, high_from, low_upto, pending, ends): 
     return weight * (criterion.maximum - criterion.low_value) + fallen
 
 
-# Inlined, because a call for each cell would take longer than what it does.
-@njit(inline="always")
+@inner_kernel
 def _new_log_joint(joint, delta, fold, m, k, c):  # type: ignore[no-untyped-def]
     """The log joint of row m, of a fold and in configuration k, under class c, once the delta is applied."""
     dead = joint.zeros.shape[0] > 0 and joint.zeros[m, c] + delta.zeros[fold, k, c] > 0

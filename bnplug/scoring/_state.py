@@ -19,15 +19,24 @@ from bnplug.scoring._deltas import (
     CandidateFamilies,
     FlatGraph,
     JointDelta,
-    fill_dense,
-    find_features,
     flatten_families,
-    n_configurations,
     no_delta,
     wide_delta,
     with_replaced,
 )
-from bnplug.scoring._passes import Criterion, Joint, apply_delta, delta_in, make_scratch, score_delta
+from bnplug.scoring._passes import (
+    MADE,
+    TO_MAKE,
+    TOO_WIDE,
+    Batch,
+    Criterion,
+    Joint,
+    Scratch,
+    apply_delta,
+    delta_in,
+    make_scratch,
+    score_candidates,
+)
 from bnplug.scoring._rows import FoldedRows, arrange
 from bnplug.scoring.gains import Bounds
 
@@ -160,6 +169,24 @@ class SearchState:
         delta: JointDelta = delta_in(self.scratch, self.rows.n_folds, size, self.rows.n_classes)
         return delta
 
+    def score_batch(self, batch: Batch, first: int, stop: int, in_turn: bool, scratch: Scratch) -> int:
+        """Score the candidates first:stop, but those that are too wide; return how many change a gain."""
+        return int(score_candidates(self.rows, self.joint, self.criterion, batch, first, stop, in_turn, scratch))
+
+    def score_made(self, delta: JointDelta, penalty: float, at_least: float, scratch: Scratch) -> float:
+        """Return the score that a JointDelta leads to, or -inf if it is below `at_least`."""
+        own = scratch._replace(
+            configuration=delta.configuration,
+            counts=delta.counts.ravel(),
+            terms=delta.terms.ravel(),
+            zeros=delta.zeros.ravel(),
+            found=np.array([0, 0, delta.terms.shape[1]]),
+        )
+        batch = _asked(flatten_families([[]]), MADE)
+        batch.penalties[0], batch.at_least[0] = penalty, at_least
+        self.score_batch(batch, 0, 1, False, own)
+        return float(batch.scores[0])
+
     def checked(self, score: float) -> float:
         """Return a score, or a sum of scores, if it is a number.
 
@@ -178,8 +205,7 @@ class SearchState:
 
     def _measure(self) -> float:
         """Sum the gain over the log joint as it is."""
-        found = score_delta(self.rows, self.joint, self._still, self.criterion, 0.0, -np.inf, self.scratch)
-        return self.checked(float(found))
+        return self.checked(self.score_made(self._still, 0.0, -np.inf, self.scratch))
 
     def _delta_of(self, changes: Changes) -> JointDelta | None:
         """Return what `changes` make of the log joint, None if nothing."""
@@ -187,14 +213,11 @@ class SearchState:
         return self._delta(families, 0) if families.starts[-1] else None
 
     def _delta(self, families: CandidateFamilies, candidate: int) -> JointDelta:
-        scratch = self.scratch
-        features = scratch.features[: find_features(self.rows, families, candidate, scratch.features)]
-        size = n_configurations(self.rows, features)
-        if size > scratch.limit:
+        batch = _asked(families, TO_MAKE)
+        self.score_batch(batch, candidate, candidate + 1, False, self.scratch)
+        if batch.status[candidate] == TOO_WIDE:
             return wide_delta(self.rows, families, candidate)
-        delta = self.delta_in_scratch(int(size))
-        fill_dense(self.rows, families, candidate, features, scratch.known, scratch.logs, delta)
-        return delta
+        return self.delta_in_scratch(int(self.scratch.found[2]))
 
     def _sum_costs(self) -> float:
         variables = range(len(self.table.names)) if self.score.penalized else ()
@@ -206,6 +229,12 @@ class SearchState:
         if family not in self._costs:
             self._costs[family] = float(self.score.penalty(self.table, node, parents))
         return self._costs[family]
+
+
+def _asked(families: CandidateFamilies, what: int) -> Batch:
+    """Return a Batch of which something else is asked than to make and to score what its families change."""
+    n = len(families.starts) - 1
+    return Batch(families, np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, what, dtype=np.uint8))
 
 
 def declared_bounds(score: PredictiveScore, table: Table) -> Bounds | None:

@@ -20,7 +20,7 @@ from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes, Evaluator
 from bnplug.data.table import Table
 from bnplug.scoring._deltas import wide_delta
-from bnplug.scoring._passes import TOO_WIDE, Batch, Scratch, make_scratch, score_candidates, score_delta
+from bnplug.scoring._passes import TOO_WIDE, Batch, Scratch, make_scratch
 from bnplug.scoring._state import SearchState
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class PredictiveEvaluator(Evaluator):
         self._kept = None
         n, made, size = 0, -1, 0
         while n < len(candidates) and (n == 0 or not scores[n - 1] >= at_least[n - 1]):
-            self.n_evaluations += self._score(batch, n, len(candidates), True, scratch)
+            self.n_evaluations += self._state.score_batch(batch, n, len(candidates), True, scratch)
             last, made, size = scratch.found.tolist()
             if batch.status[last] == TOO_WIDE:
                 self._score_wide(batch, last, scratch)
@@ -165,18 +165,13 @@ class PredictiveEvaluator(Evaluator):
         worth = n_candidates > 1 and self._state.joint.values.size * n_candidates >= _WORTH_THREADS
         return int(effective_n_jobs(self.n_jobs)) if worth else 1
 
-    def _score(self, batch: Batch, first: int, stop: int, in_turn: bool, scratch: Scratch) -> int:
-        """Score the candidates first:stop, but those that are too wide; return how many change a gain."""
-        state = self._state
-        return int(score_candidates(state.rows, state.joint, state.criterion, batch, first, stop, in_turn, scratch))
-
     def _score_range(self, batch: Batch, first: int, stop: int, scratch: Scratch | None = None) -> int:
         """Score the candidates first:stop; return how many change a gain.
 
         Each thread needs a scratch of its own.
         """
         scratch = scratch or make_scratch(self._state.rows, self._state.scratch.limit)
-        n_scored = self._score(batch, first, stop, False, scratch)
+        n_scored = self._state.score_batch(batch, first, stop, False, scratch)
         for i in (first + np.flatnonzero(batch.status[first:stop] == TOO_WIDE)).tolist():
             self._score_wide(batch, i, scratch)
         return n_scored
@@ -186,8 +181,7 @@ class PredictiveEvaluator(Evaluator):
         state = self._state
         delta = wide_delta(state.rows, batch.families, candidate)
         penalty, least = float(batch.penalties[candidate]), float(batch.at_least[candidate])
-        found = score_delta(state.rows, state.joint, delta, state.criterion, penalty, least, scratch)
-        batch.scores[candidate] = found
+        batch.scores[candidate] = state.score_made(delta, penalty, least, scratch)
 
 
 def _sorted(changes: Changes) -> dict[int, tuple[int, ...]]:

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from scoring import slow
 
+from bnplug.compiling import kernel
 from bnplug.scoring import _deltas
 from bnplug.scoring._passes import delta_in, make_scratch
 from bnplug.scoring._rows import arrange
+
+find_features = kernel(_deltas.find_features.py_func)
+n_configurations = kernel(_deltas.n_configurations.py_func)
+fill_dense = kernel(_deltas.fill_dense.py_func)
 
 CARDS = (3, 2, 4, 2)
 PARENTS = [[1], [], [1], [0, 1]]
@@ -17,9 +22,9 @@ CANDIDATES = [{0: [1, 2]}, {2: []}, {3: [1, 2]}, {2: [1, 3], 3: [1]}, {1: [0], 0
 
 def dense(rows, families, i):
     scratch = make_scratch(rows, 1000)
-    features = scratch.features[: _deltas.find_features(rows, families, i, scratch.features)]
-    delta = delta_in(scratch, rows.n_folds, int(_deltas.n_configurations(rows, features)), rows.n_classes)
-    _deltas.fill_dense(rows, families, i, features, scratch.known, scratch.logs, delta)
+    features = scratch.features[: find_features(rows, families, i, scratch.features)]
+    delta = delta_in(scratch, rows.n_folds, int(n_configurations(rows, features)), rows.n_classes)
+    fill_dense(rows, families, i, features, scratch.known, scratch.logs, delta)
     return delta
 
 

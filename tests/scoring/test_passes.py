@@ -52,7 +52,7 @@ def test_the_score_of_a_delta_is_that_of_the_log_joint_it_leads_to(score, weight
     state = started(score, weighted=weighted, missing=0.05)
     for changes in ({0: (1, 2)}, {3: (0, 1)}, {2: ()}):
         delta = state._delta(state.families([changes]), 0)
-        found = _passes.score_delta(state.rows, state.joint, delta, state.criterion, 0.25, -np.inf, state.scratch)
+        found = state.score_made(delta, 0.25, -np.inf, state.scratch)
         state.move(changes)
         L, y = applied(state.joint, state.rows)
         values = evaluate(type(score).gain, L, y, np.empty(0))
@@ -79,9 +79,7 @@ def test_what_falls_below_is_dropped_only_where_a_bound_is_declared():
     for score, dropped in ((Sloped(), True), (Free(), False)):
         state = started(score)
         delta = state._delta(state.families([{2: ()}]), 0)
-        found = _passes.score_delta(
-            state.rows, state.joint, delta, state.criterion, 0.0, state.criterion.maximum * 700 + 1, state.scratch
-        )
+        found = state.score_made(delta, 0.0, state.criterion.maximum * 700 + 1, state.scratch)
         assert np.isneginf(found) == dropped
 
 
