@@ -130,7 +130,7 @@ def _count_pairs(codes, c, cards, features, largest, weights, zero, position, re
         first = last
 
 
-@kernel
+@inner_kernel
 def _count_group(codes, c, cards, features, weights, position, first, last, starts, counts, result):  # type: ignore[no-untyped-def]
     """Count the pairs of the feature at a position with those from `first` to before `last`, and reduce their tables.
 
@@ -168,7 +168,7 @@ def _add_tile(table, base, column, width, weights, low):  # type: ignore[no-unty
             table[cell] += weights[low + m]
 
 
-@kernel
+@inner_kernel
 def _reduce(table):  # type: ignore[no-untyped-def]
     """I(A; B | C) of counts with axes (C, A, B), without the last state of A and of B, which is missing."""
     n_classes, n_a, n_b = table.shape[0], table.shape[1] - 1, table.shape[2] - 1
