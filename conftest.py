@@ -4,6 +4,9 @@ import os
 
 from hypothesis import is_hypothesis_test, settings
 
+#: Fixtures that tests of several rooms share.
+pytest_plugins = ["third_party"]
+
 # Compilation makes a first example slow, so time is no property of an example; the same examples each run.
 settings.register_profile("bnplug", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("bnplug")

@@ -11,6 +11,7 @@ from bnplug.errors import did_you_mean, one_line
 WARNINGS = [name for name in vars(errors) if name.endswith("Warning")]
 KIN = {
     "UnknownMethodError": LookupError,
+    "AmbiguousNameError": LookupError,
     "ContractError": TypeError,
     "PluginError": RuntimeError,
     "NotRepresentableError": ValueError,

@@ -4,6 +4,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import bnplug
@@ -93,4 +94,22 @@ def install(monkeypatch, *others):
     """Let the plugin be found besides the installed ones, and others."""
     found = [*discovery.find_plugins(), FoundPlugin("third", "bnplug-third", "1.0", plugin), *others]
     monkeypatch.setattr(discovery, "find_plugins", lambda: found)
+    discovery.refresh()
+
+
+@pytest.fixture
+def rivals(monkeypatch):
+    """Plugins of two others, which claim the same names."""
+    install(monkeypatch, FoundPlugin("rival", "rival", "1.0", rival))
+    yield
+    monkeypatch.undo()
+    discovery.refresh()
+
+
+@pytest.fixture
+def third(monkeypatch):
+    """A plugin of somebody else's, besides those that are installed."""
+    install(monkeypatch)
+    yield
+    monkeypatch.undo()
     discovery.refresh()

@@ -248,9 +248,12 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         intake = Intake(features, (), None, {}, as_array(classes)) if intake is None else intake
         if intake.classes.tolist() != list(classes):
             raise ValueError(f"the classes of the intake, {intake.classes}, are not those of the tables, {classes}")
+        schema = Table.empty(tables.names, tables.states, tables.target)
+        own = [[schema.index(name) for name in table.parents] for table in tables.tables.values()]
+        check_size(schema, own, self.max_parameters)
         self.intake_, self.classes_ = intake, intake.classes
         self.n_features_in_, self.feature_names_in_ = len(features), np.array(features, dtype=object)
-        self.target_, self.schema_ = tables.target, Table.empty(tables.names, tables.states, tables.target)
+        self.target_, self.schema_ = tables.target, schema
         self.structure_ = self.parameters_ = None
         return self._set_model(tables)
 

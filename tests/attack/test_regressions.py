@@ -333,6 +333,17 @@ def test_a_type_of_classes_that_asks_for_gigabytes(tmp_path):
         bnplug.load(tmp_path / "model")
 
 
+def test_max_parameters_holds_at_the_door(tmp_path):
+    model = learn(pd.DataFrame({"x": X, "o": X[::-1]}), max_parameters=30)
+    model.save(tmp_path / "model")
+    assert bnplug.load(tmp_path / "model").max_parameters == 30
+    with_index(tmp_path / "model", lambda index: index["params"].update(max_parameters=10))
+    with pytest.raises(bnplug.ModelFileError, match=r"over max_parameters=10"):
+        bnplug.load(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"over max_parameters=10"):
+        BayesianNetworkClassifier.from_tables(model.tables_, max_parameters=10)
+
+
 def test_compressed_arrays_are_refused(tmp_path):
     """5.6 GB from 2.7 MB."""
     folder = tmp_path / "model"
