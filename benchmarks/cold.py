@@ -8,6 +8,8 @@ with what numba compiles for it of its own.
 Before assignments that broadcast and wrappers that nothing calls were taken out of kernels, on two cores: first TAN fit
 1.9, RMCV 18.4, annealing by `mm` 19.5, `ccbn-w` 3.8, `ml-bn-svm` 8.7 seconds (medians of three); first prediction with
 missing cells 8.1 (one pair), or 6.7 where complete rows were predicted before it (median of three).
+Since inner kernels have no machine code of their own: 1.8, 8.2, 9.8, 3.2, 5.3 and, with missing cells, 4.0 (medians of
+three). RMCV, annealing and missing cells are still over their limits.
 
 Usage: python benchmarks/cold.py [TASK ...]     (default: all)
 """

@@ -95,7 +95,10 @@ class KernelCache(_Cache):  # type: ignore[misc]
         lifted = any(not own.can_cache for own in data.lifted)
         if not self._enabled or lifted or data.library.has_dynamic_globals:
             return
-        name, content = self._file_name(sig, data.codegen), dumps(data._reduce())
+        try:
+            name, content = self._file_name(sig, data.codegen), dumps(data._reduce())
+        except Exception:  # numba reads the source, which is not to be had of every function that was typed in
+            return
         folders = _folders(self._function)
         taken = next((folder for folder in folders if _write(folder, name, content)), None)
         if taken is None:

@@ -34,7 +34,7 @@ def test_demo_shows_the_featured_methods_and_keeps_the_best(tmp_path):
     assert "failed" not in text
     told = text.replace(str(tmp_path), "demo-output").replace(demo._command(), ".venv/bin/bnplug")
     assert max(map(len, told.splitlines())) <= 100
-    next_command = text.splitlines()[-1].partition(": ")[2].split()[1:]
+    next_command = text.splitlines()[-1].partition(f"{demo._command()} ")[2].split()
     assert run(*next_command[:-1], tmp_path / "mine").output.startswith(str(tmp_path / "mine"))
 
 

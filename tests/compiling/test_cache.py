@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 import pytest
 from numba import config
+from numba.core.compiler import CompileResult
 
 import bnplug
 from bnplug.compiling import _cache, kernel
@@ -256,3 +258,16 @@ def test_a_constant_array_is_told_apart_by_what_it_holds():
     one, other = _cache._constant(np.array([1.0, 2.0])), _cache._constant(np.array([1.0, 3.0]))
     assert one != other
     assert _cache._constant(np) == _cache._constant(np)
+
+
+def test_a_kernel_whose_source_cannot_be_read_is_compiled_and_not_kept(monkeypatch):
+    def unreadable(self):
+        raise TokenError("EOF in multi-line statement")
+
+    monkeypatch.setattr(CompileResult, "_reduce", unreadable)
+
+    @kernel
+    def doubled(x):
+        return 2 * x
+
+    assert doubled(21) == 42
