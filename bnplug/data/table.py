@@ -45,10 +45,12 @@ class Table:
         The class variable.
     weights : array of shape (rows,), optional
         A weight of 2 is the row twice.
+    left_out : iterable of str
+        Columns of the data that are no variables, because they tell nothing; what names one is no mistake.
 
     Attributes
     ----------
-    codes, names, states, target, weights
+    codes, names, states, target, weights, left_out
         As given; ``codes`` in C order, in the smallest unsigned dtype. Arrays are read-only.
     cards : int64 array
         The number of states of each variable.
@@ -73,10 +75,12 @@ class Table:
         states: Mapping[str, Sequence[State]],
         target: str,
         weights: npt.ArrayLike | None = None,
+        left_out: Iterable[str] = (),
     ) -> None:
         self.names = tuple(names)
         self.states = {name: tuple(states[name]) for name in self.names}
         self.target = target
+        self.left_out = tuple(left_out)
         self._position = {name: v for v, name in enumerate(self.names)}
         self.target_index = self.index(target)
         self.cards = np.array([len(self.states[name]) for name in self.names], dtype=np.int64)
@@ -117,7 +121,13 @@ class Table:
         return cls.from_coded({str(name): code_column(column) for name, column in frame.items()}, target, kept)
 
     @classmethod
-    def from_coded(cls, columns: Mapping[str, Coded], target: str, weights: npt.ArrayLike | None = None) -> Table:
+    def from_coded(
+        cls,
+        columns: Mapping[str, Coded],
+        target: str,
+        weights: npt.ArrayLike | None = None,
+        left_out: Iterable[str] = (),
+    ) -> Table:
         """Return the table of columns that are coded already, each with codes of its own type.
 
         Parameters
@@ -127,6 +137,8 @@ class Table:
         target : str
         weights : array-like of shape (rows,), optional
             Positive row weights.
+        left_out : iterable of str
+            Columns of the data that are no variables.
 
         Raises
         ------
@@ -139,7 +151,7 @@ class Table:
         codes = np.empty((len(columns), len(columns[target].codes)), dtype=dtype)
         for v, column in enumerate(columns.values()):
             codes[v] = _narrow(column.codes, dtype)
-        return cls(codes, tuple(columns), states, target, weights)
+        return cls(codes, tuple(columns), states, target, weights, left_out)
 
     def _check_codes(self) -> None:
         """Refuse what compiled kernels, which check no bounds, would write outside their arrays for."""
@@ -183,7 +195,7 @@ class Table:
         rows = np.asarray(rows)
         rows = rows if rows.dtype == bool else rows.astype(np.int64)
         weights = None if self.weights is None else self.weights[rows]
-        return Table(self.codes[:, rows], self.names, self.states, self.target, weights)
+        return Table(self.codes[:, rows], self.names, self.states, self.target, weights, self.left_out)
 
     def padded(self) -> tuple[CodeArray, IntArray]:
         """Return the codes with missing as one more state, and the number of codes that each variable then has.

@@ -6,6 +6,7 @@ from hypothesis import given
 from strategies import frames
 
 from bnplug import UnseenValueWarning
+from bnplug.data.coding import Coded
 from bnplug.data.table import Table
 
 
@@ -243,3 +244,10 @@ def test_whole_numbers_of_polars_stay_whole_beside_missing_ones():
     assert states["n"] == (1, 3)
     assert states["big"] == (1, 2**63)
     assert type(states["n"][0]) is int
+
+
+def test_columns_that_are_no_variables_are_remembered():
+    table = Table.from_coded({"x": Coded(np.array([0, 1]), (0, 1)), "c": Coded(np.array([1, 0]), ("n", "y"))}, "c")
+    assert table.left_out == ()
+    with_some = Table(table.codes, table.names, table.states, "c", left_out=["id"])
+    assert with_some.take([0]).left_out == ("id",)
