@@ -46,6 +46,7 @@ def compare_command(
     """
     from bnplug.experiments import compare, write_report
     from bnplug.experiments._metrics import find_metric
+    from bnplug.experiments._report import told_failures
     from bnplug.hooks import expressions
 
     find_metric(metric)
@@ -65,8 +66,8 @@ def compare_command(
         verbose=0 if quiet else 1,
     )
     click.echo(found.to_text(metric))
-    for failure in found.failures.itertuples():
-        click.echo(f"failed: {failure.dataset}, {failure.method}, fold {failure.fold}: {failure.error}", err=True)
+    for failure in told_failures(found):
+        click.echo(f"failed: {failure}", err=True)
     files = [output / "results.jsonl", *write_report(found, output, metric)]
     click.echo(f"\nwritten: {', '.join(map(str, files))}")
 

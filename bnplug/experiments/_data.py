@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,9 @@ import pandas as pd
 from bnplug import datasets as library
 from bnplug.arrays import BoolArray, IntArray
 from bnplug.data.frames import to_frame
-from bnplug.experiments._folds import Split, describe_cv, make_splits
+from bnplug.data.kinds import discrete_columns, is_numeric
+from bnplug.errors import BnplugWarning
+from bnplug.experiments._folds import Split, describe_cv, make_splits, rare_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +48,12 @@ class SplitData:
 
 
 def split_data(
-    datasets: Iterable[Any], cv: Any, missing: str, random_state: int, data_dir: str | os.PathLike[str] | None
+    datasets: Iterable[Any],
+    cv: Any,
+    missing: str,
+    random_state: int,
+    data_dir: str | os.PathLike[str] | None,
+    categorical_features: str = "auto",
 ) -> list[SplitData]:
     """Load data sets and settle their folds; the parameters are those of :func:`bnplug.experiments.compare`.
 
@@ -62,10 +70,29 @@ def split_data(
         data = _load(item, number, data_dir)
         if data.name in found:
             raise ValueError(f"two data sets are called {data.name!r}")
-        found[data.name] = _split(data, cv, missing, random_state)
+        kinds = data if categorical_features == "declared" else as_the_classifier_takes(data)
+        found[data.name] = _split(kinds, cv, missing, random_state)
     if not found:
         raise ValueError("there is no data set to compare on")
     return list(found.values())
+
+
+def as_the_classifier_takes(data: library.Dataset) -> library.Dataset:
+    """Return a data set whose columns `BayesianNetworkClassifier` tells apart by itself, as it does for anybody.
+
+    Numbers that the data set lists as categories, and that the classifier would take for numbers, become text.
+
+    Examples
+    --------
+    >>> X, y = pd.DataFrame({"zip": [10115, 20095, 80331] * 4, "age": range(12)}), pd.Series(list("pq") * 6)
+    >>> data = as_the_classifier_takes(library.Dataset("toy", X, y, ("zip",), ""))
+    >>> discrete_columns(data.X, data.categorical_features).tolist()
+    [True, False]
+    """
+    listed = [] if isinstance(data.categorical_features, str) else list(data.categorical_features)
+    numbers = data.X[[name for name in listed if is_numeric(data.X[name])]]
+    texts = {name: numbers[name].map(str, na_action="ignore") for name in numbers.columns[~discrete_columns(numbers)]}
+    return replace(data, X=data.X.assign(**texts), categorical_features="auto")
 
 
 def _load(item: Any, number: int, data_dir: Any) -> library.Dataset:
@@ -84,10 +111,17 @@ def _load(item: Any, number: int, data_dir: Any) -> library.Dataset:
 
 def _split(data: library.Dataset, cv: Any, missing: str, random_state: int) -> SplitData:
     try:
-        own_cv = _own_cv(data, cv)
-        splits = make_splits(own_cv, data.X, data.y, _kept(data.X, missing), random_state)
+        own_cv, kept = _own_cv(data, cv), _kept(data.X, missing)
+        splits = make_splits(own_cv, data.X, data.y, kept, random_state)
     except ValueError as error:
         raise ValueError(f"data set {data.name!r}: {error}") from error
+    rare = ", ".join(f"{label!r} ({n})" for label, n in rare_classes(own_cv, data.y[kept]).items())
+    if rare:
+        warnings.warn(
+            f"data set {data.name!r}: classes with fewer rows than there are folds: {rare}",
+            BnplugWarning,
+            stacklevel=4,
+        )
     classes, truth = np.unique(data.y.to_numpy(), return_inverse=True)
     described = describe_cv(own_cv)
     folds = dict(enumerate(splits))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from bnplug.arrays import BoolArray, IntArray
 
@@ -24,8 +26,9 @@ def make_splits(cv: Any, X: Any, y: Any, kept: BoolArray, random_state: int) -> 
     Parameters
     ----------
     cv : str, int, splitter, or sequence of (train, test)
-        ``"10x5"``: ten repetitions of a shuffled, stratified 5-fold cross validation; an int: one such
-        repetition; a scikit-learn splitter, which gets `random_state` if it has None; or positions of rows.
+        ``"10x5"``: ten repetitions of a shuffled, stratified 5-fold cross validation (a class with fewer rows than
+        folds is a warning; where all have fewer, folds are not stratified); an int: one such repetition; a
+        scikit-learn splitter, which gets `random_state` if it has None; or positions of rows.
     X, y : frame and series
         All rows of the data set.
     kept : boolean array
@@ -45,19 +48,35 @@ def make_splits(cv: Any, X: Any, y: Any, kept: BoolArray, random_state: int) -> 
     >>> len(make_splits("2x3", X, y, np.ones(6, dtype=bool), 0))
     6
     """
-    splitter = _splitter(cv, random_state)
+    splitter = _splitter(cv, y[kept], random_state)
     if splitter is None:
         splits = [_given(fold, kept) for fold in cv]
     else:
         rows = np.flatnonzero(kept)
         if not len(rows):
             raise ValueError("no row is left: all have a missing cell")
-        splits = [(rows[train], rows[test]) for train, test in splitter.split(X.iloc[rows], y.iloc[rows])]
+        with warnings.catch_warnings():
+            # Of classes with few rows the caller tells, by name.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            splits = [(rows[train], rows[test]) for train, test in splitter.split(X.iloc[rows], y.iloc[rows])]
     if not splits:
         raise ValueError("cv gives no fold")
     for number, split in enumerate(splits):
         _check(number, split, len(kept))
     return splits
+
+
+def rare_classes(cv: Any, y: Any) -> dict[Any, int]:
+    """Return the classes that have fewer rows than a stratified cross validation has folds, and how many rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rare_classes("10x5", pd.Series(list("pqpqprpqpqpq"))), rare_classes([([0], [1])], pd.Series(list("pq")))
+    ({'r': 1}, {})
+    """
+    n_folds = _repeated(cv)
+    return {} if n_folds is None else {label: n for label, n in Counter(y.tolist()).items() if n < n_folds[1]}
 
 
 def describe_cv(cv: Any) -> str:
@@ -75,14 +94,25 @@ def describe_cv(cv: Any) -> str:
     return f"{len(cv)} given split{'s' if len(cv) > 1 else ''}"
 
 
-def _splitter(cv: Any, random_state: int) -> Any:
-    """Return what splits, or None where the splits themselves are given."""
-    repeated = _REPEATED.fullmatch(cv) if isinstance(cv, str) else None
-    if repeated or isinstance(cv, int | np.integer):
-        n_repeats, n_splits = map(int, repeated.groups()) if repeated else (1, int(cv))
+def _repeated(cv: Any) -> tuple[int, int] | None:
+    """Return the repetitions and the folds of each that `cv` says; None where it is something else."""
+    written = _REPEATED.fullmatch(cv) if isinstance(cv, str) else None
+    if written:
+        return int(written[1]), int(written[2])
+    return (1, int(cv)) if isinstance(cv, int | np.integer) else None
+
+
+def _splitter(cv: Any, y: Any, random_state: int) -> Any:
+    """Return what splits rows of the classes `y`, or None where the splits themselves are given."""
+    repeated = _repeated(cv)
+    if repeated:
+        n_repeats, n_splits = repeated
         if n_repeats < 1 or n_splits < 2:
             raise ValueError(f"cv={cv!r}: there must be at least one repetition of at least two folds")
-        return RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
+        # scikit-learn stratifies where at least one class has a row for every fold.
+        all_rare = max(Counter(y.tolist()).values(), default=0) < n_splits
+        kind = RepeatedKFold if all_rare else RepeatedStratifiedKFold
+        return kind(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
     if hasattr(cv, "split") and not isinstance(cv, str):
         splitter = copy.deepcopy(cv)
         if getattr(splitter, "random_state", 0) is None:

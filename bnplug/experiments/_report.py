@@ -37,11 +37,19 @@ def to_page(comparison: Comparison, metric: str = "accuracy") -> str:
     """Return the table with its statistics and failures as a Markdown page."""
     parts = [f"# Comparison: {find_metric(metric).label}", comparison.to_markdown(metric), *_tests(comparison, metric)]
     parts += _tests_within(comparison, metric)
-    failures = comparison.failures
-    if len(failures):
-        listed = [f"- {row.dataset}, {row.method}, fold {row.fold}: {row.error}" for row in failures.itertuples()]
-        parts += ["## Folds that failed", "\n".join(listed)]
+    failures = told_failures(comparison)
+    if failures:
+        parts += ["## Folds that failed", "\n".join(f"- {line}" for line in failures)]
     return "\n\n".join(parts) + "\n"
+
+
+def told_failures(comparison: Comparison) -> list[str]:
+    """Return a line for each data set and method that failed on it, with the number of folds and the first error."""
+    return [
+        f"{row['dataset']}, {row['method']}, {row['folds']} of {row['of']} folds: {row['error']}"
+        + (f" (and {row['others']} other errors)" if row["others"] else "")
+        for row in comparison.failed_methods.to_dict("records")
+    ]
 
 
 def _tests(comparison: Comparison, metric: str) -> list[str]:

@@ -16,10 +16,11 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+from sklearn.dummy import DummyClassifier
 from threadpoolctl import threadpool_limits
 
 from bnplug.arrays import IntArray
-from bnplug.errors import SearchInterruptedWarning, UnseenValueWarning, one_line
+from bnplug.errors import BnplugWarning, SearchInterruptedWarning, UnseenValueWarning, one_line
 from bnplug.experiments._data import SplitData
 from bnplug.experiments._estimators import fitted_network, prepare
 from bnplug.experiments._metrics import FOLD_METRICS, answers, measure
@@ -109,8 +110,7 @@ def _run(job: Job, sequential: bool) -> tuple[dict[str, float], IntArray]:
     data = job.data
     train, test = data.splits[job.fold]
     X_train, y_train, X_test = data.X.iloc[train], data.y.iloc[train], data.X.iloc[test]
-    model = prepare(job.estimator, X_train, data.categorical_features, job.missing, job.seed, sequential)
-    _warm(job, X_train, y_train, sequential)
+    model = _ready(job, X_train, y_train, sequential)
     started = time.perf_counter()
     model.fit(X_train, y_train)
     fitted = time.perf_counter()
@@ -123,6 +123,16 @@ def _run(job: Job, sequential: bool) -> tuple[dict[str, float], IntArray]:
         figures["n_parameters"] = float(network.tables_.n_parameters)
         figures["markov_blanket"] = float(len(network.markov_blanket()))
     return figures | seconds, predicted
+
+
+def _ready(job: Job, X: pd.DataFrame, y: pd.Series[Any], sequential: bool) -> Any:
+    """Return the method, ready to be fitted; where the training rows have one class, what answers with that."""
+    if y.nunique() == 1:
+        warnings.warn(f"the training rows have but one class, {y.iloc[0]!r}", BnplugWarning, stacklevel=2)
+        return DummyClassifier()
+    model = prepare(job.estimator, X, job.data.categorical_features, job.missing, job.seed, sequential)
+    _warm(job, X, y, sequential)
+    return model
 
 
 def _warm(job: Job, X: pd.DataFrame, y: pd.Series[Any], sequential: bool) -> None:

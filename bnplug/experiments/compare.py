@@ -21,6 +21,7 @@ from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.storage import Record, ResultsFile
 
 _MISSING = ("ignore", "drop", "value")
+_KINDS = ("auto", "declared")
 
 
 def compare(
@@ -29,6 +30,7 @@ def compare(
     cv: Any = "10x5",
     *,
     missing: str = "ignore",
+    categorical_features: str = "auto",
     bias_variance: bool = False,
     n_jobs: int | None = None,
     random_state: int = 0,
@@ -58,6 +60,10 @@ def compare(
         ``"ignore"``: networks count what is there and marginalise; other estimators get the mean, or the most
         frequent value. ``"drop"``: rows with a missing cell are left out. ``"value"``: missing is a state of
         its own, or an indicator. It wins over the classifiers' own ``missing``.
+    categorical_features : {"auto", "declared"}
+        ``"auto"``: columns are taken as `BayesianNetworkClassifier` takes them by default, whole numbers of few values
+        as states; what a data set lists as categories is that too. ``"declared"``: of columns of numbers only those
+        are categories that the data set lists, as the protocols of papers have it. A classifier's own list wins.
     bias_variance : bool
         Also split the 0-1 loss by Kohavi and Wolpert; the predictions are then kept in `output`.
     n_jobs : int, optional
@@ -84,9 +90,9 @@ def compare(
             nb   tan
     iris  0.95  0.96
     """
-    _check(missing, random_state)
+    _check(missing, categorical_features, random_state)
     estimators = resolve_methods(methods)
-    data = split_data(datasets, cv, missing, random_state, data_dir)
+    data = split_data(datasets, cv, missing, random_state, data_dir, categorical_features)
     jobs = list(_jobs(estimators, data, missing, random_state, bias_variance))
     file = None
     if output is not None:
@@ -96,9 +102,11 @@ def compare(
     return Comparison(_frame(records, names, list(estimators)), names, list(estimators), decomposition)
 
 
-def _check(missing: str, random_state: int) -> None:
+def _check(missing: str, categorical_features: str, random_state: int) -> None:
     if missing not in _MISSING:
         raise ValueError(f"missing={missing!r} is not one of {list(_MISSING)}")
+    if categorical_features not in _KINDS:
+        raise ValueError(f"categorical_features={categorical_features!r} is not one of {list(_KINDS)}")
     if not isinstance(random_state, int) or random_state < 0:
         raise ValueError(f"random_state={random_state!r} is not a whole number from 0 on; folds are to be repeatable")
 

@@ -61,6 +61,18 @@ class Comparison:
         failed = self.results[self.results["error"] != ""]
         return failed[["dataset", "method", "fold", "error"]].reset_index(drop=True)
 
+    @property
+    def failed_methods(self) -> pd.DataFrame:
+        """A row for each data set and method that failed on it: in how many ``folds`` ``of`` how many, the first error.
+
+        ``others`` is the number of further errors that are not the same.
+        """
+        pairs = ["dataset", "method"]
+        errors = self.failures.groupby(pairs, sort=False)["error"]
+        counted = errors.agg(folds="size", error="first", others=lambda own: own.nunique() - 1)
+        counted.insert(1, "of", self.results.groupby(pairs).size().reindex(counted.index))
+        return counted.reset_index()
+
     def table(self, metric: str = "accuracy") -> pd.DataFrame:
         """Return the mean over folds: a row for each data set, a column for each method.
 

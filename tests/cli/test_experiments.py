@@ -74,8 +74,11 @@ def test_a_failed_fold_is_told(tmp_path):
     )
     result = run("compare", "--methods", "nb", "--datasets", "m", "--data-dir", tmp_path, "--cv", "2", "-q",
                  "-o", tmp_path / "out")  # fmt: skip
-    assert "failed: m, nb, fold 0: ValueError: columns ['a'] have no value at all" in result.stderr
-    assert "## Folds that failed" in (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("failed: m, nb, 2 of 2 folds: ValueError: columns ['a'] have no value at all")
+    page = (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
+    assert page.count("\n- m, nb, 2 of 2 folds: ") == page.count("## Folds that failed") == 1
 
 
 ERRORS = {

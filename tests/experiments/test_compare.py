@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from bnplug import BayesianNetworkClassifier
-from bnplug.datasets import Dataset, iris
+from bnplug import BayesianNetworkClassifier, BnplugWarning
+from bnplug.datasets import Dataset, iris, load
 from bnplug.experiments import compare
 
 TIMES = ["fit_seconds", "predict_seconds"]
@@ -232,3 +232,44 @@ def test_progress_tells_the_folds_and_the_time_left(toy, capfd):
     lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith("compare: 1 of 2 folds, 0:")
     assert "about 0:00 left (toy, nb, fold 1)" in lines[1]
+
+
+@pytest.mark.parametrize("name", ["balance-scale", "monks-1", "iris"])
+def test_columns_are_taken_as_the_classifier_takes_them_by_default(name):
+    data = load(name)
+    rows = np.random.default_rng(0).permutation(len(data.X))
+    folds = [(rows[::2], rows[1::2])]
+    found = compare(["nb", "tan"], [data], cv=folds, random_state=0).table()
+    (train, test), expected = folds[0], {}
+    for structure in ("nb", "tan"):
+        model = BayesianNetworkClassifier(structure).fit(data.X.iloc[train], data.y.iloc[train])
+        expected[structure] = model.score(data.X.iloc[test], data.y.iloc[test])
+    assert found.loc[name].to_dict() == expected
+
+
+def test_whole_numbers_of_few_values_are_states_unless_a_protocol_has_it_otherwise():
+    as_states = compare(["nb"], ["balance-scale"], cv=5).table().iloc[0, 0]
+    cut = compare(["nb"], ["balance-scale"], cv=5, categorical_features="declared").table().iloc[0, 0]
+    assert as_states > 0.9
+    assert cut < 0.75
+    with pytest.raises(ValueError, match="categorical_features='all' is not one of"):
+        compare(["nb"], ["iris"], categorical_features="all")
+
+
+@pytest.mark.parametrize("labels", [["p"] * 20 + ["q"], ["p"] * 12 + ["q"] * 7 + ["r", "s"], list("pqrs") * 5 + ["t"]])
+def test_a_class_with_fewer_rows_than_folds_is_a_warning(labels):
+    X = pd.DataFrame({"a": list("xyz") * 7, "b": np.random.default_rng(0).normal(size=21)})
+    rare = {label: labels.count(label) for label in set(labels) if labels.count(label) < 6}
+    with pytest.warns(BnplugWarning, match="classes with fewer rows than there are folds") as caught:
+        found = compare(["nb", "tan", "svm", "gradient-boosting"], [(X, labels)], cv="2x6")
+    assert len(caught) == 1
+    assert all(f"{label!r} ({n})" in str(caught[0].message) for label, n in rare.items())
+    assert found.failures.empty
+    assert found.results["n_test"].sum() == 4 * 2 * 21
+
+
+def test_a_fold_whose_training_rows_have_one_class_is_answered_with_it():
+    X = pd.DataFrame({"a": list("xyxyxy")})
+    found = compare(["nb", "svm"], [(X, list("pppppq"))], cv=[(range(4), [4, 5])]).results
+    assert found["accuracy"].tolist() == [0.5, 0.5]
+    assert found["warnings"].str.contains("but one class, 'p'").all()

@@ -6,6 +6,7 @@ import pytest
 
 from bnplug.experiments import compare
 from bnplug.experiments._metrics import FOLD_METRICS
+from bnplug.experiments._report import told_failures
 from bnplug.experiments.comparison import Comparison
 
 
@@ -73,3 +74,15 @@ def test_folds_stand_side_by_side(found):
         found.table("acc")
     with pytest.raises(ValueError, match="were not asked for"):
         found.table("bias")
+
+
+def test_a_method_that_failed_on_a_data_set_is_told_once_with_its_count():
+    errors = {"nb": ["ValueError: 3 rows", "ValueError: 4 rows", ""], "tan": ["", "", ""]}
+    rows = [
+        {"dataset": "b", "method": m, "fold": f, "error": e} for m, own in errors.items() for f, e in enumerate(own)
+    ]
+    found = Comparison(pd.DataFrame(rows), ["b"], ["nb", "tan"])
+    assert found.failed_methods.to_dict("records") == [
+        {"dataset": "b", "method": "nb", "folds": 2, "of": 3, "error": "ValueError: 3 rows", "others": 1}
+    ]
+    assert told_failures(found) == ["b, nb, 2 of 3 folds: ValueError: 3 rows (and 1 other errors)"]

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug.datasets import iris
+from bnplug.data.kinds import discrete_columns
+from bnplug.datasets import Dataset, iris
 from bnplug.experiments._data import split_data
 
 
@@ -50,3 +51,12 @@ def test_rows_with_holes_are_left_out_of_the_folds_where_they_are_dropped():
     data = one((X, list("pq") * 10), missing="drop")
     used = {int(row) for split in data.splits.values() for part in split for row in part}
     assert used == {row for row in range(20) if row % 4 != 1}
+
+
+def test_what_a_data_set_lists_as_categories_is_one_and_the_classifier_decides_of_the_others():
+    X = pd.DataFrame({"zip": [10115.0, 20095, 80331, np.nan] * 6, "age": range(24), "rooms": [1, 2, 3] * 8})
+    data = one(Dataset("toy", X, pd.Series(list("pq") * 12), ("zip",), "made up"))
+    assert data.categorical_features == "auto"
+    assert discrete_columns(data.X).tolist() == [True, False, True]
+    assert data.X["zip"].isna().sum() == 6
+    assert "zip" not in X.select_dtypes(object)

@@ -68,6 +68,7 @@ def run(data: Path | None, out: Path, quick: bool) -> None:
         named,
         {dataset.name: protocol.paper_cv(dataset) for dataset in named},
         missing="drop",
+        categorical_features="declared",
         output=Path(out) / f"{NAME}{'-quick' if quick else ''}.jsonl",
         verbose=1,
     )
@@ -175,10 +176,11 @@ def _compare_digits(digits: datasets.Dataset, out: Path) -> tuple[Comparison, Co
     two_tree = bnplug.recipe("2-tree-OMI-CR-ML").set_params(structure__candidates=_CANDIDATES)
     names = ["NB-ML", GENERATIVE, *_ORDERED, *protocol.available(["NB-CL"])]
     methods = [*names, ("2-tree-OMI-CR-ML", two_tree)]
-    full = compare(methods, [digits], "split", output=out / f"{NAME}-mnist.jsonl", verbose=1)
+    settings: dict[str, Any] = {"categorical_features": "declared", "verbose": 1}
+    full = compare(methods, [digits], "split", output=out / f"{NAME}-mnist.jsonl", **settings)
     few = [(draw_sample(train, _SAMPLE), test)]
     methods = ["NB-ML", GENERATIVE, *_ORDERED, GREEDY]
-    return full, compare(methods, [digits], few, output=out / f"{NAME}-mnist-sample.jsonl", verbose=1)
+    return full, compare(methods, [digits], few, output=out / f"{NAME}-mnist-sample.jsonl", **settings)
 
 
 def draw_sample(rows: Any, size: int) -> Any:

@@ -171,7 +171,7 @@ def run_folds(
 ) -> Comparison:
     """Compare classifiers on the folds of so many repetitions, fewer on `FEWER_REPETITIONS`."""
     cv = {dataset.name: f"{min(repeats, FEWER_REPETITIONS.get(dataset.name, repeats))}x5" for dataset in named}
-    return compare(methods, named, cv, missing="drop", output=output, verbose=1)
+    return compare(methods, named, cv, missing="drop", categorical_features="declared", output=output, verbose=1)
 
 
 def run_checks(named: Sequence[datasets.Dataset]) -> pd.DataFrame:
