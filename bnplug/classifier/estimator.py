@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bnplug.arrays import FloatArray
 from bnplug.classifier._answers import FittedNetwork
 from bnplug.data._checks import native
+from bnplug.data.class_labels import class_labels, label_array
 from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, check_missing, code
@@ -162,7 +163,9 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""
         if not is_frame(X):
-            array, _ = validate_data(self, native(X), native(y), dtype=None, ensure_all_finite="allow-nan")
+            array, _ = validate_data(
+                self, native(X), None if y is None else label_array(y), dtype=None, ensure_all_finite="allow-nan"
+            )
             return to_frame(array, "X")
         frame = to_frame(X, "X")
         validate_data(self, frame, y, skip_check_array=True)
@@ -300,6 +303,10 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         """Return the most probable class of every row; the first of tied ones."""
         winners = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[winners])
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of rows, by weight, whose most probable class is the one in `y`."""
+        return float(super().score(X, class_labels(y), sample_weight))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | known features) for every row, classes in the order of ``classes_``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,18 +17,53 @@ _LARGEST_SUM = 1e290
 
 
 def native(data: Any) -> Any:
-    """Return an array in the byte order of this machine, and one of numpy's text as one of objects; all else as it is.
+    """Return an array as one that every library takes, with the same cells; what is no array or list, as it is.
+
+    It is in the byte order of this machine, numpy's text is of objects, and what a mask hides is missing.
+
+    Raises
+    ------
+    ValueError
+        For complex numbers and records; the message names the columns.
 
     Examples
     --------
     >>> native(np.array([1, 2], dtype=">i4")).dtype
     dtype('int32')
+    >>> native(np.ma.array([1, 2], mask=[True, False]))
+    array([None, 2], dtype=object)
     """
+    if isinstance(data, list | tuple):
+        data = np.asarray(data)
     if not isinstance(data, np.ndarray):
         return data
+    if data.dtype.kind in "cV":
+        kind = "Complex data not supported: {} complex numbers" if data.dtype.kind == "c" else "{} records"
+        columns = [f"x{i}" for i in range(data.shape[1])] if data.ndim == 2 else []
+        what = f"columns {columns} hold" if columns else "the array holds"
+        raise ValueError(f"{kind.format(what)}; turn them into numbers or text, or drop them")
+    if isinstance(data, np.ma.MaskedArray):
+        data = unmasked(data)
     if data.dtype.kind == "T":
         return data.astype(object)
     return data if data.dtype.isnative else data.astype(data.dtype.newbyteorder("="))
+
+
+def unmasked(data: Any) -> Any:
+    """Return what is in a masked array; what the mask hides is None."""
+    if not np.ma.is_masked(data):
+        return data.data
+    cells = data.data.astype(object)
+    cells[np.ma.getmaskarray(data)] = None
+    return cells
+
+
+def is_beyond_numpy(dtype: Any) -> bool:
+    """Whether a type is one of polars' that numpy has none for: containers, and whole numbers of 128 bits."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(dtype, polars.DataType):
+        return False
+    return dtype.is_nested() or dtype in (polars.Int128, getattr(polars, "UInt128", polars.Int128))
 
 
 def refuse_surrogates(names: Iterable[object], what: str) -> None:

@@ -11,7 +11,9 @@ import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bnplug.data._checks import is_beyond_numpy, unmasked
 from bnplug.data.coding import State, plain_label
+from bnplug.data.frames import is_polars
 
 _ACCEPTED = (
     "class labels are text, or an array whose type is of truth values or of numbers of at most 64 bits; convert them, "
@@ -36,20 +38,39 @@ def class_labels(y: Any) -> npt.NDArray[Any]:
     >>> class_labels(pd.Series([1, 0, 1], dtype="Int64"))
     array([1, 0, 1])
     """
-    name = getattr(y, "name", None)
-    where = "y" if name is None else f"y ({str(name)!r})"
+    where = _called(y)
     if isinstance(y, list | tuple):
         _check_listed(y, where)
-    labels: npt.NDArray[Any] = column_or_1d(_without_mask(y), warn=True)
-    if labels.dtype.kind == "T":
-        labels = labels.astype(object)
-    if labels.dtype.kind not in "OUbiuf" or labels.dtype == np.longdouble:
-        raise ValueError(f"{_UNKNOWN}: {where} has labels of type {labels.dtype}; {_ACCEPTED}")
+    labels = label_array(y)
     if pd.isna(labels).any():
         raise ValueError(_MISSING)
     if labels.dtype == object:
         _check_types(labels, where)
     check_classification_targets(labels)
+    return labels
+
+
+def label_array(y: Any) -> npt.NDArray[Any]:
+    """Return labels, which may be missing, as an array of one dimension: of objects, text, numbers or truth values.
+
+    Raises
+    ------
+    ValueError
+        If they are of another type, which the message names: complex numbers, bytes, points in time, containers.
+
+    Examples
+    --------
+    >>> label_array(np.ma.array([1, 2], mask=[True, False]))
+    array([None, 2], dtype=object)
+    """
+    for kind in _kinds(y):
+        if not _is_taken(kind):
+            raise ValueError(f"{_UNKNOWN}: {_called(y)} has labels of type {kind}; {_ACCEPTED}")
+    labels: npt.NDArray[Any] = column_or_1d(_without_mask(y), warn=True)
+    if labels.dtype.kind == "T":
+        labels = labels.astype(object)
+    if not _is_taken(labels.dtype):
+        raise ValueError(f"{_UNKNOWN}: {_called(y)} has labels of type {labels.dtype}; {_ACCEPTED}")
     return labels
 
 
@@ -61,8 +82,33 @@ def distinct_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.ND
     return classes, codes
 
 
+def _called(y: Any) -> str:
+    name = getattr(y, "name", None)
+    return "y" if name is None else f"y ({str(name)!r})"
+
+
+def _kinds(y: Any) -> list[Any]:
+    """Return the types that labels say they have, before anything is made of them."""
+    if is_polars(y):
+        return list(y.dtypes)
+    if isinstance(y, list | tuple):
+        return [np.dtype(complex)] if any(isinstance(label, complex) for label in y) else []
+    dtype = getattr(y, "dtype", None)
+    return [] if dtype is None else [dtype]
+
+
+def _is_taken(dtype: Any) -> bool:
+    """Whether labels may be of a type, of numpy or of polars; what objects are is looked at one by one."""
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "OUTbiuf" and dtype != np.longdouble
+    # polars has numbers that numpy has not, and makes numbers of records of one field.
+    return not is_beyond_numpy(dtype)
+
+
 def _without_mask(y: Any) -> Any:
-    """Return pandas' whole numbers and truth values that may be missing, and are not, as those that may not."""
+    """Return labels that may be missing, and are not, as those that may not; what numpy's mask hides is None."""
+    if isinstance(y, np.ma.MaskedArray):
+        return unmasked(y)
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.kind in "biuf" and hasattr(dtype, "numpy_dtype"):
         return y.to_numpy(dtype.numpy_dtype) if not pd.isna(y).any() else y

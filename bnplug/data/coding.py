@@ -54,7 +54,7 @@ def code_column(column: pd.Series[Any]) -> Coded:
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Coded(column.cat.codes.to_numpy(), tuple(_distinct_labels(column, column.cat.categories)))
-    codes, values = pd.factorize(column, sort=False)
+    codes, values = _distinct_values(column)
     labels = _distinct_labels(column, values)
     order = sorted(range(len(labels)), key=lambda i: _sort_key(labels[i]))
     rank = np.empty(len(labels) + 1, dtype=np.int64)
@@ -80,9 +80,20 @@ def match_column(column: pd.Series[Any] | Coded, states: Sequence[State]) -> Cod
         return _match_codes(column.cat.codes.to_numpy(), [_label(value) for value in column.cat.categories], states)
     if column.dtype.kind in "iub" and not pd.api.types.is_extension_array_dtype(column.dtype):
         return _match_whole_numbers(column.to_numpy(), states)
-    codes, values = pd.factorize(column, sort=False)
+    codes, values = _distinct_values(column)
     known = np.append(_match_values([_label(value) for value in values], states), MISSING)
     return known[codes]
+
+
+def _distinct_values(column: pd.Series[Any]) -> tuple[Codes, Any]:
+    """Return the number of each cell's value, and the values; a ``ValueError`` names a column of containers."""
+    try:
+        return pd.factorize(column, sort=False)
+    # That of Arrow has no lists to compare.
+    except (TypeError, NotImplementedError) as error:
+        raise ValueError(
+            f"columns {[str(column.name)]} hold lists or other containers; turn them into numbers or text, or drop them"
+        ) from error
 
 
 def _match_codes(codes: Codes, labels: list[State], states: Sequence[State]) -> Codes:

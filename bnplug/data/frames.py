@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.data._checks import native, refuse_surrogates
+from bnplug.data._checks import is_beyond_numpy, native, refuse_surrogates
 
 
 def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
@@ -93,8 +93,8 @@ def _polars_column(column: Any) -> Any:
         codes = column.to_physical().fill_null(len(column.dtype.categories)).cast(polars.Int64).to_numpy()
         codes = np.where(codes == len(column.dtype.categories), -1, codes)
         return pd.Categorical.from_codes(codes, categories=column.dtype.categories.to_list(), ordered=True)
-    if column.dtype.is_nested() or column.dtype in (polars.Int128, getattr(polars, "UInt128", polars.Int128)):
-        # What numpy has no type for: whole numbers that are too long are refused by name, and so are containers.
+    if is_beyond_numpy(column.dtype):
+        # Whole numbers that are too long for a float are refused by name, and so are containers.
         return pd.Series(column.to_list(), dtype=object)
     if column.dtype == polars.Boolean and column.null_count():
         return pd.array(column.to_list(), dtype="boolean")

@@ -182,7 +182,7 @@ def _unsupported(column: pd.Series[Any]) -> str | None:
     if getattr(column.dtype, "kind", "") == "O" and isinstance(column.dtype, pd.ArrowDtype):
         # Of Arrow's types these are the nested ones, and a few that are text.
         return "lists or other containers" if column.dtype.pyarrow_dtype.num_fields else None
-    if inferred == "mixed" and not all(isinstance(value, Hashable) for value in column):
+    if column.dtype.kind == "V" or (inferred == "mixed" and not all(isinstance(value, Hashable) for value in column)):
         return "lists or other containers"
     return "complex numbers" if column.dtype.kind == "c" or inferred == "complex" else None
 

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, recall_score, roc_auc_score
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
 from bnplug.arrays import FloatArray
+from bnplug.data.class_labels import label_array
 from bnplug.data.coding import MISSING, UNSEEN, Codes, label_index, match_column
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def evaluate_probabilities(
 def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
     """Return each label's position among the model's classes."""
     if not isinstance(y, pd.Series):
-        given = label_index(column_or_1d(y).tolist())
+        given = label_index(label_array(y).tolist())
         y = pd.Series(given, dtype=given.dtype)
     labels: pd.Series[Any] = y
     target = getattr(model, "target_", labels.name)

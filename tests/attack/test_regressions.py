@@ -158,6 +158,62 @@ def test_labels_of_numpys_text_and_of_bytes():
         learn(np.c_[X, X], Y.astype("S"))
 
 
+@pytest.mark.parametrize("columns", [pd.DataFrame({"x": X, "o": X}), np.c_[X, X], np.c_[X, X].tolist()])
+def test_odd_labels_are_refused_alike_in_fit_score_and_evaluation(columns):
+    """polars' own error, a struct that was taken for its field, and scikit-learn's errors without a name."""
+    polars = pytest.importorskip("polars")
+    model = learn(columns)
+    for y, kind in (
+        (polars.Series("k", X.tolist(), dtype=polars.Int128), r"y \('k'\) has labels of type Int128"),
+        (polars.DataFrame({"k": polars.Series(X.tolist(), dtype=polars.Int128)}), "y has labels of type Int128"),
+        (polars.Series("k", [{"a": int(x)} for x in X]), r"y \('k'\) has labels of type Struct.*"),
+        (Y.astype("S"), r"y has labels of type \|S1"),
+        (X + 1j, "y has labels of type complex128"),
+        ((X + 1j).tolist(), "y has labels of type complex128"),
+        (pd.Series(X + 1j, name="k"), r"y \('k'\) has labels of type complex128"),
+    ):
+        for use in (model.fit, model.score):
+            with pytest.raises(ValueError, match=f"{kind}; class labels are text"):
+                use(columns, y)
+
+
+def test_scores_on_numpys_text():
+    model = learn(np.c_[X, X])
+    assert model.score(np.c_[X, X], Y.astype(np.dtypes.StringDType())) == model.score(np.c_[X, X], Y)
+
+
+def test_complex_numbers_and_records_are_refused_by_name():
+    model = learn(np.c_[X, X])
+    records = np.array([[(1,)], [(2,)]] * (N // 2), dtype=[("a", "i4")])
+    for use in (learn, model.predict):
+        for cells in (np.c_[X, X] + 1j, (np.c_[X, X] + 1j).tolist()):
+            with pytest.raises(ValueError, match=r"columns \['x0', 'x1'\] hold complex numbers"):
+                use(cells)
+        with pytest.raises(ValueError, match=r"columns \['x0'\] hold records"):
+            use(records)
+    with pytest.raises(ValueError, match=r"columns \['x'\] hold lists or other containers"):
+        learn(pd.DataFrame({"x": records[:, 0], "o": X}))
+
+
+def test_what_a_mask_hides_is_missing():
+    """The mask was ignored: hidden values counted."""
+    cells = np.ma.array(np.c_[X, X], mask=np.c_[X == 0, X < 0])
+    assert learn(cells).schema_.states["x0"] == (1, 2)
+    model = learn(np.c_[X, X])
+    assert (model.encode(cells)[0] == model.schema_.missing).tolist() == (X == 0).tolist()
+    with pytest.raises(ValueError, match="the class is missing in some rows"):
+        learn(np.c_[X, X], np.ma.array(X, mask=X == 0))
+
+
+def test_containers_among_new_rows_are_refused_by_name():
+    arrow = pytest.importorskip("pyarrow")
+    model = learn(pd.DataFrame({"x": X, "o": X}))
+    lists = pd.ArrowDtype(arrow.list_(arrow.int64()))
+    for values in ([[1]] * N, [{"a": 1}] * N, pd.Series([[1]] * N, dtype=lists)):
+        with pytest.raises(ValueError, match=r"columns \['x'\] hold lists or other containers"):
+            model.predict(pd.DataFrame({"x": values, "o": X}))
+
+
 # Numbers
 
 
