@@ -17,6 +17,9 @@ from bnplug.hooks.descriptors import Kind
 
 _T = TypeVar("_T")
 
+# What a plugin's classifier may say of the columns that it was fitted on, for the commands that read files.
+_SAID_OF_COLUMNS = ("target_", "column_kinds_")
+
 
 def save(model: Any, path: str | PathLike[str]) -> None:
     """Save a fitted classifier to a folder that :func:`load` reads; no code is stored.
@@ -25,7 +28,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     ----------
     model : BayesianNetworkClassifier, or a classifier of a plugin
         One of a plugin is registered, and has the two methods of :class:`bnplug.SavesState`. If it has ``target_``,
-        the name of the column of the class, that is kept, so that ``bnplug predict`` and ``evaluate`` know it.
+        the name of the column of the class, or ``column_kinds_``, the kind of each feature (``"text"``, ``"number"`` or
+        ``"date"``), that is kept, so that ``bnplug predict`` and ``evaluate`` read files by it.
     path : path
         A new folder, an empty one, or one with a model of bnplug, which is replaced.
 
@@ -60,7 +64,9 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     written = (
         model_folder.SavedModel(None, params, state, arrays)
         if method is None
-        else model_folder.SavedModel(method_to_json(method), params, state, arrays, getattr(model, "target_", None))
+        else model_folder.SavedModel(
+            method_to_json(method), params, state, arrays, *(getattr(model, name, None) for name in _SAID_OF_COLUMNS)
+        )
     )
     model_folder.write(written, path)
 
@@ -91,8 +97,9 @@ def load(path: str | PathLike[str]) -> Any:
         params = parameters_from_json(saved.params)
         if saved.method is not None:
             restored = _restore(saved, params, Path(path))
-            if saved.target is not None:
-                restored.target_ = saved.target
+            for name, said in zip(_SAID_OF_COLUMNS, (saved.target, saved.column_kinds), strict=True):
+                if said is not None:
+                    setattr(restored, name, said)
             return restored
         registry.check_parameters("the classifier", BayesianNetworkClassifier, params)
         return BayesianNetworkClassifier(**params).restore_state(saved.state, saved.arrays)

@@ -16,11 +16,67 @@ from bnplug.cli import _datasets, _doctor, _experiments, _explore, _models, _new
 from bnplug.cli._errors import one_line_errors
 from bnplug.errors import one_line
 
+# The commands as the help lists them, each with what fits on its line.
+_SECTIONS = {
+    "Make a model, and ask it": {
+        "fit": "Learn a classifier from a data file.",
+        "predict": "Classes and their probabilities of the rows of a file.",
+        "evaluate": "How well a model does on a file.",
+        "show": "The graph of a model and its tables; draw it.",
+        "report": "A page to read on a model, and on how it does.",
+        "explore": "A page that answers click by click.",
+        "export": "A model as BIF or XMLBIF.",
+        "import": "A model of a BIF or XMLBIF file.",
+    },
+    "Experiments": {
+        "demo": "See it work: methods on data that ship.",
+        "compare": "Methods over data sets, on the same folds.",
+        "datasets": "The data sets that go by a name.",
+        "reproduce": "The protocol of a paper, its figures and ours.",
+    },
+    "Methods and plugins": {
+        "methods": "All methods, or one: summary, parameters.",
+        "plugins": "What is installed, and what it brings.",
+        "new-plugin": "Start a plugin of your own.",
+    },
+    "This installation": {
+        "doctor": "Versions, failures, and a self-check.",
+        "warm": "Compile everything once, for full speed.",
+    },
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_FIRST_STEPS = """\
+First steps:
+  bnplug demo
+  bnplug fit data.csv --target class --drop id -o model
+  bnplug predict model new.csv --id id -o predictions.csv
+  bnplug COMMAND --help"""
+
+
+class _Page(click.Group):
+    """The group of all commands, whose help is a page in sections."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        told = {name for section in _SECTIONS.values() for name in section}
+        others = {
+            name: self.commands[name].get_short_help_str() for name in self.list_commands(ctx) if name not in told
+        }
+        for title, section in {**_SECTIONS, "Others": others}.items():
+            if section:
+                with formatter.section(title):
+                    formatter.write_dl([(f"{name:<10}", text) for name, text in section.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(f"\n{_FIRST_STEPS}\n")
+
+
+@click.group(cls=_Page, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bnplug.__version__, prog_name="bnplug")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Learn, compare and use Bayesian-network classifiers."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 for module in (_datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins):

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bnplug.cli._errors import one_line_errors
+from bnplug.cli._opening import STANDARD
+from bnplug.cli._reading import Reading, chosen_columns, listed, reading_options, take_target
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bnplug.datasets import Dataset
 
 
 @click.command("compare")
@@ -16,8 +26,12 @@ from bnplug.cli._errors import one_line_errors
     help="Recipes, classifiers, structure learners, compositions such as tan+ccbn-w or "
     "hill-climb[cr], or baselines, separated by commas.",
 )
-@click.option("--datasets", required=True, help="Names of data sets, separated by commas.")
+@click.option("--datasets", required=True, help="Names of data sets, or data files, separated by commas.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of data files.")
+@click.option("--target", help="The column of the class in a data file.  [default: class, or else the last one]")
+@click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out where they are: id,name.")
+@click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features, where they are.")
+@reading_options
 @click.option("--cv", default="10x5", show_default=True, help="Repetitions x folds; folds; or split.")
 @click.option("--missing", type=click.Choice(["ignore", "drop", "value"]), default="ignore", show_default=True)
 @click.option("--metric", default="accuracy", show_default=True, help="What the tables and pictures show.")
@@ -31,6 +45,10 @@ def compare_command(
     methods: str,
     datasets: str,
     data_dir: Path | None,
+    target: str | None,
+    drop: Sequence[str],
+    keep: Sequence[str],
+    reading: Reading,
     cv: str,
     missing: str,
     metric: str,
@@ -55,13 +73,12 @@ def compare_command(
     output.mkdir(parents=True, exist_ok=True)
     found = compare(
         expressions.split(methods),
-        _names(datasets),
+        [_load(name, data_dir, target, reading, listed(keep), listed(drop)) for name in listed([datasets])],
         int(cv) if cv.isdigit() else cv,
         missing=missing,
         bias_variance=bias_variance or metric in ("bias", "variance"),
         n_jobs=n_jobs,
         random_state=random_state,
-        data_dir=data_dir,
         output=output / "results.jsonl",
         verbose=0 if quiet else 1,
     )
@@ -95,8 +112,39 @@ def reproduce_command(paper: str, data_dir: Path | None, quick: bool, n_jobs: in
     click.echo(f"written to {output}")
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _load(
+    name: str, data_dir: Path | None, target: str | None, reading: Reading, keep: Sequence[str], drop: Sequence[str]
+) -> Dataset:
+    """Load a data set by name, or from a file; of its columns those that are wanted, where they are."""
+    from bnplug import datasets
+
+    path, files = Path(name), {} if data_dir is None else {one.name: one.origin for one in datasets.entries(data_dir)}
+    if path == STANDARD or path.is_file():
+        frame = reading.frame(path)
+        X, y = take_target(frame, target or ("class" if "class" in frame else str(frame.columns[-1])), path)
+        data = datasets.Dataset("data" if path == STANDARD else path.name.split(".")[0], X, y, "auto", name)
+    elif data_dir is not None and files.get(name) == str(data_dir):
+        data = _with_target(datasets.load(name, data_dir, **reading.options()), target)
+        data = replace(data, X=reading.converted(data.X))
+    else:
+        data = datasets.load(name, data_dir)
+    kept, dropped = ([own for own in wanted if own in data.X] for wanted in (keep, drop))
+    return _with_features(data, chosen_columns(data.X, kept, dropped, path))
+
+
+def _with_target(data: Dataset, target: str | None) -> Dataset:
+    """Return a data set whose class is the column `target`, if it has another one."""
+    if target is None or target == data.y.name:
+        return data
+    X, y = take_target(data.X, target, Path(data.source))
+    return _with_features(replace(data, y=y), X.assign(**{str(data.y.name): data.y}))
+
+
+def _with_features(data: Dataset, X: pd.DataFrame) -> Dataset:
+    kinds = data.categorical_features
+    return replace(
+        data, X=X, categorical_features=kinds if isinstance(kinds, str) else tuple(k for k in kinds if k in X)
+    )
 
 
 COMMANDS = [compare_command, reproduce_command]

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from bnplug.cli._errors import one_line_errors
-from bnplug.cli._models import is_apart, load_network, model_argument, na_option, read_rows
+from bnplug.cli._opening import model_argument, open_network, target_option, write_page
+from bnplug.cli._reading import Reading, Rows, read_rows, reading_options
 
 
 @click.command("explore")
 @model_argument
 @click.argument("data", type=click.Path(path_type=Path), required=False)
-@na_option
+@reading_options
+@target_option
 @click.option("--features", type=int, help="Show only so many features, those that tell most of the class.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
 @one_line_errors
-def explore_command(model_dir: Path, data: Path | None, na: Sequence[str], features: int | None, output: Path) -> None:
+def explore_command(
+    model_path: Path, data: Path | None, reading: Reading, target: str | None, features: int | None, output: Path
+) -> None:
     """Write one self-contained HTML page that answers click by click; rows of DATA can be loaded in it."""
-    model = load_network(model_dir)
-    rows = None if data is None else read_rows(model, data, na)
-    truth = None if rows is None or model.target_ not in rows.columns else rows.pop(model.target_)
-    model.explore(output, rows, truth, features)
-    if is_apart(output):
-        click.echo(f"{output}: {output.stat().st_size:,} bytes")
+    from bnplug.show import explorer
+
+    model = open_network(model_path, target)
+    rows = Rows() if data is None else read_rows(model, data, reading, target)
+    write_page(output, explorer.to_html(model, rows.X, rows.y, features))
 
 
 COMMANDS = [explore_command]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,34 @@ import click
 
 import bnplug
 from bnplug.cli._errors import one_line_errors
-
-model_argument = click.argument("model_dir", metavar="DIR", type=click.Path(path_type=Path))
-na_option = click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field.")
-_target_option = click.option("--target", help="The column that holds the class.  [default: what the model says]")
+from bnplug.cli._opening import (
+    STANDARD,
+    exchange_format,
+    model_argument,
+    open_model,
+    open_network,
+    size,
+    target_option,
+    write_page,
+)
+from bnplug.cli._reading import (
+    Reading,
+    chosen_columns,
+    data_argument,
+    kinds_of,
+    listed,
+    read_labelled,
+    read_rows,
+    reading_options,
+    take_target,
+)
 
 
 @click.command("fit")
-@click.argument("data", type=click.Path(path_type=Path))
+@data_argument
 @click.option("--target", required=True, help="The column that holds the class.")
+@click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out, such as an identifier: id,name.")
+@click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features; all others are left out.")
 @click.option(
     "--method",
     "--recipe",
@@ -36,7 +53,7 @@ _target_option = click.option("--target", help="The column that holds the class.
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
 )
-@na_option
+@reading_options
 @click.option("--random-state", type=int, help="A seed, for methods that draw at random.")
 @click.option("--n-jobs", type=int, help="Threads or processes.")
 @click.option("-v", "--verbose", count=True, help="Show progress.")
@@ -45,58 +62,70 @@ _target_option = click.option("--target", help="The column that holds the class.
 def fit_command(
     data: Path,
     target: str,
+    drop: Sequence[str],
+    keep: Sequence[str],
     method: str | None,
     settings: Sequence[str],
-    na: Sequence[str],
+    reading: Reading,
     output: Path,
     **options: Any,
 ) -> None:
-    """Learn a classifier from DATA (CSV or Parquet) and save it to a folder."""
-    from bnplug.data.files import read_data
-    from bnplug.data.frames import to_frame
+    """Learn a classifier from DATA (CSV or Parquet; - is standard input) and save it to a folder."""
     from bnplug.exchange.model_folder import check_destination
 
+    if output == STANDARD:
+        raise ValueError("a model is a folder, which standard output cannot be: give --output a name")
     # Before the work, not after it.
     check_destination(output)
     # How much is told is nothing that a plugin's classifier must have a parameter for.
     params = {name: value for name, value in options.items() if value is not None and (name, value) != ("verbose", 0)}
     model = bnplug.make_classifier(method, **params) if method else bnplug.BayesianNetworkClassifier(**params)
     model.set_params(**dict(_setting(text) for text in settings))
-    frame = to_frame(read_data(data, missing=na), str(data))
-    if target not in frame.columns:
-        raise ValueError(f"{data}: target {target!r} is not a column; there are {list(frame.columns)}")
-    model.fit(frame.drop(columns=target), frame[target])
-    # A plugin's classifier need not know; the commands that read the model must.
-    model.target_ = target
+    X, y = take_target(reading.frame(data), target, data)
+    X = chosen_columns(X, listed(keep), listed(drop), data)
+    model.fit(X, y)
+    if not isinstance(model, bnplug.BayesianNetworkClassifier):
+        # It need not know; the commands that read the model must.
+        model.target_, model.column_kinds_ = target, kinds_of(X)
     bnplug.save(model, output)
-    click.echo(f"{output}: {target!r}, {len(frame):,} rows, {_size(model)}")
+    click.echo(f"{output}: {target!r}, {len(X):,} rows, {size(model)}")
 
 
 @click.command("predict")
 @model_argument
-@click.argument("data", type=click.Path(path_type=Path))
-@na_option
-@_target_option
+@data_argument
+@reading_options
+@target_option
+@click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the predictions: keys.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
-@click.option("--formulas", is_flag=True, help="Write labels as they are, also those that a spreadsheet would run.")
+@click.option("--formulas", is_flag=True, help="Write text as it is, also what a spreadsheet would run.")
 @one_line_errors
 def predict_command(
-    model_dir: Path, data: Path, na: Sequence[str], target: str | None, output: Path | None, formulas: bool
+    model_path: Path,
+    data: Path,
+    reading: Reading,
+    target: str | None,
+    ids: Sequence[str],
+    output: Path | None,
+    formulas: bool,
 ) -> None:
-    """Predict the rows of DATA with the model in DIR: the class, and each class's probability."""
+    """Predict the rows of DATA (- is standard input) with MODEL: the class, and each class's probability.
+
+    Columns that MODEL does not know are ignored with a warning.
+    """
     import pandas as pd
 
     from bnplug.exchange.files import write_atomically
     from bnplug.exchange.spreadsheets import to_csv
 
-    model = bnplug.load(model_dir)
-    target = target or getattr(model, "target_", "class")
-    probabilities = model.predict_proba(read_rows(model, data, na).drop(columns=target, errors="ignore"))
-    result = pd.DataFrame({target: model.classes_[probabilities.argmax(axis=1)]})
+    model, keys = open_model(model_path, target), listed(ids)
+    rows = read_rows(model, data, reading, target, keys)
+    probabilities = model.predict_proba(rows.X)
+    result = pd.DataFrame({target or getattr(model, "target_", "class"): model.classes_[probabilities.argmax(axis=1)]})
     for label, column in zip(model.classes_, probabilities.T, strict=True):
         result[f"P({label})"] = column
-    text = to_csv(result, formulas)
-    if output is None:
+    text = to_csv(pd.concat([rows.keys, result], axis=1), formulas)
+    if output is None or output == STANDARD:
         click.echo(text, nl=False)
     else:
         write_atomically(output, text)
@@ -105,11 +134,12 @@ def predict_command(
 @click.command("export")
 @model_argument
 @click.argument("file", type=click.Path(path_type=Path))
+@target_option
 @one_line_errors
-def export_command(model_dir: Path, file: Path) -> None:
-    """Write the network of the model in DIR to FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
-    _, write = _exchange_format(file)
-    tables = load_network(model_dir).tables_
+def export_command(model_path: Path, file: Path, target: str | None) -> None:
+    """Write the network of MODEL to FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
+    _, write = exchange_format(file)
+    tables = open_network(model_path, target).tables_
     normalized = tables.normalized
     write(tables if normalized else tables.normalize(), file)
     click.echo(
@@ -127,7 +157,7 @@ def import_command(file: Path, target: str | None, output: Path) -> None:
     """Make a model folder of the network in FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
     from bnplug.show.summary import headline
 
-    read, _ = _exchange_format(file)
+    read, _ = exchange_format(file)
     if not file.is_file():
         raise ValueError(f"{file}: there is no such file")
     model = read(file, target)
@@ -137,19 +167,20 @@ def import_command(file: Path, target: str | None, output: Path) -> None:
 
 @click.command("show")
 @model_argument
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg or .png.")
+@target_option
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg, .png, .pdf, .dot.")
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
 @one_line_errors
-def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> None:
-    """Show the model in DIR: its graph, the Markov blanket of the class, its tables."""
+def show_command(model_path: Path, target: str | None, plot: Path | None, nodes: Sequence[str]) -> None:
+    """Show MODEL: its graph, the Markov blanket of the class, its tables."""
     from bnplug.show.drawing import save_picture
     from bnplug.show.summary import blanket_to_mark, to_text
 
-    model = bnplug.load(model_dir)
+    model = open_model(model_path, target)
     if not isinstance(model, bnplug.BayesianNetworkClassifier) and plot is None and not nodes:
-        click.echo(f"{_size(model)}\nclasses: {', '.join(map(str, model.classes_))}")
+        click.echo(f"{size(model)}\nclasses: {', '.join(map(str, model.classes_))}")
         return
-    model = load_network(model_dir)
+    model = open_network(model_path, target)
     click.echo(to_text(model, nodes))
     if plot is not None:
         save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
@@ -158,17 +189,17 @@ def show_command(model_dir: Path, plot: Path | None, nodes: Sequence[str]) -> No
 
 @click.command("evaluate")
 @model_argument
-@click.argument("data", type=click.Path(path_type=Path))
-@na_option
-@_target_option
+@data_argument
+@reading_options
+@target_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
-def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], target: str | None, as_json: bool) -> None:
-    """Compare what the model in DIR predicts for DATA with the class that DATA holds."""
+def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str | None, as_json: bool) -> None:
+    """Compare what MODEL predicts for DATA (- is standard input) with the class that DATA holds."""
     from bnplug.show.evaluation import evaluate
 
-    model = bnplug.load(model_dir)
-    found = evaluate(model, *_read_labelled(model, data, na, target))
+    model = open_model(model_path, target)
+    found = evaluate(model, *read_labelled(model, data, reading, target))
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
         return
@@ -181,97 +212,17 @@ def evaluate_command(model_dir: Path, data: Path, na: Sequence[str], target: str
 @click.command("report")
 @model_argument
 @click.argument("data", type=click.Path(path_type=Path), required=False)
-@na_option
+@reading_options
+@target_option
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
 @one_line_errors
-def report_command(model_dir: Path, data: Path | None, na: Sequence[str], output: Path) -> None:
-    """Write one self-contained HTML page on the model in DIR, and on how it does on DATA."""
+def report_command(model_path: Path, data: Path | None, reading: Reading, target: str | None, output: Path) -> None:
+    """Write one self-contained HTML page on MODEL, and on how it does on DATA (- is standard input)."""
     from bnplug.show import report
 
-    model = load_network(model_dir)
-    rows = () if data is None else _read_labelled(model, data, na)
-    report.write(model, output, *rows)
-    if is_apart(output):
-        click.echo(f"{output}: {output.stat().st_size:,} bytes")
-
-
-def load_network(model_dir: Path) -> Any:
-    """Load a model that is a Bayesian network; of any other, say what can be done with it."""
-    model = bnplug.load(model_dir)
-    if not isinstance(model, bnplug.BayesianNetworkClassifier):
-        raise ValueError(f"{model_dir}: {_size(model)}, which is no Bayesian network; predict and evaluate take it")
-    return model
-
-
-def _size(model: Any) -> str:
-    """Return the size of a network, or what a classifier of a plugin is."""
-    from bnplug.hooks import registry
-    from bnplug.show.summary import headline
-
-    if isinstance(model, bnplug.BayesianNetworkClassifier):
-        return headline(model)
-    return f"{' '.join(repr(model).split())}, {registry.origin(model)}"
-
-
-def is_apart(output: Path) -> bool:
-    """Whether what was written is a file, and not where these commands write what they say."""
-    if not output.is_file():
-        return False
-    try:
-        return not os.path.samestat(output.stat(), os.fstat(sys.stdout.fileno()))
-    except OSError:
-        return True
-
-
-def _exchange_format(file: Path) -> tuple[Any, Any]:
-    """Return the reader and the writer of the format that the name of `file` ends with."""
-    from bnplug.exchange.bif import write_bif
-    from bnplug.exchange.xmlbif import write_xmlbif
-
-    formats = {".bif": (bnplug.read_bif, write_bif)}
-    formats |= dict.fromkeys((".xml", ".xmlbif", ".bifxml"), (bnplug.read_xmlbif, write_xmlbif))
-    if file.suffix.lower() not in formats:
-        raise ValueError(f"{file}: the name of a network file ends in one of {', '.join(formats)}")
-    return formats[file.suffix.lower()]
-
-
-def read_rows(model: Any, data: Path, na: Sequence[str]) -> Any:
-    """Read rows for a model: text stays text where the model knows text, and numbers among text are its numbers."""
-    from bnplug.data.files import read_data
-
-    if not isinstance(model, bnplug.BayesianNetworkClassifier):
-        return read_data(data, missing=na)
-    discrete = {name: states for name, states in model.schema_.states.items() if name not in model.intake_.numeric}
-    text = [name for name, states in discrete.items() if all(isinstance(state, str) for state in states)]
-    frame = read_data(data, text=text, missing=na)
-    for name in discrete.keys() & set(frame.columns) - set(text):
-        if frame[name].dtype.kind not in "biuf":
-            frame[name] = _as_states(frame[name], discrete[name])
-    return frame
-
-
-def _as_states(column: Any, states: Sequence[Any]) -> Any:
-    """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
-    import pandas as pd
-
-    known = {str(state): state for state in states} | {state: state for state in states}
-    values = pd.Series(column.dropna().unique(), dtype=object)
-    numbers = pd.to_numeric(values, errors="coerce").tolist()
-    meant = {value: known.get(value, known.get(number, value)) for value, number in zip(values, numbers, strict=True)}
-    return column.astype(object).map(meant)
-
-
-def _read_labelled(model: Any, data: Path, na: Sequence[str], target: str | None = None) -> tuple[Any, Any]:
-    """Read rows and their class, in the column that the model names or that is given."""
-    frame = read_rows(model, data, na)
-    target = target or getattr(model, "target_", None)
-    if target is None:
-        raise ValueError(f"the model does not say which column is its class: --target, one of {list(frame.columns)}")
-    if target not in frame.columns:
-        raise ValueError(
-            f"{data}: there is no column {target!r}, the class of the model; there are {list(frame.columns)}"
-        )
-    return frame.drop(columns=target), frame[target]
+    model = open_network(model_path, target)
+    rows = () if data is None else read_labelled(model, data, reading, target)
+    write_page(output, report.to_html(model, *rows))
 
 
 def _setting(text: str) -> tuple[str, Any]:

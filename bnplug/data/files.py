@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 # What stands for a missing value in any CSV file.
@@ -15,40 +21,68 @@ _MISSING_TEXT = ("", "NaN", "nan")
 # What pandas says where a row has more fields than the rows before it.
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
+_PARQUET = (".parquet", ".pq")
+_PARQUET_MAGIC, _GZIP_MAGIC = b"PAR1", b"\x1f\x8b"
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+# What pandas alone can open.
+_ARCHIVES = (".zip", ".zst", ".tar")
 
-def read_data(path: str | Path, text: Iterable[str] = (), missing: Iterable[str] = ()) -> pd.DataFrame:
+# A cell may begin with a zero that a number would lose: found in bytes, and then looked for in the column.
+_ZERO_FIRST = re.compile(rb"(?:\A|[^0-9A-Za-z_.])0[0-9]")
+_ZERO_LOST = r"0[0-9]+\s*"
+_SCANNED = 1 << 20
+_ROWS = 50_000
+
+
+def read_data(
+    source: str | Path | bytes,
+    text: Iterable[str] = (),
+    missing: Iterable[str] = (),
+    numbers: Iterable[str] = (),
+    sep: str = ",",
+    encoding: str | None = None,
+) -> pd.DataFrame:
     """Read a CSV or Parquet file.
 
     Each column of a CSV file has one type: where one of its values is no number, all of them are text, as in the
-    file. A row that is shorter than the header has missing values at its end, and a longer one is an error. A column
-    without a name is called ``Unnamed: 2`` (its position, from 0), as pandas does; at the end of the lines, one
-    without values is left out.
+    file; so are whole numbers of which one begins with a zero that would be lost, such as 00123. A row that is shorter
+    than the header has missing values at its end, and a longer one is an error. A column without a name is called
+    ``Unnamed: 2`` (its position, from 0), as pandas does; at the end of the lines, one without values is left out.
 
     Parameters
     ----------
-    path : path
-        ``.parquet`` or ``.pq``; anything else is read as CSV with a header, compressed or not.
+    source : path, or bytes
+        ``.parquet`` or ``.pq``; anything else is read as CSV with a header, compressed or not. Bytes are the content
+        of a file, such as what standard input gave.
     text : iterable of str
         Columns that are text even where all of their values look like numbers.
     missing : iterable of str
         What stands for a missing value in a CSV file, besides an empty field and NaN.
+    numbers : iterable of str
+        Columns whose zeros at the beginning mean nothing.
+    sep : str
+        What separates the fields of a CSV file.
+    encoding : str, optional
+        That of a CSV file; by default UTF-8.
 
     Raises
     ------
     ValueError
         Where the file cannot be read; the message names it.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"{path}: there is no such file")
+    file = _File(source, sep, encoding)
+    if isinstance(source, str | Path) and not Path(source).is_file():
+        raise ValueError(f"{file.name}: there is no such file")
     try:
-        if path.suffix in (".parquet", ".pq"):
-            return pd.read_parquet(path)
-        return _read_csv(path, text, missing)
+        if file.is_parquet:
+            return pd.read_parquet(file.open())
+        return _read_csv(file, list(text), [*_MISSING_TEXT, *missing], set(numbers))
     except ImportError as error:
-        raise ValueError(f'{path}: reading Parquet needs pyarrow: pip install "bnplug[parquet]"') from error
+        raise ValueError(f'{file.name}: reading Parquet needs pyarrow: pip install "bnplug[parquet]"') from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file.name}: no text in {error.encoding}, so give its encoding: {error}") from error
     except Exception as error:
-        raise ValueError(f"{path}: not readable as {path.suffix or 'CSV'}: {error}") from error
+        raise ValueError(f"{file.name}: not readable as {file.kind}: {error}") from error
 
 
 def read_text(path: str | Path) -> pd.DataFrame:
@@ -60,17 +94,92 @@ def read_text(path: str | Path) -> pd.DataFrame:
         Where the file cannot be read; the message names it.
     """
     try:
-        return _read_checked(Path(path), dtype=str)
+        return _read_checked(_File(path), dtype=str)
     except Exception as error:
         raise ValueError(f"{path}: not readable as CSV: {error}") from error
 
 
-def _read_csv(path: Path, text: Iterable[str], missing: Iterable[str]) -> pd.DataFrame:
+@dataclass(frozen=True)
+class _File:
+    """A file, or its content, that can be opened several times."""
+
+    source: str | Path | bytes
+    sep: str = ","
+    encoding: str | None = None
+
+    @property
+    def name(self) -> str:
+        return "standard input" if isinstance(self.source, bytes) else str(self.source)
+
+    @property
+    def is_parquet(self) -> bool:
+        if isinstance(self.source, bytes):
+            return self.source.startswith(_PARQUET_MAGIC)
+        return Path(self.source).suffix in _PARQUET
+
+    @property
+    def kind(self) -> str:
+        suffix = "" if isinstance(self.source, bytes) else Path(self.source).suffix
+        return "Parquet" if self.is_parquet else suffix or "CSV"
+
+    def open(self) -> Any:
+        """Return what pandas reads."""
+        if not isinstance(self.source, bytes):
+            return Path(self.source)
+        return io.BytesIO(gzip.decompress(self.source) if self.source.startswith(_GZIP_MAGIC) else self.source)
+
+    def read(self, **options: Any) -> Any:
+        """Read it as CSV, in which a field is missing only where `options` say so."""
+        return pd.read_csv(self.open(), sep=self.sep, encoding=self.encoding, keep_default_na=False, **options)
+
+    def may_lose_zeros(self) -> bool:
+        """Say whether a cell may begin with a zero that a number would lose; false alarms cost time alone."""
+        path = self.open()
+        if isinstance(path, Path) and path.suffix in _ARCHIVES:
+            return True
+        opener = _OPENERS.get(path.suffix, Path.open) if isinstance(path, Path) else None
+        with path if opener is None else opener(path, "rb") as file:
+            # In encodings of two bytes a character there are zero bytes between.
+            return any(_ZERO_FIRST.search(piece.replace(b"\0", b"")) for piece in _pieces(file))
+
+
+def _pieces(file: Any) -> Iterator[bytes]:
+    """Yield the content of a file in pieces, each with the end of the one before it."""
+    end = b""
+    while piece := file.read(_SCANNED):
+        yield end + piece
+        end = piece[-8:]
+
+
+def _read_csv(file: _File, text: list[str], missing: list[str], numbers: set[str]) -> pd.DataFrame:
     dtypes: dict[Any, Any] = dict.fromkeys(text, str)
-    return _read_checked(path, dtype=dtypes, na_values=[*_MISSING_TEXT, *missing])
+    frame = _read_checked(file, dtype=dtypes, na_values=missing)
+    whole = [i for i, name in enumerate(frame.columns) if name not in numbers and _is_whole(frame.iloc[:, i])]
+    if whole and file.may_lose_zeros():
+        for i in _with_zeros_first(file, whole):
+            column = file.read(index_col=False, usecols=[i], dtype=str, na_values=missing)
+            frame.isetitem(i, column.iloc[:, 0].to_numpy())
+    return frame
 
 
-def _read_checked(path: Path, **options: Any) -> pd.DataFrame:
+def _is_whole(column: pd.Series[Any]) -> bool:
+    """Whether a column holds whole numbers, also as the floats that a missing cell made of them."""
+    if column.dtype.kind != "f":
+        return column.dtype.kind in "iu"
+    values = column.to_numpy()
+    return bool((np.isnan(values) | (values == np.rint(values))).all())
+
+
+def _with_zeros_first(file: _File, positions: list[int]) -> list[int]:
+    """Return the positions of columns in which a cell begins with a zero that a number would lose."""
+    found: set[int] = set()
+    for rows in file.read(index_col=False, usecols=positions, dtype=str, chunksize=_ROWS):
+        columns = zip(positions, (column for _, column in rows.items()), strict=True)
+        found |= {i for i, column in columns if i not in found and column.str.fullmatch(_ZERO_LOST).fillna(False).any()}
+    return sorted(found)
+
+
+def _read_checked(file: _File, **options: Any) -> pd.DataFrame:
     """Read a CSV file in which no row is longer than the header, each column as one type.
 
     A repeated column name stays repeated, so that it is noticed.
@@ -78,10 +187,10 @@ def _read_checked(path: Path, **options: Any) -> pd.DataFrame:
     try:
         # Of rows that are too long pandas lets the first pass, taking a column for row names or dropping a field:
         # that one is read together with the header, which then counts as a row like others.
-        top = pd.read_csv(path, header=None, nrows=2, dtype=str, keep_default_na=False)
-        frame = pd.read_csv(path, index_col=False, low_memory=False, keep_default_na=False, **options)
+        top = file.read(header=None, nrows=2, dtype=str)
+        frame = file.read(index_col=False, low_memory=False, **options)
     except pd.errors.ParserError as error:
-        raise ValueError(_too_long(path, str(error)) or str(error)) from error
+        raise ValueError(_too_long(file, str(error)) or str(error)) from error
     names = [written or read for written, read in zip(top.iloc[0], frame.columns, strict=True)]
     return _without_unnamed(frame.set_axis(names, axis=1), list(top.iloc[0]))
 
@@ -94,21 +203,14 @@ def _without_unnamed(frame: pd.DataFrame, header: list[str]) -> pd.DataFrame:
     return frame.iloc[:, :width]
 
 
-def _too_long(path: Path, message: str) -> str | None:
+def _too_long(file: _File, message: str) -> str | None:
     """Return what is wrong with the row that pandas calls too long; None where that is not what `message` says."""
     found = _TOO_LONG.search(message)
     if found is None:
         return None
     width, row, fields = map(int, found.groups())
-    before = pd.read_csv(
-        path,
-        header=None,
-        names=list(range(width)),
-        index_col=False,
-        nrows=row - 1,
-        dtype=str,
-        keep_default_na=False,
-        skip_blank_lines=False,
+    before = file.read(
+        header=None, names=list(range(width)), index_col=False, nrows=row - 1, dtype=str, skip_blank_lines=False
     )
     # pandas counts rows; a quoted field may go over several lines.
     line = row + sum(int(column.str.count("\n").sum()) for _, column in before.items())

@@ -46,8 +46,8 @@ def find(folder: Path) -> dict[str, tuple[Path, ...]]:
     return dict(sorted({**_pairs(found), **found}.items()))
 
 
-def load(folder: Path, name: str, files: tuple[Path, ...]) -> Dataset:
-    """Read one of the data sets that `find` found in `folder`.
+def load(folder: Path, name: str, files: tuple[Path, ...], **options: Any) -> Dataset:
+    """Read one of the data sets that `find` found in `folder`, with these options of `read_data`.
 
     Raises
     ------
@@ -55,11 +55,11 @@ def load(folder: Path, name: str, files: tuple[Path, ...]) -> Dataset:
         If a file or the manifest cannot be read, or they do not fit each other.
     """
     nominal = _nominal_columns(folder, name, files)
-    parts = [_read(path, nominal) for path in files]
+    parts = [_read(path, nominal, options) for path in files]
     if len(parts) == 2:
         if list(parts[0].columns) != list(parts[1].columns):
             raise ValueError(f"{files[0]} and {files[1]}: the two parts of {name!r} have different columns")
-        parts = _with_common_types(files, parts)
+        parts = _with_common_types(files, parts, options)
     frame = pd.concat(parts, ignore_index=True)
     target = _target(frame)
     features = [column for column in frame.columns if column != target]
@@ -121,9 +121,9 @@ def _nominal_columns(folder: Path, name: str, files: tuple[Path, ...]) -> list[s
     return "ALL" if text == "ALL" else [column.strip() for column in text.split(";") if column.strip()]
 
 
-def _read(path: Path, nominal: list[str] | Literal["ALL"] | None) -> pd.DataFrame:
+def _read(path: Path, nominal: list[str] | Literal["ALL"] | None, options: dict[str, Any]) -> pd.DataFrame:
     """Read a file; a nominal column that looks numeric is read again as text, so that "01" stays "01"."""
-    frame = to_frame(read_data(path), str(path))
+    frame = to_frame(read_data(path, **options), str(path))
     if nominal is None:
         return frame
     target = _target(frame)
@@ -133,15 +133,21 @@ def _read(path: Path, nominal: list[str] | Literal["ALL"] | None) -> pd.DataFram
         hint = did_you_mean(unknown[0], frame.columns)
         raise ValueError(f"{path}: {_MANIFEST} lists {unknown} as nominal, and there are no such columns.{hint}")
     if any(is_numeric(frame[column]) for column in columns):
-        frame = to_frame(read_data(path, text=columns), str(path))
+        frame = to_frame(read_data(path, **_as_text(columns, options)), str(path))
     return frame
 
 
-def _with_common_types(files: tuple[Path, ...], parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
+def _as_text(columns: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    return {**options, "text": [*options.get("text", ()), *columns]}
+
+
+def _with_common_types(
+    files: tuple[Path, ...], parts: list[pd.DataFrame], options: dict[str, Any]
+) -> list[pd.DataFrame]:
     """Read the columns that are numbers in one part and not in the other as text in both, as in one file."""
     mixed = [name for name in parts[0].columns if len({_kind(part[name]) for part in parts} - {"empty"}) > 1]
     return [
-        part.assign(**to_frame(read_data(path, text=mixed), str(path))[mixed]) if mixed else part
+        part.assign(**to_frame(read_data(path, **_as_text(mixed, options)), str(path))[mixed]) if mixed else part
         for path, part in zip(files, parts, strict=True)
     ]
 

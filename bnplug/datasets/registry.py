@@ -13,6 +13,7 @@ from bnplug.datasets.dataset import Data, Dataset
 from bnplug.errors import did_you_mean
 
 _OPENML = "openml:"
+_OF_FILES = ["text", "missing", "numbers", "sep", "encoding"]
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def load(name: str, data_dir: str | Path | None = None, **parameters: Any) -> Da
         categories. A file there wins over a data set of the same name that ships.
     **parameters
         What the function that makes the data set takes, such as ``n`` and ``random_state``; for OpenML
-        ``version`` and ``data_home``.
+        ``version`` and ``data_home``; for a file what :func:`bnplug.data.files.read_data` takes, such as ``sep``.
 
     Raises
     ------
@@ -152,8 +153,8 @@ def load(name: str, data_dir: str | Path | None = None, **parameters: Any) -> Da
         return _openml.fetch(name.removeprefix(_OPENML), **parameters)
     files = {} if data_dir is None else _folder.find(Path(data_dir))
     if data_dir is not None and name in files:
-        _refuse_unknown(name, parameters, [])
-        return _folder.load(Path(data_dir), name, files[name])
+        _refuse_unknown(name, parameters, _OF_FILES)
+        return _folder.load(Path(data_dir), name, files[name], **parameters)
     if name in _BUILT_IN:
         return _BUILT_IN[name].load(name, parameters)
     where = "" if data_dir is None else f", nor in {data_dir}"

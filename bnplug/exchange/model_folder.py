@@ -46,6 +46,9 @@ class SavedModel:
         What fitting found, in numbers.
     target : str or None
         The column of the class, where a plugin's classifier has it as ``target_``; a network's state says it.
+    column_kinds : dict of str to str, or None
+        The kind of each feature, ``"text"``, ``"number"`` or ``"date"``, where a plugin's classifier has it under this
+        name and an underscore: what a file of further rows is read by.
     """
 
     method: Mapping[str, str] | None
@@ -53,6 +56,7 @@ class SavedModel:
     state: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
     target: str | None = None
+    column_kinds: Mapping[str, str] | None = None
 
 
 def write(saved: SavedModel, path: str | PathLike[str]) -> None:
@@ -74,6 +78,7 @@ def write(saved: SavedModel, path: str | PathLike[str]) -> None:
         "bnplug": bnplug.__version__,
         "method": saved.method,
         "target": saved.target,
+        "column_kinds": saved.column_kinds,
         "params": saved.params,
         "state": saved.state,
         "arrays": [entry for entry, _ in entries],
@@ -109,11 +114,20 @@ def read(path: str | PathLike[str]) -> SavedModel:
             dict(index["state"]),
             _read_numbers(numbers, index["arrays"]),
             None if index.get("target") is None else str(index["target"]),
+            _read_kinds(index.get("column_kinds")),
         )
     except ModelFileError:
         raise
     except DAMAGE as error:
         raise damaged(folder, repr(error)) from error
+
+
+def _read_kinds(kinds: Any) -> dict[str, str] | None:
+    if kinds is None:
+        return None
+    if not isinstance(kinds, dict) or not all(isinstance(kind, str) for kind in kinds.values()):
+        raise ValueError("the kinds of columns are texts by name")
+    return kinds
 
 
 def _check_plain(value: Any, place: str) -> None:

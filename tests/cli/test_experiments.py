@@ -129,3 +129,20 @@ def test_compositions_and_plugins_classifiers_are_compared_and_the_table_keeps_i
     assert re.fullmatch("-+", lines[4])
     assert re.fullmatch(r"average( +\d+\.\d\d){4}", lines[5])
     assert re.fullmatch(r"average rank( +\d\.\d\d){4}", lines[6])
+
+
+def test_compare_reads_files_as_the_other_commands_do(tmp_path):
+    age = [20, 61, 35, 72, 44, 58] * 8
+    frame = pd.DataFrame({"id": range(48), "buys": [a > 50 for a in age], "age": age, "zip": ["01", "02"] * 24})
+    frame.to_csv(tmp_path / "shop.csv", index=False, sep=";")
+    given = ["--target", "buys", "--drop", "id", "--sep", ";", "--methods", "nb,svm", "--cv", "2", "-q"]
+    by_file = run("compare", "--datasets", tmp_path / "shop.csv", *given, "-o", tmp_path / "a").stdout
+    by_name = run("compare", "--datasets", "shop", "--data-dir", tmp_path, *given, "-o", tmp_path / "b").stdout
+    content = (tmp_path / "shop.csv").read_bytes()
+    piped = run("compare", "--datasets", "-", *given, "-o", tmp_path / "c", stdin=content).stdout
+    rows = [text.splitlines()[2] for text in (by_file, by_name, piped)]
+    assert re.fullmatch(r"shop( +100\.00 ± 0\.00\*){2}", rows[0])
+    assert rows[1] == rows[0]
+    assert rows[2].split()[1:] == rows[0].split()[1:]
+    wrong = run("compare", "--datasets", tmp_path / "shop.csv", *given, "--target", "bys", "-o", tmp_path / "d", code=1)
+    assert "target 'bys' is not a column" in wrong.stderr

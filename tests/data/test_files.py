@@ -1,6 +1,7 @@
 """Reading CSV files: one type for each column, every field in its own column, or an error that says where."""
 
 import gzip
+import io
 
 import pandas as pd
 import pytest
@@ -115,3 +116,44 @@ def test_a_manifest_with_a_row_that_is_too_long_is_refused(write, tmp_path, text
     write(text, "MANIFEST.csv")
     with pytest.raises(ValueError, match=r"MANIFEST\.csv: .*line 2 has 3 fields"):
         datasets.load("toy", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
+def test_whole_numbers_that_begin_with_a_zero_stay_as_they_are_written(write, name):
+    path = write("zip,size,share,n,none\n00123,1,0.05,0,\n10115,20,007.5,10,\n,30,1e05,0,\n", name)
+    frame = read_data(path)
+    assert frame["zip"].iloc[:2].tolist() == ["00123", "10115"]
+    assert frame["zip"].isna().tolist() == [False, False, True]
+    assert [frame[column].dtype.kind for column in ("size", "share", "n")] == ["i", "f", "i"]
+    assert read_data(path, numbers=["zip"])["zip"].iloc[0] == 123
+
+
+def test_a_zero_that_would_be_lost_is_found_wherever_it_is(write):
+    rows = [f"{i},5" for i in range(120_000)]
+    rows[90_000] = '7,"05"'
+    frame = read_data(write("a,b\n" + "\n".join(rows)))
+    assert (frame["b"].iloc[90_000], frame["b"].iloc[0], frame["a"].dtype.kind) == ("05", "5", "i")
+    utf16 = read_data(write("b\n05\n".encode("utf-16")), encoding="utf-16")
+    assert utf16["b"].tolist() == ["05"]
+
+
+def test_other_separators_and_encodings(write):
+    path = write("Stadt;n\nKöln;1\n".encode("latin-1"))
+    assert read_data(path, sep=";", encoding="latin-1").to_dict("list") == {"Stadt": ["Köln"], "n": [1]}
+    with pytest.raises(ValueError, match=r"data\.csv: no text in utf-8, so give its encoding"):
+        read_data(path, sep=";")
+    with pytest.raises(ValueError, match="unknown encoding"):
+        read_data(path, encoding="latin-99")
+    with pytest.raises(ValueError, match="line 2 has 3 fields"):
+        read_data(write("a\tb\n1\t2\t3\n"), sep="\t")
+
+
+def test_the_content_of_a_file_is_read_like_the_file(write):
+    content = b"a,b\n01,2\n"
+    path = write(content)
+    parquet = io.BytesIO()
+    read_data(path).to_parquet(parquet)
+    for given in (content, gzip.compress(content), parquet.getvalue()):
+        pd.testing.assert_frame_equal(read_data(given), read_data(path))
+    with pytest.raises(ValueError, match="standard input: not readable as CSV"):
+        read_data(b"")

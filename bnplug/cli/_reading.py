@@ -1,0 +1,249 @@
+"""How the commands of ``bnplug`` read data: the options that they share, and rows as a model takes them."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+import bnplug
+from bnplug.cli._opening import STANDARD
+from bnplug.errors import did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS = ("text", "number", "date")
+# Characters that a shell hands on as they are typed.
+_SEPARATORS = {"\\t": "\t", "tab": "\t"}
+
+data_argument = click.argument("data", type=click.Path(path_type=Path))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user says of a data file.
+
+    Attributes
+    ----------
+    missing : sequence of str
+        What stands for a missing value, besides an empty field.
+    kinds : dict of str to str
+        Columns that are read as ``"text"``, ``"number"`` or ``"date"``, whatever they look like.
+    sep, encoding
+        Those of a CSV file.
+    """
+
+    missing: Sequence[str] = ()
+    kinds: dict[str, str] = field(default_factory=dict)
+    sep: str = ","
+    encoding: str | None = None
+
+    def frame(self, data: Path, known: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Read a file, or standard input; `known` are kinds of columns where the user says nothing."""
+        from bnplug.data.files import read_data
+        from bnplug.data.frames import to_frame
+
+        source = sys.stdin.buffer.read() if data == STANDARD else data
+        frame = to_frame(read_data(source, **self.options(known)), str(data))
+        check_columns(self.kinds, frame, "--dtype", data)
+        dates = [name for name, kind in (known or {}).items() if kind == "date" and name in frame.columns]
+        return self.converted(frame, dates)
+
+    def options(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return the options of :func:`bnplug.data.files.read_data`."""
+        kinds = {**(known or {}), **self.kinds}
+        text, numbers = (
+            [name for name, own in kinds.items() if (own == "number") is wanted] for wanted in (False, True)
+        )
+        return {
+            "text": text, "numbers": numbers, "missing": self.missing, "sep": self.sep, "encoding": self.encoding
+        }  # fmt: skip
+
+    def converted(self, frame: pd.DataFrame, dates: Iterable[str] = ()) -> pd.DataFrame:
+        """Return a frame whose columns are of the kinds that the user says; `dates` are dates if they say nothing."""
+        kinds = {**dict.fromkeys(dates, "date"), **self.kinds}
+        return frame.assign(**{name: _converted(frame[name], kind) for name, kind in kinds.items() if name in frame})
+
+
+class Rows(NamedTuple):
+    """Rows for a model: their features, the class where the file has it, and columns that are repeated in answers."""
+
+    X: Any = None
+    y: Any = None
+    keys: Any = None
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a :class:`Reading`, which it gets as ``reading``."""
+
+    @wraps(command)
+    def wrapped(*, na: Sequence[str], dtype: Sequence[str], sep: str, encoding: str | None, **others: Any) -> Any:
+        kinds = dict(_kind(text) for text in dtype)
+        return command(reading=Reading(na, kinds, _SEPARATORS.get(sep, sep), encoding), **others)
+
+    options = [
+        click.option("--na", multiple=True, help="Text that stands for a missing value, besides an empty field."),
+        click.option(
+            "--dtype", multiple=True, metavar="NAME=KIND", help="Read a column as text, number or date: zip=text."
+        ),
+        click.option("--sep", default=",", show_default=True, help="What separates the fields of a CSV file, or tab."),
+        click.option("--encoding", help="The encoding of a CSV file.  [default: UTF-8]"),
+    ]
+    made: Callable[..., Any] = wrapped
+    for option in reversed(options):
+        made = option(made)
+    return made
+
+
+def listed(texts: Iterable[str]) -> list[str]:
+    """Return the names in options such as ``--drop id,name``; a name with a comma is quoted.
+
+    Examples
+    --------
+    >>> listed(["id, name", '"a,b"'])
+    ['id', 'name', 'a,b']
+    """
+    return [name.strip() for row in csv.reader(texts, skipinitialspace=True) for name in row if name.strip()]
+
+
+def check_columns(names: Iterable[str], frame: pd.DataFrame, option: str, data: Path) -> None:
+    """Raise a ``ValueError`` if an option names a column that is not there."""
+    for name in names:
+        if name not in frame.columns:
+            raise ValueError(
+                f"{data}: {option} names {name!r}, and there is no such column."
+                f"{did_you_mean(name, list(frame.columns))} There are {list(frame.columns)}"
+            )
+
+
+def chosen_columns(frame: pd.DataFrame, keep: Sequence[str], drop: Sequence[str], data: Path) -> pd.DataFrame:
+    """Return the features that ``--keep`` and ``--drop`` leave."""
+    check_columns(keep, frame, "--keep", data)
+    check_columns(drop, frame, "--drop", data)
+    left = [name for name in frame.columns if (not keep or name in keep) and name not in drop]
+    if not left:
+        raise ValueError(f"{data}: --keep and --drop leave no feature of {list(frame.columns)}")
+    return frame[left]
+
+
+def take_target(frame: pd.DataFrame, target: str, data: Path) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return the features and the class, in the column `target`."""
+    if target not in frame.columns:
+        hint = " Is it separated by something else: --sep?" if frame.shape[1] == 1 else ""
+        raise ValueError(f"{data}: target {target!r} is not a column; there are {list(frame.columns)}.{hint}")
+    return frame.drop(columns=target), frame[target]
+
+
+def read_rows(model: Any, data: Path, reading: Reading, target: str | None = None, ids: Sequence[str] = ()) -> Rows:
+    """Read rows for a model: what it knows as text stays text, and columns that it does not know are left out."""
+    target = target or getattr(model, "target_", None)
+    known = _known_kinds(model, target)
+    # As they are written: a key is no number.
+    frame = reading.frame(data, {**dict.fromkeys(ids, "text"), **known})
+    check_columns(ids, frame, "--id", data)
+    keys = frame[list(ids)]
+    y = None if target is None or target not in frame.columns else frame.pop(target)
+    names = _features(model)
+    extra = [name for name in frame.columns if names is not None and name not in names]
+    told = [name for name in extra if name not in ids]
+    if told:
+        warnings.warn(
+            f"columns {told} were not there in training; they are ignored", bnplug.BnplugWarning, stacklevel=2
+        )
+    return Rows(_with_states(model, frame.drop(columns=extra)), y, keys)
+
+
+def read_labelled(model: Any, data: Path, reading: Reading, target: str | None = None) -> tuple[Any, Any]:
+    """Read rows and their class, in the column that the model names or that is given."""
+    rows = read_rows(model, data, reading, target)
+    if rows.y is None:
+        name, there = target or getattr(model, "target_", None), list(rows.X.columns)
+        if name is None:
+            raise ValueError(f"the model does not say which column is its class: --target, one of {there}")
+        raise ValueError(f"{data}: there is no column {name!r}, the class of the model; there are {there}")
+    return rows.X, rows.y
+
+
+def kinds_of(X: pd.DataFrame) -> dict[str, str]:
+    """Return the kind of each column, which a model's later rows are read by."""
+    from bnplug.data.kinds import is_numeric
+
+    def kind(column: pd.Series[Any]) -> str:
+        if column.dtype.kind == "M":
+            return "date"
+        return "number" if is_numeric(column) or column.dtype.kind == "b" else "text"
+
+    return {str(name): kind(column) for name, column in X.items()}
+
+
+def _kind(text: str) -> tuple[str, str]:
+    name, equals, kind = text.rpartition("=")
+    if not equals or not name or kind not in _KINDS:
+        raise click.BadParameter(f"{text!r} is not NAME=KIND with one of {', '.join(_KINDS)}", param_hint="--dtype")
+    return name, kind
+
+
+def _converted(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
+    import pandas as pd
+
+    try:
+        if kind == "date":
+            return pd.to_datetime(column)
+        return pd.to_numeric(column) if kind == "number" else column.map(str, na_action="ignore")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"--dtype {column.name}={kind}: {error}") from None
+
+
+def _known_kinds(model: Any, target: str | None) -> dict[str, str]:
+    """Return the kind of each column that a model knows."""
+    if isinstance(model, bnplug.BayesianNetworkClassifier):
+        numeric = model.intake_.numeric
+        kinds = {name: "number" if name in numeric else _kind_of(own) for name, own in model.schema_.states.items()}
+        kinds |= dict.fromkeys(getattr(model.intake_, "dates", {}), "date")
+    else:
+        kinds = dict(getattr(model, "column_kinds_", {}))
+    return kinds if target is None else {**kinds, target: _kind_of(model.classes_)}
+
+
+def _kind_of(labels: Iterable[Any]) -> str:
+    return "text" if all(isinstance(label, str) for label in labels) else "number"
+
+
+def _features(model: Any) -> list[str] | None:
+    """Return the columns that a model was trained on; None where it does not say."""
+    if isinstance(model, bnplug.BayesianNetworkClassifier):
+        return [*getattr(model.intake_, "columns", ()), *model.intake_.names]
+    names = getattr(model, "feature_names_in_", getattr(model, "column_kinds_", None))
+    return None if names is None else list(names)
+
+
+def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return rows in which a number among text is the number that the model knows."""
+    if not isinstance(model, bnplug.BayesianNetworkClassifier):
+        return frame
+    numbered = {
+        name: states
+        for name, states in model.schema_.states.items()
+        if name not in model.intake_.numeric and not all(isinstance(state, str) for state in states)
+    }
+    odd = [name for name in numbered if name in frame.columns and frame[name].dtype.kind not in "biuf"]
+    return frame.assign(**{name: _as_states(frame[name], numbered[name]) for name in odd})
+
+
+def _as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
+    """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
+    import pandas as pd
+
+    known = {str(state): state for state in states} | {state: state for state in states}
+    values = pd.Series(column.dropna().unique(), dtype=object)
+    numbers = pd.to_numeric(values, errors="coerce").tolist()
+    meant = {value: known.get(value, known.get(number, value)) for value, number in zip(values, numbers, strict=True)}
+    return column.astype(object).map(meant)

@@ -1,0 +1,135 @@
+"""How commands read data: an identifier beside the features, columns that look like what they are not, pipes."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import run
+
+import bnplug
+from bnplug.cli._reading import Reading, kinds_of, listed
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """A file with keys, postcodes that begin with a zero, and a feature that decides."""
+    folder, rng = tmp_path_factory.mktemp("people"), np.random.default_rng(0)
+    age = rng.integers(18, 90, 200)
+    frame = pd.DataFrame({
+        "id": [f"{i:05d}" for i in range(200)], "name": [f"=n{i}" for i in range(200)],
+        "zip": [f"{z:05d}" for z in rng.choice([123, 4567, 80331], 200)], "age": age,
+        "buys": np.where(age > 50, "yes", "no"),
+    })  # fmt: skip
+    frame.to_csv(folder / "people.csv", index=False)
+    frame.to_csv(folder / "people.tsv", index=False, sep="\t", encoding="utf-16")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(people):
+    run("fit", people / "people.csv", "--target", "buys", "--drop", "id,name", "-o", people / "model")
+    return people / "model"
+
+
+def test_an_identifier_is_dropped_and_others_can_be_chosen(people, model, tmp_path):
+    assert sorted(bnplug.load(model).intake_.names) == ["age", "zip"]
+    run("fit", people / "people.csv", "--target", "buys", "--keep", "age", "--keep", "zip, id", "--drop", "id",
+        "-o", tmp_path / "m")  # fmt: skip
+    assert sorted(bnplug.load(tmp_path / "m").intake_.names) == ["age", "zip"]
+
+
+def test_predict_ignores_other_columns_and_repeats_keys_as_they_are_written(people, model):
+    told = run("predict", model, people / "people.csv", "--id", "id")
+    assert told.stderr == "bnplug: warning: columns ['name'] were not there in training; they are ignored\n"
+    lines = told.stdout.splitlines()
+    assert lines[0] == "id,buys,P(no),P(yes)"
+    assert lines[8].startswith("00007,")
+    two = run("predict", model, people / "people.csv", "--id", "zip,name", "--id", "id").stdout.splitlines()
+    assert two[0] == "zip,name,id,buys,P(no),P(yes)"
+    # A key that a spreadsheet would run is no formula.
+    assert ",'=n7,00007," in two[8]
+    assert "not there in training" not in run("predict", model, people / "people.csv", "--id", "id,name").stderr
+
+
+def test_zeros_that_begin_a_number_are_kept(people, model):
+    assert bnplug.load(model).tables_.states["zip"] == ("00123", "04567", "80331")
+    assert "not seen" not in run("predict", model, people / "people.csv", "--id", "id,name").stderr
+
+
+def test_a_column_is_what_the_user_says(people, tmp_path):
+    frame = pd.DataFrame({"code": [1, 2, 3, 40] * 30, "size": ["01", "02", "15"] * 40, "class": ["p", "q"] * 60})
+    frame["when"] = "2026-01-0" + frame["code"].clip(upper=9).astype(str)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    read = Reading(kinds={"code": "text", "size": "number", "when": "date"}).frame(tmp_path / "d.csv")
+    assert read["code"].iloc[:4].tolist() == ["1", "2", "3", "40"]
+    assert (read["size"].dtype.kind, read["when"].dtype.kind) == ("i", "M")
+    assert kinds_of(read) == {"code": "text", "size": "number", "class": "text", "when": "date"}
+    run("fit", tmp_path / "d.csv", "--target", "class", "--dtype", "code=text", "--drop", "when", "-o", tmp_path / "m")
+    assert bnplug.load(tmp_path / "m").tables_.states["code"] == ("1", "2", "3", "40")
+    rows = run("predict", tmp_path / "m", tmp_path / "d.csv", "--id", "when")
+    assert "not seen" not in rows.stderr
+
+
+def test_separators_and_encodings(people, model):
+    given = ["--sep", "tab", "--encoding", "utf-16"]
+    same = run("predict", model, people / "people.csv", "--id", "id,name").stdout
+    assert run("predict", model, people / "people.tsv", "--id", "id,name", *given).stdout == same
+    report = run("evaluate", model, people / "people.tsv", *given).stdout
+    assert report == run("evaluate", model, people / "people.csv").stdout
+    assert "--sep" in run("fit", people / "people.tsv", "--encoding", "utf-16", "--target", "buys", "-o", people / "n",
+                          code=1).stderr  # fmt: skip
+
+
+def test_standard_input_and_output(people, tmp_path):
+    content = (people / "people.csv").read_bytes()
+    run("fit", "-", "--target", "buys", "--drop", "id,name", "-o", tmp_path / "m", stdin=content)
+    written = run("predict", tmp_path / "m", people / "people.csv", "--id", "id,name").stdout
+    piped = run("predict", tmp_path / "m", "-", "--id", "id,name", "-o", "-", stdin=content)
+    assert piped.stdout == written
+    assert (run("evaluate", tmp_path / "m", "-", stdin=content).stdout
+            == run("evaluate", tmp_path / "m", people / "people.csv").stdout)  # fmt: skip
+    for command in ("report", "explore"):
+        page = run(command, tmp_path / "m", "-", "-o", "-", stdin=content).stdout
+        assert page.startswith("<!DOCTYPE html>")
+        assert page.rstrip().endswith("</html>")
+    assert "a model is a folder" in run("fit", "-", "--target", "buys", "-o", "-", stdin=content, code=1).stderr
+
+
+@pytest.mark.usefixtures("third")
+def test_a_plugins_classifier_gets_text_of_digits_as_text_and_no_other_columns(people, tmp_path):
+    pd.DataFrame({"code": ["1.50", "2", "x"] * 10, "n": range(30), "class": ["p", "q", "p"] * 10}).to_csv(
+        tmp_path / "train.csv", index=False
+    )
+    (tmp_path / "rows.csv").write_text("key,code\n01,1.50\n02,2\n")
+    run("fit", tmp_path / "train.csv", "--target", "class", "--method", "majority", "-o", tmp_path / "m")
+    told = run("predict", tmp_path / "m", tmp_path / "rows.csv", "--id", "key")
+    out = pd.read_csv(io.StringIO(told.stdout), dtype=str)
+    assert out[["key", "class"]].to_numpy().tolist() == [["01", "p"], ["02", "q"]]
+    assert bnplug.load(tmp_path / "m").column_kinds_ == {"code": "text", "n": "number"}
+
+
+def test_names_in_one_option():
+    assert listed(["id,name", '"a,b"', " c , "]) == ["id", "name", "a,b", "c"]
+
+
+ERRORS = {
+    "drop": (["fit", "{data}", "--target", "buys", "--drop", "idd", "-o", "m"], 1, "--drop names 'idd'"),
+    "keep": (["fit", "{data}", "--target", "buys", "--keep", "aeg", "-o", "m"], 1, "Did you mean 'age'?"),
+    "nothing left": (["fit", "{data}", "--target", "buys", "--keep", "id", "--drop", "id", "-o", "m"], 1, "no feature"),
+    "id": (["predict", "{model}", "{data}", "--id", "key"], 1, "--id names 'key', and there is no such column"),
+    "dtype": (["fit", "{data}", "--target", "buys", "--dtype", "zip", "-o", "m"], 2, "'zip' is not NAME=KIND"),
+    "dtype column": (["fit", "{data}", "--target", "buys", "--dtype", "a=text", "-o", "m"], 1, "--dtype names 'a'"),
+    "no number": (["fit", "{data}", "--target", "buys", "--dtype", "name=number", "-o", "m"], 1, "--dtype name=number"),
+    "encoding": (["evaluate", "{model}", "{data}", "--encoding", "utf-99"], 1, "unknown encoding: utf-99"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_one_line(case, people, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    args, code, message = ERRORS[case]
+    result = run(*[arg.format(data=people / "people.csv", model=model) for arg in args], code=code)
+    assert message in result.stderr
+    assert code == 2 or len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "m").exists()
