@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy.typing as npt
 import pandas as pd
@@ -181,11 +181,27 @@ class FittedNetwork(Composite, ABC):
         cells = {name: without_label(rows[name], label) for name, label in self.intake_.missing_states.items()}
         return rows.assign(**cells)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the structure with matplotlib; return the axes."""
-        from bnplug.show.drawing import plot
+    @overload
+    def plot(self, ax: Axes | None = None) -> Axes: ...
+
+    @overload
+    def plot(self, ax: str | PathLike[str]) -> None: ...
+
+    def plot(self, ax: Axes | str | PathLike[str] | None = None) -> Axes | None:
+        """Draw the structure with matplotlib, and return the axes; or write the picture to a file.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or path, optional
+            Where to draw; by default a figure of its own. A path is a file: its ending, such as ``.png``, ``.svg``,
+            ``.pdf`` or ``.dot``, is the format.
+        """
+        from bnplug.show.drawing import plot, save_picture
 
         check_is_fitted(self)
+        if isinstance(ax, str | PathLike):
+            save_picture(ax, self.tables_.names, self.tables_.edges, self.target_)
+            return None
         return plot(self.tables_.names, self.tables_.edges, self.target_, ax=ax)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -22,7 +22,10 @@ from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["new_axes", "plot", "save_picture", "to_svg"]
+__all__ = ["new_axes", "plot", "save_picture", "to_dot", "to_svg"]
+
+# What matplotlib writes.
+_DRAWN = (".png", ".pdf", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
 _EDGE_WIDTH, _BORDER_WIDTH, _CORNER = 1.4, 1.3, 6.0
 
@@ -71,6 +74,36 @@ def to_svg(
         "</svg>",
     ]
     return "\n".join(lines)
+
+
+def to_dot(names: Sequence[str], edges: Iterable[tuple[str, str]], target: str, marked: Collection[str] = ()) -> str:
+    """Return a classifier's graph in the language of Graphviz, for whoever lays it out there.
+
+    Parameters
+    ----------
+    names, edges, target, marked
+        As for :func:`to_svg`.
+
+    Examples
+    --------
+    >>> print(to_dot(["a", 'say "b"'], [("a", 'say "b"')], "a"))
+    digraph classifier {
+      node [shape=box, style="rounded,filled", fontname="Helvetica"];
+      "a" [fillcolor="#1d5fa6", color="#16487f", fontcolor="#ffffff"];
+      "say \\"b\\"" [fillcolor="#f4f6f9", color="#5b6b7c", fontcolor="#1c2733"];
+      "a" -> "say \\"b\\"" [color="#a9c3e2"];
+    }
+    """
+    picture = picture_of(names, edges, target, marked)
+    own = [_dot_text(name) for name in picture.graph.names]
+    lines = ["digraph classifier {", '  node [shape=box, style="rounded,filled", fontname="Helvetica"];']
+    for node, name in enumerate(own):
+        fill, line, ink = _colours(picture, node)
+        lines.append(f'  {name} [fillcolor="{fill}", color="{line}", fontcolor="{ink}"];')
+    for edge in picture.edges:
+        colour = palette.CLASS_EDGE if edge.parent == picture.graph.target else palette.FEATURE_EDGE
+        lines.append(f'  {own[edge.parent]} -> {own[edge.child]} [color="{colour}"];')
+    return "\n".join([*lines, "}"])
 
 
 def plot(
@@ -155,7 +188,8 @@ def save_picture(
     Parameters
     ----------
     path : path-like
-        A name that ends in ``.svg``, or in ``.png``, which needs matplotlib.
+        Its ending is the format: ``.svg``, ``.dot`` (or ``.gv``; Graphviz), or what needs matplotlib, ``.png``,
+        ``.pdf``, ``.eps``, ``.ps``, ``.jpg``, ``.tif``, ``.webp``.
     names, edges, target, marked
         As for :func:`to_svg`.
 
@@ -169,16 +203,19 @@ def save_picture(
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in (".svg", ".png"):
-        raise ValueError(f"a picture is saved as .svg or .png: give {str(path)!r} one of these endings")
+    texts = {".svg": to_svg, ".dot": to_dot, ".gv": to_dot}
+    if suffix not in (*texts, *_DRAWN):
+        raise ValueError(
+            f"a picture is saved as {', '.join((*texts, *_DRAWN))}: give {str(path)!r} one of these endings"
+        )
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save {path.name!r} in: make it first")
-    if suffix == ".svg":
-        write_atomically(path, to_svg(names, edges, target, marked))
+    if suffix in texts:
+        write_atomically(path, texts[suffix](names, edges, target, marked))
     else:
-        png = io.BytesIO()
-        plot(names, edges, target, marked).figure.canvas.print_figure(png, format="png", dpi=192)
-        write_atomically(path, png.getvalue())
+        drawn = io.BytesIO()
+        plot(names, edges, target, marked).figure.canvas.print_figure(drawn, format=suffix[1:], dpi=192)
+        write_atomically(path, drawn.getvalue())
 
 
 def _number(length: float) -> str:
@@ -191,6 +228,12 @@ def _points(points: Iterable[Point]) -> str:
 
 def _attribute(text: str) -> str:
     return quoteattr(printable(text))
+
+
+def _dot_text(text: str) -> str:
+    """Return a name as Graphviz reads it, a line end as a line end."""
+    escaped = printable(text).replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("\r", "").replace("\n", "\\n") + '"'
 
 
 def _title(text: str) -> str:

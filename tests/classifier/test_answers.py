@@ -29,3 +29,14 @@ def test_what_an_answer_is_about_must_be_fitted_first(mixed):
     for ask in (lambda: model.dag_, lambda: model.query("risk"), lambda: model.explain(mixed[0]), model.markov_blanket):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             ask()
+
+
+def test_a_picture_is_drawn_or_written_to_a_file(mixed, tmp_path):
+    model = BayesianNetworkClassifier().fit(*mixed)
+    axes = model.plot()
+    assert model.plot(axes) is model.plot(ax=axes) is axes
+    for name, first in {"x.png": b"\x89PNG", "x.pdf": b"%PDF", "x.svg": b"<svg", "x.dot": b"digraph"}.items():
+        assert model.plot(tmp_path / name) is None
+        assert (tmp_path / name).read_bytes().startswith(first)
+    model.plot(str(tmp_path / "y.svg"))
+    assert (tmp_path / "y.svg").read_bytes() == (tmp_path / "x.svg").read_bytes()

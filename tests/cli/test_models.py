@@ -133,7 +133,7 @@ def test_report(files, tmp_path):
 ERRORS = {
     "no model to show": (["show", "nowhere"], "there is no model.json"),
     "unknown node": (["show", "{iris}", "--node", "petal widht (cm)"], "Did you mean 'petal width (cm)'"),
-    "unknown picture": (["show", "{iris}", "--plot", "g.bmp"], ".svg or .png"),
+    "unknown picture": (["show", "{iris}", "--plot", "g.bmp"], "a picture is saved as .svg, .dot, .gv, .png, .pdf"),
     "no class in the data": (["evaluate", "{iris}", "bare.csv"], "bare.csv: there is no column 'species'"),
     "no class to report on": (["report", "{iris}", "bare.csv", "-o", "r.html"], "there is no column 'species'"),
     "unknown labels": (["evaluate", "{iris}", "rose.csv"], "labels ['rose'] are not among the classes"),

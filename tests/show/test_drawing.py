@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pictured_networks import IRIS, IRIS_TAN, NETWORKS, kdb, naive_bayes, networks, tan
 
-from bnplug.show.drawing import plot, save_picture, to_svg
+from bnplug.show.drawing import plot, save_picture, to_dot, to_svg
 from bnplug.show.layout import layout
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -323,11 +323,37 @@ def test_pictures_are_saved_by_their_ending(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["tan.PNG", "tan.svg"]
 
 
-@pytest.mark.parametrize("name", ["tan.pdf", "tan", "svg"])
+@pytest.mark.parametrize("name", ["tan.bmp", "tan", "svg"])
 def test_other_endings_are_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=r"\.svg or \.png: give '.*' one of these endings"):
+    with pytest.raises(
+        ValueError, match=r"saved as \.svg, \.dot, \.gv, \.png, \.pdf, .*: give '.*' one of these endings"
+    ):
         save_picture(tmp_path / name, *IRIS_TAN)
     assert not os.listdir(tmp_path)
+
+
+MAGIC = {
+    "png": b"\x89PNG", "pdf": b"%PDF", "eps": b"%!PS", "ps": b"%!PS", "jpg": b"\xff\xd8", "jpeg": b"\xff\xd8",
+    "tif": b"II*\0", "tiff": b"II*\0", "webp": b"RIFF", "svg": b"<svg", "dot": b"digraph", "gv": b"digraph",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", MAGIC)
+def test_a_picture_is_what_its_ending_says(tmp_path, ending):
+    save_picture(tmp_path / f"tan.{ending}", *IRIS_TAN)
+    assert (tmp_path / f"tan.{ending}").read_bytes().startswith(MAGIC[ending])
+
+
+def test_graphviz_gets_every_node_and_edge_by_its_name():
+    names = ["y", "a b", 'q"', "back\\slash", "two\nlines", "digraph"]
+    edges = [("y", "a b"), ("y", 'q"'), ('q"', "back\\slash"), ("y", "two\nlines")]
+    text = to_dot(names, edges, "y")
+    quoted = r'"(?:[^"\\]|\\.)*"'
+    plain = {name: name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for name in names}
+    assert set(re.findall(rf"^  ({quoted}) \[", text, re.M)) == {f'"{name}"' for name in plain.values()}
+    assert set(re.findall(rf"^  ({quoted}) -> ({quoted})", text, re.M)) == {
+        (f'"{plain[a]}"', f'"{plain[b]}"') for a, b in edges
+    }
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
