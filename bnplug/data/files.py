@@ -71,8 +71,8 @@ def read_data(
         Where the file cannot be read; the message names it.
     """
     file = _File(source, sep, encoding)
-    if isinstance(source, str | Path) and not Path(source).is_file():
-        raise ValueError(f"{file.name}: there is no such file")
+    if isinstance(source, str | Path):
+        _check_plain(Path(source))
     try:
         if file.is_parquet:
             return pd.read_parquet(file.open())
@@ -93,10 +93,19 @@ def read_text(path: str | Path) -> pd.DataFrame:
     ValueError
         Where the file cannot be read; the message names it.
     """
+    _check_plain(Path(path))
     try:
         return _read_checked(_File(path), dtype=str)
     except Exception as error:
         raise ValueError(f"{path}: not readable as CSV: {error}") from error
+
+
+def _check_plain(path: Path) -> None:
+    """Refuse what may never end or never begin."""
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file")
+    if not path.is_file():
+        raise ValueError(f"{path}: it is no plain file, but a device, a pipe or a folder; write the data to a file")
 
 
 @dataclass(frozen=True)

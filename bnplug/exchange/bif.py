@@ -35,8 +35,8 @@ from bnplug.model.log_tables import LogTables
 # Cells that `default` lines may stand for: a short file must not ask for much memory.
 _MAX_DEFAULT_CELLS = 1_000_000
 
-# Cells that a table with a second state for each variable of one state may have.
-_MAX_PADDED_CELLS = 10_000_000
+# Cells that tables with a second state for each variable of one state may have, all of them together.
+_MAX_PADDED_CELLS = 1_000_000
 
 # pyAgrum takes identifiers and, as labels, whole numbers; it ends the process at a token of more than 16,383
 # characters, so that long names get a stand-in, and long properties go into pieces.
@@ -122,6 +122,7 @@ def format_bif(tables: LogTables) -> str:
     probabilities = tables.probabilities()
     variables = safe_variables(tables.names, tables.states, _SAFE)
     single = {name for name in tables.names if len(tables.states[name]) == 1}
+    _check_padding(tables, single)
     for name in single:
         variables[name] = _padded_variable(variables[name], tables.states[name])
     target = {} if tables.target is None else {TARGET: encode(tables.target)}
@@ -129,7 +130,6 @@ def format_bif(tables: LogTables) -> str:
     parts += [_format_variable(variable) for variable in variables.values()]
     for name, table in tables.tables.items():
         is_single = [v in single for v in (name, *table.parents)]
-        _check_padding(name, probabilities[name].size, sum(is_single))
         values = _padded_table(probabilities[name], is_single)
         parts += _format_family(variables[name], [variables[parent] for parent in table.parents], values)
     return "".join(parts)
@@ -190,12 +190,16 @@ def _padded_variable(variable: SafeVariable, states: tuple[State, ...]) -> SafeV
     return SafeVariable(variable.name, [*variable.labels, unused], properties)
 
 
-def _check_padding(name: str, size: int, n_single: int) -> None:
-    if n_single and size << n_single > _MAX_PADDED_CELLS:
+def _check_padding(tables: LogTables, single: set[str]) -> None:
+    """Refuse tables that second states would make too large, before any of them is made."""
+    numbers = {name: len(single.intersection((name, *table.parents))) for name, table in tables.tables.items()}
+    sizes = {name: tables.tables[name].values.size << number for name, number in numbers.items() if number}
+    if sum(sizes.values()) > _MAX_PADDED_CELLS:
+        name = max(sizes, key=sizes.__getitem__)
         raise NotRepresentableError(
-            f"{name!r} and its parents have {n_single} variables of one state, each of which BIF gives a second one: a "
-            f"table of 2^{n_single} x {size:,} numbers, over {_MAX_PADDED_CELLS:,}; leave out columns of one state, or "
-            "write XMLBIF"
+            f"{name!r} and its parents have {numbers[name]} variables of one state, each of which BIF gives a second "
+            f"one: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers, and "
+            f"{_MAX_PADDED_CELLS:,} is the most for all such tables; leave out columns of one state, or write XMLBIF"
         )
 
 

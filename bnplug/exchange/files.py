@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import secrets
+import select
 import stat
 import sys
 import time
@@ -36,6 +37,9 @@ _WINDOWS = os.name == "nt"
 # A temporary file that nobody has written to for so many seconds is of a run that was killed.
 _STALE_SECONDS = 600.0
 _swept: set[str] = set()
+
+# How long the writer of a pipe may take to open it.
+_WRITER_SECONDS = 10.0
 _PAUSES = [0.001 * 2**i for i in range(10)]
 
 
@@ -128,19 +132,45 @@ def read_plain(path: _Path, pipes: bool = False) -> bytes:
     ----------
     path : path-like
     pipes : bool
-        Whether a pipe is read too, to its end.
+        Whether a pipe that somebody writes to is read too, to its end.
 
     Raises
     ------
     OSError
         If it is something else, which may never end or never begin: a device, or a pipe that nobody writes to.
     """
-    descriptor = os.open(path, os.O_RDONLY | _BINARY | (0 if pipes else _NOT_WAITING))
+    descriptor = os.open(path, os.O_RDONLY | _BINARY | _NOT_WAITING)
     with open(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode) and not (pipes and stat.S_ISFIFO(mode)):
+        if pipes and stat.S_ISFIFO(mode):
+            return _wait_for_writer(descriptor, path) + file.read()
+        if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "it is no plain file, but a device, a pipe or a folder", os.fspath(path))
         return file.read()
+
+
+def _wait_for_writer(descriptor: int, path: _Path) -> bytes:
+    """Let reading wait for the writer of a pipe, who must come soon; return what had to be read to see that."""
+    if not _NOT_WAITING:
+        return b""
+    first = b""
+    if not _has_come(descriptor):
+        try:
+            first = os.read(descriptor, 1)
+        except BlockingIOError:
+            pass  # somebody has it open, and has not written yet
+        else:
+            if not first:
+                raise OSError(errno.EINVAL, "it is a pipe that nobody writes to", os.fspath(path))
+    os.set_blocking(descriptor, True)
+    return first
+
+
+def _has_come(descriptor: int) -> bool:
+    """Wait until a pipe has content, or had a writer, but not for long; return whether it has."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(_WRITER_SECONDS * 1000))
 
 
 def patiently(action: Callable[[], _Result]) -> _Result:

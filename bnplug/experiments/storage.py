@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bnplug.exchange.files import write_atomically
+from bnplug.exchange.files import read_plain, write_atomically
 
 Record = dict[str, Any]
 """A line of a results file, as JSON holds it: names with numbers, text, lists. In a comparison it is one fold."""
@@ -57,7 +57,7 @@ class ResultsFile:
         self.path = Path(path)
         self.records: list[Record] = []
         wanted: dict[str, Any] = json.loads(json.dumps(settings))
-        content = self.path.read_bytes() if self.path.exists() else b""
+        content = read_plain(self.path) if self.path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1]
         if not whole:
             self._start(content, wanted)
@@ -90,7 +90,7 @@ def _header(path: Path, line: str) -> dict[str, Any]:
     try:
         header = json.loads(line)
         version, settings = header[_HEADER_KEY], header["settings"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{path} is not a results file; give the results another name") from None
     if version != _VERSION or not isinstance(settings, dict):
         raise ValueError(f"{path} is a results file of version {version!r}; this bnplug reads version {_VERSION}")
@@ -126,7 +126,7 @@ def _difference(there: Any, here: Any) -> str:
 def _parse(path: Path, number: int, line: str) -> Record:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         raise ValueError(f"{path}: line {number} is damaged; delete that line, and its fold is run again")

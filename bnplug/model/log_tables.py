@@ -230,7 +230,7 @@ class LogTables:
         Raises
         ------
         NotRepresentableError
-            If a table is not normalised; :meth:`normalize` may help.
+            If a table is not normalised (:meth:`normalize` may help), or has more parents than pgmpy takes.
         """
         from bnplug.model.pgmpy import make_network
 

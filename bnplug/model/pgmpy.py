@@ -16,8 +16,12 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 from bnplug.data.coding import State
+from bnplug.errors import NotRepresentableError
 
 __all__ = ["DAG", "DiscreteBayesianNetwork", "is_dag", "make_dag", "make_network", "read_network"]
+
+# pgmpy has a letter for each variable of a table.
+_MAX_PARENTS = 51
 
 _Family = tuple[tuple[str, ...], npt.NDArray[np.float64]]
 
@@ -49,6 +53,7 @@ def make_network(
     names: Sequence[str], states: Mapping[str, Sequence[State]], families: Mapping[str, _Family]
 ) -> DiscreteBayesianNetwork:
     """Return the pgmpy network of `families`: parents and probabilities by name, with axes ``(node, *parents)``."""
+    _check_parents(families)
     network = DiscreteBayesianNetwork()
     network.add_nodes_from(names)
     for name in names:
@@ -67,6 +72,14 @@ def make_network(
         )
     network.check_model()
     return network
+
+
+def _check_parents(families: Mapping[str, _Family]) -> None:
+    for name, (parents, _) in families.items():
+        if len(parents) > _MAX_PARENTS:
+            raise NotRepresentableError(
+                f"{name!r} has {len(parents)} parents; pgmpy takes tables of up to {_MAX_PARENTS}. Use fewer parents"
+            )
 
 
 def read_network(

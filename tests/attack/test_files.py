@@ -1,0 +1,232 @@
+"""Files from strangers, and places to write to: each is handled, or refused in a sentence that names it."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from attack.hostile import X, Y, learn
+from click.testing import CliRunner
+
+import bnplug
+from bnplug import BayesianNetworkClassifier
+from bnplug.cli import cli
+from bnplug.data.files import read_data
+from bnplug.exchange import files
+from bnplug.exchange._model_files import sealed
+from bnplug.experiments import compare
+from bnplug.experiments._tables import TextTable
+
+
+def saved(folder):
+    model = learn(pd.DataFrame({"x": X, "o": X[::-1]}))
+    model.save(folder)
+    return model
+
+
+def with_index(folder, change):
+    """Change what the index of a model folder says, and seal it again."""
+    index = json.loads((folder / "model.json").read_text())
+    index.pop("checksum")
+    change(index)
+    (folder / "model.json").write_bytes(sealed(index))
+
+
+def test_a_type_of_classes_that_asks_for_gigabytes(tmp_path):
+    """6 GB from 2 KB."""
+    saved(tmp_path / "model")
+    with_index(tmp_path / "model", lambda index: index["state"].update(class_dtype="<U500000000"))
+    with pytest.raises(bnplug.ModelFileError, match=r"classes of dtype <U500000000 would take 4,000,000,000 bytes"):
+        bnplug.load(tmp_path / "model")
+
+
+def test_max_parameters_holds_at_the_door(tmp_path):
+    model = learn(pd.DataFrame({"x": X, "o": X[::-1]}), max_parameters=30)
+    model.save(tmp_path / "model")
+    assert bnplug.load(tmp_path / "model").max_parameters == 30
+    with_index(tmp_path / "model", lambda index: index["params"].update(max_parameters=10))
+    with pytest.raises(bnplug.ModelFileError, match=r"over max_parameters=10"):
+        bnplug.load(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"over max_parameters=10"):
+        BayesianNetworkClassifier.from_tables(model.tables_, max_parameters=10)
+
+
+def test_compressed_arrays_are_refused(tmp_path):
+    """5.6 GB from 2.7 MB."""
+    folder = tmp_path / "model"
+    saved(folder)
+    (tables,) = folder.glob("tables-*.npz")
+    with np.load(tables) as arrays:
+        np.savez_compressed(tables, **arrays)
+    data = tables.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    new = folder / f"tables-{digest[:16]}-{'0' * 16}.npz"
+    tables.rename(new)
+    with_index(folder, lambda index: index.update(tables=new.name, tables_sha256=digest))
+    with pytest.raises(bnplug.ModelFileError, match=r"compressed|not stored as a model's arrays are"):
+        bnplug.load(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither")
+def test_devices_and_pipes_are_not_read(tmp_path):
+    for name in ("model.json", "tables"):
+        for kind in ("device", "pipe"):
+            folder = tmp_path / f"{name}-{kind}"
+            saved(folder)
+            path = folder / name if name == "model.json" else next(folder.glob("tables-*.npz"))
+            path.unlink()
+            if kind == "device":
+                path.symlink_to("/dev/zero")
+            else:
+                os.mkfifo(path)
+            with pytest.raises(bnplug.ModelFileError, match="no plain file, but a device, a pipe or a folder"):
+                bnplug.load(folder)
+    (tmp_path / "model.bif").symlink_to("/dev/zero")
+    for read in (bnplug.read_bif, bnplug.read_xmlbif):
+        with pytest.raises(OSError, match="no plain file"):
+            read(tmp_path / "model.bif", "c")
+
+
+@contextmanager
+def stopped_after(seconds):
+    """Fail what waits for ever."""
+
+    def stop(number, frame):
+        raise AssertionError(f"it takes more than {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+needs_pipes = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+
+
+@needs_pipes
+@pytest.mark.parametrize("read", [bnplug.read_bif, bnplug.read_xmlbif])
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path, monkeypatch, read):
+    """It was, for ever."""
+    monkeypatch.setattr(files, "_WRITER_SECONDS", 0.1, raising=False)
+    os.mkfifo(tmp_path / "model")
+    with stopped_after(20), pytest.raises(OSError, match=r"it is a pipe that nobody writes to.*model"):
+        read(tmp_path / "model", "c")
+
+
+@needs_pipes
+def test_pipes_that_somebody_writes_to_are_read(tmp_path, monkeypatch):
+    """Named ones, also where the writer is slow, and those that a shell makes for a process."""
+    monkeypatch.setattr(files, "_WRITER_SECONDS", 0.2)
+    learn(pd.DataFrame({"x": X, "o": X[::-1]})).to_bif(tmp_path / "model.bif")
+    os.mkfifo(tmp_path / "pipe")
+    for pause in (0, 1):
+        write = f"exec > {tmp_path / 'pipe'}; sleep {pause}; cat {tmp_path / 'model.bif'}"
+        with subprocess.Popen(["sh", "-c", write]):
+            assert bnplug.read_bif(tmp_path / "pipe").target_ == "class"
+    with subprocess.Popen(["cat", str(tmp_path / "model.bif")], stdout=subprocess.PIPE) as writer:
+        assert bnplug.read_bif(f"/dev/fd/{writer.stdout.fileno()}").target_ == "class"
+
+
+@needs_pipes
+def test_what_is_no_plain_file_holds_no_data_and_no_results(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(ValueError, match=f"{name}: it is no plain file, but a device, a pipe or a folder"):
+            read_data(tmp_path / name)
+        with pytest.raises(OSError, match=f"it is no plain file.*{name}"):
+            compare(["nb"], ["corral"], cv=2, output=tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({"parents": [[2, 5], [2], []]}, "no numbers from 0 to"),
+        ({"parents": [[2, 1], [2, 0], []]}, "a cycle"),
+        ({"parents": [[2], [], []]}, "not the class and up to"),
+        ({"best": [[2], [2]]}, "does not have the parents of 3 variables"),
+        ({"best": [[2, 0.5], [2], []]}, "no numbers from 0 to"),
+        ({"temperature": float("nan")}, "temperature is not of finite numbers"),
+        ({"r": -1.0}, "a number is negative"),
+        ({"n_evaluations": 1.5}, "n_evaluations is not of finite numbers"),
+        ({"random": {"state": 3}}, "no state of a random generator"),
+        ({"draws": []}, "no state of a random generator"),
+        ({"draws": {"bit_generator": "MT19937", "state": {"key": [1] * 624, "pos": 10**9}}}, "no state of a random"),
+        ({"evaluations": []}, "its trace is cut off"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(tmp_path, damage, said):
+    """A cycle hung, a parent out of range read outside of an array."""
+    path = tmp_path / "sa.json"
+    search = bnplug.structure_learner("sa", score="cr", checkpoint=str(path), random_state=0, max_evaluations=50)
+    columns = pd.DataFrame({"x": X, "o": X[::-1]})
+    BayesianNetworkClassifier(search).fit(columns, Y)
+    content = json.loads(path.read_text())
+    content["state"].update(damage)
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=f"damaged checkpoint of simulated annealing: .*{said}.*; delete it"):
+        BayesianNetworkClassifier(search).fit(columns, Y)
+
+
+def test_the_place_of_a_model_is_looked_at_before_it_is_learned(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    X_path = tmp_path / "data.csv"
+    pd.DataFrame({"x": X, "c": Y}).to_csv(X_path, index=False)
+    done = CliRunner().invoke(cli, ["fit", str(X_path), "--target", "nowhere", "-o", str(tmp_path / "file" / "model")])
+    assert done.exit_code != 0
+    assert "is a file" in done.output or "no folder that you may write to" in done.output
+
+
+def test_temporary_files_of_a_killed_run_are_swept_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_swept", set())
+    left, fresh, other = (tmp_path / f".bnplug-{c * 16}.tmp" for c in "abc")
+    other = tmp_path / "notes.tmp"
+    for path in (left, fresh, other):
+        path.write_text("half")
+    for path in (left, other):
+        os.utime(path, (0, 0))
+    files.write_atomically(tmp_path / "result.txt", "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([fresh.name, "notes.tmp", "result.txt"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_names_the_path(tmp_path, monkeypatch):
+    with pytest.raises(OSError, match="/dev/full"):
+        files.write_atomically("/dev/full", "x" * 100_000)
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*result\.txt"):
+        files.write_atomically(tmp_path / "result.txt", "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_for_people_run_nothing(tmp_path):
+    columns = pd.DataFrame({"x": X, "o": X[::-1]})
+    model = learn(columns, np.where(Y == "a", "=1+1", "b"))
+    model.save(tmp_path / "model")
+    columns.to_csv(tmp_path / "rows.csv", index=False)
+    run = ["predict", str(tmp_path / "model"), str(tmp_path / "rows.csv")]
+    assert "\n=1+1" not in CliRunner().invoke(cli, run).output
+    assert "\n'=1+1" in CliRunner().invoke(cli, run).output
+    assert "\n=1+1" in CliRunner().invoke(cli, [*run, "--formulas"]).output
+    table = TextTable(["a|b", "<script>"], [["x\n| y", "[l](javascript:x)"]], frozenset())
+    assert table.to_markdown().splitlines() == [
+        r"| a\|b | \<script\> |",
+        "| --- | ---: |",
+        r"| x \| y | \[l\](javascript:x) |",
+    ]
