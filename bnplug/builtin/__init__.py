@@ -45,6 +45,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         summary="Naive Bayes plus a maximum spanning tree over I(Xi; Xj | C).",
         reference=_FRIEDMAN,
         api=1,
+        constraints=True,
     )
     yield StructureLearnerMethod(
         name="kdb",
@@ -52,6 +53,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         summary="Naive Bayes plus up to k earlier features as parents of each feature.",
         reference=_SAHAMI,
         api=1,
+        constraints=True,
     )
     yield StructureLearnerMethod(
         name="hill-climb",
@@ -60,6 +62,8 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         reference=_HECKERMAN,
         api=1,
         needs_score=True,
+        constraints=True,
+        parameter_aliases={"whitelist": "required", "blacklist": "forbidden"},
     )
 
 

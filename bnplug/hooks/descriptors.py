@@ -90,11 +90,16 @@ class Method:
 
 @dataclass(frozen=True)
 class StructureLearnerMethod(Method):
-    """Describes a :class:`~bnplug.StructureLearner`; ``needs_score``: it takes a parameter ``score``."""
+    """Describes a :class:`~bnplug.StructureLearner`; ``needs_score``: it takes a parameter ``score``.
+
+    ``constraints``: it takes ``required``, ``forbidden`` and ``tiers`` (:class:`~bnplug.search.Constraints`), and keeps
+    to them.
+    """
 
     kind: ClassVar[Kind] = Kind.STRUCTURE_LEARNER
 
     needs_score: bool = False
+    constraints: bool = False
 
 
 @dataclass(frozen=True)

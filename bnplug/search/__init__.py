@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from bnplug.search.constraints import Constraints
 from bnplug.search.greedy import GreedySearch, first_best, score_tie
 from bnplug.search.hill_climb import climb
 from bnplug.search.moves import Graph, Move, Neighbourhood
 from bnplug.search.progress import Progress
 
-__all__ = ["Graph", "GreedySearch", "Move", "Neighbourhood", "Progress", "climb", "first_best", "score_tie"]
+__all__ = [
+    "Constraints",
+    "Graph",
+    "GreedySearch",
+    "Move",
+    "Neighbourhood",
+    "Progress",
+    "climb",
+    "first_best",
+    "score_tie",
+]

@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 
 from bnplug.data.table import Table
+from bnplug.search import Constraints
 from bnplug.testing import _common_checks, data
 from bnplug.testing._common_checks import Check, essential, only_if
 from bnplug.testing._probes import FewEdges, Taste
@@ -44,13 +45,42 @@ def check_class_present(subject: StructureSubject) -> None:
 
 
 def check_limits_respected(subject: StructureSubject) -> None:
-    """``max_parents``, ``k``, ``max_iter``, ``whitelist`` and ``blacklist`` are kept to, where it has them."""
+    """``max_parents``, ``k`` and ``max_iter`` are kept to, where it has them."""
     for parameter, (value, is_kept) in _LIMITS.items():
         if subject.has(parameter):
             table = data.standard()
             learner = subject.make(**{parameter: value})
             dag = subject.call(learner, table)
             require(is_kept(table, dag, learner), f"{parameter}={value!r} and yet the edges are {list(dag.edges)}")
+
+
+@only_if(lambda method: method.constraints)
+def check_constraints_respected(subject: StructureSubject) -> None:
+    """A learner that declares ``constraints`` keeps to ``required``, ``forbidden`` and ``tiers``."""
+    lacking = [name for name in ("required", "forbidden", "tiers") if not subject.has(name)]
+    require(not lacking, f"constraints=True is declared, and there is no parameter {', '.join(lacking)}")
+    table = data.standard()
+    for known in _KNOWN:
+        dag = subject.run(table, **known)
+        constraints = Constraints(table, **known)
+        broken = [(u, v) for u, v in dag.edges if not constraints.allowed[table.index(u), table.index(v)]]
+        require(not broken, f"{known} and yet there are the edges {broken}")
+        absent = [edge for edge in known.get("required", ()) if edge not in dag.edges]
+        require(not absent, f"{known} and yet the edges are {list(dag.edges)}")
+
+
+@only_if(lambda method: method.constraints)
+def check_contradictions_refused(subject: StructureSubject) -> None:
+    """What is known and contradicts itself, or names no variable, is a ``ValueError``."""
+    for known in (each for each in _CONTRADICTIONS if all(map(subject.has, each))):
+        try:
+            dag = subject.run(data.standard(), **known)
+        except ValueError:
+            continue
+        require(
+            False,
+            f"{known} cannot be, and yet the edges are {list(dag.edges)}; Constraints.of(self, table) tells",
+        )
 
 
 @only_if(lambda method: method.needs_score)
@@ -98,15 +128,23 @@ def _few_moves(table: Table, dag: Any, learner: Any) -> bool:
     return len(getattr(learner, "trace_", ())) <= 2 and getattr(learner, "n_iter_", 0) <= 1
 
 
-def _with_edge(table: Table, dag: Any, learner: Any) -> bool:
-    return _EDGE in dag.edges
-
-
-def _without_edge(table: Table, dag: Any, learner: Any) -> bool:
-    return _EDGE not in dag.edges and _EDGE[::-1] not in dag.edges
-
-
 _EDGE = ("x1", "x2")
+
+#: What a learner with constraints keeps to: trees over three features can have or lack each of these.
+_KNOWN: tuple[dict[str, Any], ...] = (
+    {"required": [_EDGE]},
+    {"required": [_EDGE[::-1]]},
+    {"forbidden": [_EDGE, _EDGE[::-1]]},
+    {"tiers": [["x3"], ["x1", "x2"]]},
+    {"tiers": [["x2"], ["x1"]], "required": [("x3", "x1")], "forbidden": [("x3", "x2")]},
+)
+_CONTRADICTIONS: tuple[dict[str, Any], ...] = (
+    {"required": [_EDGE], "forbidden": [_EDGE]},
+    {"required": [_EDGE], "tiers": [["x2"], ["x1"]]},
+    {"required": [_EDGE, _EDGE[::-1]]},
+    {"required": [("x1", "nobody")]},
+    {"tiers": [["nobody"], ["x1"]]},
+)
 
 # A learner that has no more than two graphs to choose from takes the same of them once in a hundred and twenty-eight.
 _N_TASTES = 8
@@ -116,8 +154,6 @@ _LIMITS: dict[str, tuple[Any, Callable[[Table, Any, Any], bool]]] = {
     "max_parents": (1, _few_parents),
     "k": (1, _few_feature_parents),
     "max_iter": (1, _few_moves),
-    "whitelist": ([_EDGE], _with_edge),
-    "blacklist": ([_EDGE, _EDGE[::-1]], _without_edge),
 }
 
 #: In the order in which they are made.
@@ -128,6 +164,8 @@ CHECKS: tuple[Check, ...] = (
     check_acyclic,
     check_class_present,
     check_limits_respected,
+    check_constraints_respected,
+    check_contradictions_refused,
     check_any_score_goes,
     check_score_decides,
     check_random_state_is_handed_down,

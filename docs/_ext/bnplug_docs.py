@@ -65,6 +65,7 @@ def _capabilities(method: Method) -> str:
     words = {
         "stochastic": "depends on `random_state`",
         "needs_score": "searches by any score",
+        "constraints": "keeps to what is required, forbidden and the tiers",
         "decomposable": "a sum of terms, one for each family",
     }
     return "".join(f"; {words[name]}" for name, has in method.capabilities().items() if has)

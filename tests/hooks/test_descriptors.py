@@ -43,7 +43,7 @@ def test_each_descriptor_has_a_kind_of_its_own():
 
 def test_capabilities_are_the_flags():
     assert [descriptor.capabilities() for descriptor in GOOD[:6]] == [
-        {"stochastic": False, "needs_score": True},
+        {"stochastic": False, "needs_score": True, "constraints": False},
         {"stochastic": False, "decomposable": True},
         {"stochastic": True},
         {"stochastic": False, "exact": True},

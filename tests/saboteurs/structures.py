@@ -10,6 +10,7 @@ from saboteurs.registering import register
 from bnplug import StructureLearner, StructureLearnerMethod, Table, structure_learner
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
+from bnplug.search import Constraints
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, StructureLearnerMethod)
@@ -35,6 +36,28 @@ class Dense(Chain):
     def parents(self, table, chained=True):
         c, features = table.target_index, table.features
         return [[] if v == c else [c, *features[: features.index(v)]] for v in range(len(table.names))]
+
+
+class Careful(Dense):
+    """Every edge there can be, the class first, that keeps to what is known."""
+
+    def __init__(self, required=None, forbidden=None, tiers=None):
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
+
+    def known(self, table):
+        return Constraints.of(self, table)
+
+    def parents(self, table, chained=True):
+        constraints, left, order = self.known(table), list(table.features), []
+        parents = constraints.augmented("careful")
+        while left:
+            v = constraints.ready(left)[0]
+            parents[v] = sorted({*parents[v], *constraints.allowed_parents(v, order)})
+            order.append(v)
+            left.remove(v)
+        return parents
 
 
 class Search(Chain):
@@ -291,19 +314,40 @@ class IgnoresMaxIter(Dense):
         return super().learn(table)
 
 
-@fails("check_limits_respected")
-class IgnoresItsWhitelist(Chain):
-    def __init__(self, whitelist=None):
-        self.whitelist = whitelist
-
-    def parents(self, table, chained=True):
-        return super().parents(table, False)
+@fails("check_constraints_respected", constraints=True)
+class HasNoTiers(Careful):
+    def __init__(self, required=None, forbidden=None):
+        super().__init__(required, forbidden)
 
 
-@fails("check_limits_respected")
-class IgnoresItsBlacklist(Dense):
-    def __init__(self, blacklist=None):
-        self.blacklist = blacklist
+@fails("check_constraints_respected", constraints=True)
+class IgnoresWhatIsRequired(Careful):
+    def known(self, table):
+        super().known(table)
+        return Constraints(table, None, self.forbidden, self.tiers)
+
+
+@fails("check_constraints_respected", constraints=True)
+class IgnoresWhatIsForbidden(Careful):
+    def known(self, table):
+        super().known(table)
+        return Constraints(table, self.required, None, self.tiers)
+
+
+@fails("check_constraints_respected", constraints=True)
+class IgnoresTiers(Careful):
+    def known(self, table):
+        super().known(table)
+        return Constraints(table, self.required, self.forbidden)
+
+
+@fails("check_contradictions_refused", constraints=True)
+class TakesWhatCannotBe(Careful):
+    def known(self, table):
+        try:
+            return super().known(table)
+        except ValueError:
+            return Constraints(table)
 
 
 @fails("check_any_score_goes", needs_score=True)

@@ -75,8 +75,8 @@ def test_without_shaking_a_decomposable_score_is_climbed_once_and_plainly(start,
 
 def test_shaking_leaves_fixed_edges_alone():
     table = make_table(1, features=9, rows=400, states=3)
-    whitelist = [("x1", "x5"), ("x9", "class")]
-    dag = HillClimb("mdl", "empty", whitelist=whitelist, blacklist=[("x2", "x3")], max_parents=2).learn(table)
-    assert set(whitelist) <= set(dag.edges)
+    required = [("x1", "x5"), ("x9", "class")]
+    dag = HillClimb("mdl", "empty", required=required, forbidden=[("x2", "x3")], max_parents=2).learn(table)
+    assert set(required) <= set(dag.edges)
     assert ("x2", "x3") not in dag.edges
     assert max(dict(dag.in_degree).values()) <= 2

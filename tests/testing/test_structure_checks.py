@@ -22,6 +22,7 @@ HEALTHY = [
     StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)", 1),
     StructureLearnerMethod("numbers", Numbers, "Healthy, and without a graph.", "Nobody (2026)", 1),
     StructureLearnerMethod("dense", structures.Dense, "Healthy.", "Nobody (2026)", 1),
+    StructureLearnerMethod("careful", structures.Careful, "Healthy.", "Nobody (2026)", 1, constraints=True),
     StructureLearnerMethod("search", structures.Search, "Healthy.", "Nobody (2026)", 1, needs_score=True),
     StructureLearnerMethod("gaps", structures.GapsAreAState, "Healthy, and unusual.", "Nobody (2026)", 1),
     StructureLearnerMethod("pair", structures.OneOfTwo, "Healthy, and quick.", "Nobody (2026)", 1, needs_score=True),

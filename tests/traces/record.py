@@ -173,7 +173,7 @@ def _limited_climbs(data: str) -> Iterator[tuple[str, Spec]]:
         "max_parents=2": {"max_parents": 2},
         "no reversals": {"reversals": False},
         "from edges": {"start": [(names[0], names[1]), (names[1], names[-1])], "max_iter": 10},
-        "lists": {"whitelist": [(names[2], names[0])], "blacklist": [(names[-1], names[1])]},
+        "lists": {"required": [(names[2], names[0])], "forbidden": [(names[-1], names[1])]},
     }
     for name, option in options.items():
         for score in ("mdl", "cr-cv", "cmdl"):

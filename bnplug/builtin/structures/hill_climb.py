@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.builtin.structures._start import edge_matrix, start_parents
 from bnplug.builtin.structures._tree import tree_neighbourhood
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
 from bnplug.search._shaking import climb_and_shake
+from bnplug.search.constraints import Constraints
 from bnplug.search.moves import KINDS
 
 if TYPE_CHECKING:
@@ -47,10 +46,10 @@ class HillClimb(StructureLearner):
         Only add edges between features, as long as no feature has two feature parents: a partial 1-tree
         (Pernkopf and Wohlmayr 2013, section 4.2).
     complete : bool
-        With `tree`, go on when nothing improves any more, until the tree has N - 1 edges.
-    whitelist : list of edges, optional
+        With `tree`, go on when nothing improves any more, until the tree has N - 1 edges or no more is allowed.
+    required : list of edges, optional
         Edges that are in the graph from the start and stay there.
-    blacklist : list of edges, optional
+    forbidden : list of edges, optional
         Edges that are never in the graph; ``start="nb"`` leaves them out.
     max_iter : int, optional
         The largest number of moves.
@@ -66,6 +65,8 @@ class HillClimb(StructureLearner):
     shake : bool
         Whether a decomposable score is climbed a second time and shaken, as above. Without it the search is one plain
         climb, whatever the score.
+    tiers : list of lists of str, optional
+        No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
 
     Attributes
     ----------
@@ -95,14 +96,15 @@ class HillClimb(StructureLearner):
         reversals: bool = True,
         tree: bool = False,
         complete: bool = False,
-        whitelist: Iterable[tuple[str, str]] | None = None,
-        blacklist: Iterable[tuple[str, str]] | None = None,
+        required: Any = None,
+        forbidden: Any = None,
         max_iter: int | None = None,
         max_time: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
         shake: bool = True,
+        tiers: Any = None,
     ) -> None:
         self.score = score
         self.start = start
@@ -110,14 +112,15 @@ class HillClimb(StructureLearner):
         self.reversals = reversals
         self.tree = tree
         self.complete = complete
-        self.whitelist = whitelist
-        self.blacklist = blacklist
+        self.required = required
+        self.forbidden = forbidden
         self.max_iter = max_iter
         self.max_time = max_time
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.shake = shake
+        self.tiers = tiers
 
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the search ends."""
@@ -144,15 +147,16 @@ class HillClimb(StructureLearner):
 
     def _neighbourhood(self, table: Table) -> Neighbourhood:
         """Return the start with the moves that the parameters allow."""
-        fixed, forbidden = edge_matrix(table, self.whitelist), edge_matrix(table, self.blacklist)
-        graph = Graph(start_parents(table, self.start, fixed, forbidden))
+        constraints = Constraints.of(self, table)
+        graph = Graph(constraints.start(self.start))
+        allowed, fixed = constraints.allowed, constraints.required
         size = len(table.names)
         capacity = np.full(size, size if self.max_parents is None else self.max_parents)
         if self.tree:
-            start = tree_neighbourhood(graph, table.target_index, ~forbidden, fixed, capacity)
+            start = tree_neighbourhood(graph, table.target_index, allowed, fixed, capacity)
         else:
             kinds = KINDS if self.reversals else ("delete", "add")
-            start = Neighbourhood(graph, kinds, ~forbidden, fixed, capacity)
+            start = Neighbourhood(graph, kinds, allowed, fixed, capacity)
         self._check_capacity(table, start)
         return start
 
@@ -160,6 +164,6 @@ class HillClimb(StructureLearner):
         for v in np.flatnonzero(start.graph.edges.sum(axis=0) > start.capacity).tolist():
             limit = "tree=True allows one feature parent" if self.tree else f"max_parents={self.max_parents}"
             raise ValueError(
-                f"the start, with the whitelist, gives {table.names[v]!r} the parents "
+                f"the start, with what is required, gives {table.names[v]!r} the parents "
                 f"{[table.names[p] for p in start.graph.parents[v]]}; {limit}"
             )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
-from bnplug.counts.information import by_falling, class_information, pairwise_information
+from bnplug.counts.information import by_falling, class_information, first_largest, pairwise_information
+from bnplug.search.constraints import Constraints
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -18,31 +19,54 @@ if TYPE_CHECKING:
 class KDependence(StructureLearner):
     """Features by falling I(X; C); each takes the k earlier ones with the largest I(Xi; Xj | C) as parents.
 
+    Where something is known of the edges, parents come first in the order where that is required, and earlier tiers
+    before later ones; a feature has its required parents, and then the best of those that are allowed.
+
     Parameters
     ----------
     k : int
         How many features may be parents of a feature.
     n_jobs : int, optional
         Threads for the counts of pairs.
+    required, forbidden : list of edges, optional
+        Edges ``(parent, child)`` by name that the structure has, and that it does not have.
+    tiers : list of lists of str, optional
+        No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
     """
 
-    def __init__(self, k: int = 2, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        k: int = 2,
+        n_jobs: int | None = None,
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Any = None,
+    ) -> None:
         self.k = k
         self.n_jobs = n_jobs
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no such structure on this table has fewer of."""
-        return fewest_with_parents(table, self.k) if isinstance(self.k, int) else 0
+        k = self.k if Constraints.of(self, table).free else 0
+        return fewest_with_parents(table, k) if isinstance(self.k, int) else 0
 
     def learn(self, table: Table) -> DAG:
         """Return the k-dependence structure; ``order_`` holds the features' names in their order."""
         if not isinstance(self.k, int | np.integer) or self.k < 0:
             raise ValueError(f"k={self.k!r}: the number of feature parents is a whole number, and cannot be negative")
+        constraints = Constraints.of(self, table)
+        parents = constraints.augmented("kdb", most=self.k)
         to_class, between = class_information(table), pairwise_information(table, self.n_jobs)
-        order = by_falling(to_class, table.features)
-        parents: list[list[int]] = [[] for _ in table.names]
-        for position, v in enumerate(order):
-            earlier = sorted(order[:position])
-            parents[v] = [table.target_index, *by_falling(between[v], earlier)[: self.k]]
+        order: list[int] = []
+        left = table.features
+        while left:
+            v = first_largest(to_class, constraints.ready(left))
+            others = constraints.allowed_parents(v, [u for u in sorted(order) if u not in parents[v]])
+            parents[v] += by_falling(between[v], others)[: self.k + 1 - len(parents[v])]
+            order.append(v)
+            left.remove(v)
         self.order_ = [table.names[v] for v in order]
         return table.dag(parents)

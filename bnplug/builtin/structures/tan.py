@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import BoolArray, FloatArray
+from bnplug.builtin.structures._arborescence import heaviest_tree, reachable
 from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
-from bnplug.counts.information import INFORMATION_TIE, class_information, first_largest, pairwise_information
+from bnplug.counts.information import (
+    INFORMATION_TIE,
+    by_falling,
+    class_information,
+    first_largest,
+    pairwise_information,
+)
+from bnplug.search.constraints import Constraints
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -19,17 +27,34 @@ if TYPE_CHECKING:
 class TreeAugmentedNaiveBayes(StructureLearner):
     """A maximum spanning tree over I(Xi; Xj | C), directed away from its root; the class is a parent of all.
 
+    Where something is known of the edges, direction matters: it is then the heaviest tree that leads away from its
+    root by allowed edges and has the required ones, a maximum spanning arborescence.
+
     Parameters
     ----------
     root : str, optional
-        The feature at the root; by default the one with the largest I(X; C).
+        The feature at the root; by default the one with the largest I(X; C), of those that a heaviest tree can have.
     n_jobs : int, optional
         Threads for the counts of pairs.
+    required, forbidden : list of edges, optional
+        Edges ``(parent, child)`` by name that the structure has, and that it does not have.
+    tiers : list of lists of str, optional
+        No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
     """
 
-    def __init__(self, root: str | None = None, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        root: str | None = None,
+        n_jobs: int | None = None,
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Any = None,
+    ) -> None:
         self.root = root
         self.n_jobs = n_jobs
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no tree on this table has fewer of."""
@@ -37,19 +62,60 @@ class TreeAugmentedNaiveBayes(StructureLearner):
 
     def learn(self, table: Table) -> DAG:
         """Return the tree-augmented structure."""
-        root = self._root(table)
-        parent = _spanning_tree(pairwise_information(table, self.n_jobs), table.features, root)
-        parents = table.naive_bayes()
-        for v, other in parent.items():
-            parents[v].append(other)
+        constraints = Constraints.of(self, table)
+        parents = constraints.augmented("tan", most=1)
+        edges = None if constraints.free else _possible_edges(constraints)
+        roots = self._roots(table) if edges is None else _possible_roots(constraints, edges, self._roots(table))
+        between, to_class = pairwise_information(table, self.n_jobs), class_information(table)
+        if edges is None:
+            tree = _spanning_tree(between, table.features, first_largest(to_class, roots))
+        else:
+            tree = heaviest_tree(between, edges, table.features, by_falling(to_class, roots))
+        for v, other in tree.items():
+            parents[v] = sorted({*parents[v], other})
         return table.dag(parents)
 
-    def _root(self, table: Table) -> int:
+    def _roots(self, table: Table) -> list[int]:
+        """Return the features that may be at the root."""
         if self.root is None:
-            return first_largest(class_information(table), table.features)
+            return table.features
         if self.root == table.target:
             raise ValueError(f"root {self.root!r} is the target; the root of a TAN is a feature")
-        return table.index(self.root)
+        return [table.index(self.root)]
+
+
+def _possible_edges(constraints: Constraints) -> BoolArray:
+    """Return the edges between features that a tree may have: a feature that must have a parent has no other."""
+    table = constraints.table
+    edges = constraints.allowed.copy()
+    edges[table.target_index, :] = edges[:, table.target_index] = False
+    for v in table.features:
+        own = [u for u in constraints.required_parents(v) if u != table.target_index]
+        if own:
+            edges[:, v] = False
+            edges[own, v] = True
+    return edges
+
+
+def _possible_roots(constraints: Constraints, edges: BoolArray, wanted: list[int]) -> list[int]:
+    """Return which features some tree of these edges can have at its root; a ``ValueError`` if there is none."""
+    table = constraints.table
+    reached = {v: reachable(edges, v)[table.features] for v in wanted}
+    own = {v: [u for u in constraints.required_parents(v) if u != table.target_index] for v in wanted}
+    roots = [v for v in wanted if reached[v].all() and not own[v]]
+    if not roots:
+        furthest = max(wanted, key=lambda v: (reached[v].sum(), not own[v]))
+        lost = [table.names[v] for v, found in zip(table.features, reached[furthest], strict=True) if not found]
+        why = (
+            f"no allowed edges lead from {table.names[furthest]!r} to {lost}"
+            if lost
+            else f"{table.names[furthest]!r} at its root must have the parent {table.names[own[furthest][0]]!r}"
+        )
+        raise ValueError(
+            f"tan: no tree over all features keeps to what is required, forbidden and the tiers: {why}. "
+            "hill-climb(tree=True) makes trees that leave features out"
+        )
+    return roots
 
 
 def _spanning_tree(weight: FloatArray, features: list[int], root: int) -> dict[int, int]:

@@ -19,7 +19,7 @@ from bnplug.contracts import Evaluator
 from bnplug.errors import ContractError
 from bnplug.search import Progress, score_tie
 from bnplug.typing import FloatArray
-from bnplug_annealing.structures import Structure
+from bnplug_annealing.structures import Rules, Structure
 
 # The most candidates that are scored at once; between two batches the clock is looked at.
 _BATCH = 64
@@ -117,6 +117,8 @@ class Chain:
         What messages call it.
     verbose : int, optional
         See :class:`~bnplug.search.Progress`.
+    rules : Rules, optional
+        What is known of the edges.
 
     Attributes
     ----------
@@ -133,7 +135,14 @@ class Chain:
     """
 
     def __init__(
-        self, state: State, schedule: Schedule, target: int, k: int = 1, label: str = "sa", verbose: int | None = None
+        self,
+        state: State,
+        schedule: Schedule,
+        target: int,
+        k: int = 1,
+        label: str = "sa",
+        verbose: int | None = None,
+        rules: Rules | None = None,
     ) -> None:
         self.saved = self.state = state
         self.schedule = schedule
@@ -141,6 +150,7 @@ class Chain:
         self.k = k
         self.label = label
         self.verbose = verbose
+        self.rules = rules
         self.interrupted = self.out_of_time = self.at_work = False
 
     def run(self, make_evaluator: Callable[[], Evaluator], deadline: float | None = None) -> Iterator[State]:
@@ -174,7 +184,7 @@ class _Walk:
         state = self.state = self.chain.state = self.chain.saved.copy()
         self.rng = np.random.Generator(np.random.PCG64())
         self.rng.bit_generator.state = state.random
-        self.structure = Structure(state.parents, self.chain.target, self.chain.k)
+        self.structure = Structure(state.parents, self.chain.target, self.chain.k, self.chain.rules)
         self.evaluator = self.make_evaluator()
         self.evaluator.start(state.parents)
         self._go_on_drawing()

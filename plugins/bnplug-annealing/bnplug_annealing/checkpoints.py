@@ -15,6 +15,7 @@ import numpy as np
 
 from bnplug.data.table import Table
 from bnplug.exchange.files import read_plain, write_atomically
+from bnplug.search import Constraints
 from bnplug_annealing.chain import State
 
 _KEY, _VERSION = "bnplug-annealing", 1
@@ -99,12 +100,14 @@ class Checkpoint:
         return state
 
 
-def check_state(state: State, table: Table, k: int, path: Path) -> None:
+def check_state(state: State, constraints: Constraints, k: int, path: Path) -> None:
     """Raise a ``ValueError`` unless a state that was read is one that a chain on this table can be in."""
-    target = table.target_index
+    size, target = len(constraints.table.names), constraints.table.target_index
     wrong = (
-        _wrong_parents(state.parents, len(table.names), target, k)
-        or _wrong_parents(state.best, len(table.names), target, k)
+        _wrong_parents(state.parents, size, target, k)
+        or _wrong_parents(state.best, size, target, k)
+        or _wrong_edges(state.parents, constraints)
+        or _wrong_edges(state.best, constraints)
         or _wrong_numbers(state)
         or _wrong_generators(state)
     )
@@ -126,6 +129,14 @@ def _wrong_parents(parents: Any, n: int, target: int, k: int) -> str | None:
         TopologicalSorter(dict(enumerate(parents))).prepare()
     except CycleError:
         return "a structure has a cycle"
+    return None
+
+
+def _wrong_edges(parents: list[list[int]], constraints: Constraints) -> str | None:
+    """Return which variable's parents are not what is required and allowed, if any."""
+    for v, own in enumerate(parents):
+        if not set(constraints.required_parents(v)) <= set(own) or len(constraints.allowed_parents(v, own)) < len(own):
+            return f"the parents {own} of variable {v} are not what is required and allowed"
     return None
 
 

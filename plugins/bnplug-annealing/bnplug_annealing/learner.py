@@ -22,9 +22,10 @@ from bnplug.contracts import ScoreFunction, StructureLearner
 from bnplug.errors import SearchInterruptedWarning, SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import check_numbers, component
-from bnplug.search import first_best
+from bnplug.search import Constraints, first_best
 from bnplug_annealing.chain import Chain, Schedule, State
 from bnplug_annealing.checkpoints import Checkpoint, chain_path, check_state, digest
+from bnplug_annealing.structures import Rules
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -45,11 +46,11 @@ _WHOLE = ("max_try", "max_success", "max_rejections", "max_evaluations")
 class SimulatedAnnealing(StructureLearner):
     """Walks over structures at a falling temperature and returns the best one it visits.
 
-    The walk starts at naive Bayes. A candidate gives a random feature a random new feature parent. It is accepted if
-    the score does not fall, or with probability ``exp(change / (r T))`` if it does. The temperature T starts at 1 and
-    is multiplied by `D` after `max_try` candidates or `max_success` accepted ones. The walk ends when, between two
-    temperatures, `max_rejections` candidates have been rejected since the last improvement; when no candidate is left;
-    or after a temperature at which no candidate changed the score. N is the number of features.
+    The walk starts at naive Bayes, or at `start`. A candidate gives a random feature a random new feature parent. It
+    is accepted if the score does not fall, or with probability ``exp(change / (r T))`` if it does. The temperature T
+    starts at 1 and is multiplied by `D` after `max_try` candidates or `max_success` accepted ones. The walk ends when,
+    between two temperatures, `max_rejections` candidates have been rejected since the last improvement; when no
+    candidate is left; or after a temperature at which no candidate changed the score. N is the number of features.
 
     Edges are added and replaced, never deleted. So with ``k=1``, once the tree spans all features its root stays the
     root; `restarts` try others.
@@ -86,11 +87,18 @@ class SimulatedAnnealing(StructureLearner):
         Draws the candidates, and is handed to a score that has none of its own.
     verbose : int, optional
         1 tells once a second about changes, the best score and candidates.
+    start : "nb", DAG or list of edges
+        Where every chain starts: edges ``(parent, child)`` between features, by name. The class is a parent of every
+        feature in any case, and what is required is there.
+    required, forbidden : list of edges, optional
+        Edges ``(parent, child)`` by name that the structure has, and that it does not have.
+    tiers : list of lists of str, optional
+        No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
 
     Attributes
     ----------
     trace_ : list of float
-        The score of naive Bayes, and after each change of the chain that found the best structure.
+        The score of the start, and after each change of the chain that found the best structure.
     evaluations_ : list of int
         How many candidates that chain had tried by each entry of `trace_`.
     temperatures_ : list of float
@@ -132,6 +140,10 @@ class SimulatedAnnealing(StructureLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        start: Any = "nb",
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Any = None,
     ) -> None:
         self.score = score
         self.k = k
@@ -147,12 +159,18 @@ class SimulatedAnnealing(StructureLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.start = start
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
 
     def learn(self, table: Table) -> DAG:
         """Return the best structure that any chain visited."""
         self._check()
+        constraints = Constraints.of(self, table)
+        start = self._start(constraints)
         score = component("score function", self.score, self)
-        chains = self._chains(table, score)
+        chains = self._chains(constraints, start, score)
         why = self._run(chains, table, score)
         best = self._keep([chain.state for chain, _ in chains])
         if why:
@@ -172,8 +190,32 @@ class SimulatedAnnealing(StructureLearner):
             if not (value is None and name in _WHOLE) and not (isinstance(value, int | np.integer) and value >= 1):
                 raise ValueError(f"{name}={value!r} is not a whole number of at least 1")
 
-    def _chains(self, table: Table, score: ScoreFunction) -> list[tuple[Chain, Checkpoint | None]]:
-        """Return the chains, each where its file has it or at naive Bayes."""
+    def _start(self, constraints: Constraints) -> list[list[int]]:
+        """Return the parents of every variable where the chains start."""
+        table = constraints.table
+        least = constraints.augmented("sa", most=self.k)
+        if isinstance(self.start, str):
+            if self.start != "nb":
+                raise ValueError(f"start={self.start!r} is not 'nb', a DAG or a list of edges")
+            return least
+        given = constraints.start(self.start)
+        parents = [sorted({*own, *more}) for own, more in zip(given, least, strict=True)]
+        for v, own in enumerate(parents):
+            names = [table.names[u] for u in own]
+            most = 0 if v == table.target_index else self.k + 1
+            if len(own) > most:
+                raise ValueError(
+                    f"the start, with the class and what is required, gives {table.names[v]!r} the parents {names}; "
+                    + (f"k={self.k}" if most else "sa gives the class none")
+                )
+        return parents
+
+    def _chains(
+        self, constraints: Constraints, start: list[list[int]], score: ScoreFunction
+    ) -> list[tuple[Chain, Checkpoint | None]]:
+        """Return the chains, each where its file has it or at the start."""
+        table = constraints.table
+        rules = Rules.of(constraints, self.k)
         n = len(table.features)
         schedule = Schedule(
             D=float(self.D),
@@ -188,23 +230,27 @@ class SimulatedAnnealing(StructureLearner):
         c = table.target_index
         chains = []
         for number in range(self.restarts):
-            state = State.at(table.naive_bayes(), np.random.SeedSequence([seed, number]))
-            checkpoint = self._checkpoint(number, table, score, schedule)
+            state = State.at(start, np.random.SeedSequence([seed, number]))
+            checkpoint = self._checkpoint(number, constraints, start, score, schedule)
             kept = None if checkpoint is None else checkpoint.read()
             if checkpoint is not None and kept is not None:
-                check_state(kept, table, int(self.k), checkpoint.path)
+                check_state(kept, constraints, int(self.k), checkpoint.path)
             label = "sa" if self.restarts == 1 else f"sa chain {number + 1} of {self.restarts}"
-            chains.append((Chain(kept or state, schedule, c, self.k, label, self.verbose), checkpoint))
+            chains.append((Chain(kept or state, schedule, c, self.k, label, self.verbose, rules), checkpoint))
         return chains
 
-    def _checkpoint(self, number: int, table: Table, score: ScoreFunction, schedule: Schedule) -> Checkpoint | None:
+    def _checkpoint(
+        self, number: int, constraints: Constraints, start: list[list[int]], score: ScoreFunction, schedule: Schedule
+    ) -> Checkpoint | None:
         """Return the file of a chain, with what the result depends on: limits of time or evaluations are not."""
         if self.checkpoint is None:
             return None
         search = {
             **{name: getattr(schedule, name) for name in ("D", "r", "max_try", "max_success", "max_rejections")},
             "k": int(self.k),
-            "table": digest(table),
+            "table": digest(constraints.table),
+            "start": None if start == constraints.table.naive_bayes() else start,
+            "constraints": None if constraints.free else str(joblib.hash((constraints.required, constraints.allowed))),
             "score": str(joblib.hash(_without_threads(score))),
             # None differs at every run: then the file has the last word.
             "random_state": None if self.random_state is None else str(joblib.hash(self.random_state)),

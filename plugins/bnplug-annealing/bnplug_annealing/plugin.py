@@ -28,6 +28,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         reference=_PAPER,
         api=1,
         stochastic=True,
+        constraints=True,
         needs_score=True,
     )
 

@@ -3,8 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
+
+from bnplug.search import Constraints
+
+
+class Rules(NamedTuple):
+    """What is known of the edges between features, as a walk needs it.
+
+    Attributes
+    ----------
+    pairs : list of (int, int)
+        Each feature with each that it may get as a new parent.
+    required : list of lists of int
+        The parents that every variable must keep.
+    """
+
+    pairs: list[tuple[int, int]]
+    required: list[list[int]]
+
+    @classmethod
+    def of(cls, constraints: Constraints, k: int) -> Self | None:
+        """Return the rules of a walk on a table, None where everything is allowed."""
+        if constraints.free:
+            return None
+        table = constraints.table
+        required = [constraints.required_parents(v) for v in range(len(table.names))]
+        loose = [v for v in table.features if len(set(required[v]) - {table.target_index}) < k]
+        return cls([(v, u) for v in loose for u in constraints.allowed_parents(v, table.features)], required)
 
 
 class Structure:
@@ -18,6 +46,8 @@ class Structure:
         The class.
     k : int
         The largest number of feature parents.
+    rules : Rules, optional
+        Which parents a feature may get, and must keep; by default all, and none.
 
     Examples
     --------
@@ -31,10 +61,11 @@ class Structure:
     True
     """
 
-    def __init__(self, parents: Sequence[Iterable[int]], target: int, k: int = 1) -> None:
+    def __init__(self, parents: Sequence[Iterable[int]], target: int, k: int = 1, rules: Rules | None = None) -> None:
         self.parents = [sorted(own) for own in parents]
         self.target = target
         self.k = k
+        self.rules = rules
         self.features = [v for v in range(len(self.parents)) if v != target]
         self._n_edges = sum(len(own) for own in self.parents) - len(self.features)
 
@@ -42,9 +73,11 @@ class Structure:
     def stuck(self) -> bool:
         """Whether no candidate is legal.
 
-        A feature without children can get any other as a new parent, unless it has them all; so that is the
-        case only where every two features are joined.
+        Without rules, a feature without children can get any other as a new parent, unless it has them all; so that
+        is the case only where every two features are joined.
         """
+        if self.rules is not None:
+            return not any(self._is_new(child, parent) for child, parent in self.rules.pairs)
         n = len(self.features)
         return self._n_edges == n * (n - 1) // 2
 
@@ -54,16 +87,26 @@ class Structure:
         The new parent is added while there are fewer than `k`, else it takes the place of one of them. Pairs
         that would make a cycle, or are joined in this way already, are drawn again.
         """
-        n = len(self.features)
         while True:
-            # A number of random() is drawn ten times as fast as one of integers().
-            child, parent = self.features[int(rng.random() * n)], self.features[int(rng.random() * n)]
-            if parent in self.parents[child] or self._reaches(child, parent):
+            child, parent = self._pair(rng)
+            if not self._is_new(child, parent):
                 continue
             own = [p for p in self.parents[child] if p != self.target]
             if len(own) == self.k:
-                own.pop(int(rng.random() * self.k))
+                loose = own if self.rules is None else [p for p in own if p not in self.rules.required[child]]
+                own.remove(loose[int(rng.random() * len(loose))])
             return child, sorted([*own, parent, self.target])
+
+    def _pair(self, rng: np.random.Generator) -> tuple[int, int]:
+        """Return two features, the second of which might become a parent of the first."""
+        # A number of random() is drawn ten times as fast as one of integers().
+        if self.rules is not None:
+            return self.rules.pairs[int(rng.random() * len(self.rules.pairs))]
+        n = len(self.features)
+        return self.features[int(rng.random() * n)], self.features[int(rng.random() * n)]
+
+    def _is_new(self, child: int, parent: int) -> bool:
+        return parent not in self.parents[child] and not self._reaches(child, parent)
 
     def set(self, child: int, parents: list[int]) -> None:
         """Give a feature the parents that were drawn for it."""

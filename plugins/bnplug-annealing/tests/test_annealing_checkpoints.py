@@ -249,3 +249,24 @@ def test_a_file_without_a_folder_is_refused_before_any_work(tmp_path):
         SimulatedAnnealing(checkpoint=tmp_path / "no" / "sa.json").learn(make_table(3))
     with pytest.raises(ValueError, match="is a folder"):
         SimulatedAnnealing(checkpoint=tmp_path).learn(make_table(3))
+
+
+def test_the_file_of_a_search_with_other_knowledge_is_refused(tmp_path):
+    table, path = make_table(features=4), tmp_path / "sa.json"
+    known = {"required": [("x0", "x1")], "forbidden": [("x2", "x3")], "start": [("x1", "x2")]}
+    first = SimulatedAnnealing("mdl", checkpoint=path, random_state=3, max_evaluations=60, **known)
+    dag = first.learn(table)
+    again = SimulatedAnnealing("mdl", checkpoint=path, random_state=3, max_evaluations=60, **known)
+    assert outcome(again, again.learn(table)) == outcome(first, dag)
+    for other, what in (
+        ({"required": None}, "constraints, start"),
+        ({"forbidden": None}, "constraints"),
+        ({"start": "nb"}, "start"),
+    ):
+        with pytest.raises(ValueError, match=rf"another search \(not the same: {what}\)"):
+            SimulatedAnnealing("mdl", checkpoint=path, random_state=3, **{**known, **other}).learn(table)
+    content = json.loads(path.read_text())
+    content["state"]["best"] = table.naive_bayes()
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="variable 1 are not what is required and allowed"):
+        SimulatedAnnealing("mdl", checkpoint=path, random_state=3, **known).learn(table)

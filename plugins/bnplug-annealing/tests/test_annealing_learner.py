@@ -475,3 +475,44 @@ def test_folds_are_drawn_once_from_a_random_state():
 def test_progress_is_told(capsys):
     SimulatedAnnealing(score=Slow(((0, 1),)), max_evaluations=250, verbose=1, random_state=0).learn(make_table(5))
     assert "sa: " in capsys.readouterr().err
+
+
+def test_a_walk_starts_where_it_is_told():
+    table = make_table()
+    score = Wanted([(0, 1), (1, 2), (2, 3)])
+    learner = SimulatedAnnealing(score, start=[("x0", "x1"), ("x1", "x2")], random_state=0)
+    learner.learn(table)
+    assert learner.trace_[0] == 2
+    again = SimulatedAnnealing(score, start=table.dag([[6], [0, 6], [6], [6], [6], [6], []]), random_state=0)
+    again.learn(table)
+    assert again.trace_[0] == 1
+    with_required = SimulatedAnnealing(score, start=[("x0", "x1")], required=[("x2", "x3")], random_state=0)
+    assert ("x2", "x3") in with_required.learn(table).edges
+    assert with_required.trace_[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"start": "empty"}, "start='empty' is not 'nb'"),
+        ({"start": [("x0", "class")]}, "gives 'class' the parents .'x0'.; sa gives the class none"),
+        ({"start": [("x0", "x1"), ("x2", "x1")]}, "gives 'x1' the parents .'x0', 'x2', 'class'.; k=1"),
+        ({"start": [("x0", "x1")], "forbidden": [("x0", "x1")]}, "'x0' -> 'x1' of the start is forbidden"),
+        ({"start": [("x0", "x1")], "required": [("x1", "x0")]}, "cycle"),
+        ({"start": [("x0", "y")]}, "start names 'y', which is no variable"),
+    ],
+)
+def test_a_start_that_cannot_be_is_said(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SimulatedAnnealing("mdl", **parameters).learn(make_table())
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_walk_finds_the_best_that_is_allowed(k):
+    table = make_table(features=4)
+    score = Wanted([(0, 1), (1, 2), (2, 3), (3, 0)])
+    known = {"required": [("x0", "x2")], "forbidden": [("x1", "x2")], "tiers": [["x0", "x1"], ["x3"]]}
+    dag = SimulatedAnnealing(score, k=k, random_state=1, restarts=12, max_evaluations=200, **known).learn(table)
+    edges = feature_edges(table, dag)
+    assert {("x0", "x2"), ("x0", "x1"), ("x2", "x3")} <= edges
+    assert not {("x1", "x2"), ("x3", "x0"), ("x3", "x1")} & edges

@@ -7,8 +7,12 @@ from itertools import permutations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-from bnplug_annealing.structures import Structure
+from bnplug_annealing.structures import Rules, Structure
+
+from bnplug import Table
+from bnplug.search import Constraints
 
 
 def features_graph(parents, target):
@@ -79,3 +83,20 @@ def test_stuck_where_every_two_features_are_joined(parents, target, k, stuck):
     structure = Structure(parents, target, k)
     assert structure.stuck is stuck
     assert (not legal(structure)) is stuck
+
+
+def test_rules_say_what_is_drawn_and_what_stays():
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (20, 4)), columns=["a", "b", "d", "c"])
+    table = Table.from_frame(frame, "c")
+    constraints = Constraints(table, required=[("a", "b")], forbidden=[("a", "d")], tiers=[["a"], ["b", "d"]])
+    assert Rules.of(Constraints(table), 1) is None
+    # b must keep a, which is all that k=1 leaves room for; a may get nobody.
+    assert Rules.of(constraints, 1).pairs == [(2, 1)]
+    rules = Rules.of(constraints, 2)
+    assert set(rules.pairs) == {(1, 0), (1, 2), (2, 1)}
+    structure = Structure(constraints.augmented("sa", 2), 3, 2, rules)
+    drawn = {str(structure.draw(np.random.default_rng(seed))) for seed in range(20)}
+    assert drawn == {"(1, [0, 2, 3])", "(2, [1, 3])"}
+    structure.set(2, [1, 3])
+    assert structure.stuck
+    assert Structure([[3], [0, 3], [1, 3], []], 3, 1, Rules.of(constraints, 1)).stuck

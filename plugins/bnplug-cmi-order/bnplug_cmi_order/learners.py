@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import by_falling, pairwise_information
 from bnplug.hooks.components import component
-from bnplug.search import GreedySearch
+from bnplug.search import Constraints, GreedySearch
 from bnplug_cmi_order.orders import order_by_all, order_by_single
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class OrderBasedLearner(StructureLearner):
     """Walks an order of the features and gives each the earlier ones that improve the score most.
 
     The class is a parent of every feature. Parents are kept only if the score improves strictly. Of tied
-    sets of parents the smaller is taken, then the one whose features come first in the order.
+    sets of parents the smaller is taken, then the one whose features come first in the order. Parents that are
+    required are there from the start, and come first in the order; so do earlier tiers.
 
     Parameters
     ----------
@@ -50,13 +51,17 @@ class OrderBasedLearner(StructureLearner):
         Handed to a score that has none of its own.
     verbose : int, optional
         1 tells once a second about moves, score and evaluations; 2 tells about every move.
+    required, forbidden : list of edges, optional
+        Edges ``(parent, child)`` by name that the structure has, and that it does not have.
+    tiers : list of lists of str, optional
+        No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
 
     Attributes
     ----------
     order_ : list of str
         The features in their order.
     trace_ : list of float
-        The score of naive Bayes, and after each feature that was given parents.
+        The score of naive Bayes, with what is required, and after each feature that was given parents.
     n_evaluations_ : int
         How many candidates were scored.
     """
@@ -74,6 +79,9 @@ class OrderBasedLearner(StructureLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Any = None,
     ) -> None:
         self.score = score
         self.k = k
@@ -83,9 +91,12 @@ class OrderBasedLearner(StructureLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
 
     @abstractmethod
-    def order(self, table: Table) -> list[int]:
+    def order(self, constraints: Constraints) -> list[int]:
         """Return the features in the order in which they get their parents."""
 
     def learn(self, table: Table) -> DAG:
@@ -96,35 +107,40 @@ class OrderBasedLearner(StructureLearner):
                 raise ValueError(f"{name}={value} must be at least 1")
         if self.clique and self.walks > 1:
             raise ValueError("clique=True needs walks=1: on another walk, parents that are adjacent may cease to be")
-        order = self.order(table)
+        constraints = Constraints.of(self, table)
+        start = constraints.augmented(self.label, most=self.k)
+        if self.clique:
+            _check_cliques(table, start)
+        order = self.order(constraints)
         self.order_ = [table.names[v] for v in order]
         evaluator = component("score function", self.score, self).evaluator(table, self.n_jobs)
-        search = GreedySearch(evaluator, table.naive_bayes(), self.label, verbose=self.verbose)
+        search = GreedySearch(evaluator, start, self.label, verbose=self.verbose)
         with search.running():
-            steps = list(self._steps(table, order))
+            steps = list(self._steps(constraints, order))
             for v, earlier in steps * self.walks:
-                self._choose_parents(search, v, earlier, table)
+                self._choose_parents(search, v, earlier, start[v], table)
         self.trace_ = search.trace
         self.n_evaluations_ = evaluator.n_evaluations
         return table.dag(search.parents)
 
-    def _steps(self, table: Table, order: list[int]) -> Iterator[tuple[int, list[int]]]:
+    def _steps(self, constraints: Constraints, order: list[int]) -> Iterator[tuple[int, list[int]]]:
         """Yield each feature but the first, with the earlier features that may become its parents, in order."""
-        if self.candidates is None:
-            for position in range(1, len(order)):
-                yield order[position], order[:position]
-            return
-        between = pairwise_information(table, self.n_jobs)
+        between = None if self.candidates is None else pairwise_information(constraints.table, self.n_jobs)
         for position in range(1, len(order)):
-            v, earlier = order[position], order[:position]
-            near = set(by_falling(between[v], earlier)[: self.candidates])
-            yield v, [u for u in earlier if u in near]
+            v = order[position]
+            earlier = constraints.allowed_parents(v, order[:position])
+            if between is not None:
+                near = {*by_falling(between[v], earlier)[: self.candidates], *constraints.required_parents(v)}
+                earlier = [u for u in earlier if u in near]
+            yield v, earlier
 
-    def _choose_parents(self, search: GreedySearch, v: int, earlier: list[int], table: Table) -> None:
+    def _choose_parents(
+        self, search: GreedySearch, v: int, earlier: list[int], required: list[int], table: Table
+    ) -> None:
         value = search.begin()
         sets = self._parent_sets(search.parents, earlier)
         families = [sorted([table.target_index, *parents]) for parents in sets]
-        candidates = [{v: own} for own in families if own != search.parents[v]]
+        candidates = [{v: own} for own in families if own != search.parents[v] and set(required) <= set(own)]
         best = search.best(candidates, value)
         if best is not None:
             names = ", ".join(table.names[p] for p in candidates[best][v] if p != table.target_index)
@@ -137,12 +153,24 @@ class OrderBasedLearner(StructureLearner):
                 yield several
 
 
+def _check_cliques(table: Table, start: list[list[int]]) -> None:
+    """Raise a ``ValueError`` if two parents of a feature are required, and no edge between them is."""
+    for v, own in enumerate(start):
+        for a, b in combinations([u for u in own if u != table.target_index], 2):
+            if a not in start[b] and b not in start[a]:
+                names = [table.names[u] for u in (a, b)]
+                raise ValueError(
+                    f"clique=True needs parents that are adjacent; {names} are required of {table.names[v]!r}, and no "
+                    "edge between them is"
+                )
+
+
 class ConditionalInformationOrder(OrderBasedLearner):
     """OMI: each next feature tells most about the class, given all features before it (eq. 5).
 
     Parameters
     ----------
-    score, k, clique, candidates, walks, n_jobs, random_state, verbose
+    score, k, clique, candidates, walks, n_jobs, random_state, verbose, required, forbidden, tiers
         See :class:`OrderBasedLearner`.
     max_condition : int, optional
         Condition on this many of the features chosen last; by default on all.
@@ -161,15 +189,19 @@ class ConditionalInformationOrder(OrderBasedLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Any = None,
     ) -> None:
-        super().__init__(score, k, clique, candidates, walks, n_jobs, random_state, verbose)
+        known = (required, forbidden, tiers)
+        super().__init__(score, k, clique, candidates, walks, n_jobs, random_state, verbose, *known)
         self.max_condition = max_condition
 
-    def order(self, table: Table) -> list[int]:
+    def order(self, constraints: Constraints) -> list[int]:
         """Return the features by conditional mutual information."""
         if self.max_condition is not None and self.max_condition < 0:
             raise ValueError(f"max_condition={self.max_condition} must not be negative")
-        return order_by_all(table, self.max_condition, self.n_jobs)
+        return order_by_all(constraints.table, self.max_condition, self.n_jobs, constraints.ready)
 
 
 class SingleParentInformationOrder(OrderBasedLearner):
@@ -180,9 +212,9 @@ class SingleParentInformationOrder(OrderBasedLearner):
 
     label = "omisp"
 
-    def order(self, table: Table) -> list[int]:
+    def order(self, constraints: Constraints) -> list[int]:
         """Return the features by conditional mutual information given a single one."""
-        return order_by_single(table, self.n_jobs)
+        return order_by_single(constraints.table, self.n_jobs, constraints.ready)
 
 
 class RandomOrder(OrderBasedLearner):
@@ -193,6 +225,11 @@ class RandomOrder(OrderBasedLearner):
 
     label = "ro"
 
-    def order(self, table: Table) -> list[int]:
+    def order(self, constraints: Constraints) -> list[int]:
         """Return the features in an order drawn by `random_state`."""
-        return [int(v) for v in check_random_state(self.random_state).permutation(table.features)]
+        left = [int(v) for v in check_random_state(self.random_state).permutation(constraints.table.features)]
+        order: list[int] = []
+        while left:
+            order.append(constraints.ready(left)[0])
+            left.remove(order[-1])
+        return order

@@ -7,14 +7,21 @@ Values within 1e-9 nats are tied, and the feature that comes first in the table 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from bnplug.counts.information import first_largest
 from bnplug.data.table import Table
 from bnplug_cmi_order.patterns import Patterns
 
+#: Says which of the features that are left may come next.
+Ready = Callable[[Sequence[int]], Sequence[int]]
 
-def order_by_all(table: Table, max_condition: int | None = None, n_jobs: int | None = None) -> list[int]:
+
+def order_by_all(
+    table: Table, max_condition: int | None = None, n_jobs: int | None = None, ready: Ready = list
+) -> list[int]:
     """Return the features, each the argmax of I(C; X | those before it) (eq. 5).
 
     Parameters
@@ -24,14 +31,14 @@ def order_by_all(table: Table, max_condition: int | None = None, n_jobs: int | N
         Condition on this many of the features chosen last; by default on all.
     n_jobs : int, optional
         Threads.
+    ready : function
+        Says which of the features that are left may come next; by default all.
     """
     left, order = list(table.features), []
     patterns = Patterns(table)
     while left:
-        if patterns.determine_class:
-            order.append(left[0])
-        else:
-            order.append(_most_informative(patterns, left, n_jobs))
+        next_ones = ready(left)
+        order.append(next_ones[0] if patterns.determine_class else _most_informative(patterns, next_ones, n_jobs))
         left.remove(order[-1])
         if max_condition is None:
             patterns.split(order[-1])
@@ -40,21 +47,20 @@ def order_by_all(table: Table, max_condition: int | None = None, n_jobs: int | N
     return order
 
 
-def order_by_single(table: Table, n_jobs: int | None = None) -> list[int]:
+def order_by_single(table: Table, n_jobs: int | None = None, ready: Ready = list) -> list[int]:
     """Return the features, each the argmax of I(C; X | X') over X and one X' before it (eq. 6)."""
-    features = list(table.features)
     largest = np.full(len(table.names), -np.inf)
-    order = [_most_informative(Patterns(table), features, n_jobs)]
-    left = [v for v in features if v != order[0]]
+    order = [_most_informative(Patterns(table), ready(table.features), n_jobs)]
+    left = [v for v in table.features if v != order[0]]
     while left:
         given_last = Patterns(table, order[-1:]).information(left, n_jobs)
         largest[left] = np.maximum(largest[left], given_last)
-        order.append(first_largest(largest, left))
+        order.append(first_largest(largest, ready(left)))
         left.remove(order[-1])
     return order
 
 
-def _most_informative(patterns: Patterns, left: list[int], n_jobs: int | None) -> int:
+def _most_informative(patterns: Patterns, candidates: Sequence[int], n_jobs: int | None) -> int:
     information = np.zeros(len(patterns.table.names))
-    information[left] = patterns.information(left, n_jobs)
-    return first_largest(information, left)
+    information[candidates] = patterns.information(candidates, n_jobs)
+    return first_largest(information, candidates)

@@ -26,6 +26,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         reference=_PAPER,
         api=1,
         needs_score=True,
+        constraints=True,
     )
     yield StructureLearnerMethod(
         name="omisp",
@@ -34,6 +35,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         reference=_PAPER,
         api=1,
         needs_score=True,
+        constraints=True,
     )
     yield StructureLearnerMethod(
         name="ro",
@@ -43,6 +45,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         api=1,
         stochastic=True,
         needs_score=True,
+        constraints=True,
     )
 
 

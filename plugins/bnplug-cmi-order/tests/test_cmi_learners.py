@@ -12,6 +12,7 @@ from bnplug_cmi_order.learners import ConditionalInformationOrder, RandomOrder, 
 from bnplug_cmi_order.orders import order_by_all, order_by_single
 
 import bnplug
+from bnplug import datasets, structure_learner
 from bnplug.counts.information import pairwise_information
 from bnplug.data.table import Table
 from bnplug.errors import SearchWarning
@@ -190,3 +191,28 @@ def test_threads_and_repetition_do_not_matter(learner):
         learned = learner("cr", random_state=0, n_jobs=n_jobs)
         results.append((sorted(learned.learn(table).edges), learned.order_, learned.trace_))
     assert results[0] == results[1] == results[2]
+
+
+def test_required_parents_come_first_and_stay():
+    X, y = datasets.corral()
+    table = Table.from_frame(X.assign(target=y), "target")
+    for name in ("omi", "omisp", "ro"):
+        learner = structure_learner(
+            name, score="mdl", k=2, required=[("Irrelevant", "A0")], tiers=[["B1"], ["B0", "Irrelevant"]], candidates=1
+        )
+        dag = learner.learn(table)
+        assert learner.order_.index("B1") < min(map(learner.order_.index, ("B0", "Irrelevant")))
+        assert learner.order_.index("Irrelevant") < learner.order_.index("A0")
+        assert ("Irrelevant", "A0") in dag.edges
+
+
+def test_parents_that_are_required_are_a_clique_where_cliques_are():
+    X, y = datasets.corral()
+    table = Table.from_frame(X.assign(target=y), "target")
+    both = [("A0", "B0"), ("A1", "B0")]
+    with pytest.raises(
+        ValueError, match=r"clique=True needs parents that are adjacent; .'A0', 'A1'. are required of 'B0'"
+    ):
+        structure_learner("omi", score="mdl", k=2, clique=True, required=both).learn(table)
+    joined = structure_learner("omi", score="mdl", k=2, clique=True, required=[*both, ("A0", "A1")]).learn(table)
+    assert {*both, ("A0", "A1")} <= set(joined.edges)

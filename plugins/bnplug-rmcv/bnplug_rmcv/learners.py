@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
+# Parameters that mean the same to the search.
+_HANDED_ON = ("max_parents", "max_iter", "max_time", "required", "forbidden", "tiers")
+
+
 class RiskMinimization(StructureLearner):
     """`rmcv`: the structure with the smallest cross-validated error that single changes of edges lead to.
 
@@ -45,6 +49,10 @@ class RiskMinimization(StructureLearner):
         Shuffles the rows before they are put into folds; without it they are taken in their order.
     verbose : int, optional
         1 tells once a second about moves, score and evaluations; 2 tells about every move.
+    required, forbidden : list of edges, optional
+        Edges ``(parent, child)`` by name that the structure has, and that it does not have.
+    tiers : list of lists of str, optional
+        No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
 
     Attributes
     ----------
@@ -93,6 +101,9 @@ class RiskMinimization(StructureLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Any = None,
     ) -> None:
         self.start = start
         self.cv = cv
@@ -104,10 +115,13 @@ class RiskMinimization(StructureLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
 
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the search ends."""
-        limits = {name: getattr(self, name) for name in ("max_parents", "max_iter", "max_time")}
+        limits = {name: getattr(self, name) for name in _HANDED_ON}
         score = self.hit_rate(alpha=self.alpha, floor=self.floor, cv=self.cv)
         parameters = {"score": score, "start": self.start, "reversals": self.reversals, **limits}
         search = component("structure learner", ("hill-climb", parameters), self)
@@ -159,8 +173,12 @@ class RedrawnHoldOutRiskMinimization(RiskMinimization):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Any = None,
     ) -> None:
-        super().__init__(start, cv, alpha, floor, max_parents, max_iter, max_time, n_jobs, random_state, verbose)
+        limits = (max_parents, max_iter, max_time)
+        super().__init__(start, cv, alpha, floor, *limits, n_jobs, random_state, verbose, required, forbidden, tiers)
 
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the search ends."""

@@ -54,6 +54,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
             reference=_PAPER,
             api=1,
             stochastic=True,
+            constraints=True,
         )
 
 

@@ -115,13 +115,13 @@ def test_complete_goes_on_downhill_to_a_whole_tree():
     assert len(HillClimb(FewerEdges(), tree=True).learn(table).edges) == 6
 
 
-def test_whitelisted_edges_stay_and_blacklisted_ones_never_come():
+def test_requireded_edges_stay_and_forbiddened_ones_never_come():
     table = make_table(features=4)
     listed = [("x4", "x1"), ("x3", "class")]
-    dag = HillClimb(FewerEdges(), "nb", whitelist=listed).learn(table)
+    dag = HillClimb(FewerEdges(), "nb", required=listed).learn(table)
     assert set(dag.edges) == set(listed)
     forbidden = [("x1", "x2"), ("x2", "x1"), ("class", "x3"), ("x3", "class")]
-    dag = HillClimb(Edges(), "nb", blacklist=forbidden).learn(table)
+    dag = HillClimb(Edges(), "nb", forbidden=forbidden).learn(table)
     assert not set(dag.edges) & set(forbidden)
     assert len(dag.edges) == 5 * 4 / 2 - 2
 
@@ -137,11 +137,11 @@ def test_start_is_a_graph_or_a_list_of_edges():
     ("parameters", "message"),
     [
         ({"start": "naive"}, "'naive' is not"),
-        ({"start": [("x1", "y")]}, "no variable 'y'"),
+        ({"start": [("x1", "y")]}, "start names 'y', which is no variable"),
         ({"start": ["x1"]}, "pair"),
         ({"start": [("x1", "x2"), ("x2", "x1")]}, "cycle"),
-        ({"start": [("x1", "x2")], "blacklist": [("x1", "x2")]}, "blacklist"),
-        ({"whitelist": [("x1", "x2")], "blacklist": [("x1", "x2")]}, "blacklist"),
+        ({"start": [("x1", "x2")], "forbidden": [("x1", "x2")]}, "forbidden"),
+        ({"required": [("x1", "x2")], "forbidden": [("x1", "x2")]}, "forbidden"),
         ({"max_parents": 0}, "max_parents=0"),
         ({"max_parents": -1}, "negative"),
         ({"max_iter": -1}, "negative"),
@@ -262,7 +262,7 @@ def test_it_is_quiet_unless_verbose(capsys):
 
 def test_learning_changes_neither_the_learner_nor_its_score():
     score = Edges()
-    learner = HillClimb(score, "empty", blacklist=[("x1", "x2")])
+    learner = HillClimb(score, "empty", forbidden=[("x1", "x2")])
     before = learner.get_params()
     first = learner.learn(make_table())
     assert learner.get_params() == before

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from strategies import tables
 
 from bnplug import structure_learner
 from bnplug.counts.information import class_information, pairwise_information
 from bnplug.data.table import Table
+from bnplug.search import Constraints
 
 
 def edges(table, dag):
@@ -41,3 +44,40 @@ def test_kdb_of_zero_is_naive_bayes_and_less_is_an_error():
     for k in (-1, 1.5, "two"):
         with pytest.raises(ValueError, match=f"k={k!r}: the number"):
             structure_learner("kdb", k=k).learn(table)
+
+
+@settings(max_examples=30)
+@given(tables(max_features=5, min_features=3), st.integers(0, 2**32 - 1))
+def test_under_constraints_kdb_takes_the_best_of_the_allowed(table, seed):
+    rng = np.random.default_rng(seed)
+    first, second, *others = rng.permutation(table.features).tolist()
+    known = {
+        "required": [(table.names[second], table.names[first])],
+        "forbidden": [(table.names[others[0]], table.names[first])],
+        "tiers": [[table.names[second]], [table.names[v] for v in others[1:]]],
+    }
+    learner = structure_learner("kdb", k=2, **known)
+    parents = table.parents(learner.learn(table))
+    order = [table.index(name) for name in learner.order_]
+    between, allowed = pairwise_information(table), Constraints(table, **known).allowed
+    assert order.index(second) < min(order.index(v) for v in (first, *others[1:]))
+    for position, v in enumerate(order):
+        chosen = [p for p in parents[v] if p != table.target_index]
+        free = [p for p in chosen if (p, v) != (second, first)]
+        possible = [p for p in order[:position] if allowed[p, v] and (p, v) != (second, first)]
+        assert (second in chosen) or v != first
+        assert set(free) <= set(possible)
+        assert len(free) == min(len(possible), 2 - (v == first))
+        rest = [between[v, p] for p in possible if p not in free]
+        if rest and free:
+            assert min(between[v, p] for p in free) >= max(rest) - 1e-9
+
+
+def test_what_kdb_has_at_least_holds_where_edges_are_forbidden():
+    rng = np.random.default_rng(0)
+    table = Table.from_frame(pd.DataFrame(rng.integers(0, 4, (90, 5)), columns=[*"abdec"]), "c")
+    forbidden = [(p, v) for p in "abde" for v in "abde" if p != v]
+    learner = structure_learner("kdb", k=2, forbidden=forbidden)
+    dag = learner.learn(table)
+    assert {p for p, _ in dag.edges} == {"c"}
+    assert learner.fewest_parameters(table) <= 4 * 4 * 4

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from strategies import tables
 
 from bnplug import structure_learner
@@ -57,3 +58,57 @@ def test_ties_go_to_the_lowest_feature():
     table = Table.from_frame(pd.DataFrame({"x0": x, "x1": x, "x2": x, "c": [0, 0, 0, 0, 1, 1, 1, 1]}), "c")
     assert table.parents(structure_learner("tan").learn(table))[:3] == [[3], [0, 3], [0, 3]]
     assert table.parents(structure_learner("kdb", k=1).learn(table))[:3] == [[3], [0, 3], [0, 3]]
+
+
+def trees(table):
+    """Every tree over the features that leads away from a root, as edges."""
+    for several in product(table.features, repeat=len(table.features)):
+        tree = {(p, v) for p, v in zip(several, table.features, strict=True) if p != v}
+        if len(tree) == len(table.features) - 1 and nx.is_arborescence(nx.DiGraph(sorted(tree))):
+            yield tree
+
+
+@settings(max_examples=30)
+@given(tables(max_features=4, min_features=3), st.integers(0, 2**32 - 1))
+def test_under_constraints_tan_is_the_heaviest_tree_that_keeps_to_them(table, seed):
+    rng = np.random.default_rng(seed)
+    pairs = [(p, v) for p in table.features for v in table.features if p != v]
+    required, forbidden = ([pairs[i] for i in np.flatnonzero(rng.random(len(pairs)) < share)] for share in (0.1, 0.4))
+    place = rng.integers(3, size=len(table.names))
+    tiers = [[v for v in table.features if place[v] == number] for number in (0, 1)]
+    named = {
+        "required": [tuple(table.names[v] for v in edge) for edge in required],
+        "forbidden": [tuple(table.names[v] for v in edge) for edge in forbidden],
+        "tiers": [[table.names[v] for v in tier] for tier in tiers],
+    }
+    backwards = {(p, v) for p in tiers[1] for v in tiers[0]}
+    weight, to_class = pairwise_information(table), class_information(table)
+    possible = [t for t in trees(table) if set(required) <= t and not t & ({*forbidden} | backwards)]
+    try:
+        dag = structure_learner("tan", **named).learn(table)
+    except ValueError:
+        assert not possible
+        return
+    found = {(p, v) for p, v in edges(table, dag) if p != table.target_index}
+    assert found in possible
+    total = {frozenset(t): sum(weight[p, v] for p, v in t) for t in possible}
+    best = [t for t, value in total.items() if value >= max(total.values()) - 1e-8]
+    assert frozenset(found) in best
+    roots = [v for t in best for v in table.features if v not in {child for _, child in t}]
+    root = next(v for v in table.features if v not in {child for _, child in found})
+    assert to_class[root] >= max(to_class[v] for v in roots) - 1e-8
+
+
+def test_a_tree_that_cannot_be_is_said():
+    rng = np.random.default_rng(0)
+    table = Table.from_frame(pd.DataFrame(rng.integers(0, 3, (50, 4)), columns=[*"abd", "c"]), "c")
+    no_tree = "no tree over all features keeps to what is required, forbidden and the tiers: "
+    apart = [("a", "d"), ("b", "d"), ("d", "a"), ("d", "b")]
+    with pytest.raises(ValueError, match=f"{no_tree}no allowed edges lead from 'a' to .'d'."):
+        structure_learner("tan", forbidden=apart).learn(table)
+    with pytest.raises(ValueError, match=f"{no_tree}'a' at its root must have the parent 'b'"):
+        structure_learner("tan", root="a", required=[("b", "a")]).learn(table)
+    with pytest.raises(ValueError, match=f"{no_tree}no allowed edges lead from 'b' to .'a'."):
+        structure_learner("tan", root="b", tiers=[["a"], ["b", "d"]]).learn(table)
+    dag = structure_learner("tan", tiers=[["d"], ["a"], ["b"]], required=[("a", "b")]).learn(table)
+    assert set(dag.edges) == {("c", "a"), ("c", "b"), ("c", "d"), ("d", "a"), ("a", "b")}

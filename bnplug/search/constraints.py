@@ -1,0 +1,280 @@
+"""What is known of the edges beforehand: some must be there, some must not, and tiers say who may come before whom.
+
+Every learner that honours such knowledge takes it in the same three parameters, ``required``, ``forbidden`` and
+``tiers``, and reads it here. What contradicts itself, or what a learner cannot honour, is one error before anything is
+counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bnplug.arrays import BoolArray
+from bnplug.data._dags import check_acyclic
+from bnplug.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from bnplug.data.table import Table
+
+#: A pair (parent, child) of positions in ``table.names``.
+_Edge = tuple[int, int]
+
+
+class Constraints:
+    """The edges that a graph on a table must have, and those that it must not have.
+
+    A name of a column that is no variable of the table because it tells nothing (``table.left_out``) is passed over.
+
+    Parameters
+    ----------
+    table : Table
+        The variables.
+    required : DAG or list of edges, optional
+        Pairs ``(parent, child)`` of names that are in the graph.
+    forbidden : DAG or list of edges, optional
+        Pairs that are not in it; the opposite direction stays allowed.
+    tiers : list of lists of str, optional
+        Groups of variables, such as by time. No edge goes from a later group to an earlier one; inside a group, and
+        to and from variables that are in none, all are allowed.
+
+    Attributes
+    ----------
+    required : bool array of shape (variables, variables)
+        ``required[u, v]``: the edge from u to v must be there.
+    allowed : bool array of shape (variables, variables)
+        Whether it may be there.
+    free : bool
+        Whether nothing is required, and everything allowed.
+
+    Raises
+    ------
+    ValueError
+        For names that are no variables, edges that are both required and forbidden, in words or by the tiers, required
+        edges that make a cycle, or a variable in two tiers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug import Table
+    >>> frame = pd.DataFrame({"age": [0, 1, 1], "smoker": [0, 0, 1], "ill": [0, 0, 1]})
+    >>> table = Table.from_frame(frame, "ill")
+    >>> constraints = Constraints(table, required=[("age", "smoker")], tiers=[["age"], ["smoker", "ill"]])
+    >>> constraints.allowed.astype(int).tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 1, 0]]
+    >>> Constraints(table, required=[("smoker", "age")], tiers=[["age"], ["smoker"]])
+    Traceback (most recent call last):
+    ValueError: the edge 'smoker' -> 'age' is required, and the tiers forbid it
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        required: Any = None,
+        forbidden: Any = None,
+        tiers: Iterable[Iterable[str]] | None = None,
+    ) -> None:
+        self.table = table
+        self._required = _edges(table, required, "required")
+        self._forbidden = _edges(table, forbidden, "forbidden")
+        self._tier = _tiers(table, tiers)
+        self._check()
+
+    @classmethod
+    def of(cls, learner: Any, table: Table) -> Constraints:
+        """Return what a learner's parameters ``required``, ``forbidden`` and ``tiers`` say of a table's variables."""
+        return cls(table, learner.required, learner.forbidden, learner.tiers)
+
+    def _check(self) -> None:
+        names = self.table.names
+        for u, v in sorted(self._required):
+            why = "is forbidden too" if (u, v) in self._forbidden else "the tiers forbid it"
+            if (u, v) in self._forbidden or self._against_tiers(u, v):
+                raise ValueError(f"the edge {names[u]!r} -> {names[v]!r} is required, and {why}")
+        try:
+            check_acyclic(names, [self.required_parents(v) for v in range(len(names))])
+        except ValueError as error:
+            raise ValueError(f"required: {error}") from None
+
+    def _against_tiers(self, u: int, v: int) -> bool:
+        return u in self._tier and v in self._tier and self._tier[u] > self._tier[v]
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is required, and everything allowed."""
+        return not (self._required or self._forbidden or len(set(self._tier.values())) > 1)
+
+    @cached_property
+    def required(self) -> BoolArray:
+        """The edges that must be there."""
+        return _matrix(len(self.table.names), self._required)
+
+    @cached_property
+    def allowed(self) -> BoolArray:
+        """The edges that may be there."""
+        size = len(self.table.names)
+        tier = np.array([self._tier.get(v, -1) for v in range(size)])
+        too_late = (tier[:, None] > tier[None, :]) & (tier >= 0)[None, :]
+        allowed: BoolArray = ~(_matrix(size, self._forbidden) | too_late | np.eye(size, dtype=bool))
+        return allowed
+
+    def required_parents(self, v: int) -> list[int]:
+        """Return the parents that a variable must have."""
+        return self._parents.get(v, [])
+
+    @cached_property
+    def _parents(self) -> dict[int, list[int]]:
+        own: dict[int, list[int]] = {}
+        for u, v in sorted(self._required):
+            own.setdefault(v, []).append(u)
+        return own
+
+    def allowed_parents(self, v: int, among: Sequence[int]) -> list[int]:
+        """Return those of some variables that a variable may have as parents."""
+        return [u for u in among if self.free or self.allowed[u, v]]
+
+    def ready(self, left: Sequence[int]) -> list[int]:
+        """Return which of the variables that are left may come next in an order in which parents come first.
+
+        Those whose required parents are not left, and of these those before which no earlier tier is left, if there
+        are any.
+
+        Parameters
+        ----------
+        left : sequence of int
+            The variables that have no place yet.
+        """
+        waiting = set(left)
+        after_parents = [v for v in left if waiting.isdisjoint(self.required_parents(v))]
+        earliest = min((self._tier[v] for v in left if v in self._tier), default=None)
+        return [v for v in after_parents if self._tier.get(v, earliest) == earliest] or after_parents
+
+    def augmented(self, label: str, most: int | None = None) -> list[list[int]]:
+        """Return naive Bayes with the required edges: what a learner begins with whose class is a parent of all.
+
+        Parameters
+        ----------
+        label : str
+            What messages call the learner.
+        most : int, optional
+            The largest number of feature parents that it gives a feature.
+
+        Raises
+        ------
+        ValueError
+            If the class must have parents, cannot be a parent of all features, or a feature must have too many.
+        """
+        names, target = self.table.names, self.table.target_index
+        for u in self.required_parents(target):
+            raise ValueError(
+                f"{label} gives the class no parents, and the edge {names[u]!r} -> {names[target]!r} is required; "
+                "hill-climb could honour that"
+            )
+        parents = [sorted({*own, *self.required_parents(v)}) for v, own in enumerate(self.table.naive_bayes())]
+        for v in self.table.features:
+            if not self.allowed_parents(v, [target]):
+                raise ValueError(
+                    f"{label} makes the class a parent of every feature, and the edge {names[target]!r} -> "
+                    f"{names[v]!r} is forbidden, or against the tiers; hill-climb could honour that"
+                )
+            own = [names[u] for u in parents[v] if u != target]
+            if most is not None and len(own) > most:
+                raise ValueError(
+                    f"{label} gives a feature at most {most} feature parent(s), and {own} are required of {names[v]!r}"
+                )
+        return parents
+
+    def start(self, start: Any) -> list[list[int]]:
+        """Return the parents of every variable in a graph to start from, with the required edges.
+
+        Parameters
+        ----------
+        start : {"nb", "empty"}, DAG or list of edges
+            A named start gives way to what is known.
+
+        Raises
+        ------
+        ValueError
+            If `start` is none of these, has a cycle with what is required, or an edge that must not be there.
+        """
+        edges = self._named_start(start) if isinstance(start, str) else _edges(self.table, start, "start")
+        edges |= self._required
+        names = self.table.names
+        for u, v in sorted(edges):
+            if (u, v) in self._forbidden or self._against_tiers(u, v):
+                raise ValueError(
+                    f"the edge {names[u]!r} -> {names[v]!r} of the start is forbidden, or against the tiers"
+                )
+        parents: list[list[int]] = [[] for _ in names]
+        for u, v in sorted(edges):
+            parents[v].append(u)
+        # Names the cycle, if there is one.
+        self.table.dag(parents)
+        return parents
+
+    def _named_start(self, start: str) -> set[_Edge]:
+        if start not in ("nb", "empty"):
+            raise ValueError(f"start={start!r} is not 'nb', 'empty', a DAG or a list of edges")
+        target = self.table.target_index
+        # Required edges may lead to the class; what it would close a cycle with is then no child of it.
+        ancestors, waiting = {target}, [target]
+        while waiting:
+            new = [u for u in self.required_parents(waiting.pop()) if u not in ancestors]
+            ancestors.update(new)
+            waiting += new
+        children = self.table.features if start == "nb" else []
+        return {(target, v) for v in children if v not in ancestors and self.allowed_parents(v, [target])}
+
+
+def _edges(table: Table, edges: Any, what: str) -> set[_Edge]:
+    """Return named edges as pairs of positions."""
+    edges = getattr(edges, "edges", edges)
+    if edges is None:
+        return set()
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise ValueError(f"{what}={edges!r} is no list of edges, pairs (parent, child) of names")
+    found = set()
+    for edge in edges:
+        if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
+            raise ValueError(f"{what}: an edge is a pair (parent, child) of names, not {edge!r}")
+        ends = [_position(table, end, what) for end in edge]
+        if edge[0] == edge[1]:
+            raise ValueError(f"{what}: {edge!r} is no edge between two variables")
+        if None not in ends:
+            found.add((ends[0], ends[1]))
+    return found  # type: ignore[return-value]
+
+
+def _tiers(table: Table, tiers: Iterable[Iterable[str]] | None) -> dict[int, int]:
+    """Return the number of each variable's tier, for those that are in one."""
+    if isinstance(tiers, str) or not isinstance(tiers, Iterable | None):
+        raise ValueError(f"tiers={tiers!r} is no list of tiers, each a list of names")
+    found: dict[int, int] = {}
+    for number, tier in enumerate(tiers or ()):
+        if isinstance(tier, str) or not isinstance(tier, Iterable):
+            raise ValueError(f"tiers: a tier is a list of names, not {tier!r}")
+        for name in tier:
+            v = _position(table, name, "tiers")
+            if v is not None and found.setdefault(v, number) != number:
+                raise ValueError(f"tiers: {name!r} is in two of them")
+    return found
+
+
+def _position(table: Table, name: Any, what: str) -> int | None:
+    """Return a variable's position; None for a column that was left out of the table."""
+    if name in table.names:
+        return table.index(name)
+    if name in table.left_out:
+        return None
+    hint = did_you_mean(name, table.names) if isinstance(name, str) else ""
+    raise ValueError(f"{what} names {name!r}, which is no variable; there are {list(table.names)}.{hint}")
+
+
+def _matrix(size: int, edges: Iterable[_Edge]) -> BoolArray:
+    matrix = np.zeros((size, size), dtype=bool)
+    for u, v in edges:
+        matrix[u, v] = True
+    return matrix
