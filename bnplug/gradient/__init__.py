@@ -6,7 +6,7 @@ from bnplug.gradient.columns import Columns
 from bnplug.gradient.lbfgs import minimize
 from bnplug.gradient.losses import Loss, classified, conditional_nll
 from bnplug.gradient.objective import Objective
-from bnplug.gradient.problem import HeldOut, Problem, held_out, with_values
+from bnplug.gradient.problem import HeldOut, Problem, folds, held_out, with_values
 
 __all__ = [
     "Columns",
@@ -16,6 +16,7 @@ __all__ = [
     "Problem",
     "classified",
     "conditional_nll",
+    "folds",
     "held_out",
     "minimize",
     "with_values",

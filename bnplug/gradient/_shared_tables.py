@@ -19,6 +19,8 @@ from bnplug.inference.complete import Terms
 # The tables that several terms share are kept this small (cells), and have this many rows for each configuration.
 _SHARED_CELLS = 1 << 15
 _ROWS_A_CONFIGURATION = 16
+# Where no more than one class in this many has a derivative, they are added one by one.
+_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,25 @@ def gather(index, merged, joint):  # type: ignore[no-untyped-def]
 
 @kernel
 def scatter(index, derivative, gradient):  # type: ignore[no-untyped-def]
-    """gradient[index[m, g], :] += derivative[m, :] for every group g."""
+    """gradient[index[m, g], :] += derivative[m, :] for every group g, for what of it is not zero.
+
+    Of a loss by margins, most rows have none, and others that of a few classes.
+    """
     n_rows, n_classes = derivative.shape
+    others = np.empty(n_classes, np.int64)
     for m in range(n_rows):
+        n_others = 0
+        for c in range(n_classes):
+            if derivative[m, c] != 0.0:
+                others[n_others] = c
+                n_others += 1
+        if n_others == 0:
+            continue
         for g in range(index.shape[1]):
             k = index[m, g]
-            for c in range(n_classes):
-                gradient[k, c] += derivative[m, c]
+            if _FEW * n_others < n_classes:
+                for i in range(n_others):
+                    gradient[k, others[i]] += derivative[m, others[i]]
+            else:
+                for c in range(n_classes):
+                    gradient[k, c] += derivative[m, c]

@@ -41,33 +41,47 @@ class Columns:
     def log_softmax(self, beta: FloatArray) -> FloatArray:
         """Return log theta, where theta is the softmax of every column of `beta`."""
         result = np.empty_like(beta)
-        _log_softmax(beta, self.starts, self.outer, self.states, self.inner, result)
+        _take_off_largest(beta, self.starts, self.outer, self.states, self.inner, result)
+        # numpy takes many exponentials at once, which a compiled loop does not.
+        _take_off_log_sum(np.exp(result), self.starts, self.outer, self.states, self.inner, result)
         return result
 
     def chain(self, gradient: FloatArray, log_theta: FloatArray) -> FloatArray:
         """Return the derivative by beta from that by log theta: g - theta x (column sum of g)."""
-        result = np.empty_like(gradient)
-        _chain_softmax(gradient, log_theta, self.starts, self.outer, self.states, self.inner, result)
+        result = np.exp(log_theta)
+        _chain_softmax(gradient, self.starts, self.outer, self.states, self.inner, result)
         return result
 
 
 @kernel
-def _log_softmax(beta, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
-    """Subtract from every column its log-sum-exp; shapes as in Columns."""
+def _take_off_largest(beta, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """Subtract from every column its largest value; shapes as in Columns. Columns side by side are taken at once."""
     for t in range(starts.shape[0]):
         r, q = states[t], inner[t]
-        largest, total = np.empty(q), np.empty(q)
-        for o in range(outer[t]):
-            start = starts[t] + o * r * q
+        largest = np.empty(q)
+        for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
             for i in range(q):
-                largest[i], total[i] = beta[start + i], 0.0
+                largest[i] = beta[start + i]
             for j in range(start + q, start + r * q, q):
                 for i in range(q):
                     largest[i] = max(largest[i], beta[j + i])
             for j in range(start, start + r * q, q):
                 for i in range(q):
                     result[j + i] = beta[j + i] - largest[i]
-                    total[i] += np.exp(result[j + i])
+
+
+@kernel
+def _take_off_log_sum(power, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """Subtract from every column the logarithm of the sum of `power`; shapes as in Columns."""
+    for t in range(starts.shape[0]):
+        r, q = states[t], inner[t]
+        total = np.empty(q)
+        for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
+            for i in range(q):
+                total[i] = 0.0
+            for j in range(start, start + r * q, q):
+                for i in range(q):
+                    total[i] += power[j + i]
             for i in range(q):
                 total[i] = np.log(total[i])
             for j in range(start, start + r * q, q):
@@ -76,13 +90,12 @@ def _log_softmax(beta, starts, outer, states, inner, result):  # type: ignore[no
 
 
 @kernel
-def _chain_softmax(gradient, log_theta, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
-    """g - theta x (column sum of g); shapes as in Columns."""
+def _chain_softmax(gradient, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """From theta, in `result`, make g - theta x (column sum of g); shapes as in Columns."""
     for t in range(starts.shape[0]):
         r, q = states[t], inner[t]
         total = np.empty(q)
-        for o in range(outer[t]):
-            start = starts[t] + o * r * q
+        for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
             for i in range(q):
                 total[i] = 0.0
             for j in range(start, start + r * q, q):
@@ -90,4 +103,4 @@ def _chain_softmax(gradient, log_theta, starts, outer, states, inner, result):  
                     total[i] += gradient[j + i]
             for j in range(start, start + r * q, q):
                 for i in range(q):
-                    result[j + i] = gradient[j + i] - np.exp(log_theta[j + i]) * total[i]
+                    result[j + i] = gradient[j + i] - result[j + i] * total[i]

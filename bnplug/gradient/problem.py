@@ -175,7 +175,7 @@ def held_out(
     >>> found.sums.tolist(), found.weight
     ([3.0], 6.0)
     """
-    folds = list(_folds(table, cv, random_state))
+    parts = list(folds(table, cv, random_state))
 
     def measure(fold: tuple[Table, Table], own: Callable[[_P, Objective], npt.ArrayLike]) -> FloatArray:
         train, test = fold
@@ -184,13 +184,33 @@ def held_out(
 
     # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
     with threadpool_limits(1):
-        found = run_in_threads(lambda call: measure(*call), list(product(folds, measures)), n_jobs=n_jobs)
+        found = run_in_threads(lambda call: measure(*call), list(product(parts, measures)), n_jobs=n_jobs)
     each = [np.stack(found[first : first + len(measures)]) for first in range(0, len(found), len(measures))]
-    return HeldOut(reduce(np.add, each), sum(test.total_weight for _, test in folds))
+    return HeldOut(reduce(np.add, each), sum(test.total_weight for _, test in parts))
 
 
-def _folds(table: Table, cv: Any, random_state: Any) -> Iterator[tuple[Table, Table]]:
-    """Yield the training rows and the test rows of each fold."""
+def folds(table: Table, cv: Any, random_state: Any = None) -> Iterator[tuple[Table, Table]]:
+    """Yield the training rows and the held-out rows of each fold.
+
+    Parameters
+    ----------
+    table : Table
+    cv : int or splitter
+        As for :func:`held_out`.
+    random_state : int or RandomState, optional
+
+    Raises
+    ------
+    ValueError
+        If `cv` is neither a number nor a splitter.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 0, 1], "c": [*"nyny"]}), "c")
+    >>> [(train.n_rows, test.n_rows) for train, test in folds(table, 2)]
+    [(2, 2), (2, 2)]
+    """
     from sklearn.model_selection import StratifiedKFold
 
     if not (isinstance(cv, Integral) or hasattr(cv, "get_n_splits")):

@@ -92,7 +92,7 @@ def descend(
                 break  # No step helps: what is left is rounding.
             ahead, momentum = point, 1.0  # The momentum led uphill: start again without it.
             continue
-        if momentum == 1.0 or float((ahead - moved) @ (weights * (moved - point))) > 0.0:
+        if momentum == 1.0 or dot(ahead - moved, weights * (moved - point)) > 0.0:
             ahead, momentum = moved, 0.5 * (1.0 + math.sqrt(5.0))
         else:
             growing = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
@@ -123,11 +123,16 @@ def _search(
         moved = project(ahead - step * gradient / weights, weights, columns)
         away = moved - ahead
         found = objective(moved)
-        bound = value + float(gradient @ away) + float(away @ (weights * away)) / (2.0 * step)
+        bound = value + dot(gradient, away) + dot(away, weights * away) / (2.0 * step)
         if found[0] <= bound + _ROUNDING * abs(value):
             break
         step *= _SHORTER
     return step, moved, found
+
+
+def dot(one: FloatArray, other: FloatArray) -> float:
+    """Return the inner product, in this thread: those of BLAS wait for each other for longer than this takes."""
+    return float(np.einsum("i,i", one, other))
 
 
 def optimality(point: FloatArray, gradient: FloatArray, columns: Columns) -> float:

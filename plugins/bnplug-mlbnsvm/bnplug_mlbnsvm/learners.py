@@ -14,7 +14,7 @@ from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.hooks.components import check_numbers
 from bnplug.model.log_tables import LogTables
-from bnplug_mlbnsvm.descent import Descent
+from bnplug_mlbnsvm.descent import Descent, dot
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS, choose, cross_validate
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
@@ -89,7 +89,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
     is_c1_ : bool
         Whether the structure is C1.
     cv_accuracy_ : float array of shape (gammas, lams)
-        Where one was chosen, the held-out accuracies; ``cv_gammas_`` and ``cv_lams_`` are the grids.
+        Where one was chosen, the held-out accuracies; ``cv_gammas_`` and ``cv_lams_`` are the grids. A setting that
+        can no longer win is given up before the last fold: its accuracy is that of the folds so far.
 
     References
     ----------
@@ -184,7 +185,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.optimality_ = found.optimality
         self.n_iter_ = len(found.path) - 1
         self.slack_ = problem.slack(values, setting.gamma)
-        self.objective_ = setting.lam * self.slack_ - float(problem.counts @ values)
+        self.objective_ = setting.lam * self.slack_ - dot(problem.counts, values)
         likelihood, own = (each.log_likelihood(problem.table, incomplete=True) for each in (problem.generative, tables))
         self.likelihood_ratio_ = likelihood / own
         if self.verbose:

@@ -12,7 +12,7 @@ from bnplug.counts.counting import count
 from bnplug.gradient import Problem, minimize
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
-from bnplug_mlbnsvm.descent import Descent, descend
+from bnplug_mlbnsvm.descent import Descent, descend, dot
 from bnplug_mlbnsvm.slack import hard_slack, slack_params, soft_slack
 
 # The share of their mean that every count is raised by in the metric of the descent: without it, entries that
@@ -92,7 +92,9 @@ class LargeMarginProblem(Problem):
     def soft(self, values: FloatArray, lam: float, params: FloatArray) -> tuple[float, FloatArray]:
         """Return the objective of problem (11) and its gradient."""
         slack, gradient = self.objective(values, soft_slack, params)
-        return lam * slack - float(self.counts @ values), lam * gradient - self.counts
+        gradient *= lam
+        gradient -= self.counts
+        return lam * slack - dot(self.counts, values), gradient
 
     def slack(self, values: FloatArray, gamma: float) -> float:
         """Return the sum over rows of the exact slack, max(0, gamma - margin)."""
@@ -100,7 +102,7 @@ class LargeMarginProblem(Problem):
 
     def exact(self, values: FloatArray, setting: Setting) -> float:
         """Return the objective of problem (10)."""
-        return setting.lam * self.slack(values, setting.gamma) - float(self.counts @ values)
+        return setting.lam * self.slack(values, setting.gamma) - dot(self.counts, values)
 
     def solve(
         self, setting: Setting, start: FloatArray | None = None, callback: Callable[[int, float], None] | None = None
@@ -117,7 +119,7 @@ class LargeMarginProblem(Problem):
         """
         point = self.terms.values if start is None else start
         if setting.lam == 0.0 or self.terms.n_classes == 1:
-            return Descent(self.terms.values, [-float(self.counts @ self.terms.values)], 0.0)
+            return Descent(self.terms.values, [-dot(self.counts, self.terms.values)], 0.0)
         path: list[float] = []
         for params in setting.stages():
             found = (self._descend if self.convex else self._descend_softmax)(setting, params, point, callback)
