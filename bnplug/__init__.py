@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from bnplug.errors import NotRepresentableError as NotRepresentableError
     from bnplug.errors import PluginError as PluginError
     from bnplug.errors import PluginWarning as PluginWarning
+    from bnplug.errors import PooledStatesWarning as PooledStatesWarning
     from bnplug.errors import SearchInterruptedWarning as SearchInterruptedWarning
     from bnplug.errors import SearchWarning as SearchWarning
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
+    from bnplug.errors import UselessColumnWarning as UselessColumnWarning
     from bnplug.hooks.descriptors import ClassifierMethod as ClassifierMethod
     from bnplug.hooks.descriptors import DiscretizerMethod as DiscretizerMethod
     from bnplug.hooks.descriptors import InferenceEngineMethod as InferenceEngineMethod
@@ -87,10 +89,12 @@ _HOMES = {
         "NotRepresentableError",
         "PluginError",
         "PluginWarning",
+        "PooledStatesWarning",
         "SearchInterruptedWarning",
         "SearchWarning",
         "UnknownMethodError",
         "UnseenValueWarning",
+        "UselessColumnWarning",
     ],
     "hooks.specs": ["HOOK_API", "hookimpl", "hookspec"],
     "hooks.descriptors": [

@@ -21,6 +21,14 @@ class UnseenValueWarning(BnplugWarning):
     """A value that training never saw is treated as missing."""
 
 
+class UselessColumnWarning(BnplugWarning):
+    """A column without any value, or one that names the rows, is left out of the model."""
+
+
+class PooledStatesWarning(BnplugWarning):
+    """Rare states of a column with many are one state, "other"."""
+
+
 class MissingColumnWarning(BnplugWarning):
     """A column the model knows is absent from the data, and is marginalised."""
 
@@ -76,13 +84,28 @@ def warn_deprecated(message: str) -> None:
     >>> warned[0].category.__name__, str(warned[0].message)
     ('DeprecatedNameWarning', "it is called 'tan' now")
     """
+    warn_outside(message, DeprecatedNameWarning)
+
+
+def warn_outside(message: str, category: type[Warning]) -> None:
+    """Give a warning at the line outside of bnplug that called it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as warned:
+    ...     warnings.simplefilter("always")
+    ...     warn_outside("column 'id' is left out", UselessColumnWarning)
+    >>> warned[0].category.__name__
+    'UselessColumnWarning'
+    """
     import sys
     import warnings
 
     level = 1
     while sys._getframe(level).f_back and sys._getframe(level).f_globals.get("__name__", "").split(".")[0] == "bnplug":
         level += 1
-    warnings.warn(message, DeprecatedNameWarning, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

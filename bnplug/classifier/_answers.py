@@ -75,7 +75,7 @@ class FittedNetwork(Composite, ABC):
         else:
             # Of an array, in training or now, columns go by position.
             _check_n_features(self, frame, reset=False)
-            frame = frame.set_axis(list(self.intake_.names), axis=1)
+            frame = frame.set_axis(list(self.intake_.columns), axis=1)
         if len(frame) == 0:
             raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
         return self.intake_.encode(frame, self.schema_, self.unseen)
@@ -105,9 +105,14 @@ class FittedNetwork(Composite, ABC):
         return self.tables_.cpt(name)
 
     def markov_blanket(self) -> list[str]:
-        """Return the features that matter where all are known: parents, children, co-parents of the class."""
+        """Return the features that matter where all are known: parents, children, co-parents of the class.
+
+        One that has a single state matters to nothing.
+        """
         check_is_fitted(self)
-        blanket = markov_blanket(self.tables_.parents, self.target_)
+        varying = {name for name, labels in self.tables_.states.items() if len(labels) > 1 or name == self.target_}
+        parents = {name: varying & set(own) for name, own in self.tables_.parents.items() if name in varying}
+        blanket = markov_blanket(parents, self.target_)
         return [name for name in self.intake_.names if name in blanket]
 
     def explain(self, X: Any) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from bnplug.data._checks import native
 from bnplug.data.class_labels import class_labels, label_array
 from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
-from bnplug.data.intake import Intake, check_missing, code
+from bnplug.data.intake import Intake, check_missing, check_rules, code
 from bnplug.data.table import Table, check_unseen
 from bnplug.errors import MissingFeatureWarning, ModelFileError, PluginWarning
 from bnplug.exchange._parameters import Unavailable, check_complete, components
@@ -47,7 +47,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         What makes numeric columns discrete. ``"none"`` takes every distinct value as a state.
     categorical_features : "auto", None, or names, indices or a mask
         The columns that are discrete already. ``"auto"``: text, categoricals, booleans, and whole numbers
-        with at most 10 distinct values.
+        with at most 10 distinct values; among those, a number that training did not see is in the state of the
+        nearest.
     class_weight : dict, "balanced" or None
         As in scikit-learn.
     missing : {"ignore", "drop", "value", "error"}
@@ -55,6 +56,21 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         becomes a state of its own, or an error names the columns.
     unseen : {"missing", "error"}
         A value that training did not see: treated as missing with a warning, or an error.
+    on_useless : {"drop", "error"}
+        A column without any value (in these rows), or an identifier: a text column with more distinct values than half
+        the rows, or whole numbers, nearly all distinct, in a column that is named like one (``id``, ``customerId``,
+        ``ticket no``). It is left out with a warning, or an error tells all of them. One that is in
+        `categorical_features` is no identifier.
+    max_categories : int or None
+        The most states of a discrete column; the rarest are pooled as the state ``"other"``, which counts too.
+    min_frequency : "auto", int, float or None
+        A state of a discrete column in fewer rows (a float: a smaller share of the rows that have a value) is pooled
+        as ``"other"``. ``"auto"``, where there is no `max_categories`: fewer than 20, in columns of more than 30
+        states that are not in `categorical_features`. In a column with pooled states, a value that training did not
+        see is in them too.
+    dates : {"parts", "drop", "error"}
+        Columns of points in time become features for the year, month, day, weekday (0 is Monday), hour and minute,
+        those that vary, such as ``when.month``, and durations one of their seconds; or they are left out, or refused.
     inference : str or InferenceEngine
         What answers where features are missing: a registered name, that name with parameters, or an instance.
     max_parameters : int
@@ -113,6 +129,10 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         class_weight: Any = None,
         missing: str = "ignore",
         unseen: str = "missing",
+        on_useless: str = "drop",
+        max_categories: int | None = None,
+        min_frequency: Any = "auto",
+        dates: str = "parts",
         inference: Any = "elimination",
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
@@ -127,6 +147,10 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.on_useless = on_useless
+        self.max_categories = max_categories
+        self.min_frequency = min_frequency
+        self.dates = dates
         self.inference = inference
         self.max_parameters = max_parameters
         self.max_clique_size = max_clique_size
@@ -156,6 +180,10 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
             categorical_features=self.categorical_features,
             class_weight=self.class_weight,
             missing=self.missing,
+            on_useless=self.on_useless,
+            max_categories=self.max_categories,
+            min_frequency=self.min_frequency,
+            dates=self.dates,
         )
         self.classes_, self.target_, self.schema_ = self.intake_.classes, table.target, table.take([])
         return self._learn(table)
@@ -255,7 +283,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         own = [[schema.index(name) for name in table.parents] for table in tables.tables.values()]
         check_size(schema, own, self.max_parameters)
         self.intake_, self.classes_ = intake, intake.classes
-        self.n_features_in_, self.feature_names_in_ = len(features), np.array(features, dtype=object)
+        self.n_features_in_, self.feature_names_in_ = len(intake.columns), np.array(intake.columns, dtype=object)
         self.target_, self.schema_ = tables.target, schema
         self.structure_ = self.parameters_ = None
         return self._set_model(tables)
@@ -286,6 +314,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         try:
             check_missing(self.missing)
             check_unseen(self.unseen)
+            check_rules(self.on_useless, self.max_categories, self.min_frequency, self.dates)
             check_numbers(self, "max_parameters", "max_clique_size", positive=True)
             if not isinstance(self.n_jobs, int | None):
                 raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None")

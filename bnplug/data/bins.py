@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray
-from bnplug.data.coding import MISSING, Coded
+from bnplug.data.coding import MISSING, Coded, State
 
 #: Significant digits of a bin label; more only where labels would coincide.
 _DIGITS = 10
@@ -25,6 +26,20 @@ def in_bins(values: FloatArray, cuts: npt.ArrayLike) -> Coded:
     codes = np.searchsorted(np.asarray(cuts, dtype=np.float64), values, side="left")
     codes[np.isnan(values)] = MISSING
     return Coded(codes, tuple(bin_labels(cuts)))
+
+
+def nearest(values: FloatArray, states: Sequence[State]) -> Coded:
+    """Return, for each value, which of ascending numbers is nearest; the lower of two that are equally near.
+
+    Examples
+    --------
+    >>> nearest(np.array([0.0, 2.0, 2.5, 9.0, np.nan]), (1, 2, 3))
+    Coded(codes=array([ 0,  1,  1,  2, -1]), states=(1, 2, 3))
+    """
+    numbers = np.asarray(states, dtype=np.float64)
+    codes = np.searchsorted((numbers[:-1] + numbers[1:]) / 2, values, side="left")
+    codes[np.isnan(values)] = MISSING
+    return Coded(codes, tuple(states))
 
 
 def bin_labels(cuts: npt.ArrayLike) -> list[str]:

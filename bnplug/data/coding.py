@@ -52,10 +52,34 @@ def code_column(column: pd.Series[Any]) -> Coded:
     >>> code_column(pd.Series(["no", None, "yes"]))
     Coded(codes=array([ 0, -1,  1]), states=('no', 'yes'))
     """
+    return coded(column, *factorize(column))
+
+
+def factorize(column: pd.Series[Any]) -> tuple[Codes, Any]:
+    """Number the cells of `column` by its values as they come, or as its categories stand; return the values too.
+
+    Examples
+    --------
+    >>> codes, values = factorize(pd.Series(["no", None, "yes", "no"]))
+    >>> codes.tolist(), list(values)
+    ([0, -1, 1, 0], ['no', 'yes'])
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return Coded(column.cat.codes.to_numpy(), tuple(_distinct_labels(column, column.cat.categories)))
-    codes, values = _distinct_values(column)
+        return column.cat.codes.to_numpy(), column.cat.categories
+    return _distinct_values(column)
+
+
+def coded(column: pd.Series[Any], codes: Codes, values: Any) -> Coded:
+    """Return the codes that :func:`factorize` gave, by sorted labels; categories keep their order.
+
+    Raises
+    ------
+    ValueError
+        As :func:`code_column`.
+    """
     labels = _distinct_labels(column, values)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return Coded(codes, tuple(labels))
     order = sorted(range(len(labels)), key=lambda i: _sort_key(labels[i]))
     rank = np.empty(len(labels) + 1, dtype=np.int64)
     rank[order] = np.arange(len(labels))

@@ -7,7 +7,7 @@ once, on the training rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,21 @@ from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.data._checks import check_sum, native, refuse_surrogates
-from bnplug.data.bins import in_bins
+from bnplug.data._columns import Rules, empty_columns, settle
+from bnplug.data._dates import spread
+from bnplug.data._pooling import match_pooled, unlike
+from bnplug.data.bins import in_bins, nearest
 from bnplug.data.class_labels import class_labels, distinct_classes
-from bnplug.data.coding import MISSING, Coded, code_column
+from bnplug.data.coding import MISSING, Coded, State, code_column, label_index
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
-from bnplug.data.kinds import floats_of, refuse_infinities, split_columns, to_floats
+from bnplug.data.kinds import floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.data.table import Table
 from bnplug.data.weights import present_rows
 from bnplug.errors import MissingColumnWarning
 from bnplug.hooks.descriptors import is_component
 
-# A discrete column with more states than this and than half the rows names rows, it does not describe them.
-_IDENTIFIER_STATES = 10
+_DEFAULT = Rules()
 
 _MISSING = ("ignore", "drop", "value", "error")
 
@@ -44,6 +46,10 @@ def code(
     categorical_features: Any = "auto",
     class_weight: Any = None,
     missing: str = "ignore",
+    on_useless: str = "drop",
+    max_categories: int | None = None,
+    min_frequency: Any = "auto",
+    dates: str = "parts",
     target: str | None = None,
 ) -> tuple[Table, Intake]:
     """Return the table that :meth:`bnplug.BayesianNetworkClassifier.fit` learns on, and what codes other rows alike.
@@ -56,7 +62,7 @@ def code(
         The class of every row.
     sample_weight : array-like, optional
         A weight of 2 is the row twice; rows of weight 0 are left out.
-    discretizer, categorical_features, class_weight, missing
+    discretizer, categorical_features, class_weight, missing, on_useless, max_categories, min_frequency, dates
         As parameters of :class:`~bnplug.BayesianNetworkClassifier`.
     target : str, optional
         What to call the class; by default the name of `y`, or ``"class"``, made unlike every feature's.
@@ -71,7 +77,7 @@ def code(
     Raises
     ------
     ValueError
-        For data that cannot be learned from; the message names the column.
+        For data that cannot be learned from; one message names all such columns.
 
     Examples
     --------
@@ -83,22 +89,24 @@ def code(
     [[1], [1], [255]]
     """
     check_missing(missing)
+    rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates)
+    rules.check()
     frame, labels = _checked_frame(X), class_labels(y)
     check_consistent_length(frame, labels)
     weights = _weights(frame, labels, sample_weight, class_weight)
     name = _target_name(y, frame) if target is None else target
     if name in frame.columns:
         raise ValueError(f"target={name!r} is the name of a feature too")
-    kept = _kept_rows(frame, weights, missing)
+    kept = _kept_rows(frame, weights, missing, rules)
     if not kept.all():
         frame, labels = frame[kept], labels[kept]
         weights = None if weights is None else weights[kept]
     classes, codes = distinct_classes(labels)
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes.tolist()[0]!r}; a classifier needs at least two")
-    intake, values = Intake.learn(frame, classes, codes, weights, discretizer, categorical_features)
-    columns = intake.code_training(frame, values, missing == "value")
-    return Table.from_coded({**columns, name: Coded(codes, tuple(classes.tolist()))}, name, weights), intake
+    intake, columns = Intake.learn(frame, classes, codes, weights, discretizer, rules, missing == "value")
+    columns[name] = Coded(codes, tuple(classes.tolist()))
+    return Table.from_coded(columns, name, weights, {*intake.left_out, *intake.dates}), intake
 
 
 class Intake:
@@ -106,16 +114,26 @@ class Intake:
 
     Attributes
     ----------
+    columns : tuple of str
+        What a frame has: the columns of training.
     names : tuple of str
-        The features.
+        The features: the columns, but for those that are left out, and for times, which are parts of themselves.
     numeric : tuple of str
-        Those that go through the discretiser.
+        The features that go through the discretiser.
     discretizer : transformer or None
         Fitted on the numeric columns of the training rows; None where there are none, or none is wanted.
     missing_states : dict of str to str
         The state that stands for missing, for each column that has one (``missing="value"``).
     classes : array
         The class labels, sorted, of the type that they have in the data.
+    left_out : dict of str to str
+        The columns that are of no use, and why.
+    dates : dict of str to dict of str to str
+        For a column of times: the feature of each part of them.
+    whole : dict of str to tuple
+        The features that are few whole numbers, and these numbers: any other number is in the state of the nearest.
+    pooled : dict of str to tuple
+        The features with rare values: their states. The last stands for all values that are no state.
     """
 
     def __init__(
@@ -125,12 +143,23 @@ class Intake:
         discretizer: Any,
         missing_states: dict[str, str],
         classes: npt.NDArray[Any],
+        *,
+        columns: tuple[str, ...] | None = None,
+        left_out: dict[str, str] | None = None,
+        dates: dict[str, dict[str, str]] | None = None,
+        whole: dict[str, tuple[State, ...]] | None = None,
+        pooled: dict[str, tuple[State, ...]] | None = None,
     ) -> None:
+        self.columns = names if columns is None else columns
         self.names = names
         self.numeric = numeric
         self.discretizer = discretizer
         self.missing_states = missing_states
         self.classes = classes
+        self.left_out = left_out or {}
+        self.dates = dates or {}
+        self.whole = whole or {}
+        self.pooled = pooled or {}
 
     @classmethod
     def learn(
@@ -140,50 +169,63 @@ class Intake:
         codes: npt.NDArray[Any],
         weights: FloatArray | None = None,
         discretizer: Any = "mdl",
-        categorical_features: Any = "auto",
-    ) -> tuple[Intake, dict[str, FloatArray]]:
-        """Settle how frames like this one become discrete; return that, and the numbers of its numeric columns.
+        rules: Rules = _DEFAULT,
+        missing_is_a_state: bool = False,
+    ) -> tuple[Intake, dict[str, Coded]]:
+        """Settle how frames like this one become discrete; return that, and its columns as codes.
 
         ``classes[codes]`` are the classes of its rows, all of which have positive weights.
 
         Raises
         ------
         ValueError
-            For a column of infinite numbers, of datetimes, without any value, or with a state
-            for almost every row; the message names it.
+            For columns that cannot be learned from; the message names all of them.
         """
-        _check_values(frame)
-        names = tuple(map(str, frame.columns))
-        discrete, columns = split_columns(frame, categorical_features, weights)
         transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
-        if transformer is None:
-            discrete[:], columns = True, {}
-        _check_identifiers(frame.loc[:, discrete])
-        if columns:
-            _fit(transformer, columns, codes, weights)
-        return cls(names, tuple(columns), transformer if columns else None, {}, classes), columns
-
-    def code_training(
-        self, frame: pd.DataFrame, values: Mapping[str, FloatArray], missing_is_a_state: bool
-    ) -> dict[str, Coded]:
-        """Return the columns of the training rows as codes; where missing is a state, note its label."""
-        coded = {
-            name: column if isinstance(column, Coded) else code_column(column)
-            for name, column in self._discrete(frame, values).items()
-        }
+        found = settle(frame, rules, weights, transformer is not None)
+        if found.numbers:
+            _fit(transformer, found.numbers, codes, weights)
+        intake = cls(
+            found.names,
+            tuple(found.numbers),
+            transformer if found.numbers else None,
+            {},
+            classes,
+            columns=tuple(map(str, frame.columns)),
+            left_out=found.left_out,
+            dates=found.dates,
+            whole=found.whole,
+            pooled=found.pooled,
+        )
+        binned = intake._bins(found.numbers, frame.index)
+        columns = {name: found.coded[name] if name in found.coded else _coded(binned[name]) for name in found.names}
         if missing_is_a_state:
-            for name, column in coded.items():
-                holes = column.codes == MISSING
-                if holes.any():
-                    self.missing_states[name] = label = _unlike("missing", set(map(str, column.states)))
-                    codes = np.where(holes, len(column.states), column.codes)
-                    coded[name] = Coded(codes, (*column.states, label))
-        return coded
+            columns = {name: intake._with_missing_state(name, column) for name, column in columns.items()}
+        return intake, columns
+
+    def _with_missing_state(self, name: str, column: Coded) -> Coded:
+        """Return a column of training with missing as a state, if cells are; note what it is called."""
+        holes = column.codes == MISSING
+        if not holes.any():
+            return column
+        self.missing_states[name] = label = unlike("missing", set(map(str, column.states)))
+        return Coded(np.where(holes, len(column.states), column.codes), (*column.states, label))
+
+    def features(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of `frame` that are features, or are none of training's, with times as their parts.
+
+        Raises
+        ------
+        ValueError
+            If a column of times holds something else.
+        """
+        left_out = [name for name in frame.columns if name in self.left_out]
+        return spread(frame.drop(columns=left_out) if left_out else frame, self.dates)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return `frame` with numeric columns cut into bins and missing cells as training treats them.
+        """Return the features of `frame` as states: numbers in bins, rare and missing cells as training treats them.
 
-        A numeric column that is absent stays so.
+        A feature that is absent stays so.
 
         Raises
         ------
@@ -191,13 +233,12 @@ class Intake:
             If numbers are infinite, or a value is called as the state of missing cells is: :meth:`encode` takes that
             for an unseen value.
         """
-        cells = {name: _to_categorical(column) for name, column in self._columns(frame).items()}
+        features = self.features(frame)
+        cells: dict[str, Any] = {name: _to_cells(column) for name, column in self._columns(features).items()}
+        cells |= {name: _snapped(features[name], states) for name, states in self.whole.items() if name in cells}
         for name in self.missing_states.keys() & cells.keys():
             cells[name] = _with_state(pd.Series(cells[name], name=name, index=frame.index), self.missing_states[name])
-        made = frame.copy(deep=False)
-        for name, column in cells.items():
-            made[name] = column
-        return made
+        return pd.DataFrame(cells, index=frame.index)
 
     def encode(self, frame: pd.DataFrame, schema: Table, unseen: str = "missing") -> CodeArray:
         """Return the codes of `frame` by the states of `schema`, as :meth:`bnplug.Table.encode` does.
@@ -205,21 +246,30 @@ class Intake:
         A missing cell is in the state that stands for missing, where its column has one; a value is never in it, also
         if it is called the same: training has not seen that value.
         """
-        return schema.encode_columns(self._columns(frame), len(frame), unseen, self.missing_states)
+        return schema.encode_columns(self._columns(self.features(frame)), len(frame), unseen, self.missing_states)
 
     def check_names(self, frame: pd.DataFrame, target: str) -> None:
         """Refuse columns that training did not have, and warn of those that are absent."""
-        unknown = [name for name in frame.columns if name not in self.names]
+        known = {*self.columns, *self.names}
+        unknown = [name for name in frame.columns if name not in known]
         if unknown:
             hint = f" ({target!r} is the class)" if target in unknown else ""
-            raise ValueError(f"columns {unknown} were not there in training{hint}; there were {list(self.names)}")
-        absent = [name for name in self.names if name not in frame.columns]
+            raise ValueError(f"columns {unknown} were not there in training{hint}; there were {list(self.columns)}")
+        there = set(frame.columns)
+        absent = [name for name in self.columns if name not in self.left_out and not {name, *self._parts(name)} & there]
         if absent:
             warnings.warn(f"columns {absent} are absent; they are marginalised", MissingColumnWarning, stacklevel=5)
+
+    def _parts(self, name: str) -> Collection[str]:
+        return self.dates.get(name, {}).values()
 
     def encode_evidence(self, evidence: Mapping[str, Any], schema: Table) -> dict[str, int]:
         """Return the code of each value in `evidence`, by name; one that is no state is an error."""
         frame = pd.DataFrame({name: pd.Series([value]) for name, value in evidence.items()})
+        useless = [name for name in frame.columns if name in self.left_out]
+        if useless:
+            raise ValueError(f"evidence {useless}: no such feature, these columns were left out in training")
+        frame = self.features(frame)
         for name in frame.columns:
             schema.index(name)
         empty = [name for name in frame.columns if frame[name].isna().all() and name not in self.missing_states]
@@ -232,34 +282,51 @@ class Intake:
                     "cells here; for that state give None"
                 )
         codes = self.encode(frame, schema, unseen="error")
-        return {name: int(codes[schema.index(name), 0]) for name in evidence}
+        return {name: int(codes[schema.index(name), 0]) for name in frame.columns}
 
-    def _columns(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any] | Coded]:
-        """Return the columns of new rows, numeric ones in their bins; every number is looked at once, here."""
-        values = {name: to_floats(frame[name]) for name in self.numeric if name in frame.columns}
-        refuse_infinities({**floats_of(frame.drop(columns=list(values))), **values})
-        return self._discrete(frame, values)
+    def _columns(self, features: pd.DataFrame) -> dict[str, pd.Series[Any] | Coded]:
+        """Return features of new rows, coded where training's states say how; every number is looked at once, here."""
+        columns: dict[str, pd.Series[Any] | Coded] = {str(name): column for name, column in features.items()}
+        numbers = {name: to_floats(features[name]) for name in self.numeric if name in columns}
+        there = [name for name in self.whole if name in columns and is_numeric(features[name])]
+        whole = {name: to_floats(features[name]) for name in there}
+        known = {**numbers, **whole}
+        finite = {name for name in known if features[name].dtype.kind in "iu"}
+        unsure = {name: values for name, values in known.items() if name not in finite}
+        refuse_infinities({**floats_of(features.drop(columns=list(known))), **unsure})
+        columns |= self._bins(numbers, features.index)
+        columns |= {name: nearest(values, self.whole[name]) for name, values in whole.items()}
+        pooled = {name: states for name, states in self.pooled.items() if name in columns}
+        return columns | {name: match_pooled(features[name], states) for name, states in pooled.items()}
 
-    def _discrete(self, frame: pd.DataFrame, values: Mapping[str, FloatArray]) -> dict[str, pd.Series[Any] | Coded]:
-        """Return the columns of a frame, with those that are in `values` put into their bins."""
-        columns: dict[str, Any] = {str(name): column for name, column in frame.items()}
-        if hasattr(self.discretizer, "cut_points_"):
-            for name, cuts in zip(self.numeric, self.discretizer.cut_points_, strict=True):
-                if name in values:
-                    alone = pd.Series(values[name], frame.index, name=name)
-                    columns[name] = alone if cuts is None else in_bins(values[name], cuts)
-        elif values:
-            absent = np.full(len(frame), np.nan)
-            whole = pd.DataFrame({name: values.get(name, absent) for name in self.numeric}, index=frame.index)
-            binned = self.discretizer.transform(whole)
-            columns |= {name: binned[name] for name in values}
+    def _bins(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
+        """Return numbers in their bins."""
+        if not hasattr(self.discretizer, "cut_points_"):
+            return self._transformed(values, index) if values else {}
+        columns: dict[str, pd.Series[Any] | Coded] = {}
+        for name, cuts in zip(self.numeric, self.discretizer.cut_points_, strict=True):
+            if name in values:
+                alone = pd.Series(values[name], index, name=name)
+                columns[name] = alone if cuts is None else in_bins(values[name], cuts)
         return columns
+
+    def _transformed(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, Any]:
+        """Return numbers as a discretiser makes them that has no cuts."""
+        absent = np.full(len(index), np.nan)
+        whole = pd.DataFrame({name: values.get(name, absent) for name in self.numeric}, index=index)
+        binned = self.discretizer.transform(whole)
+        return {name: binned[name] for name in values}
 
 
 def check_missing(missing: str) -> None:
     """Raise a ``ValueError`` unless `missing` is one of the ways to train with missing cells."""
     if missing not in _MISSING:
         raise ValueError(f"missing={missing!r} is not one of {list(_MISSING)}")
+
+
+def check_rules(on_useless: str, max_categories: int | None, min_frequency: Any, dates: str) -> None:
+    """Raise a ``ValueError`` unless these are ways to treat columns."""
+    Rules("auto", on_useless, max_categories, min_frequency, dates).check()
 
 
 def _checked_frame(X: Any) -> pd.DataFrame:
@@ -283,11 +350,14 @@ def _weights(frame: pd.DataFrame, labels: npt.NDArray[Any], sample_weight: Any, 
     return weights
 
 
-def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: str) -> npt.NDArray[np.bool_]:
-    """Return which rows have a weight and, if asked, no missing cell."""
+def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: str, rules: Rules) -> npt.NDArray[np.bool_]:
+    """Return which rows have a weight and, if asked, no missing cell; a column without any value does not count."""
     present = present_rows(weights)
     kept = np.ones(len(frame), dtype=bool) if present is None else present
-    incomplete = [str(name) for name, column in frame.items() if column.hasnans]
+    incomplete: list[str] = []
+    if missing in ("drop", "error"):
+        empty = empty_columns(frame[kept], rules)
+        incomplete = [str(name) for name, column in frame.items() if column.hasnans and name not in empty]
     if incomplete and missing == "error":
         raise ValueError(f'columns {incomplete} have missing cells, and missing="error"')
     if incomplete and missing == "drop":
@@ -301,13 +371,7 @@ def _target_name(y: Any, frame: pd.DataFrame) -> str:
     """Return the name of `y`, or "class", made unlike every feature's."""
     name = getattr(y, "name", None)
     refuse_surrogates([name], "y")
-    return _unlike(str(name) if name not in (None, "") else "class", set(frame.columns))
-
-
-def _unlike(label: str, taken: set[str]) -> str:
-    while label in taken:
-        label += "_"
-    return label
+    return unlike(str(name) if name not in (None, "") else "class", set(frame.columns))
 
 
 def _bins_all(spec: Any) -> Any:
@@ -316,28 +380,6 @@ def _bins_all(spec: Any) -> Any:
     if transformer is None or "categorical_features" not in transformer.get_params(deep=False):
         return transformer
     return transformer.set_params(categorical_features=None)
-
-
-def _check_values(frame: pd.DataFrame) -> None:
-    empty = [str(name) for name, column in frame.items() if column.head(1).isna().all() and column.isna().all()]
-    if empty:
-        raise ValueError(f"columns {empty} have no value at all; drop them")
-
-
-def _check_identifiers(frame: pd.DataFrame) -> None:
-    limit = max(_IDENTIFIER_STATES, len(frame) / 2)
-    odd = [str(name) for name, column in frame.items() if _n_states(column) > limit]
-    if odd:
-        raise ValueError(
-            f"columns {odd} have more states than half the rows, like an identifier; drop them, "
-            "or make them numeric or coarser"
-        )
-
-
-def _n_states(column: pd.Series[Any]) -> int:
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return len(column.cat.categories)
-    return 2 if column.dtype == bool else int(column.nunique())
 
 
 def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any], weights: FloatArray | None) -> None:
@@ -358,11 +400,24 @@ def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any
         check_cut_points(transformer, len(columns))
 
 
-def _to_categorical(column: pd.Series[Any] | Coded) -> Any:
+def _coded(column: pd.Series[Any] | Coded) -> Coded:
+    return column if isinstance(column, Coded) else code_column(column)
+
+
+def _to_cells(column: pd.Series[Any] | Coded) -> Any:
     """Return a column as a frame holds it."""
     if not isinstance(column, Coded):
         return column
-    return pd.Categorical.from_codes(column.codes, categories=pd.Index(column.states), ordered=True)
+    return pd.Categorical.from_codes(column.codes, categories=label_index(column.states), ordered=True)
+
+
+def _snapped(column: pd.Series[Any], states: Sequence[State]) -> pd.Series[Any]:
+    """Return a column with every number that is no state in place of the nearest one, as it is where there is none."""
+    if not is_numeric(column):
+        return column
+    values = to_floats(column)
+    numbers = np.append(np.asarray(states, dtype=np.float64), np.nan)[nearest(values, states).codes]
+    return column if np.array_equal(values, numbers, equal_nan=True) else pd.Series(numbers, column.index)
 
 
 def _with_state(column: pd.Series[Any], label: str) -> pd.Series[Any]:

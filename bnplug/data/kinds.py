@@ -5,17 +5,22 @@ The discretisers and the classifier ask here, so that both decide alike.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bnplug.arrays import BoolArray, FloatArray
+from bnplug.data.coding import Coded, State, coded, factorize
 from bnplug.errors import did_you_mean
 
 #: A column of whole numbers with more distinct values than this is numeric.
 MAX_WHOLE_STATES = 10
+
+#: What a column may hold.
+NUMBERS, STATES = "numbers", "states"
+TIMES, COMPLEX, CONTAINERS = "points in time or durations", "complex numbers", "lists or other containers"
 
 # Most numeric columns show more distinct values than that in their first rows.
 _FIRST_ROWS = 1000
@@ -62,9 +67,7 @@ def discrete_columns(
     >>> discrete_columns(frame, ["area"])
     array([ True, False,  True])
     """
-    discrete, known = _tell_apart(frame, categorical_features, weights)
-    refuse_infinities(known)
-    return discrete
+    return split_columns(frame, categorical_features, weights)[0]
 
 
 def split_columns(
@@ -75,43 +78,108 @@ def split_columns(
     Raises
     ------
     ValueError
-        As :func:`discrete_columns`; and where a column, discrete or not, holds infinity.
+        As :func:`discrete_columns`; and where a column, discrete or not, holds infinity. One message has all.
 
     Examples
     --------
     >>> split_columns(pd.DataFrame({"sky": ["sun", "rain"], "area": [30.5, None]}))
     (array([ True, False]), {'area': array([30.5,  nan])})
     """
-    discrete, known = _tell_apart(frame, categorical_features, weights)
-    others = {
-        str(name): to_floats(column)
-        for name, column in frame.items()
-        if str(name) not in known and column.dtype.kind not in "iub" and is_numeric(column)
-    }
-    refuse_infinities({**known, **others})
-    numeric = [str(name) for name in frame.columns[~discrete]]
-    known |= others
-    return discrete, {name: known[name] if name in known else to_floats(frame[name]) for name in numeric}
+    kinds = column_kinds(frame)
+    listed = listed_columns(frame, categorical_features)
+    found = look(frame, kinds, listed, weights)
+    refuse([*unsupported(kinds), *found.problems])
+    return np.array([str(name) not in found.numbers for name in frame.columns], dtype=bool), found.numbers
 
 
-def _tell_apart(
-    frame: pd.DataFrame, categorical_features: Any, weights: FloatArray | None
-) -> tuple[BoolArray, dict[str, FloatArray]]:
-    """Tell which columns are discrete; return also the numbers of those that had to be looked at."""
-    _refuse_unsupported(frame)
-    discrete = np.array([not is_numeric(column) for _, column in frame.items()], dtype=bool)
+class Look(NamedTuple):
+    """What a look at the columns of numbers found.
+
+    Attributes
+    ----------
+    numbers : dict of str to float64 array
+        Of the numeric columns.
+    few : dict of str to Coded
+        The whole numbers with few values: they are discrete, and coded to find that out.
+    problems : list of str
+        What is wrong with the columns.
+    """
+
+    numbers: dict[str, FloatArray]
+    few: dict[str, Coded]
+    problems: list[str]
+
+
+def look(
+    frame: pd.DataFrame, kinds: Mapping[str, str], listed: set[str] | None, weights: FloatArray | None = None
+) -> Look:
+    """Tell numeric columns from discrete ones, among those of numbers; every cell is looked at once.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    kinds : mapping of str to str
+        As :func:`column_kinds` gives them.
+    listed : set of str, or None
+        The columns of numbers that are discrete. None: those of few whole numbers.
+    weights : float64 array of shape (rows,), optional
+    """
+    found = Look({}, {}, [])
+    infinite = []
+    for name, column in ((str(name), column) for name, column in frame.items() if kinds[str(name)] == NUMBERS):
+        try:
+            few = few_whole_numbers(column, weights) if listed is None else None
+            values = _floats_among(few.states) if few is not None else to_floats(column)
+        except ValueError as error:
+            found.problems.append(str(error))
+            continue
+        if column.dtype.kind not in "iu" and np.isinf(values).any():
+            infinite.append(name)
+        if few is not None:
+            found.few[name] = few
+        elif listed is None or name not in listed:
+            found.numbers[name] = values
+    return found._replace(problems=[*_infinities(infinite), *found.problems])
+
+
+def listed_columns(frame: pd.DataFrame, categorical_features: Any) -> set[str] | None:
+    """Return the names of the columns that are said to be discrete; None where the data decide.
+
+    Raises
+    ------
+    ValueError
+        For `categorical_features` that do not fit the frame.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"sky": ["sun"], "rooms": [1]})
+    >>> listed_columns(frame, [1]), listed_columns(frame, None), listed_columns(frame, "auto")
+    ({'rooms'}, set(), None)
+    """
     if categorical_features is None:
-        return discrete, {}
+        return set()
+    names = list(map(str, frame.columns))
     if not isinstance(categorical_features, str):
-        return discrete | _listed(list(map(str, frame.columns)), categorical_features), {}
+        return {names[j] for j in np.flatnonzero(_listed(names, categorical_features))}
     if categorical_features != "auto":
         raise ValueError(
             f"categorical_features={categorical_features!r}: expected 'auto', None, or a list of "
             "column names, of positions, or of booleans"
         )
-    known = {str(name): to_floats(column) for (name, column), no in zip(frame.items(), discrete, strict=True) if not no}
-    few = {name: _has_few_whole_numbers(values, weights) for name, values in known.items()}
-    return np.array([few.get(str(name), True) for name in frame.columns], dtype=bool), known
+    return None
+
+
+def refuse(problems: Sequence[str]) -> None:
+    """Raise one ``ValueError`` that tells all problems, if there are any.
+
+    Examples
+    --------
+    >>> refuse(["columns ['z'] hold complex numbers", "infinite numbers in columns ['x']"])
+    Traceback (most recent call last):
+    ValueError: columns ['z'] hold complex numbers. Also: infinite numbers in columns ['x']
+    """
+    if problems:
+        raise ValueError(". Also: ".join(problems))
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
@@ -162,42 +230,85 @@ def refuse_infinities(columns: Mapping[str, FloatArray]) -> None:
     Traceback (most recent call last):
     ValueError: infinite numbers in columns ['area']; replace them, or make them missing
     """
-    infinite = [name for name, values in columns.items() if np.isinf(values).any()]
-    if infinite:
-        raise ValueError(f"infinite numbers in columns {infinite}; replace them, or make them missing")
+    refuse(_infinities([name for name, values in columns.items() if np.isinf(values).any()]))
 
 
-def _refuse_unsupported(frame: pd.DataFrame) -> None:
-    kinds = {str(name): _unsupported(column) for name, column in frame.items()}
-    for kind in ("points in time or durations", "complex numbers", "lists or other containers"):
-        names = [name for name, found in kinds.items() if found == kind]
-        if names:
-            raise ValueError(f"columns {names} hold {kind}; turn them into numbers or text, or drop them")
+def column_kinds(frame: pd.DataFrame) -> dict[str, str]:
+    """Return what each column holds: numbers, times, something that is discrete, or something that cannot be learned.
+
+    Examples
+    --------
+    >>> column_kinds(pd.DataFrame({"area": [30.5], "sky": ["sun"], "when": [pd.Timestamp("2026-01-31")]}))
+    {'area': 'numbers', 'sky': 'states', 'when': 'points in time or durations'}
+    """
+    return {str(name): _kind(column) for name, column in frame.items()}
 
 
-def _unsupported(column: pd.Series[Any]) -> str | None:
-    inferred = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
-    if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inferred in _TIMES:
-        return "points in time or durations"
-    if getattr(column.dtype, "kind", "") == "O" and isinstance(column.dtype, pd.ArrowDtype):
-        # Of Arrow's types these are the nested ones, and a few that are text.
-        return "lists or other containers" if column.dtype.pyarrow_dtype.num_fields else None
-    if column.dtype.kind == "V" or (inferred == "mixed" and not all(isinstance(value, Hashable) for value in column)):
-        return "lists or other containers"
-    return "complex numbers" if column.dtype.kind == "c" or inferred == "complex" else None
+def unsupported(kinds: Mapping[str, str]) -> list[str]:
+    """Return what is wrong with columns of these kinds: those of times are, unless somebody makes numbers of them.
+
+    Examples
+    --------
+    >>> unsupported({"z": COMPLEX, "area": NUMBERS})
+    ["columns ['z'] hold complex numbers; turn them into numbers or text, or drop them"]
+    """
+    odd = {kind: [name for name, own in kinds.items() if own == kind] for kind in (TIMES, COMPLEX, CONTAINERS)}
+    return [
+        f"columns {names} hold {kind}; turn them into numbers or text, or drop them"
+        for kind, names in odd.items()
+        if names
+    ]
 
 
-def _has_few_whole_numbers(values: FloatArray, weights: FloatArray | None) -> bool:
-    if len(_distinct(values[:_FIRST_ROWS])) > MAX_WHOLE_STATES:
-        return False
-    distinct = _distinct(values)
-    if len(distinct) > MAX_WHOLE_STATES or (distinct != np.rint(distinct)).any():
-        return False
-    present = ~np.isnan(values)
+def few_whole_numbers(column: pd.Series[Any], weights: FloatArray | None = None) -> Coded | None:
+    """Return a column of numbers as codes, if they are whole, and few; else None.
+
+    Examples
+    --------
+    >>> few_whole_numbers(pd.Series([3, 1, 1, 3])), few_whole_numbers(pd.Series([0.5, 1.0, 0.5, 1.0]))
+    (Coded(codes=array([1, 0, 0, 1]), states=(1, 3)), None)
+    """
+    if len(_distinct(to_floats(column.iloc[:_FIRST_ROWS]))) > MAX_WHOLE_STATES:
+        return None
+    codes, values = factorize(column)
+    if len(values) > MAX_WHOLE_STATES:
+        return None
+    distinct = to_floats(pd.Series(values, name=column.name))
+    present = codes >= 0
     n_rows = float(np.count_nonzero(present))
     if weights is not None:
         n_rows = max(n_rows, float(weights[present].sum()))
-    return len(distinct) <= n_rows / 2
+    if (distinct != np.rint(distinct)).any() or len(distinct) > n_rows / 2:
+        return None
+    return coded(column, codes, values)
+
+
+def _kind(column: pd.Series[Any]) -> str:
+    inferred = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
+    if inferred in _NUMBERS or (column.dtype != object and is_numeric(column)):
+        return COMPLEX if column.dtype.kind == "c" else NUMBERS
+    if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inferred in _TIMES:
+        return TIMES
+    if getattr(column.dtype, "kind", "") == "O" and isinstance(column.dtype, pd.ArrowDtype):
+        # Of Arrow's types these are the nested ones, dates and times of day, and a few that are text.
+        return _arrow_kind(column.dtype)
+    if column.dtype.kind == "V" or (inferred == "mixed" and not all(isinstance(value, Hashable) for value in column)):
+        return CONTAINERS
+    return COMPLEX if inferred == "complex" else STATES
+
+
+def _arrow_kind(dtype: Any) -> str:
+    if dtype.pyarrow_dtype.num_fields:
+        return CONTAINERS
+    return TIMES if str(dtype.pyarrow_dtype).startswith(("date", "time", "duration")) else STATES
+
+
+def _floats_among(states: Iterable[State]) -> FloatArray:
+    return np.array([state for state in states if isinstance(state, float)])
+
+
+def _infinities(names: list[str]) -> list[str]:
+    return [f"infinite numbers in columns {names}; replace them, or make them missing"] if names else []
 
 
 def _distinct(values: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bnplug.data._dates import PARTS, SECONDS
 from bnplug.data.coding import State
 from bnplug.data.discretize import discretizer_from_json, discretizer_to_json
 from bnplug.data.intake import Intake
@@ -48,10 +49,15 @@ def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dic
             for name, parents in tables.parents.items()
         ],
         "intake": {
+            "columns": list(intake.columns),
             "names": list(intake.names),
             "numeric": list(intake.numeric),
             "discretizer": discretizer_to_json(intake.discretizer),
             "missing_states": dict(intake.missing_states),
+            "left_out": dict(intake.left_out),
+            "dates": {name: dict(parts) for name, parts in intake.dates.items()},
+            "whole": list(intake.whole),
+            "pooled": list(intake.pooled),
         },
     }
     return state, {str(i): table.values for i, table in enumerate(tables.tables.values())}
@@ -121,10 +127,33 @@ def _read_intake(state: Mapping[str, Any]) -> Intake:
     for name, label in intake["missing_states"].items():
         if name not in features or not isinstance(label, str) or label not in states[name]:
             raise ValueError(f"{label!r} stands for missing in {name!r}, and is not among its states")
+    of_missing = intake["missing_states"]
+    values = {name: tuple(label for label in own if label != of_missing.get(name)) for name, own in states.items()}
     return Intake(
         tuple(intake["names"]),
         tuple(intake["numeric"]),
         discretizer_from_json(intake["discretizer"], intake["numeric"]),
         dict(intake["missing_states"]),
         _read_classes(state, states[state["target"]]),
+        **_read_columns(intake, values),
     )
+
+
+def _read_columns(intake: Mapping[str, Any], states: Mapping[str, tuple[State, ...]]) -> dict[str, Any]:
+    """Return what training decided about columns; of folders that say nothing about it: that they are the features."""
+    names = intake["names"]
+    dates = {str(name): dict(parts) for name, parts in intake.get("dates", {}).items()}
+    left_out = {str(name): str(reason) for name, reason in intake.get("left_out", {}).items()}
+    columns = [str(name) for name in intake.get("columns", names)]
+    made = [own for name in columns if name not in left_out for own in dates.get(name, {name: name}).values()]
+    if sorted(made) != sorted(names) or len(set(columns)) < len(columns) or not {*left_out, *dates} <= set(columns):
+        raise ValueError(f"the columns {columns} do not make the features {names}")
+    if any(set(parts) != {SECONDS} and not 0 < len(set(parts) & set(PARTS)) == len(parts) for parts in dates.values()):
+        raise ValueError(f"no parts of points in time: {dates}")
+    whole, pooled = ({name: states[name] for name in intake.get(key, ())} for key in ("whole", "pooled"))
+    for name, numbers in whole.items():
+        if not numbers or any(isinstance(x, str) for x in numbers) or list(numbers) != sorted(set(numbers)):
+            raise ValueError(f"the states of {name!r}, {numbers}, are no ascending numbers")
+    if not {*whole, *pooled} <= set(names) or not all(pooled.values()):
+        raise ValueError("the features with whole numbers or pooled states are none of the network")
+    return {"columns": tuple(columns), "left_out": left_out, "dates": dates, "whole": whole, "pooled": pooled}

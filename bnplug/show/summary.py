@@ -38,7 +38,7 @@ def headline(model: BayesianNetworkClassifier) -> str:
     """Return the size of a model in one line."""
     tables = model.tables_
     return (
-        f"{counted(model.n_features_in_, 'feature')}, {len(model.classes_)} classes, "
+        f"{counted(len(model.intake_.names), 'feature')}, {len(model.classes_)} classes, "
         f"{counted(len(tables.edges), 'edge')}, {counted(tables.n_parameters, 'parameter')}"
     )
 
@@ -51,7 +51,7 @@ def counted(n: int, noun: str) -> str:
 def blanket_to_mark(model: BayesianNetworkClassifier) -> list[str]:
     """Return the Markov blanket of the class, for a picture; none where it is all features, which would say nothing."""
     blanket = model.markov_blanket()
-    return blanket if len(blanket) < model.n_features_in_ else []
+    return blanket if len(blanket) < len(model.intake_.names) else []
 
 
 def cut_points(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:

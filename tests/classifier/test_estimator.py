@@ -235,7 +235,7 @@ BAD = {
 def test_bad_data_is_named(case):
     X, y, message = BAD[case]
     with pytest.raises(ValueError, match=message):
-        BayesianNetworkClassifier().fit(X, y)
+        BayesianNetworkClassifier(on_useless="error", dates="error").fit(X, y)
 
 
 def test_no_rows_to_predict_and_an_undirected_structure(mixed):

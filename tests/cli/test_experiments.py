@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from commands import run
@@ -69,14 +70,14 @@ def test_compare_on_files_with_another_metric(tmp_path):
 
 
 def test_a_failed_fold_is_told(tmp_path):
-    pd.DataFrame({"a": [None] * 6, "b": list("xyxyxy"), "class": list("ppqqpq")}).to_csv(
+    pd.DataFrame({"a": [np.inf] * 6, "b": list("xyxyxy"), "class": list("ppqqpq")}).to_csv(
         tmp_path / "m.csv", index=False
     )
     result = run("compare", "--methods", "nb", "--datasets", "m", "--data-dir", tmp_path, "--cv", "2", "-q",
                  "-o", tmp_path / "out")  # fmt: skip
     lines = result.stderr.splitlines()
     assert len(lines) == 1
-    assert lines[0].startswith("failed: m, nb, 2 of 2 folds: ValueError: columns ['a'] have no value at all")
+    assert lines[0].startswith("failed: m, nb, 2 of 2 folds: ValueError: infinite numbers in columns ['a']")
     page = (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
     assert page.count("\n- m, nb, 2 of 2 folds: ") == page.count("## Folds that failed") == 1
 

@@ -103,7 +103,8 @@ def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -
     codes[codes == model.schema_.missing] = -1
     codes[model.schema_.target_index] = -1
     if not is_frame(X):
-        frame = frame.set_axis(list(model.intake_.names), axis=1)
+        frame = frame.set_axis(list(model.intake_.columns), axis=1)
+    frame = model.intake_.features(frame)
     states = codes[[model.schema_.index(name) for name in tables.names]].T.tolist()
     numbers = {v: to_floats(frame[name]) for v, name in enumerate(tables.names) if _is_numeric(model, frame, name)}
     return [

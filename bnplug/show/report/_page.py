@@ -123,7 +123,7 @@ def _page(model: BayesianNetworkClassifier, header: str, sections: Sequence[str]
 
 def _header(model: BayesianNetworkClassifier, found: Evaluation | None) -> str:
     counts: Mapping[str, int] = {
-        "features": model.n_features_in_,
+        "features": len(model.intake_.names),
         "classes": len(model.classes_),
         "edges": len(model.tables_.edges),
         "parameters": model.tables_.n_parameters,
@@ -187,7 +187,7 @@ def _making(model: BayesianNetworkClassifier) -> str:
     settings = _discretizer_settings(model)
     facts += [("discretizer settings", f"<code>{html.text(settings)}</code>")] if settings else []
     facts += [
-        ("features", f"{n_numeric} numeric, {model.n_features_in_ - n_numeric} discrete"),
+        ("features", f"{n_numeric} numeric, {len(model.intake_.names) - n_numeric} discrete"),
         ("free parameters", f"{model.tables_.n_parameters:,}"),
         ("largest table", f"{link(model, largest)}, {values[largest].size:,} cells"),
         ("columns sum to one", "yes" if model.tables_.normalized else "no: the parameters are discriminative"),

@@ -89,7 +89,7 @@ def examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: Fl
     chosen = _uncertain(probabilities)
     frame = to_frame(X, "X")
     if not is_frame(X) or not hasattr(model, "feature_names_in_"):
-        frame = frame.set_axis(list(model.intake_.names), axis=1)
+        frame = frame.set_axis(list(model.intake_.columns), axis=1)
     try:
         cards = _cards(model, frame.iloc[chosen], probabilities[chosen], None if y is None else np.asarray(y)[chosen])
     except ValueError as error:
@@ -130,10 +130,11 @@ def _cards(
         # Predicting all rows has given the same warnings.
         warnings.simplefilter("ignore", BnplugWarning)
         explained = model.explain(rows.reset_index(drop=True))
+    shown = model.intake_.features(rows)
     return [
         _card(
             model,
-            rows.iloc[position],
+            shown.iloc[position],
             probabilities[position],
             explained[explained["row"] == position],
             "" if truth is None else f", truly {html.name(truth[position])}",

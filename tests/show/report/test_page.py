@@ -134,10 +134,10 @@ def test_missing_and_unseen_cells(iris_model):
     model, X, y = iris_model
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.5)
     assert "nan" not in Page(report.to_html(model, holes, y)).text
-    X = pd.DataFrame({"a": [0, 1, 0, 1], "b": [0, 0, 1, 1]})
+    X = pd.DataFrame({"a": list("uvuv"), "b": [0, 0, 1, 1]})
     model = BayesianNetworkClassifier("nb").fit(X, [0, 1, 0, 1])
     with pytest.warns(UnseenValueWarning) as caught:
-        report.to_html(model, X.assign(a=7), [0, 1, 0, 1])
+        report.to_html(model, X.assign(a="w"), [0, 1, 0, 1])
     assert len(caught) == 1
 
 

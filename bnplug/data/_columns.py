@@ -1,0 +1,272 @@
+"""What training decides about columns before numbers are cut: which are useless, discrete, dates; what is rare.
+
+Every column is looked at once; what is wrong with the frame is told in one message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bnplug.arrays import FloatArray
+from bnplug.data._dates import parts_of
+from bnplug.data._pooling import FEW_ROWS, MANY_STATES, check_limits, pool, unlike
+from bnplug.data.coding import Coded, Codes, State, coded, factorize
+from bnplug.data.kinds import NUMBERS, STATES, TIMES, Look, column_kinds, listed_columns, look, refuse, unsupported
+from bnplug.errors import PooledStatesWarning, UselessColumnWarning, warn_outside
+
+# A discrete column with more states than this and than half the rows names rows, it does not describe them.
+_IDENTIFIER_STATES = 10
+
+# So does a column of whole numbers that is named like an identifier, if so many of them are distinct.
+_NEARLY_ALL = 0.95
+_FIRST_WORDS = {"id", "uuid", "guid", "unnamed"}
+_LAST_WORDS = {
+    "id",
+    "ids",
+    "identifier",
+    "uuid",
+    "guid",
+    "key",
+    "rowid",
+    "userid",
+    "serial",
+    "no",
+    "nr",
+    "number",
+    "unnamed",
+}
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+# Above, a float has no halves.
+_LARGEST_WITH_HALVES = 2.0**52
+
+#: Why a column is left out.
+EMPTY, IDENTIFIER, NUMBERED = (
+    "have no value at all",
+    "have more states than half the rows, like an identifier",
+    "are named like an identifier, and nearly every row has a whole number of its own",
+)
+_REMEDIES = {
+    EMPTY: "drop them",
+    IDENTIFIER: "drop them, make them numeric or coarser, or name them in categorical_features",
+    NUMBERED: "drop them, or name them in categorical_features",
+}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a user says about columns: parameters of :class:`~bnplug.BayesianNetworkClassifier`."""
+
+    categorical_features: Any = "auto"
+    on_useless: str = "drop"
+    max_categories: int | None = None
+    min_frequency: Any = "auto"
+    dates: str = "parts"
+
+    def check(self) -> None:
+        """Raise a ``ValueError`` for a rule that there is not."""
+        if self.on_useless not in ("drop", "error"):
+            raise ValueError(f"on_useless={self.on_useless!r} is not 'drop' or 'error'")
+        if self.dates not in ("parts", "drop", "error"):
+            raise ValueError(f"dates={self.dates!r} is not 'parts', 'drop' or 'error'")
+        check_limits(self.max_categories, self.min_frequency)
+
+
+@dataclass
+class Settled:
+    """The columns of a frame, and what was decided about them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The features, in the order of the columns that they come from.
+    numbers : dict of str to float64 array
+        The numeric features.
+    coded : dict of str to Coded
+        The discrete ones.
+    left_out : dict of str to str
+        The columns that no feature comes from, and why.
+    dates : dict of str to dict of str to str
+        For a column of times: the feature of each of its parts.
+    whole : dict of str to tuple
+        The features of few whole numbers: which ones there are.
+    pooled : dict of str to tuple
+        The features with rare values: their states, the last of which stands for these.
+    """
+
+    names: tuple[str, ...] = ()
+    numbers: dict[str, FloatArray] = field(default_factory=dict)
+    coded: dict[str, Coded] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    dates: dict[str, dict[str, str]] = field(default_factory=dict)
+    whole: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    pooled: dict[str, tuple[State, ...]] = field(default_factory=dict)
+
+
+def settle(frame: pd.DataFrame, rules: Rules, weights: FloatArray | None = None, binned: bool = True) -> Settled:
+    """Decide about every column of the training rows.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows that have positive weights.
+    rules : Rules
+    weights : float64 array of shape (rows,), optional
+    binned : bool
+        Whether there is a discretiser; without one every distinct number is a state.
+
+    Raises
+    ------
+    ValueError
+        For columns that cannot be learned from, and where none is left; the message names all of them.
+    """
+    rules.check()
+    listed = listed_columns(frame, rules.categorical_features)
+    found = Settled()
+    frame, kinds = _spread_times(frame, rules, found)
+    named = {part for name in listed or () for part in found.dates.get(name, {name: name}).values()}
+    seen = look(frame, kinds, None if listed is None else named, weights)
+    problems = [*unsupported(kinds), *seen.problems]
+    found.numbers = seen.numbers if binned else {}
+    found.whole = {name: few.states for name, few in seen.few.items() if _have_middles(few.states)}
+    for name, column in frame.items():
+        if kinds[str(name)] in (NUMBERS, STATES):
+            _settle_column(str(name), column, seen, named, found, problems)
+    found.names = tuple(name for name in map(str, frame.columns) if name not in found.left_out)
+    _leave_out(found, rules, problems)
+    _pool(found, rules, named if binned else named | seen.numbers.keys(), weights)
+    return found
+
+
+def empty_columns(frame: pd.DataFrame, rules: Rules) -> list[str]:
+    """Return the columns without any value that will be left out, so that no row is incomplete for them."""
+    return [str(name) for name, column in frame.items() if rules.on_useless == "drop" and column.isna().all()]
+
+
+def _spread_times(frame: pd.DataFrame, rules: Rules, found: Settled) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the frame with times as the rule says, and the kinds of its columns."""
+    kinds = column_kinds(frame)
+    times = [name for name, kind in kinds.items() if kind == TIMES]
+    if not times or rules.dates == "error":
+        return frame, kinds
+    columns: dict[str, pd.Series[Any]] = {}
+    taken = set(kinds)
+    for name, column in ((str(name), column) for name, column in frame.items()):
+        if name not in times:
+            columns[name] = column
+        elif rules.dates == "drop":
+            found.left_out[name] = TIMES
+        elif column.isna().all():
+            found.left_out[name] = EMPTY
+        else:
+            parts = parts_of(column)
+            found.dates[name] = {part: unlike(f"{name}.{part}", taken) for part in parts}
+            taken |= set(found.dates[name].values())
+            columns |= {found.dates[name][part]: own for part, own in parts.items()}
+    kept = pd.DataFrame(columns, index=frame.index)
+    return kept, {name: kinds.get(name, NUMBERS) for name in columns}
+
+
+def _settle_column(
+    name: str, column: pd.Series[Any], seen: Look, named: set[str], found: Settled, problems: list[str]
+) -> None:
+    """Code a discrete column, or note why a column is useless."""
+    if name in found.numbers:
+        reason = _useless_numbers(name, found.numbers[name])
+    elif name in seen.few:
+        found.coded[name] = seen.few[name]
+        reason = None if seen.few[name].states else EMPTY
+    else:
+        codes, values = factorize(column)
+        reason = _useless_states(codes, len(values))
+        if reason is None or (reason == IDENTIFIER and name in named):
+            try:
+                found.coded[name] = coded(column, codes, values)
+            except ValueError as error:
+                problems.append(str(error))
+    if reason is not None and not (reason == IDENTIFIER and name in named):
+        found.left_out[name] = reason
+
+
+def _useless_numbers(name: str, values: FloatArray) -> str | None:
+    if np.isnan(values[:1]).all() and np.isnan(values).all():
+        return EMPTY
+    if not _is_named_like_identifier(name):
+        return None
+    present = values[~np.isnan(values)]
+    n_distinct = len(pd.unique(present))
+    nearly_all = n_distinct > _IDENTIFIER_STATES and n_distinct >= _NEARLY_ALL * len(present)
+    return NUMBERED if nearly_all and (present == np.rint(present)).all() else None
+
+
+def _useless_states(codes: Codes, n_values: int) -> str | None:
+    """Tell whether a discrete column is useless; of categories those count that occur."""
+    if n_values <= _IDENTIFIER_STATES and (codes[:1] >= 0).any():
+        return None
+    rows = np.bincount(codes[codes >= 0], minlength=1)
+    if not rows.any():
+        return EMPTY
+    return IDENTIFIER if np.count_nonzero(rows) > max(_IDENTIFIER_STATES, rows.sum() / 2) else None
+
+
+def _is_named_like_identifier(name: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(name)]
+    return bool(words) and (words[-1] in _LAST_WORDS or words[0] in _FIRST_WORDS)
+
+
+def _leave_out(found: Settled, rules: Rules, problems: list[str]) -> None:
+    """Leave useless columns out with a warning, or refuse them, together with all that is wrong."""
+    useless = {name: reason for name, reason in found.left_out.items() if reason in _REMEDIES}
+    if rules.on_useless == "error" or not found.names:
+        problems += [f"columns {names} {reason}; {_REMEDIES[reason]}" for reason, names in _by_reason(useless).items()]
+    refuse(problems if useless or found.names else [*problems, "dates='drop' leaves no column to learn from"])
+    if useless:
+        told = "; ".join(f"columns {names}, which {reason}" for reason, names in _by_reason(useless).items())
+        warn_outside(
+            f"left out, and summed out in prediction: {told}. categorical_features keeps an identifier that it names; "
+            "on_useless='error' refuses such columns",
+            UselessColumnWarning,
+        )
+    for name in useless:
+        found.numbers.pop(name, None)
+        found.coded.pop(name, None)
+        found.whole.pop(name, None)
+
+
+def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
+    reasons = dict.fromkeys(left_out.values())
+    return {reason: [name for name, own in left_out.items() if own == reason] for reason in reasons}
+
+
+def _pool(found: Settled, rules: Rules, spared: set[str], weights: FloatArray | None) -> None:
+    """Pool rare states as the rules say, with one warning; by default, `spared` columns keep theirs."""
+    told = []
+    for name, column in found.coded.items():
+        fewest = rules.min_frequency
+        if fewest == "auto":
+            many = rules.max_categories is None and len(column.states) > MANY_STATES
+            fewest = FEW_ROWS if many and name not in spared else None
+        pooled = pool(column, weights, rules.max_categories, fewest)
+        if pooled is not None:
+            found.coded[name], found.pooled[name] = pooled, pooled.states
+            found.whole.pop(name, None)
+            n_rare = len(column.states) - len(pooled.states) + 1
+            told.append(f"{n_rare} of the {len(column.states)} states of {name!r} are {pooled.states[-1]!r}")
+    if told:
+        warn_outside(
+            f"rare states are pooled: {'; '.join(told)}. max_categories and min_frequency say which (by default: in "
+            f"columns of more than {MANY_STATES} states those of fewer than {FEW_ROWS} rows); min_frequency=None keeps "
+            "all",
+            PooledStatesWarning,
+        )
+
+
+def _have_middles(states: Sequence[State]) -> bool:
+    """Whether states are numbers, and floats tell what lies between them."""
+    return bool(states) and all(not isinstance(state, str) and abs(state) <= _LARGEST_WITH_HALVES for state in states)

@@ -1,0 +1,108 @@
+"""Rare states of a column are pooled, as scikit-learn's encoders do: a state of its own stands for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bnplug.arrays import BoolArray, FloatArray
+from bnplug.data.coding import MISSING, UNSEEN, Coded, State, match_column
+
+#: What "auto" means: in a column with more states than this, a state needs as many rows as that.
+MANY_STATES, FEW_ROWS = 30, 20
+
+#: What the state of the rare values is called; a state that is called so already makes it longer.
+OTHER = "other"
+
+
+def check_limits(max_categories: Any, min_frequency: Any) -> None:
+    """Raise a ``ValueError`` for limits that mean nothing."""
+    if max_categories is not None and not _is_whole(max_categories, 2):
+        raise ValueError(f"max_categories={max_categories!r}: expected a whole number of at least 2, or None")
+    if min_frequency is None or (isinstance(min_frequency, str) and min_frequency == "auto"):
+        return
+    is_share = isinstance(min_frequency, float | np.floating) and 0 < min_frequency < 1
+    if not is_share and not _is_whole(min_frequency, 1):
+        raise ValueError(
+            f"min_frequency={min_frequency!r}: expected a number of rows, a share of them (above 0, below 1), 'auto' "
+            "or None"
+        )
+
+
+def pool(
+    column: Coded, weights: FloatArray | None, max_categories: int | None, min_frequency: float | None
+) -> Coded | None:
+    """Return a column whose last state stands for all that are rare; None where none is.
+
+    Parameters
+    ----------
+    column : Coded
+    weights : float64 array of shape (rows,), optional
+        A weight of 2 is the row twice; fractional weights do not make fewer rows than there are.
+    max_categories : int, optional
+        The most states that are left, the pooled one among them; of equally frequent ones the first stay.
+    min_frequency : float, optional
+        The rows, or the share of those with a value, that a state needs.
+
+    Examples
+    --------
+    >>> pool(Coded(np.array([0, 0, 1, 2, -1]), ("a", "b", "c")), None, None, 2)
+    Coded(codes=array([ 0,  0,  1,  1, -1]), states=('a', 'other'))
+    """
+    rows = _rows_of_states(column, weights)
+    kept = np.ones(len(rows), dtype=bool)
+    if min_frequency is not None:
+        kept = rows >= (min_frequency if min_frequency >= 1 else min_frequency * rows.sum())
+    if max_categories is not None and np.count_nonzero(kept) + (not kept.all()) > max_categories:
+        order = np.argsort(-rows, kind="stable")
+        kept &= np.isin(np.arange(len(rows)), order[kept[order]][: max_categories - 1])
+    return None if kept.all() else _pooled(column, kept)
+
+
+def match_pooled(column: pd.Series[Any], states: Sequence[State]) -> Coded:
+    """Number the cells of new rows by the states of a pooled column: whatever is no state is in the last.
+
+    Examples
+    --------
+    >>> match_pooled(pd.Series(["a", "z", None]), ("a", "other")).codes
+    array([ 0,  1, -1])
+    """
+    codes = match_column(column, states[:-1])
+    return Coded(np.where(codes == UNSEEN, len(states) - 1, codes), tuple(states))
+
+
+def _rows_of_states(column: Coded, weights: FloatArray | None) -> FloatArray:
+    present = column.codes >= 0
+    codes = column.codes[present]
+    rows: FloatArray = np.bincount(codes, minlength=len(column.states)).astype(np.float64)
+    if weights is not None:
+        rows = np.maximum(rows, np.bincount(codes, weights[present], len(column.states)))
+    return rows
+
+
+def _pooled(column: Coded, kept: BoolArray) -> Coded:
+    states = tuple(state for state, stays in zip(column.states, kept, strict=True) if stays)
+    number = np.full(len(kept) + 1, len(states), dtype=np.int64)
+    number[:-1][kept] = np.arange(len(states))
+    number[MISSING] = MISSING
+    return Coded(number[column.codes], (*states, unlike(OTHER, set(map(str, states)))))
+
+
+def unlike(label: str, taken: set[str]) -> str:
+    """Return `label`, made longer until it is none of those that are taken.
+
+    Examples
+    --------
+    >>> unlike("other", {"other", "red"})
+    'other_'
+    """
+    while label in taken:
+        label += "_"
+    return label
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least

@@ -1,0 +1,112 @@
+"""Points in time become what a calendar and a clock show, from training to a loaded model."""
+
+import datetime as dt
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bnplug
+from bnplug import BayesianNetworkClassifier, MissingColumnWarning
+from bnplug.data._dates import parts_of, take_parts
+
+N = 200
+TIMES = pd.Series(pd.date_range("2026-01-05 08:00", periods=N, freq="5h"))
+WEEKEND = np.where(TIMES.dt.day_of_week >= 5, "weekend", "work")
+X = pd.DataFrame({"when": TIMES, "x": np.arange(N) % 3})
+
+PARTS = {
+    "days": (pd.Series(pd.to_datetime(["2025-03-01", "2026-03-02"])),
+             {"year": [2025, 2026], "day": [1, 2], "weekday": [5, 0]}),
+    "zone": (pd.Series(pd.to_datetime(["2026-01-01 23:30", "2026-01-02 00:00"]).tz_localize("Asia/Tokyo")),
+             {"day": [1, 2], "weekday": [3, 4], "hour": [23, 0], "minute": [30, 0]}),
+    "dates": (pd.Series([dt.date(2026, 1, 1), None, dt.date(2026, 2, 1)], dtype=object),
+              {"month": [1, None, 2], "weekday": [3, None, 6]}),
+    "times": (pd.Series([dt.time(7, 30), dt.time(8, 30)], dtype=object), {"hour": [7, 8]}),
+    "periods": (pd.Series(pd.period_range("2026-01", periods=2, freq="M")), {"month": [1, 2], "weekday": [3, 6]}),
+    "period objects": (pd.Series([pd.Period("2025"), pd.NaT, pd.Period("2026")], dtype=object),
+                       {"year": [2025, None, 2026], "weekday": [2, None, 3]}),
+    "durations": (pd.Series(pd.to_timedelta(["1min", "2h"])), {"seconds": [60, 7200]}),
+    "duration objects": (pd.Series([dt.timedelta(days=1), None], dtype=object), {"seconds": [86400, None]}),
+    "constant": (pd.Series(pd.to_datetime(["2026-01-01"] * 2)), {"year": [2026, 2026]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_the_parts_that_vary(kind):
+    column, expected = PARTS[kind]
+    found = {name: [None if pd.isna(value) else value for value in part] for name, part in parts_of(column).items()}
+    assert found == expected
+
+
+@pytest.mark.parametrize("unit", ["date32[pyarrow]", "timestamp[us][pyarrow]"])
+def test_arrows_dates(unit):
+    pytest.importorskip("pyarrow")
+    column = pd.Series(pd.to_datetime(["2025-03-01", "2026-03-02"])).astype(unit)
+    assert take_parts(column, ["year"])["year"].tolist() == [2025, 2026]
+    assert list(fitted(X.assign(when=pd.Series(TIMES.dt.date).astype("date32[pyarrow]"))).intake_.dates) == ["when"]
+
+
+def fitted(frame, **parameters):
+    return BayesianNetworkClassifier("tan", **parameters).fit(frame, WEEKEND)
+
+
+def test_parts_are_features_and_the_date_is_what_predict_takes(tmp_path):
+    model = fitted(X)
+    assert model.intake_.names == ("when.month", "when.day", "when.weekday", "when.hour", "x")
+    assert list(model.feature_names_in_) == ["when", "x"]
+    assert model.score(X, WEEKEND) > 0.95
+    model.save(tmp_path / "model")
+    loaded = bnplug.load(tmp_path / "model")
+    later = X.assign(when=TIMES + pd.Timedelta(days=700))
+    assert loaded.predict_proba(later).tolist() == model.predict_proba(later).tolist()
+    assert list(loaded.feature_names_in_) == ["when", "x"]
+    text = later.assign(when=later["when"].dt.strftime("%Y-%m-%dT%H:%M:%S"))
+    assert loaded.predict_proba(text).tolist() == model.predict_proba(later).tolist()
+    saturday = pd.Timestamp("2026-01-10 09:00")
+    assert model.query("class", {"when": saturday}).equals(loaded.query("class", {"when": "2026-01-10T09:00"}))
+    assert model.query("class", {"when.weekday": 5})["probability"].max() > 0.9
+    assert set(model.explain(X[:2])["feature"]) == {"(prior)", *model.intake_.names}
+
+
+def test_a_date_that_is_missing_or_absent_is_summed_out():
+    model = fitted(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        missing = model.predict_proba(X.assign(when=pd.NaT))
+        assert (missing == model.predict_proba(X.assign(when=None))).all()
+    with pytest.warns(MissingColumnWarning, match=r"columns \['when'\] are absent"):
+        assert (model.predict_proba(X[["x"]]) == missing).all()
+    with pytest.raises(ValueError, match="column 'when' holds points in time, and not all its values are: numbers"):
+        model.predict(X.assign(when=3))
+    with pytest.raises(ValueError, match="column 'when' holds points in time"):
+        model.predict(X.assign(when="tomorrow"))
+
+
+def test_dates_are_left_out_or_refused_if_asked():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted(X, dates="drop")
+        assert model.intake_.names == ("x",)
+        assert (model.predict_proba(X) == model.predict_proba(X[["x"]])).all()
+    with pytest.raises(ValueError, match=r"columns \['when'\] hold points in time or durations"):
+        fitted(X, dates="error")
+
+
+def test_a_part_is_called_as_no_column_is():
+    model = fitted(X.assign(**{"when.day": np.arange(N) % 2}))
+    assert "when.day_" in model.intake_.names
+    assert model.intake_.dates["when"]["day"] == "when.day_"
+
+
+def test_parts_of_a_date_that_is_named_categorical_are_discrete():
+    model = fitted(X, categorical_features=[0])
+    assert model.intake_.numeric == ("x",)
+    assert len(model.schema_.states["when.day"]) == 31
+
+
+def test_polars_dates():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"when": TIMES.dt.to_pydatetime().tolist(), "x": (np.arange(N) % 3).tolist()})
+    assert fitted(frame).predict_proba(frame).tolist() == fitted(X).predict_proba(X).tolist()

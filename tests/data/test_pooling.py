@@ -1,0 +1,54 @@
+"""Rare states become one, whatever they are called; scikit-learn is the oracle in test_columns.py."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bnplug.data._pooling import check_limits, pool, unlike
+from bnplug.data.coding import Coded
+
+
+@given(
+    st.lists(st.integers(-1, 6), min_size=1, max_size=40),
+    st.none() | st.integers(2, 8),
+    st.none() | st.integers(1, 10) | st.floats(0.01, 0.9),
+)
+def test_no_row_changes_its_state_but_for_rare_ones(codes, most, least):
+    column = Coded(np.array(codes), tuple("abcdefg"))
+    rows = np.bincount(np.array([c for c in codes if c >= 0], dtype=int), minlength=7)
+    found = pool(column, None, most, least)
+    if found is None:
+        assert most is None or most >= 7
+        assert least is None or rows.min() >= (least if least >= 1 else least * rows.sum())
+        return
+    before = [None if c < 0 else column.states[c] for c in codes]
+    after = [None if c < 0 else found.states[c] for c in found.codes]
+    kept = set(found.states[:-1])
+    assert found.states[-1] == "other"
+    assert after == [x if x is None or x in kept else "other" for x in before]
+    assert most is None or len(found.states) <= most
+    fewest_kept = min((rows["abcdefg".index(x)] for x in kept), default=np.inf)
+    assert least is None or fewest_kept >= (least if least >= 1 else least * rows.sum())
+
+
+def test_of_equally_frequent_states_the_first_stay():
+    found = pool(Coded(np.array([0, 1, 2, 3] * 2), tuple("abcd")), None, 3, None)
+    assert found.states == ("a", "b", "other")
+
+
+@pytest.mark.parametrize("limits", [(None, None), (2, 1), (np.int64(5), np.float64(0.5)), (None, "auto")])
+def test_limits_that_mean_something(limits):
+    check_limits(*limits)
+
+
+@pytest.mark.parametrize(
+    "limits", [(0, None), (True, None), (2.0, None), (None, 0), (None, 1.0), (None, True), (None, "x")]
+)
+def test_limits_that_mean_nothing(limits):
+    with pytest.raises(ValueError, match="expected a"):
+        check_limits(*limits)
+
+
+def test_a_label_is_made_unlike_all_others():
+    assert unlike("other", {"other", "other_"}) == "other__"
