@@ -15,9 +15,9 @@ import pandas as pd
 
 from bnplug.arrays import FloatArray
 from bnplug.data._dates import parts_of
+from bnplug.data._looking import NUMBERS, STATES, TIMES, Look, column_kinds, listed_columns, look, refuse, unsupported
 from bnplug.data._pooling import FEW_ROWS, MANY_STATES, check_limits, pool, unlike
 from bnplug.data.coding import Coded, Codes, State, coded, factorize
-from bnplug.data.kinds import NUMBERS, STATES, TIMES, Look, column_kinds, listed_columns, look, refuse, unsupported
 from bnplug.errors import PooledStatesWarning, UselessColumnWarning, warn_outside
 
 # A discrete column with more states than this and than half the rows names rows, it does not describe them.

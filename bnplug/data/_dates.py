@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnplug.data.kinds import is_numeric
+from bnplug.data._looking import is_numeric
 
 #: The parts of a point in time, coarsest first; a duration has its seconds.
 PARTS = ("year", "month", "day", "weekday", "hour", "minute")

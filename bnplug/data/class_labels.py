@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from bnplug.data._checks import is_beyond_numpy, unmasked
 from bnplug.data.coding import State, plain_label
-from bnplug.data.frames import is_polars
+from bnplug.data.frames import collected, is_polars
 
 _ACCEPTED = (
     "class labels are text, or an array whose type is of truth values or of numbers of at most 64 bits; convert them, "
@@ -63,6 +63,7 @@ def label_array(y: Any) -> npt.NDArray[Any]:
     >>> label_array(np.ma.array([1, 2], mask=[True, False]))
     array([None, 2], dtype=object)
     """
+    y = collected(y)
     for kind in _kinds(y):
         if not _is_taken(kind):
             raise ValueError(f"{_UNKNOWN}: {_called(y)} has labels of type {kind}; {_ACCEPTED}")

@@ -24,7 +24,7 @@ from bnplug.arrays import FloatArray, IntArray
 from bnplug.data._checks import native
 from bnplug.data.bins import bin_labels, in_bins
 from bnplug.data.coding import MISSING
-from bnplug.data.frames import is_polars, to_frame
+from bnplug.data.frames import collected, is_polars, to_frame
 from bnplug.data.kinds import is_numeric, refuse_infinities, split_columns, to_floats
 from bnplug.data.weights import present_rows, row_weights
 from bnplug.errors import ContractError, PluginError, UnknownMethodError
@@ -134,6 +134,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
 
     def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
         """Check names and number of the columns as scikit-learn does; return X as a frame."""
+        X = collected(X)
         if not (isinstance(X, pd.DataFrame) or is_polars(X)):
             return to_frame(validate_data(self, native(X), reset=reset, dtype=None, ensure_all_finite=False), "X")
         frame = to_frame(validate_data(self, X, reset=reset, skip_check_array=True), "X")

@@ -18,7 +18,7 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
 
     Parameters
     ----------
-    data : pandas or polars frame, dict of columns, or 2-D array
+    data : pandas or polars frame (a lazy one is collected), dict of columns, or 2-D array
         An array's columns are named ``x0``, ``x1``, ...
     what : str
         What error messages call it.
@@ -28,6 +28,7 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
     >>> to_frame(np.array([[1, 2], [3, 4]])).columns.tolist()
     ['x0', 'x1']
     """
+    data = collected(data)
     if isinstance(data, pd.DataFrame):
         frame = data
     elif is_polars(data):
@@ -44,13 +45,23 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
 
 def is_frame(data: Any) -> bool:
     """Whether `data` has named columns. (A sparse matrix in dok format is a dict too, of a type of its own.)"""
-    return isinstance(data, pd.DataFrame) or type(data) is dict or is_polars(data)
+    return isinstance(data, pd.DataFrame) or type(data) is dict or is_polars(data) or _is_lazy(data)
 
 
 def is_polars(data: Any) -> bool:
-    """Whether `data` is a polars frame; polars is not imported to find out."""
+    """Whether `data` is a polars frame, and no lazy one; polars is not imported to find out."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(data, polars.DataFrame)
+
+
+def collected(data: Any) -> Any:
+    """Return the frame that a lazy frame of polars makes; all else as it is."""
+    return data.collect() if _is_lazy(data) else data
+
+
+def _is_lazy(data: Any) -> bool:
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(data, polars.LazyFrame)
 
 
 def _with_string_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:

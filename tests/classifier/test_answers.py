@@ -1,5 +1,7 @@
 """What a fitted network tells and shows of itself; explanations, queries and samples are tested in their own rooms."""
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -40,3 +42,14 @@ def test_a_picture_is_drawn_or_written_to_a_file(mixed, tmp_path):
         assert (tmp_path / name).read_bytes().startswith(first)
     model.plot(str(tmp_path / "y.svg"))
     assert (tmp_path / "y.svg").read_bytes() == (tmp_path / "x.svg").read_bytes()
+
+
+def test_a_feature_of_one_state_is_not_in_the_markov_blanket():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.choice(list("uv"), 60), "same": "k", "b": rng.choice(list("uv"), 60)})
+    y = pd.Series(rng.choice(["p", "q"], 60), name="y")
+    edges = [("y", "a"), ("y", "same"), ("b", "same")]
+    model = BayesianNetworkClassifier(edges).fit(X, y)
+    assert model.markov_blanket() == ["a"]
+    assert BayesianNetworkClassifier("tan").fit(X, y).markov_blanket() == ["a", "b"]
+    assert BayesianNetworkClassifier([("same", "y")]).fit(X, y).markov_blanket() == []

@@ -5,7 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import dok_matrix
+from sklearn.exceptions import DataConversionWarning
 
+import bnplug
+from bnplug import BayesianNetworkClassifier
+from bnplug.data.class_labels import class_labels
 from bnplug.data.frames import is_frame, is_polars, to_frame
 
 
@@ -61,3 +65,18 @@ def test_polars_columns_keep_what_they_are():
     assert frame.isna().sum().tolist() == [1] * 6
     assert [frame[name].dtype.name for name in ("truth", "whole", "large")] == ["boolean", "Int64", "UInt64"]
     assert frame["large"].iloc[0] == 2**63
+
+
+def test_a_lazy_frame_of_polars_is_collected_wherever_a_frame_is_taken():
+    frame = pl.DataFrame({"a": ["u", "v", "u", "v"] * 10, "x": [0.5, 1.5, 2.5, 9.5] * 10})
+    y = ["p", "q"] * 20
+    model, lazily = (BayesianNetworkClassifier("nb").fit(X, y) for X in (frame, frame.lazy()))
+    assert lazily.feature_names_in_.tolist() == ["a", "x"]
+    assert lazily.predict_proba(frame.lazy()).tolist() == model.predict_proba(frame).tolist()
+    assert lazily.score(frame.lazy(), y) == 1
+    assert lazily.explain(frame.lazy().head(2)).equals(model.explain(frame.head(2)))
+    assert bnplug.code(frame.lazy(), y)[0].names == ("a", "x", "class")
+    bins = bnplug.MDLDiscretizer().set_output(transform="polars")
+    assert bins.fit(frame.lazy(), y).transform(frame.lazy()).equals(bins.fit(frame, y).transform(frame))
+    with pytest.warns(DataConversionWarning):
+        assert class_labels(pl.DataFrame({"y": y}).lazy()).tolist() == y
