@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bnplug
+from bnplug import datasets
 
 ROOT = Path(bnplug.__file__).parent
 
@@ -39,6 +40,17 @@ FIT += "model = bnplug.BayesianNetworkClassifier({}).fit(X, y); model.predict(X)
 def test_fitting_and_predicting_load_neither_pgmpy_nor_networkx_nor_more_of_scikit_learn(structure):
     loaded = loaded_after(FIT.format(f"structure={structure!r}"))
     assert not {"pgmpy", "networkx", "matplotlib", "sklearn.datasets", "sklearn.ensemble", "sklearn.metrics"} & loaded
+
+
+def test_a_model_predicts_and_is_judged_without_the_compiler_and_the_metrics_of_scikit_learn(tmp_path):
+    X, y = datasets.tic_tac_toe()
+    X.assign(**{"class": y}).to_csv(tmp_path / "data.csv", index=False)
+    bnplug.BayesianNetworkClassifier("tan").fit(X, y).save(tmp_path / "model")
+    for command in ("predict", "evaluate"):
+        call = f"['{command}', '{tmp_path}/model', '{tmp_path}/data.csv']"
+        loaded = loaded_after(f"from bnplug.cli import cli; cli.main({call}, standalone_mode=False)")
+        assert "bnplug.compiling" in loaded
+        assert not {"pgmpy", "networkx", "sklearn.metrics", "sklearn.preprocessing", "numba.typed.typedlist"} & loaded
 
 
 def test_the_graph_of_a_fitted_model_is_one_of_pgmpy():

@@ -26,10 +26,12 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite.binding import address_of_symbol
 from numba.core import config
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -78,7 +80,6 @@ class KernelCache(_Cache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return the kernel compiled for a signature, if some folder has it."""
-        target_context.refresh()
         if not self._enabled:
             return None
         name = self._file_name(sig, target_context.codegen())
@@ -87,7 +88,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
             if kept is not None:
                 # What cannot be used is compiled.
                 with suppress(Exception):
-                    return CompileResult._rebuild(target_context, *kept)
+                    return _rebuild(target_context, *kept)
         return None
 
     def save_overload(self, sig: Any, data: CompileResult) -> None:
@@ -96,7 +97,8 @@ class KernelCache(_Cache):  # type: ignore[misc]
         if not self._enabled or lifted or data.library.has_dynamic_globals:
             return
         try:
-            name, content = self._file_name(sig, data.codegen), dumps(data._reduce())
+            name = self._file_name(sig, data.codegen)
+            content = dumps((_outer_symbols(data.library), data._reduce()))
         except Exception:  # numba reads the source, which is not to be had of every function that was typed in
             return
         folders = _folders(self._function)
@@ -117,6 +119,25 @@ class KernelCache(_Cache):  # type: ignore[misc]
         digest = hashlib.sha256(repr(made_by).encode())
         _add_function(self._function, self._options, digest, set())
         return f"{_full_name(self._function)}-{digest.hexdigest()[:32]}.nbc"
+
+
+def _outer_symbols(library: Any) -> list[str]:
+    """Return the names that compiled code leaves to be found in the process that runs it."""
+    module = library._final_module
+    declared = [own.name for own in (*module.functions, *module.global_variables) if own.is_declaration]
+    return [name for name in declared if not name.startswith("llvm.")]
+
+
+def _rebuild(target_context: Any, symbols: list[str], reduced: tuple[Any, ...]) -> CompileResult:
+    """Return a kernel that was kept, ready to be called.
+
+    All that numba can compile need not be loaded to run what is compiled: that takes longer than the kernel itself. It
+    is where a name is missing that comes with it, since machine code that calls nothing ends the process.
+    """
+    rtsys.initialize(target_context)
+    if not all(map(address_of_symbol, symbols)):
+        target_context.refresh()
+    return CompileResult._rebuild(target_context, *reduced)
 
 
 def _full_name(function: Any) -> str:

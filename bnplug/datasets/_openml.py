@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from http.client import HTTPException
 from typing import Any
 
 import pandas as pd
@@ -43,6 +42,8 @@ def fetch(name: str, version: int | str = "active", data_home: str | None = None
 
 
 def _download(name: str, version: int | str, data_home: str | None) -> Any:
+    from http.client import HTTPException
+
     from sklearn.datasets import fetch_openml
 
     try:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, recall_score, roc_auc_score
 from sklearn.utils.validation import _check_sample_weight
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import BoolArray, FloatArray
 from bnplug.data.class_labels import label_array
 from bnplug.data.coding import MISSING, UNSEEN, Codes, label_index, match_column
 
@@ -113,7 +112,7 @@ def evaluate_probabilities(
     model: BayesianNetworkClassifier, probabilities: FloatArray, y: Any, sample_weight: npt.ArrayLike | None = None
 ) -> Evaluation:
     """Return what :func:`evaluate` does, from what ``model.predict_proba`` returned for the rows."""
-    truth = _class_codes(model, y)
+    truth = _class_codes(model, y).astype(np.int64)
     if len(truth) != len(probabilities):
         raise ValueError(f"X has {len(probabilities)} rows and y has {len(truth)}")
     weights = None
@@ -123,19 +122,25 @@ def evaluate_probabilities(
         truth, probabilities, weights = truth[kept], probabilities[kept], weights[kept]
     if len(truth) == 0:
         raise ValueError("there is no row to evaluate on")
-    predicted = probabilities.argmax(axis=1)
-    classes = np.arange(len(model.classes_))
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise ValueError(
+            "predict_proba of the model returns numbers that are no probabilities, below 0, above 1 or nan"
+        )
+    predicted, n_classes = probabilities.argmax(axis=1), len(model.classes_)
+    confusion = np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
+    of_class = confusion.sum(axis=1)
+    present = of_class > 0
+    own = np.clip(probabilities[np.arange(len(truth)), truth], np.finfo(np.float64).eps, None)
+    errors = ((probabilities - np.eye(n_classes)[truth]) ** 2).sum(axis=1)
     return Evaluation(
         n_rows=len(truth),
-        accuracy=float(accuracy_score(truth, predicted, sample_weight=weights)),
-        balanced_accuracy=float(
-            recall_score(truth, predicted, labels=np.unique(truth), average="macro", sample_weight=weights)
-        ),
+        accuracy=float(confusion.trace() / confusion.sum()),
+        balanced_accuracy=float((confusion.diagonal()[present] / of_class[present]).mean()),
         auc=area_under_curve(truth, probabilities, weights),
-        log_loss=float(log_loss(truth, probabilities, labels=classes, sample_weight=weights)),
-        brier=float(np.average(((probabilities - np.eye(len(classes))[truth]) ** 2).sum(axis=1), weights=weights)),
+        log_loss=float(np.average(-np.log(own), weights=weights)),
+        brier=float(np.average(errors, weights=weights)),
         confusion=pd.DataFrame(
-            confusion_matrix(truth, predicted, labels=classes, sample_weight=weights),
+            confusion,
             index=pd.Index(model.classes_.tolist(), dtype=object, name="true"),
             columns=pd.Index(model.classes_.tolist(), dtype=object, name="predicted"),
         ),
@@ -167,5 +172,14 @@ def area_under_curve(truth: Codes, probabilities: FloatArray, weights: FloatArra
         return None
     if probabilities.shape[1] == 2:
         present = present[1:]
-    areas = [roc_auc_score(truth == c, probabilities[:, c], sample_weight=weights) for c in present]
-    return float(np.mean(areas))
+    return float(np.mean([_area(truth == c, probabilities[:, c], weights) for c in present]))
+
+
+def _area(positive: BoolArray, score: FloatArray, weights: FloatArray | None) -> float:
+    """Return the share of pairs of a positive and a negative row that the score puts in order; a tie is half a pair."""
+    values, place = np.unique(score, return_inverse=True)
+    weights = np.ones(len(score)) if weights is None else weights
+    positives = np.bincount(place, weights * positive, len(values))
+    negatives = np.bincount(place, weights * ~positive, len(values))
+    below = negatives.cumsum() - negatives / 2
+    return float((positives * below).sum() / (positives.sum() * negatives.sum()))

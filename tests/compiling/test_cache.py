@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numba import config
 from numba.core.compiler import CompileResult
+from numba.core.cpu import CPUContext
 
 import bnplug
 from bnplug.compiling import _cache, kernel
@@ -135,6 +136,43 @@ def test_the_oldest_files_of_a_kernel_go_when_there_are_many(cached, monkeypatch
     assert loaded(doubled, 1.5) == (3.0, 1)
 
 
+USED = """
+import sys
+import numpy as np
+from kernel_of_logs import entropy
+print(round(entropy(np.full(4, 0.25)) / np.log(2), 9), "numba.typed.typedlist" in sys.modules)
+print(sum(entropy.stats.cache_hits.values()))
+"""
+KERNEL_OF_LOGS = """
+import numpy as np
+from bnplug.compiling import kernel
+
+@kernel
+def entropy(probabilities):
+    total, logs = 0.0, np.empty(len(probabilities))
+    for i, p in enumerate(probabilities):
+        logs[i] = np.log(p)
+        total -= p * logs[i]
+    return total
+"""
+
+
+def test_what_is_kept_runs_without_the_compiler(tmp_path):
+    (tmp_path / "kernel_of_logs.py").write_text(KERNEL_OF_LOGS)
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(USED, tmp_path, **kept).stdout.split() == ["2.0", "True", "0"]
+    assert run(USED, tmp_path, **kept).stdout.split() == ["2.0", "False", "1"]
+
+
+def test_a_name_that_only_the_compiler_brings_is_looked_for_there(cached, monkeypatch):
+    loaded(doubled, 1.5)
+    refreshed = []
+    monkeypatch.setattr(_cache, "address_of_symbol", lambda name: None)
+    monkeypatch.setattr(CPUContext, "refresh", lambda _: refreshed.append(True))
+    assert loaded(doubled, 1.5) == (3.0, 1)
+    assert refreshed
+
+
 def test_a_cache_can_be_switched_off(cached):
     cache = cache_of(doubled)
     cache.disable()
@@ -162,26 +200,68 @@ def test_a_change_in_a_kernel_that_is_called_or_in_a_constant_is_noticed_and_a_c
     assert run(PROGRAM, copy, **kept).stdout.split() == ["30.0", "0", "1"]
 
 
+# Two processes that both find the cache empty; of the files that they put in place, the first of `a` comes before the
+# first of `b`, the second of `b` before the second of `a`. With an index and numbered files, as numba has them, the
+# index is then of one process and the file that it names of the other.
+IN_TURN = """
+import os, sys, time
+from pathlib import Path
+import numpy as np
+from alone import total
+
+own, dtype = sys.argv[1:]
+turns, marks, replace = ["a1", "b1", "b2", "a2"], Path("turns"), os.replace
+mine = iter([f"{own}1", f"{own}2"])
+
+def wait_for(names):
+    until = time.monotonic() + 60
+    while not all((marks / name).exists() for name in names):
+        assert time.monotonic() < until, names
+        time.sleep(0.005)
+
+def replace_in_turn(*paths):
+    turn = next(mine)
+    (marks / own).touch()
+    wait_for(["a", "b", *turns[: turns.index(turn)]])
+    replace(*paths)
+    (marks / turn).touch()
+
+os.replace = replace_in_turn
+assert total(np.arange(4, dtype=dtype)) == 6
+for turn in (own, *mine):
+    (marks / turn).touch()
+"""
+ALONE = """
+from bnplug.compiling import kernel
+
+@kernel
+def total(values):
+    found = values[0]
+    for value in values:
+        found += value
+    return found
+"""
+AFTERWARDS = """
+import numpy as np
+from alone import total
+print(total(np.arange(4.0)), total(np.arange(4)), sum(total.stats.cache_hits.values()))
+"""
+
+
 def test_processes_that_fill_one_empty_cache_at_once_do_not_mix_up_their_kernels(tmp_path):
-    # Each begins with other types: numba would give each its own first number, and one index for all.
-    write_kernels(tmp_path)
-    program = """
-        import numpy as np, sys
-        from kernels import outer
-        types = [np.float64, np.int64, np.float32, np.uint8]
-        first = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-        for name in types[first:] + types[:first]:
-            assert outer(np.arange(4, dtype=name)) == 20.0, name
-    """
-    lines = [line[8:] for line in program.splitlines()]
-    (tmp_path / "work.py").write_text("\n".join(lines))
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    (tmp_path / "alone.py").write_text(ALONE)
+    (tmp_path / "in_turn.py").write_text(IN_TURN)
+    (tmp_path / "turns").mkdir()
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     processes = [
-        subprocess.Popen([sys.executable, "work.py", str(i)], cwd=tmp_path, env=env, stderr=subprocess.PIPE)
-        for i in range(4)
+        subprocess.Popen(
+            [sys.executable, "in_turn.py", *own], cwd=tmp_path, env={**os.environ, **kept}, stderr=subprocess.PIPE
+        )
+        for own in (("a", "int64"), ("b", "float64"))
     ]
     ended = [(process.communicate()[1], process.returncode) for process in processes]
     assert all(code == 0 for _, code in ended), ended
+    assert run(AFTERWARDS, tmp_path, **kept).stdout.split() == ["6.0", "6", "2"]
     assert not list((tmp_path / "cache").glob("*.tmp"))
 
 

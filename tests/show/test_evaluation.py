@@ -7,7 +7,7 @@ from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss,
 
 from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import breast_cancer, iris
-from bnplug.show.evaluation import evaluate
+from bnplug.show.evaluation import area_under_curve, evaluate, evaluate_probabilities
 
 
 def coin(prior=(0.5, 0.5), given=((0.8, 0.4), (0.2, 0.6)), classes=("n", "y")):
@@ -58,6 +58,32 @@ def test_a_weight_of_two_is_the_row_twice_and_zero_is_absence():
     assert weighted.n_rows == (weights > 0).sum()
     assert weighted.figures == pytest.approx(plain.figures)
     assert (weighted.confusion == plain.confusion).all(axis=None)
+
+
+def test_areas_with_ties_and_weights_equal_scikit_learn():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        truth, scores, weights = rng.integers(2, size=30), rng.integers(8, size=30) / 8, rng.exponential(size=30)
+        both = np.column_stack([1 - scores, scores])
+        assert area_under_curve(truth, both, weights) == pytest.approx(
+            roc_auc_score(truth, scores, sample_weight=weights)
+        )
+        assert area_under_curve(truth, both, None) == pytest.approx(roc_auc_score(truth, scores))
+
+
+def test_many_classes_are_told_apart():
+    # More pairs of classes than a byte counts.
+    classes = [f"c{i}" for i in range(40)]
+    tables = LogTables(["c"], {"c": classes}, {"c": ((), np.log(np.full(40, 1 / 40)))}, target="c")
+    model = BayesianNetworkClassifier.from_tables(tables)
+    found = evaluate_probabilities(model, np.eye(40), classes)
+    assert found.confusion.to_numpy().tolist() == np.eye(40).tolist()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -0.1, 1.1])
+def test_what_is_no_probability_is_refused(wrong):
+    with pytest.raises(ValueError, match="no probabilities"):
+        evaluate_probabilities(coin(), np.array([[wrong, 0.5]]), ["n"])
 
 
 def test_classes_that_the_data_lacks():
