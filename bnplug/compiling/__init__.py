@@ -118,7 +118,10 @@ class _HoldBack(event.Listener):  # type: ignore[misc]
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Says once, on a terminal, that kernels are being compiled: when that has taken some seconds together."""
+    """Says once, on a terminal, that kernels are being compiled: when that has taken some seconds together.
+
+    A process that ignores Ctrl-C says nothing: it works in the background, or for one that speaks for it.
+    """
 
     def __init__(self, seconds: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
         self._left = seconds
@@ -141,12 +144,20 @@ class _Announcement(event.Listener):  # type: ignore[misc]
                 self._left -= now - self._since
             self._n_open += change
             self._since = now
-            if before >= 0 > self._left and sys.stderr is not None and sys.stderr.isatty():
-                print("compiling kernels, once per installation ...", file=sys.stderr, flush=True)
+        if before >= 0 > self._left:
+            self._say()
+
+    @staticmethod
+    def _say() -> None:
+        heard = sys.stderr is not None and sys.stderr.isatty() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+        if heard:
+            # In place of a line that tells progress.
+            print("\r\x1b[Kcompiling kernels, once per installation ...", file=sys.stderr, flush=True)
 
 
+_announcement = _Announcement()
 event.register("numba:compile", _HoldBack())
-event.register("numba:compile", _Announcement())
+event.register("numba:compile", _announcement)
 
 
 def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_jobs: int | None = None) -> list[_T]:

@@ -14,6 +14,7 @@ from joblib import parallel_config
 from numba import config
 from numba.core import event
 
+from bnplug import compiling
 from bnplug.compiling import _Announcement, inner_kernel, interrupts_held_back, kernel, run_in_threads
 
 
@@ -100,7 +101,8 @@ class Terminal(io.StringIO):
         return True
 
 
-TOLD = "compiling kernels, once per installation ...\n"
+# What stood in the line is wiped off.
+TOLD = "\r\x1b[Kcompiling kernels, once per installation ...\n"
 
 
 def compile_two():
@@ -117,7 +119,8 @@ def compile_two():
 
 @pytest.fixture
 def nothing_kept(monkeypatch, tmp_path):
-    """Nothing was compiled before: else the second run of a test compiles nothing."""
+    """Nothing was compiled before: else the second run of a test compiles nothing; and nothing else is told."""
+    monkeypatch.setattr(compiling._announcement, "_left", -1.0)
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
 
 
@@ -128,6 +131,15 @@ def test_a_long_compilation_is_told_once_and_on_a_terminal_only(stream, told, mo
     with event.install_listener("numba:compile", _Announcement(seconds=0.0)):
         assert compile_two() == (4, 4.0)
     assert stream.getvalue() == told
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_a_worker_that_ignores_interrupts_leaves_it_to_others_to_tell(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with event.install_listener("numba:compile", _Announcement(seconds=0.0)):
+        compile_two()
+    assert sys.stderr.getvalue() == ""
 
 
 def test_short_compilations_are_told_when_together_they_are_long(monkeypatch):
