@@ -1,7 +1,8 @@
 """The ``bnplug`` command.
 
-An error in what the user gave is one line on standard error and exit code 1; a mistake in the command
-line itself exits with 2, an interrupt with 130. Heavy imports happen inside the commands that need them.
+An error in what the user gave is one line on standard error and exit code 1; a mistake in the command line itself exits
+with 2, an interrupt with 130. Where nobody reads on, a command ends without a word, and with 1. Heavy
+imports happen inside the commands that need them.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def doctor_command() -> None:
         click.echo(f"  FAILED {name}: {problem}" if problem else f"  ok {name}")
         failed += [name] if problem else []
     if failed:
-        click.echo(f"{len(failed)} things do not work: {'; '.join(failed)}")
+        count = "1 thing does" if len(failed) == 1 else f"{len(failed)} things do"
+        click.echo(f"{count} not work: {'; '.join(failed)}")
         raise SystemExit(1)
     click.echo("everything works")
 

@@ -34,7 +34,7 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             warnings.showwarning = _show_warning
             try:
                 command(*args, **kwargs)
-            except click.ClickException:
+            except (click.ClickException, BrokenPipeError):  # click ends quietly where a pipe is closed
                 raise
             except _EXPECTED as error:
                 raise CommandError(one_line(error) or type(error).__name__) from error

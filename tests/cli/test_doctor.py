@@ -51,6 +51,16 @@ def test_all_is_well():
             assert f"  ok {kind} {method.name}\n" in done.output
 
 
+def test_one_thing_is_one_thing(monkeypatch):
+    def fail():
+        raise ArithmeticError("no")
+
+    monkeypatch.setattr(cli_doctor, "_checks", lambda: [("the sum", fail), ("the rest", str)])
+    done = CliRunner().invoke(cli, ["doctor"])
+    assert done.exit_code == 1
+    assert done.output.splitlines()[-1] == "1 thing does not work: the sum"
+
+
 def test_a_sick_method_and_a_failed_plugin_are_named_and_stop_nothing(site):
     path = os.pathsep.join([str(site), *sys.path])
     done = subprocess.run(
