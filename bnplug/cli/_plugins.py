@@ -47,21 +47,69 @@ def plugins_command(as_json: bool) -> None:
 
 @click.command("methods")
 @click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
-def methods_command(name: str | None) -> None:
+def methods_command(name: str | None, as_json: bool) -> None:
     """List all methods, or tell about one: summary, reference, parameters with defaults."""
+    from bnplug.hooks import registry
+
+    if as_json:
+        told = [_basics(method) for method in registry.methods()] if name is None else map(_details, _called(name))
+        click.echo(json.dumps(list(told), indent=2))
+    elif name is None:
+        _list_methods()
+    else:
+        for method in _called(name):
+            _describe(method)
+
+
+def _list_methods() -> None:
     from bnplug.hooks import registry
     from bnplug.hooks.descriptors import Kind
 
-    if name is None:
-        for kind in Kind:
-            described = registry.methods(kind)
-            if described:
-                click.echo(f"{kind}s:")
-                _print_columns((f"  {registry.name_of(method)}", method.summary) for method in described)
-        return
-    for method in _called(name):
-        _describe(method)
+    for kind in Kind:
+        described = registry.methods(kind)
+        if described:
+            click.echo(f"{kind}s:")
+            _print_columns((f"  {registry.name_of(method)}", method.summary) for method in described)
+
+
+def _basics(method: Any) -> dict[str, Any]:
+    """Return what a method says without its code being imported, for JSON."""
+    from bnplug.hooks import registry
+
+    brought_by = registry.provider(method)
+    return {
+        "kind": method.kind.value,
+        "name": str(registry.name_of(method)),
+        "summary": method.summary,
+        "reference": method.reference,
+        "aliases": list(method.aliases),
+        "distribution": brought_by.distribution,
+        "version": brought_by.version,
+    }
+
+
+def _details(method: Any) -> dict[str, Any]:
+    """Return everything about a method, for JSON: a default that JSON does not hold is its text in Python."""
+    from bnplug.hooks import recipes, registry
+
+    told = _basics(method)
+    if hasattr(method, "factory"):
+        told["capabilities"] = [name for name, has in method.capabilities().items() if has]
+        told["parameters"] = {name: _as_json(default) for name, default in registry.signature(method)}
+        told["parameter_aliases"] = dict(method.parameter_aliases)
+    if method.kind == "recipe":
+        told |= {part: _as_json(getattr(method, part)) for part in ("structure", "parameters", "discretizer")}
+        told["unavailable"] = recipes.availability(method).reason
+    return told
+
+
+def _as_json(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        return repr(value)
 
 
 def _called(name: str) -> list[Descriptor]:

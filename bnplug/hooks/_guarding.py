@@ -7,13 +7,19 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from types import FrameType
+from typing import TextIO, TypeVar
 
 #: The environment variable with the seconds that a plugin may take to import; 0 is no limit.
 SECONDS = "BNPLUG_IMPORT_SECONDS"
 _DEFAULT_SECONDS = 60.0
+
+
+_OUTPUT, _ERRORS = 1, 2
+
+_T = TypeVar("_T")
 
 
 class TooSlow(BaseException):
@@ -24,9 +30,11 @@ class TooSlow(BaseException):
 def guarded() -> Iterator[None]:
     """Run a plugin's code: what it prints goes to the error output, and what it sets for all is set back."""
     with ExitStack() as stack:
-        stack.enter_context(redirect_stdout(sys.stderr))
+        stack.enter_context(_output_apart())
         stack.enter_context(warnings.catch_warnings())
         stack.callback(_restore_environment, dict(os.environ))
+        with suppress(OSError):
+            stack.callback(os.chdir, os.getcwd())
         stack.callback(sys.setrecursionlimit, sys.getrecursionlimit())
         numpy = sys.modules.get("numpy")
         if numpy is not None:
@@ -34,6 +42,38 @@ def guarded() -> Iterator[None]:
             stack.callback(lambda errors: numpy.seterr(**errors), numpy.geterr())
             stack.callback(numpy.random.set_state, numpy.random.get_state())
         yield
+
+
+def within_limits(call: Callable[[], _T]) -> _T:
+    """Return ``call()``, which is a plugin's code: guarded, and not for longer than it may take."""
+    with guarded(), limited():
+        return call()
+
+
+@contextmanager
+def _output_apart() -> Iterator[None]:
+    """Send to the error output what is printed, also past ``sys.stdout``: by a program or an extension."""
+    streams = [stream for stream in (sys.stdout, sys.__stdout__) if stream is not None]
+    _flush(streams)
+    with redirect_stdout(sys.stderr), ExitStack() as stack:
+        # Where there is none of the two, nothing can be sent there.
+        with suppress(OSError):
+            kept = os.dup(_OUTPUT)
+            stack.callback(os.close, kept)
+            os.dup2(_ERRORS, _OUTPUT)
+            stack.callback(os.dup2, kept, _OUTPUT)
+        stack.callback(_flush, streams)
+        yield
+
+
+def _flush(streams: Iterable[TextIO]) -> None:
+    """Write out what waits, of Python and of C."""
+    for stream in streams:
+        with suppress(OSError, ValueError):
+            stream.flush()
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is not None and os.name == "posix":
+        ctypes.CDLL(None).fflush(None)
 
 
 @contextmanager

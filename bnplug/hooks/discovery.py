@@ -24,7 +24,7 @@ import pluggy
 from bnplug import __version__
 from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean, one_line
 from bnplug.hooks import specs
-from bnplug.hooks._guarding import guarded, limited, printable
+from bnplug.hooks._guarding import printable, within_limits
 from bnplug.hooks.descriptors import (
     ClassifierMethod,
     Descriptor,
@@ -220,20 +220,15 @@ class _Asked:
 
 def _load(asked: _Asked) -> list[str]:
     """Ask a plugin's hooks, and check what they bring; return why some are left out: this version knows none such."""
-    loaded = contain("import", partial(_within_limits, asked.plugin.load))
+    loaded = contain("import", partial(within_limits, asked.plugin.load))
     implemented = contain("registration", partial(_register, loaded))
     unknown = [_no_hook(name) for name in implemented if name not in HOOKS]
     known = tuple(hook for hook in HOOKS if hook in implemented)
     if unknown and not known:
         raise PluginError("; ".join(unknown))
-    brought = [contain(hook, partial(_within_limits, partial(_ask, hook, implemented[hook]))) for hook in known]
+    brought = [contain(hook, partial(within_limits, partial(_ask, hook, implemented[hook]))) for hook in known]
     asked.hooks, asked.methods = known, list(chain.from_iterable(brought))
     return unknown
-
-
-def _within_limits(call: Callable[[], _T]) -> _T:
-    with guarded(), limited():
-        return call()
 
 
 def _register(plugin: object) -> dict[str, pluggy.HookCaller]:

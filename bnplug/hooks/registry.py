@@ -23,6 +23,7 @@ from bnplug.errors import (
     warn_deprecated,
 )
 from bnplug.hooks import discovery
+from bnplug.hooks._guarding import within_limits
 from bnplug.hooks.descriptors import Descriptor, Kind, Method, Reproduction, is_component, name_and_parameters
 from bnplug.hooks.discovery import PluginInfo
 from bnplug.hooks.names import Claim
@@ -446,7 +447,10 @@ def _contain(method: Descriptor, doing: str, call: Callable[[], _T]) -> _T:
 def _import(method: Descriptor, target: Callable[..., Any] | str) -> object:
     if not isinstance(target, str):
         return target
-    return _contain(method, f"import of {target}", partial(pkgutil.resolve_name, target))
+    resolve = partial(pkgutil.resolve_name, target)
+    if target.partition(":")[0] not in sys.modules:
+        resolve = partial(within_limits, resolve)
+    return _contain(method, f"import of {target}", resolve)
 
 
 def _factory(method: Method) -> type:

@@ -15,7 +15,6 @@ def installed(tmp_path, monkeypatch):
     """Install distributions beside bnplug: each a module, and the text of its entry points."""
     site = tmp_path / "site"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
-    environment |= {"BNPLUG_IMPORT_SECONDS": "1"}
 
     def install(distribution, code, entry_points):
         module = distribution.replace("-", "_")
@@ -25,9 +24,10 @@ def installed(tmp_path, monkeypatch):
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[bnplug]\n{entry_points}\n")
 
-    def run(*arguments):
+    def run(*arguments, **settings):
         command = [sys.executable, "-m", "bnplug", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, cwd=tmp_path)
+        own = environment | settings
+        return subprocess.run(command, capture_output=True, text=True, env=own, check=False, cwd=tmp_path)
 
     return install, run
 
@@ -36,11 +36,21 @@ def installed(tmp_path, monkeypatch):
 def test_an_import_that_sleeps_is_named(installed):
     install, run = installed
     install("bnplug-sleepy", "import time; time.sleep(300)", "sleepy = bnplug_sleepy")
-    listed = json.loads(run("plugins", "--json").stdout)
+    listed = json.loads(run("plugins", "--json", BNPLUG_IMPORT_SECONDS="1").stdout)
     (sleepy,) = [plugin for plugin in listed if plugin["name"] == "sleepy"]
     assert sleepy["status"] == "failed"
     assert "it takes longer than 1 seconds" in sleepy["cause"]
-    assert "sleepy" in run("doctor", "--help").stdout + run("plugins").stdout
+    assert "sleepy" in run("plugins", BNPLUG_IMPORT_SECONDS="1").stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="an import is stopped by a timer of Unix")
+def test_the_doctor_answers_where_an_import_sleeps(installed):
+    install, run = installed
+    install("bnplug-sleepy", "import time; time.sleep(300)", "sleepy = bnplug_sleepy")
+    told = run("doctor", BNPLUG_IMPORT_SECONDS="5").stdout
+    assert "it takes longer than 5 seconds" in told
+    assert "self-check:" in told
 
 
 def test_what_a_plugin_prints_and_sets_at_import_is_its_own(installed):
@@ -50,6 +60,35 @@ def test_what_a_plugin_prints_and_sets_at_import_is_its_own(installed):
     done = run("plugins", "--json")
     assert "loud" in {plugin["name"] for plugin in json.loads(done.stdout)}
     assert "hello" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["plugins"], ["methods", "noise"]])
+def test_what_a_plugin_writes_past_python_is_kept_apart_too(installed, command):
+    """It stood before the JSON."""
+    install, run = installed
+    loud = [
+        "os.write(1, b'descriptor')",
+        "sys.__stdout__.write('stream')",
+        "os.system('echo program')",
+        "ctypes.CDLL(None).printf(b'extension')",
+    ]
+    code = f"""
+import ctypes, os, sys, bnplug
+{"; ".join(loud)}
+class Noise(bnplug.ParameterLearner):
+    def __init__(self, a=1): ...
+    def fit(self, table, dag): ...
+@bnplug.hookimpl
+def bnplug_parameter_learners():
+    {"; ".join(loud)}
+    yield bnplug.ParameterLearnerMethod("noise", "bnplug_late:Noise", "Makes noise.", "Nobody", 1)
+"""
+    install("bnplug-loud", code, "loud = bnplug_loud")
+    install("bnplug-late", code, "late = bnplug_late")
+    done = run(*command, "--json")
+    assert json.loads(done.stdout), done.stderr
+    for word in ("descriptor", "stream", "program", "extension"):
+        assert word in done.stderr
 
 
 def test_names_with_control_characters_are_escaped(installed):

@@ -28,6 +28,21 @@ def test_methods_tell_about_themselves():
     assert "Did you mean 'hill-climb'" in run("methods", "hillclimb", code=1).stderr
 
 
+def test_methods_as_json():
+    listed = {(method["kind"], method["name"]): method for method in json.loads(run("methods", "--json").output)}
+    assert {name for kind, name in listed if kind == "structure learner"} >= {"nb", "tan", "kdb"}
+    assert {name for kind, name in listed if kind == "recipe"} >= {"TAN-CR-ML"}
+    tan = listed["structure learner", "tan"]
+    assert (tan["distribution"], tan["version"]) == ("bnplug", bnplug.__version__)
+    (kdb,) = json.loads(run("methods", "kdb", "--json").output)
+    assert kdb.items() >= listed["structure learner", "kdb"].items()
+    assert kdb["parameters"]["k"] == 2
+    (recipe,) = json.loads(run("methods", "TAN-CR-ML", "--json").output)
+    assert recipe["parameters"] == ["ml", {"alpha": 0.0, "floor": 1e-05}]
+    assert recipe["unavailable"] == ""
+    assert "no method 'nowhere'" in run("methods", "nowhere", "--json", code=1).stderr
+
+
 class Bins(bnplug.MDLDiscretizer):
     """A discretiser of a plugin."""
 
