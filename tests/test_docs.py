@@ -126,8 +126,6 @@ def test_the_plugin_of_the_readme_is_a_method_as_it_says():
 @pytest.mark.parametrize("page", [name for name, text in PAGES.items() if "\nbnplug " in text])
 def test_the_commands_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    X, y = iris()
-    X.assign(species=y).to_csv(tmp_path / "iris.csv", index=False)
     ours = [shlex.split(line)[1:] for line in lines_of_console(PAGES[page]) if line.startswith("bnplug ")]
     assert ours
     for name, *arguments in ours:
@@ -181,7 +179,7 @@ def test_commands_and_options_that_are_named_exist():
 def test_every_console_line_is_of_a_kind_that_a_test_checks():
     for page, text in PAGES.items():
         for line in lines_of_console(text):
-            assert line.split()[0] in ("bnplug", "make", "pip", "python"), (page, line)
+            assert line.split()[0] in ("bnplug", "make", "pip", "python", "python3", "source", "uv"), (page, line)
 
 
 def test_make_verbs_that_are_named_exist():

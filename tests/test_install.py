@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -136,17 +137,39 @@ def listed(bnplug):
 EVERYTHING = sorted(["bnplug", *(plugin.name for plugin in PLUGINS)])
 
 
+def told(program):
+    """Return what the README tells to type that begins with the name of a program."""
+    blocks = re.findall(r"^```console\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith(f"{program} ")]
+
+
+def test_the_readme_tells_how_to_install():
+    assert told("python3") + told("source") == ["python3 -m venv .venv", "source .venv/bin/activate"]
+    assert told("pip") == ['pip install ".[all]" ./plugins/bnplug-*/']
+    assert told("uv") == ["uv sync", "uv run bnplug demo"]
+
+
 @pytest.mark.long
 def test_uv_installs_a_clean_checkout_by_sync_and_by_pip(uv, tmp_path):
     folder = checkout(tmp_path / "checkout")
-    run = partial(subprocess.run, check=True, cwd=folder, env=clean(folder), capture_output=True, text=True)
-    run([uv, "sync", "--quiet"])
+    path = os.pathsep.join([str(Path(uv).parent), os.environ["PATH"]])
+    env = {**clean(folder), "PATH": path, "UV_QUIET": "1"}
+    run = partial(subprocess.run, check=True, shell=True, cwd=folder, env=env, capture_output=True, text=True)
+    *_, demo = [run(line) for line in told("uv")]
     assert listed(folder / ".venv" / "bin" / "python") == EVERYTHING
-    assert "tan" in run([uv, "run", "--quiet", "bnplug", "methods"]).stdout
-    run([uv, "venv", "--quiet", "other"])
-    plugins = [f"./plugins/{plugin.name}/" for plugin in PLUGINS]
-    run([uv, "pip", "install", "--quiet", "--python", "other/bin/python", ".[all]", *plugins])
+    assert demo.stdout.splitlines()[-1].startswith("Your turn: ")
+    run("uv venv other")
+    (line,) = told("pip")
+    run(f"uv {line} --python other/bin/python")
     assert listed(folder / "other" / "bin" / "python") == EVERYTHING
+
+
+@pytest.mark.long
+def test_pip_installs_a_clean_checkout_as_the_readme_says(tmp_path):
+    folder = checkout(tmp_path / "checkout")
+    lines = "\n".join(["set -e", *told("python3"), *told("source"), *told("pip")])
+    subprocess.run(["bash", "-c", lines], check=True, cwd=folder, env=clean(folder), capture_output=True)
+    assert listed(folder / ".venv" / "bin" / "python") == EVERYTHING
 
 
 def test_make_asks_uv_where_it_is_and_pip_where_it_is_not(tmp_path):

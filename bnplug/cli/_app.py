@@ -33,7 +33,7 @@ _SECTIONS = {
     "Experiments": {
         "demo": "See it work: methods on data that ship.",
         "compare": "Methods over data sets, on the same folds.",
-        "datasets": "The data sets that go by a name.",
+        "datasets": "The data sets that go by a name; one as CSV.",
         "reproduce": "The protocol of a paper, its figures and ours.",
     },
     "Methods and plugins": {

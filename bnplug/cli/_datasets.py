@@ -1,4 +1,4 @@
-"""The command of ``bnplug`` that lists data sets."""
+"""The command of ``bnplug`` that lists data sets, and writes them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ from pathlib import Path
 import click
 
 from bnplug.cli._errors import one_line_errors
+from bnplug.cli._opening import STANDARD, write_page
 
 
 @click.command("datasets")
+@click.argument("name", required=False)
 @click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of CSV or Parquet files to list too.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
 @one_line_errors
-def datasets_command(data_dir: Path | None) -> None:
-    """List the data sets that can be asked for by name; openml:NAME asks OpenML for one more."""
+def datasets_command(name: str | None, data_dir: Path | None, output: Path | None) -> None:
+    """List the data sets that can be asked for by name, or write the one called NAME as CSV, its class last.
+
+    openml:NAME asks OpenML for one more.
+    """
     from bnplug import datasets
 
+    if name is not None:
+        data = datasets.load(name, data_dir)
+        write_page(output or STANDARD, data.X.assign(**{str(data.y.name): data.y}).to_csv(index=False))
+        return
+    if output is not None:
+        raise click.UsageError("-o takes a data set: bnplug datasets NAME -o FILE", click.get_current_context())
     listed = datasets.entries(data_dir)
     name_width = max(len(entry.name) for entry in listed)
     origin_width = max(len(entry.origin) for entry in listed)

@@ -1,5 +1,6 @@
 import socket
 
+import pandas as pd
 from commands import run
 
 from bnplug import datasets
@@ -9,6 +10,20 @@ def test_every_data_set_has_its_line():
     lines = run("datasets").output.splitlines()
     assert [line.split()[0] for line in lines] == [entry.name for entry in datasets.entries()]
     assert all(entry.summary in line for entry, line in zip(datasets.entries(), lines, strict=True))
+
+
+def test_a_data_set_is_written_as_it_is_with_its_class_last(tmp_path):
+    X, y = datasets.iris()
+    run("datasets", "iris", "-o", tmp_path / "iris.csv")
+    written = pd.read_csv(tmp_path / "iris.csv")
+    pd.testing.assert_frame_equal(written, X.assign(species=y), check_dtype=False)
+    assert run("datasets", "iris").output == (tmp_path / "iris.csv").read_text()
+    assert run("datasets", "irisses", code=1).output.startswith("bnplug: there is no data set 'irisses'")
+
+
+def test_a_file_needs_the_name_of_a_data_set(tmp_path):
+    assert "-o takes a data set" in run("datasets", "-o", tmp_path / "all.csv", code=2).output
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_command_refuses_a_folder_that_is_not_there(tmp_path):
