@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -32,27 +33,35 @@ from bnplug.compiling._inner import InnerCompiler
 _T = TypeVar("_T")
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
     """Compile a function: ``@kernel`` before it. What is compiled is kept for later processes.
 
     A kernel returns one number, one truth value or nothing; whatever else it finds goes into arrays that it is given.
     To make a Python object of an array, a tuple or a named tuple, numba runs Python code and does not look whether that
     failed: if Ctrl-C was pressed while the kernel ran, it fails, and the interpreter crashes. A number takes no such
     code.
+
+    ``@kernel(allocates=False)`` is for one that makes no array, and calls none that does: nothing is counted then of
+    who still needs which, and there is less to compile.
     """
-    compiled: Any = njit(nogil=True, no_cfunc_wrapper=True)(function)
+    if function is None:
+        return partial(kernel, allocates=allocates)
+    compiled: Any = njit(nogil=True, no_cfunc_wrapper=True, _nrt=allocates)(function)
     if is_jitted(compiled):  # a plain function where NUMBA_DISABLE_JIT is set
         compiled._cache = KernelCache(function, compiled.targetoptions)
     return compiled
 
 
-def inner_kernel(function: Callable[..., Any]) -> Any:
+def inner_kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
     """Compile a function that kernels alone call: ``@inner_kernel`` before it, for less to compile.
 
     It has no machine code of its own, but is a part of the kernels that call it: a call from Python crashes. To test
-    such a function, make a kernel of it: ``kernel(function.py_func)``.
+    such a function, make a kernel of it: ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`.
     """
-    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=InnerCompiler)(function)
+    if function is None:
+        return partial(inner_kernel, allocates=allocates)
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
+    return njit(nogil=True, _nrt=allocates, **options)(function)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -114,6 +115,22 @@ def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) ->
         alpha=float(alpha),
         floor=float(floor),
     )
+
+
+def sorted_within(rows: FoldedRows, values: FloatArray) -> IntArray:
+    """Return the order of the tested rows in which `values` ascend within each segment."""
+    order = np.empty(rows.n_tested, dtype=np.int64)
+    for low, high in pairwise(rows.bounds[: rows.n_folds * rows.n_classes + 1].tolist()):
+        order[low:high] = low + np.argsort(values[low:high])
+    return order
+
+
+def rearrange(rows: FoldedRows, order: IntArray) -> None:
+    """Put the rows that are tested into another order, in which each stays in its segment."""
+    n = len(order)
+    for column in (*rows.codes, rows.weights):
+        if len(column):
+            column[:n] = column[order]
 
 
 def _whole_weights(weights: FloatArray | None) -> tuple[IntArray, float]:

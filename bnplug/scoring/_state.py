@@ -12,32 +12,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bnplug.arrays import FloatArray
 from bnplug.contracts import Changes
 from bnplug.errors import ContractError
-from bnplug.scoring._compiled_gains import compile_gain
-from bnplug.scoring._deltas import (
-    CandidateFamilies,
-    FlatGraph,
-    JointDelta,
-    flatten_families,
-    no_delta,
-    wide_delta,
-    with_replaced,
-)
-from bnplug.scoring._passes import (
+from bnplug.scoring import _wide
+from bnplug.scoring._batches import (
     MADE,
-    TO_MAKE,
+    MEASURED,
+    MOVED,
+    PASSED_OVER,
     TOO_WIDE,
     Batch,
     Criterion,
     Joint,
     Scratch,
-    apply_delta,
-    delta_in,
+    block_ends,
     make_scratch,
+    no_joint,
     score_candidates,
+    with_room,
 )
-from bnplug.scoring._rows import FoldedRows, arrange
+from bnplug.scoring._candidates import Candidates, FlatGraph
+from bnplug.scoring._compiled_gains import compile_gain
+from bnplug.scoring._rows import FoldedRows, arrange, rearrange, sorted_within
 from bnplug.scoring.gains import Bounds
 
 if TYPE_CHECKING:
@@ -48,9 +45,9 @@ if TYPE_CHECKING:
 # where log joints are in the hundreds, and ties are told within 1e-9.
 _REFRESH = 1000
 
-# How many cells [fold, configuration, class] a candidate's table may have before only the configurations
-# that occur are numbered: two for each cell of the log joint, within these limits.
-_FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 22
+# A candidate's table may have this many cells [fold, configuration, class] before only the configurations that occur
+# are numbered: two for each cell of the log joint, within these limits. Room is made for fewer at first.
+_FEWEST_CELLS, _MOST_CELLS, _FIRST_CELLS = 1 << 16, 1 << 22, 1 << 12
 
 
 class SearchState:
@@ -74,6 +71,8 @@ class SearchState:
         The two parts of its score.
     scratch : Scratch
         Has the log parameters of its families, as far as they are known.
+    is_tidy : bool
+        Whether rows are in the order of their gaps.
     """
 
     graph: FlatGraph
@@ -98,8 +97,9 @@ class SearchState:
         self.rows = arrange(self.table, folds, self.score.alpha, self.score.floor)
         self.criterion = _criterion(self.score, self.table, self.rows, self._address)
         cells = min(max(_FEWEST_CELLS, 2 * self.rows.n_tested * self.rows.n_classes), _MOST_CELLS)
-        self.scratch = make_scratch(self.rows, cells // ((self.rows.n_folds + 1) * self.rows.n_classes))
-        self._still = no_delta(self.rows)
+        width = (self.rows.n_folds + 1) * self.rows.n_classes
+        self._widest = max(1, cells // width)
+        self.scratch = make_scratch(self.rows, min(self._widest, 1 + _FIRST_CELLS // width))
 
     def start(self, parents: Sequence[Iterable[int]]) -> None:
         """Make a graph the current one."""
@@ -110,51 +110,54 @@ class SearchState:
 
     def rebuild(self) -> None:
         """Make the log joint of the current graph anew, term by term."""
-        self.scratch.known[:] = False
-        shape = (self.rows.n_tested, self.rows.n_classes)
         gapped = not (np.isnan(self.criterion.high_gap) and np.isnan(self.criterion.low_gap))
-        n_gaps = shape[0] if gapped else 0
-        self.joint = Joint(
-            values=np.zeros(shape),
-            zeros=np.zeros((0, 0) if self.rows.finite else shape, dtype=np.int16),
-            gap=np.empty(n_gaps),
-            rival=np.empty(n_gaps, dtype=np.uint32),
-            second_gap=np.empty(n_gaps),
-        )
+        self.joint = no_joint(self.rows, gapped)
         target = self.table.target_index
-        own = [(v, self.graph.parents_of(v)) for v in range(len(self.table.names))]
-        families = flatten_families([[family] for family in own if family[0] == target or target in family[1]])
-        for i in range(len(families.nodes)):
-            apply_delta(self.rows, self.joint, self._delta(families, i), i == len(families.nodes) - 1)
+        own = {v: self.graph.parents_of(v) for v in range(len(self.table.names))}
+        families = [{v: own[v]} for v in own if v == target or target in own[v]]
+        graph, self.graph = self.graph, FlatGraph.without_families(len(own))
+        without_gaps = self.joint._replace(gap=np.empty(0))
+        for family in families:
+            self._go(family, MOVED, self.joint if family is families[-1] else without_gaps)
+        self.graph = graph
+        self.scratch.known[:] = False
+        self.tidy()
         self.gain = self._measure()
 
-    def move(self, changes: Mapping[int, tuple[int, ...]], size: int = 0, gain: float | None = None) -> None:
+    def tidy(self) -> None:
+        """Put rows with similar gaps side by side, unless they are: then most blocks of rows are decided at once."""
+        self.is_tidy = True
+        if len(self.joint.gap):
+            joint, order = self.joint, sorted_within(self.rows, self.joint.gap)
+            rearrange(self.rows, order)
+            # Column by column: a second log joint would take too much memory.
+            for column in (*joint.values.T, *joint.zeros.T, joint.gap, joint.rival, joint.second_gap):
+                column[:] = column[order]
+            self.joint = joint._replace(**block_ends(self.rows, joint.gap))
+
+    def move(self, changes: Mapping[int, tuple[int, ...]], made: bool = False, gain: float | None = None) -> None:
         """Give some variables other parents.
 
         Parameters
         ----------
         changes : mapping of int to ascending tuple of int
-        size : int
-            The number of configurations of the JointDelta of these changes, if that is in the scratch; else 0.
+        made : bool
+            Whether the table of these changes is in the scratch.
         gain : float, optional
             What the gain is then, if that is known.
         """
-        delta = self.delta_in_scratch(size) if size else self._delta_of(changes)
+        self._n_moves += 1
+        again = self._n_moves % _REFRESH == 0
+        changed = not again and self._go(changes, MADE if made else MOVED, self.joint)
         for v, own in changes.items():
             self.graph = self.graph.replace(v, own)
             self.scratch.known[v] = False
         self.penalty = self._sum_costs()
-        self._n_moves += 1
-        if self._n_moves % _REFRESH == 0:
+        if again:
             self.rebuild()
-        elif delta is not None:
-            apply_delta(self.rows, self.joint, delta, True)
+        elif changed:
+            self.is_tidy = False
             self.gain = self._measure() if gain is None else gain
-
-    def families(self, candidates: Sequence[Changes]) -> CandidateFamilies:
-        """Return the families that candidates take out and put in."""
-        new = flatten_families([changes.items() for changes in candidates])
-        return with_replaced(new, self.graph, self.table.target_index)
 
     def penalty_after(self, changes: Changes) -> float:
         """Return the penalty of the graph that changes lead to."""
@@ -164,28 +167,36 @@ class SearchState:
             self._cost(v, tuple(sorted(own))) - self._cost(v, self.graph.parents_of(v)) for v, own in changes.items()
         )
 
-    def delta_in_scratch(self, size: int) -> JointDelta:
-        """Return the JointDelta of `size` configurations that is in the scratch, until the next one is made there."""
-        delta: JointDelta = delta_in(self.scratch, self.rows.n_folds, size, self.rows.n_classes)
-        return delta
+    def batch(self, candidates: Sequence[Changes], at_least: FloatArray, asked: int = PASSED_OVER) -> Batch:
+        """Return candidates as they are scored together."""
+        n, flat = len(candidates), Candidates.of(candidates)
+        penalties = np.full(n, self.penalty)
+        if self.score.penalized and asked == PASSED_OVER:
+            penalties[:] = [self.penalty_after(changes) for changes in candidates]
+        scores = self.gain - penalties if asked == PASSED_OVER else np.zeros(n)
+        arrays = flat.starts, flat.nodes, flat.bounds, flat.parents
+        return Batch(*arrays, penalties, at_least, scores, np.full(n, asked, dtype=np.uint8))
 
     def score_batch(self, batch: Batch, first: int, stop: int, in_turn: bool, scratch: Scratch) -> int:
         """Score the candidates first:stop, but those that are too wide; return how many change a gain."""
-        return int(score_candidates(self.rows, self.joint, self.criterion, batch, first, stop, in_turn, scratch))
+        arrays = self.rows, self.joint, self.criterion, self.graph, batch
+        return int(score_candidates(*arrays, first, stop, in_turn, scratch))
 
-    def score_made(self, delta: JointDelta, penalty: float, at_least: float, scratch: Scratch) -> float:
-        """Return the score that a JointDelta leads to, or -inf if it is below `at_least`."""
-        own = scratch._replace(
-            configuration=delta.configuration,
-            counts=delta.counts.ravel(),
-            terms=delta.terms.ravel(),
-            zeros=delta.zeros.ravel(),
-            found=np.array([0, 0, delta.terms.shape[1]]),
-        )
-        batch = _asked(flatten_families([[]]), MADE)
-        batch.penalties[0], batch.at_least[0] = penalty, at_least
-        self.score_batch(batch, 0, 1, False, own)
-        return float(batch.scores[0])
+    def score_wide(self, batch: Batch, changes: Changes, i: int, scratch: Scratch, asked: int = PASSED_OVER) -> Scratch:
+        """Score candidate i, for which a scratch had no room; return the one that it was scored in.
+
+        That has more room. Where it would have to be too much, it holds the configurations of this candidate alone.
+        """
+        size = _wide.n_configurations(self.rows, self.graph, changes)
+        if size <= self._widest:
+            wider = with_room(scratch, self.rows, min(self._widest, max(size, 2 * scratch.limit)))
+            if scratch is self.scratch:
+                self.scratch = wider
+        else:
+            wider = _wide.place(self.rows, self.graph, changes, scratch)
+        batch.status[i] = asked
+        self.score_batch(batch, i, i + 1, False, wider)
+        return wider
 
     def checked(self, score: float) -> float:
         """Return a score, or a sum of scores, if it is a number.
@@ -205,19 +216,19 @@ class SearchState:
 
     def _measure(self) -> float:
         """Sum the gain over the log joint as it is."""
-        return self.checked(self.score_made(self._still, 0.0, -np.inf, self.scratch))
+        batch = self.batch([{}], np.full(1, -np.inf), MEASURED)
+        batch.penalties[0] = 0.0
+        self.score_batch(batch, 0, 1, False, self.scratch)
+        return self.checked(float(batch.scores[0]))
 
-    def _delta_of(self, changes: Changes) -> JointDelta | None:
-        """Return what `changes` make of the log joint, None if nothing."""
-        families = self.families([changes])
-        return self._delta(families, 0) if families.starts[-1] else None
-
-    def _delta(self, families: CandidateFamilies, candidate: int) -> JointDelta:
-        batch = _asked(families, TO_MAKE)
-        self.score_batch(batch, candidate, candidate + 1, False, self.scratch)
-        if batch.status[candidate] == TOO_WIDE:
-            return wide_delta(self.rows, families, candidate)
-        return self.delta_in_scratch(int(self.scratch.found[2]))
+    def _go(self, changes: Changes, asked: int, joint: Joint) -> bool:
+        """Make changes to a log joint; return whether there were any."""
+        batch = self.batch([changes], np.zeros(1), asked)
+        arrays = self.rows, joint, self.criterion, self.graph, batch
+        changed = score_candidates(*arrays, 0, 1, False, self.scratch)
+        if batch.status[0] == TOO_WIDE:
+            self.score_wide(batch, changes, 0, self.scratch, asked)
+        return bool(changed)
 
     def _sum_costs(self) -> float:
         variables = range(len(self.table.names)) if self.score.penalized else ()
@@ -229,12 +240,6 @@ class SearchState:
         if family not in self._costs:
             self._costs[family] = float(self.score.penalty(self.table, node, parents))
         return self._costs[family]
-
-
-def _asked(families: CandidateFamilies, what: int) -> Batch:
-    """Return a Batch of which something else is asked than to make and to score what its families change."""
-    n = len(families.starts) - 1
-    return Batch(families, np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, what, dtype=np.uint8))
 
 
 def declared_bounds(score: PredictiveScore, table: Table) -> Bounds | None:

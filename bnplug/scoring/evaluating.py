@@ -19,12 +19,15 @@ from bnplug.arrays import FloatArray
 from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes, Evaluator
 from bnplug.data.table import Table
-from bnplug.scoring._deltas import wide_delta
-from bnplug.scoring._passes import TOO_WIDE, Batch, Scratch, make_scratch
+from bnplug.scoring._batches import TOO_WIDE, Batch, Scratch, make_scratch
 from bnplug.scoring._state import SearchState
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
+
+# Rows are put in the order of their gaps, if they are not, for at least so many candidates for each column of codes and
+# of log joints that has to be moved.
+_WORTH_TIDYING = 2.0
 
 # With fewer cells of log joints than this in all candidates together, threads cost more than they save.
 _WORTH_THREADS = 1 << 21
@@ -33,12 +36,12 @@ _WORTH_THREADS = 1 << 21
 class _Kept(NamedTuple):
     """A candidate whose work a commit can use: what it changes, and what came of it.
 
-    The size is that of its JointDelta, which is in the scratch, or 0 where it is not; the gain is always kept, so that
-    it has the same last bits whether or not threads found it.
+    Its table may be in the scratch; the gain is always kept, so that it has the same last bits whether or not threads
+    found it.
     """
 
     changes: dict[int, tuple[int, ...]]
-    size: int
+    made: bool
     gain: float
 
 
@@ -93,14 +96,19 @@ class PredictiveEvaluator(Evaluator):
 
         Each candidate is summed by itself, so the result does not depend on the number of threads.
         """
-        batch = self._batch(candidates, np.full(len(candidates), -np.inf if at_least is None else float(at_least)))
-        workers = self._workers(len(candidates))
+        least = np.full(len(candidates), -np.inf if at_least is None else float(at_least))
         self._kept = None
+        if not self._state.is_tidy and len(candidates) > _WORTH_TIDYING * (
+            len(self.table.names) + self._state.rows.n_classes
+        ):
+            self._state.tidy()
+        batch = self._state.batch(candidates, least)
+        workers = self._workers(len(candidates))
         if workers == 1:
-            self.n_evaluations += self._score_range(batch, 0, len(candidates), self._state.scratch)
+            self.n_evaluations += self._score_range(batch, candidates, 0, len(candidates), self._state.scratch)
         else:
             parts = np.linspace(0, len(candidates), 4 * workers + 1).astype(int).tolist()
-            score_range = partial(self._score_range, batch)
+            score_range = partial(self._score_range, batch, candidates)
             self.n_evaluations += sum(run_in_threads(score_range, parts[:-1], parts[1:], n_jobs=workers))
         self._state.checked(float(batch.scores.sum()))
         return batch.scores
@@ -112,20 +120,19 @@ class PredictiveEvaluator(Evaluator):
         """
         if self._workers(len(candidates)) > 1:
             scores = super().propose_in_turn(candidates, at_least)
-            self._keep(candidates, at_least, scores, 0)
+            self._keep(candidates, at_least, scores, made=False)
             return scores
-        batch = self._batch(candidates, at_least)
-        scratch, scores = self._state.scratch, batch.scores
+        state, batch = self._state, self._state.batch(candidates, np.asarray(at_least, dtype=np.float64))
+        scores = batch.scores
         self._kept = None
-        n, made, size = 0, -1, 0
+        n = 0
         while n < len(candidates) and (n == 0 or not scores[n - 1] >= at_least[n - 1]):
-            self.n_evaluations += self._state.score_batch(batch, n, len(candidates), True, scratch)
-            last, made, size = scratch.found.tolist()
-            if batch.status[last] == TOO_WIDE:
-                self._score_wide(batch, last, scratch)
-            n = last + 1
-        self._state.checked(float(scores[:n].sum()))
-        self._keep(candidates, at_least, scores[:n], size if made == n - 1 else 0)
+            self.n_evaluations += state.score_batch(batch, n, len(candidates), True, state.scratch)
+            n = int(state.scratch.last[0]) + 1
+            if batch.status[n - 1] == TOO_WIDE:
+                state.score_wide(batch, candidates[n - 1], n - 1, state.scratch)
+        state.checked(float(scores[:n].sum()))
+        self._keep(candidates, at_least, scores[:n], made=state.scratch.last[1] == n - 1)
         return scores[:n]
 
     def commit(self, changes: Changes) -> float:
@@ -136,36 +143,26 @@ class PredictiveEvaluator(Evaluator):
         made = _sorted(changes)
         kept, self._kept = self._kept, None
         if kept is not None and kept.changes == made:
-            self._state.move(made, kept.size, kept.gain)
+            self._state.move(made, kept.made, kept.gain)
         else:
             self._state.move(made)
         self.value = self._state.value
         return self.value
 
-    def _batch(self, candidates: Sequence[Changes], at_least: FloatArray) -> Batch:
-        penalties = np.full(len(candidates), self._state.penalty)
-        if self.score.penalized:
-            penalties[:] = [self._state.penalty_after(changes) for changes in candidates]
-        return Batch(
-            families=self._state.families(candidates),
-            penalties=penalties,
-            at_least=np.asarray(at_least, dtype=np.float64),
-            scores=self._state.gain - penalties,
-            status=np.zeros(len(candidates), dtype=np.uint8),
-        )
-
-    def _keep(self, candidates: Sequence[Changes], at_least: FloatArray, scores: FloatArray, size: int) -> None:
-        """Keep the candidate that was good enough, and the size of its JointDelta if that is in the scratch."""
+    def _keep(self, candidates: Sequence[Changes], at_least: FloatArray, scores: FloatArray, made: bool) -> None:
+        """Keep the candidate that was good enough, and whether its table is in the scratch."""
         if len(scores) and scores[-1] >= at_least[len(scores) - 1] and scores[-1] > -np.inf:
             changes = candidates[len(scores) - 1]
             gain = float(scores[-1] + self._state.penalty_after(changes))
-            self._kept = _Kept(_sorted(changes), size, gain)
+            self._kept = _Kept(_sorted(changes), made, gain)
 
     def _workers(self, n_candidates: int) -> int:
         worth = n_candidates > 1 and self._state.joint.values.size * n_candidates >= _WORTH_THREADS
         return int(effective_n_jobs(self.n_jobs)) if worth else 1
 
-    def _score_range(self, batch: Batch, first: int, stop: int, scratch: Scratch | None = None) -> int:
+    def _score_range(
+        self, batch: Batch, candidates: Sequence[Changes], first: int, stop: int, scratch: Scratch | None = None
+    ) -> int:
         """Score the candidates first:stop; return how many change a gain.
 
         Each thread needs a scratch of its own.
@@ -173,15 +170,9 @@ class PredictiveEvaluator(Evaluator):
         scratch = scratch or make_scratch(self._state.rows, self._state.scratch.limit)
         n_scored = self._state.score_batch(batch, first, stop, False, scratch)
         for i in (first + np.flatnonzero(batch.status[first:stop] == TOO_WIDE)).tolist():
-            self._score_wide(batch, i, scratch)
+            used = self._state.score_wide(batch, candidates[i], i, scratch)
+            scratch = scratch if len(used.columns) else used
         return n_scored
-
-    def _score_wide(self, batch: Batch, candidate: int, scratch: Scratch) -> None:
-        """Score a candidate with so many configurations that only those that occur are numbered."""
-        state = self._state
-        delta = wide_delta(state.rows, batch.families, candidate)
-        penalty, least = float(batch.penalties[candidate]), float(batch.at_least[candidate])
-        batch.scores[candidate] = state.score_made(delta, penalty, least, scratch)
 
 
 def _sorted(changes: Changes) -> dict[int, tuple[int, ...]]:

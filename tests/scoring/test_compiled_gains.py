@@ -308,7 +308,7 @@ def test_a_gain_is_compiled_once_for_all_processes(tmp_path):
         import someone
         from bnplug.scoring import PredictiveScore
         from bnplug.scoring._compiled_gains import compile_gain
-        from bnplug.scoring._passes import score_candidates
+        from bnplug.scoring._batches import score_candidates
         from bnplug.data.table import Table
 
         class Score(PredictiveScore):

@@ -7,7 +7,8 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import HitRate
-from bnplug.scoring import Bounds, PredictiveScore, _passes
+from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.scoring._batches import block_ends
 from bnplug.scoring._compiled_gains import evaluate
 from bnplug.scoring._state import SearchState
 
@@ -46,13 +47,19 @@ def applied(joint, rows):
     return values, labels
 
 
+def scored(state, changes, at_least, penalty=0.0):
+    batch = state.batch([changes], np.array([at_least]))
+    batch.penalties[0] = penalty
+    state.score_batch(batch, 0, 1, False, state.scratch)
+    return batch.scores[0]
+
+
 @pytest.mark.parametrize("score", [HitRate(cv=3), HitRate(alpha=0.0, cv=3), Free(), Sloped(cv=4)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_score_of_a_delta_is_that_of_the_log_joint_it_leads_to(score, weighted):
+def test_the_score_of_a_table_is_that_of_the_log_joint_it_leads_to(score, weighted):
     state = started(score, weighted=weighted, missing=0.05)
     for changes in ({0: (1, 2)}, {3: (0, 1)}, {2: ()}):
-        delta = state._delta(state.families([changes]), 0)
-        found = state.score_made(delta, 0.25, -np.inf, state.scratch)
+        found = scored(state, changes, -np.inf, penalty=0.25)
         state.move(changes)
         L, y = applied(state.joint, state.rows)
         values = evaluate(type(score).gain, L, y, np.empty(0))
@@ -78,24 +85,23 @@ def test_gaps_are_those_of_the_log_joint(alpha):
 def test_what_falls_below_is_dropped_only_where_a_bound_is_declared():
     for score, dropped in ((Sloped(), True), (Free(), False)):
         state = started(score)
-        delta = state._delta(state.families([{2: ()}]), 0)
-        found = state.score_made(delta, 0.0, state.criterion.maximum * 700 + 1, state.scratch)
+        found = scored(state, {2: ()}, state.criterion.maximum * 700 + 1)
         assert np.isneginf(found) == dropped
 
 
-def test_candidates_are_marked_by_what_became_of_them():
-    state = started(HitRate())
-    candidates = [{0: [1]}, {0: [1, 2]}, {2: [0, 1, 3]}]
-    batch = _passes.Batch(
-        families=state.families(candidates),
-        penalties=np.zeros(3),
-        at_least=np.full(3, -np.inf),
-        scores=np.full(3, state.gain),
-        status=np.zeros(3, dtype=np.uint8),
-    )
-    scratch = _passes.make_scratch(state.rows, 6)
-    assert _passes.score_candidates(state.rows, state.joint, state.criterion, batch, 0, 3, False, scratch) == 2
-    assert batch.status.tolist() == [_passes.PASSED_OVER, _passes.SCORED, _passes.TOO_WIDE]
-    assert batch.scores[[0, 2]].tolist() == [state.gain] * 2
+def test_no_gap_decides_where_a_threshold_is_unknown():
+    """Rows whose rivals are all dead have infinite gaps: a zero that is taken out can bring a rival back."""
+    state = started(HitRate(alpha=0.0, cv=3), n_rows=60)
+    for changes in ({0: (1, 2, 3)}, {0: (1,)}, {2: (0, 1, 3)}, {2: ()}):
+        found = scored(state, changes, -np.inf)
+        state.move(changes)
+        assert np.isinf(state.joint.gap).any() or len(changes) == 1
+        assert found == pytest.approx(state.value, abs=1e-12)
+
+
+def test_blocks_know_their_smallest_and_largest_gaps():
+    state = started(HitRate(cv=3))
     state.move({0: (1, 2)})
-    assert batch.scores[1] == state.gain
+    expected = block_ends(state.rows, state.joint.gap)
+    assert np.array_equal(state.joint.lowest, expected["lowest"])
+    assert np.array_equal(state.joint.highest, expected["highest"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scoring import slow
@@ -9,7 +11,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from bnplug.builtin.scores import HitRate
 from bnplug.data.table import Table
-from bnplug.scoring._rows import arrange
+from bnplug.scoring._rows import arrange, rearrange, sorted_within
 
 
 def test_bad_classes_are_named():
@@ -70,3 +72,18 @@ def test_a_row_that_is_always_tested_trains_too():
     rows = arrange(slow.random_table(np.random.default_rng(3), 20, (3, 2), 1), None, 0.0, 0.01)
     assert (rows.resubstitution, rows.n_folds, rows.n_tested, rows.finite) == (True, 1, 20, True)
     assert not arrange(slow.random_table(np.random.default_rng(3), 20, (3, 2), 1), None, 0.0, 0.0).finite
+
+
+def test_rows_are_rearranged_within_their_segments():
+    table = slow.random_table(np.random.default_rng(0), 30, (3, 2, 4), 1, weighted=True)
+    rows = arrange(table, np.arange(30) % 4 - 1, 1.0, 0.0)
+    values = np.random.default_rng(1).normal(size=rows.n_tested)
+    order = sorted_within(rows, values)
+    other = rows._replace(codes=rows.codes.copy(), weights=rows.weights.copy())
+    rearrange(other, order)
+    for low, high in pairwise(rows.bounds[: rows.n_folds * 2 + 1]):
+        assert sorted(order[low:high]) == list(range(low, high))
+        assert (np.diff(values[order[low:high]]) >= 0).all()
+    assert np.array_equal(other.codes[:, : rows.n_tested], rows.codes[:, order])
+    assert np.array_equal(other.weights[: rows.n_tested], rows.weights[order])
+    assert np.array_equal(other.codes[:, rows.n_tested :], rows.codes[:, rows.n_tested :])

@@ -41,6 +41,14 @@ def test_more_configurations_than_fit_in_memory():
         )
 
 
+def ordered(state, cells):
+    """What each tested row has, in an order that does not depend on where the rows are."""
+    if not cells.size:
+        return cells
+    whole = np.column_stack([state.rows.codes[:, : len(cells)].T, cells])
+    return whole[np.lexsort(np.round(whole, 6).T)]
+
+
 @pytest.mark.parametrize("score", [HitRate(alpha=0.0, cv=3), ConditionalMDL()])
 def test_a_move_leads_to_the_state_of_a_start(score, monkeypatch):
     """Also where the log joint is made anew at every third move."""
@@ -59,8 +67,8 @@ def test_a_move_leads_to_the_state_of_a_start(score, monkeypatch):
         fresh.start(parents)
         assert moved.penalty == pytest.approx(expected) == pytest.approx(fresh.penalty)
         assert moved.value == pytest.approx(fresh.value)
-        assert np.allclose(moved.joint.values, fresh.joint.values)
-        assert np.array_equal(moved.joint.zeros, fresh.joint.zeros)
+        assert np.allclose(ordered(moved, moved.joint.values), ordered(fresh, fresh.joint.values))
+        assert np.allclose(ordered(moved, moved.joint.zeros), ordered(fresh, fresh.joint.zeros))
 
 
 def test_a_penalty_is_asked_for_once():

@@ -1,0 +1,117 @@
+"""Candidates and graphs as flat arrays, as one compiled call takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from bnplug.arrays import IntArray
+from bnplug.contracts import Changes
+
+
+class Candidates(Sequence[Changes]):
+    """Candidates of a search as arrays: what a batch of changes is, without an object for each.
+
+    To whoever reads them one by one they are a sequence of changes, such as every evaluator takes.
+
+    Parameters
+    ----------
+    starts : int64 array of shape (candidates + 1,)
+        Candidate i changes the variables ``nodes[starts[i]:starts[i + 1]]``.
+    nodes : int64 array
+    bounds : int64 array
+        The j-th of them gets the parents ``parents[bounds[j]:bounds[j + 1]]``.
+    parents : int64 array
+
+    Examples
+    --------
+    >>> candidates = Candidates.of([{1: [0]}, {0: [1, 2], 2: []}])
+    >>> candidates.nodes.tolist(), candidates.parents.tolist()
+    ([1, 0, 2], [0, 1, 2])
+    >>> candidates[1]
+    {0: [1, 2], 2: []}
+    """
+
+    def __init__(self, starts: IntArray, nodes: IntArray, bounds: IntArray, parents: IntArray) -> None:
+        self.starts = starts
+        self.nodes = nodes
+        self.bounds = bounds
+        self.parents = parents
+
+    @classmethod
+    def of(cls, candidates: Sequence[Changes]) -> Candidates:
+        """Return candidates as arrays, as they are where they are so already."""
+        if isinstance(candidates, Candidates):
+            return candidates
+        families = [own for changes in candidates for own in changes.values()]
+        starts = np.zeros(len(candidates) + 1, dtype=np.int64)
+        bounds = np.zeros(len(families) + 1, dtype=np.int64)
+        np.cumsum([len(changes) for changes in candidates], out=starts[1:])
+        np.cumsum([len(own) for own in families], out=bounds[1:])
+        return cls(starts, _flat(candidates, starts[-1]), bounds, _flat(families, bounds[-1]))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Changes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Candidates: ...
+
+    def __getitem__(self, index: int | slice) -> Changes | Candidates:
+        if isinstance(index, slice):
+            first, stop, _ = index.indices(len(self))
+            return Candidates(self.starts[first : max(first, stop) + 1], self.nodes, self.bounds, self.parents)
+        i = range(len(self))[index]
+        return {
+            int(self.nodes[j]): self.parents[self.bounds[j] : self.bounds[j + 1]].tolist()
+            for j in range(self.starts[i], self.starts[i + 1])
+        }
+
+
+def _flat(numbers: Iterable[Iterable[int]], n: int) -> IntArray:
+    return np.fromiter(chain.from_iterable(numbers), np.int64, n)
+
+
+class FlatGraph(NamedTuple):
+    """The families of the current graph.
+
+    Attributes
+    ----------
+    n_parents : int64 array of shape (variables,)
+        -1 for one that has no family at all.
+    parents : int64 array of shape (variables, most parents)
+        Those of v are ``parents[v, :n_parents[v]]``.
+    """
+
+    n_parents: IntArray
+    parents: IntArray
+
+    @classmethod
+    def of(cls, parents: Sequence[Sequence[int]]) -> FlatGraph:
+        """Return the graph in which ``parents[v]`` are those of v."""
+        graph = cls(np.zeros(len(parents), np.int64), np.zeros((len(parents), 1), np.int64))
+        for v, own in enumerate(parents):
+            graph = graph.replace(v, own)
+        return graph
+
+    @classmethod
+    def without_families(cls, n: int) -> FlatGraph:
+        """Return the graph of n variables that have no families yet: whatever they get, none is replaced."""
+        return cls(np.full(n, -1), np.zeros((n, 1), np.int64))
+
+    def parents_of(self, v: int) -> tuple[int, ...]:
+        """Return the parents of v."""
+        return tuple(self.parents[v, : max(0, self.n_parents[v])].tolist())
+
+    def replace(self, v: int, parents: Sequence[int]) -> FlatGraph:
+        """Return the graph in which v has these parents; the arrays of this one are changed."""
+        lacking = len(parents) - self.parents.shape[1]
+        graph = self if lacking <= 0 else self._replace(parents=np.pad(self.parents, ((0, 0), (0, lacking))))
+        graph.n_parents[v] = len(parents)
+        graph.parents[v, : len(parents)] = parents
+        return graph

@@ -1,0 +1,68 @@
+"""Candidates with so many configurations that only those that occur are numbered: memory follows the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from bnplug.arrays import IntArray
+from bnplug.contracts import Changes
+from bnplug.counts._numbering import number_occurring
+from bnplug.scoring._batches import Scratch, with_room
+from bnplug.scoring._candidates import FlatGraph
+from bnplug.scoring._rows import FoldedRows
+
+
+def n_configurations(rows: FoldedRows, graph: FlatGraph, changes: Changes) -> int:
+    """Return how many configurations the features of a candidate have, missing included."""
+    variables = {v for node, parents in _families(rows, graph, changes) for v in (node, *parents)}
+    return prod(int(rows.sizes[v]) for v in variables - {rows.target})
+
+
+def place(rows: FoldedRows, graph: FlatGraph, changes: Changes, scratch: Scratch) -> Scratch:
+    """Return a Scratch in which the configurations of a candidate that occur, and the places of its families, are.
+
+    What is not about this candidate, it shares with `scratch`.
+    """
+    families = list(_families(rows, graph, changes))
+    features = np.unique([v for node, parents in families for v in (node, *parents) if v != rows.target])
+    features = features.astype(np.int64)
+    numbers, examples = number_occurring(rows.codes, rows.sizes, features)
+    codes = rows.codes[features][:, examples].astype(np.int64)
+    placed = [_place(rows, features, codes, node, np.array(parents, dtype=np.int64)) for node, parents in families]
+    # Of a family, states and parent configurations are numbered that do not occur together.
+    widest = max(int(rows.cards[node]) * columns for (node, _), (_, columns) in zip(families, placed, strict=True))
+    last = scratch.last.copy()
+    last[2] = len(examples)
+    return with_room(scratch, rows, max(widest, len(examples)))._replace(
+        configuration=numbers.astype(np.uint32),
+        place=np.concatenate([own for own, _ in placed]),
+        columns=np.array([columns for _, columns in placed], dtype=np.int64),
+        last=last,
+    )
+
+
+def _families(rows: FoldedRows, graph: FlatGraph, changes: Changes) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield what a candidate takes out and puts in, as far as it can change a gain: its slots, in their order."""
+    for v, own in changes.items():
+        before, after = graph.parents_of(v), tuple(own)
+        if set(before) == set(after) and graph.n_parents[v] >= 0:
+            continue
+        if rows.target in before or (v == rows.target and graph.n_parents[v] >= 0):
+            yield v, before
+        if v == rows.target or rows.target in after:
+            yield v, after
+
+
+def _place(rows: FoldedRows, features: IntArray, codes: IntArray, node: int, parents: IntArray) -> tuple[IntArray, int]:
+    """`place` and the number of columns of `find_logs`, for configurations with the given codes (features, size)."""
+    own = np.isin(features, parents)
+    known = (codes < rows.cards[features][:, None])[own | (features == node)].all(axis=0)
+    numbers, examples = number_occurring(codes[:, known], rows.cards[features], np.flatnonzero(own))
+    columns = max(1, len(examples))
+    place = np.full(codes.shape[1], -1, dtype=np.int64)
+    state = 0 if node == rows.target else codes[features == node][0, known]
+    place[known] = state * columns + numbers
+    return place, columns
