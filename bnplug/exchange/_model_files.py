@@ -34,11 +34,10 @@ INDEX = "model.json"
 
 #: What reading a damaged file raises; of versions that there are not, zipfile says NotImplementedError, a RuntimeError.
 DAMAGE = (
-    KeyError,
+    LookupError,
     TypeError,
     ValueError,
     AttributeError,
-    IndexError,
     EOFError,
     OSError,
     RuntimeError,
@@ -156,7 +155,8 @@ def index_there(folder: Path) -> dict[str, Any] | None:
             raise ValueError(f"{folder} is a link that leads nowhere; a model is saved to a folder") from None
         return None
     except NotADirectoryError:
-        raise ValueError(f"{folder} is a file; a model is saved to a folder") from None
+        file = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+        raise ValueError(f"{file} is a file; a model is saved to a folder") from None
     if INDEX in names:
         index = _our_index(folder / INDEX)
         if index is None:

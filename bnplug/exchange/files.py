@@ -38,6 +38,9 @@ _WINDOWS = os.name == "nt"
 _STALE_SECONDS = 600.0
 _swept: set[str] = set()
 
+# What a file system may be asked to hold, to see whether it is full.
+_BLOCK = 1 << 16
+
 # How long the writer of a pipe may take to open it.
 _WRITER_SECONDS = 10.0
 _PAUSES = [0.001 * 2**i for i in range(10)]
@@ -171,6 +174,19 @@ def _has_come(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(_WRITER_SECONDS * 1000))
+
+
+def check_takes_files(folder: _Path) -> None:
+    """Raise the ``OSError`` of writing to a folder, if that fails: a little is written, and removed."""
+    path = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as file:
+            file.write(bytes(_BLOCK))
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def patiently(action: Callable[[], _Result]) -> _Result:

@@ -24,6 +24,7 @@ import bnplug
 from bnplug.errors import ModelFileError
 from bnplug.exchange._model_files import DAMAGE, FORMAT, VERSION, damaged, index_there, read_model, write_model
 from bnplug.exchange._older_models import from_older
+from bnplug.exchange.files import check_takes_files
 
 # Arrays that hold no objects: truth values, numbers, text, bytes, points in time.
 _DTYPES = "biufcUSmM"
@@ -69,7 +70,7 @@ def write(saved: SavedModel, path: str | PathLike[str]) -> None:
     TypeError
         If the state is nothing that JSON holds, or an array holds objects.
     """
-    check_destination(path)
+    _check_place(path)
     _check_plain(saved.state, "state")
     entries = [_entry(name, np.asarray(array)) for name, array in saved.arrays.items()]
     index = {
@@ -87,12 +88,38 @@ def write(saved: SavedModel, path: str | PathLike[str]) -> None:
 
 
 def check_destination(path: str | PathLike[str]) -> None:
-    """Raise the ``ValueError`` of :func:`write` if a model must not be saved there."""
+    """Raise the ``ValueError`` of :func:`write` if a model cannot or must not be saved there: before it is learned.
+
+    A little is written beside where the model will be, and removed, so that a file system that takes nothing more, or
+    nothing of this user, is known at once.
+    """
+    folder = _check_place(path)
+    try:
+        check_takes_files(folder)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be made: {folder} takes no files: {error.strerror}") from error
+
+
+def _check_place(path: str | PathLike[str]) -> Path:
+    """Raise if a model must not be saved there; return the folder that is there, it or one around it."""
     folder = Path(path).absolute()
-    index_there(folder)
-    there = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    try:
+        index_there(folder)
+        there = next(place for place in (folder, *folder.parents) if _is_there(place))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be made: {error.strerror}: {error.filename}") from error
     if not os.path.isdir(there) or not os.access(there, os.W_OK | os.X_OK):
         raise ValueError(f"{path} cannot be made: {there} is no folder that you may write to")
+    return there
+
+
+def _is_there(place: Path) -> bool:
+    """Whether there is something, a link that leads nowhere included; an ``OSError`` where that cannot be known."""
+    try:
+        os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def read(path: str | PathLike[str]) -> SavedModel:

@@ -60,6 +60,13 @@ def test_max_parameters_holds_at_the_door(tmp_path):
         BayesianNetworkClassifier.from_tables(model.tables_, max_parameters=10)
 
 
+def test_a_method_that_nobody_has_is_damage_by_the_name_of_the_file(tmp_path):
+    saved(tmp_path / "model")
+    with_index(tmp_path / "model", lambda index: index["params"].update(inference="../../x"))
+    with pytest.raises(bnplug.ModelFileError, match=r"model is a damaged model folder: .*no inference engine '../../x'"):
+        bnplug.load(tmp_path / "model")
+
+
 def test_compressed_arrays_are_refused(tmp_path):
     """5.6 GB from 2.7 MB."""
     folder = tmp_path / "model"
@@ -180,13 +187,55 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, damage, said):
         BayesianNetworkClassifier(search).fit(columns, Y)
 
 
-def test_the_place_of_a_model_is_looked_at_before_it_is_learned(tmp_path):
+def place_said(tmp_path, place):
+    """Ask for a model to be learned and saved to a place; return what is said, before anything is read."""
+    done = CliRunner().invoke(cli, ["fit", str(tmp_path / "nowhere.csv"), "--target", "c", "-o", str(place)])
+    assert done.exit_code == 1
+    assert "there is no such file" not in done.output
+    return done.output
+
+
+def test_the_place_of_a_model_is_looked_at_before_data_are_read(tmp_path):
     (tmp_path / "file").write_text("mine")
-    X_path = tmp_path / "data.csv"
-    pd.DataFrame({"x": X, "c": Y}).to_csv(X_path, index=False)
-    done = CliRunner().invoke(cli, ["fit", str(X_path), "--target", "nowhere", "-o", str(tmp_path / "file" / "model")])
-    assert done.exit_code != 0
-    assert "is a file" in done.output or "no folder that you may write to" in done.output
+    for place in (tmp_path / "file", tmp_path / "file" / "a" / "model"):
+        assert f"{tmp_path / 'file'} is a file" in place_said(tmp_path, place)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert "File name too long" in place_said(tmp_path, tmp_path / ("x" * 300))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc")
+def test_a_file_system_that_takes_no_files_is_known_before_data_are_read(tmp_path):
+    """Its permissions do not tell."""
+    for place in ("/proc/nope", "/proc/nope/model", "/proc/self/model"):
+        assert "cannot be made: /proc" in place_said(tmp_path, place)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="another user must be had")
+def test_a_folder_of_another_user_is_known_before_data_are_read(tmp_path):
+    folders = {name: tmp_path / name for name in ("closed", "hidden")}
+    for name, mode in (("closed", 0o555), ("hidden", 0o000)):
+        folders[name].mkdir()
+        folders[name].chmod(mode)
+    for path in (tmp_path, *tmp_path.parents[:2]):
+        path.chmod(0o755)
+    os.seteuid(65534)
+    try:
+        said = [place_said(tmp_path, folder / rest) for folder in folders.values() for rest in ("model", "a/model")]
+    finally:
+        os.seteuid(0)
+    assert all("cannot be made: " in text for text in said)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_full_disk_is_known_before_data_are_read(tmp_path, monkeypatch, there):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if there:
+        (tmp_path / "model").mkdir()
+    monkeypatch.setattr(os, "fsync", full)
+    assert "takes no files: No space left on device" in place_said(tmp_path, tmp_path / "model")
+    assert [path.name for path in tmp_path.rglob("*")] == ["model"] * there
 
 
 def test_temporary_files_of_a_killed_run_are_swept_by_the_next(tmp_path, monkeypatch):
