@@ -119,13 +119,15 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     """
     variables = (child, *parents)
     family = configurations(table, variables, limit=prod(int(table.cards[v]) for v in variables))
-    starts = np.concatenate([[0], np.cumsum(family.size * table.cards[list(others)])])
-    counts = np.zeros(starts[-1], dtype=np.int64 if table.weights is None else np.float64)
-    _tally_with_each(
-        table.codes, np.array(others), table.cards, table.missing, table.weights, family.index, starts, counts
-    )
-    pieces = np.split(counts.astype(np.float64), starts[1:-1])
-    return [piece.reshape(int(table.cards[child]), -1) for piece in pieces]
+    # One configuration more, for rows with a missing cell: -1 is above every number when it has no sign.
+    index = np.minimum(family.index.astype(np.uint32), np.uint32(family.size))
+    cards = table.cards[list(others)]
+    starts = np.concatenate([[0], np.cumsum((family.size + 1) * cards)])
+    counts = np.zeros((2, starts[-1]), dtype=np.int64 if table.weights is None else np.float64)
+    _tally_with_each(table.codes, np.array(others), cards, table.missing, table.weights, index, starts, counts)
+    total = (counts[0] + counts[1]).astype(np.float64)
+    states, ends = int(table.cards[child]), starts[:-1] + family.size * cards
+    return [total[start:end].reshape(states, -1) for start, end in zip(starts.tolist(), ends.tolist(), strict=False)]
 
 
 def tally(index: IntArray, size: int, weights: FloatArray | None = None) -> FloatArray:
@@ -152,18 +154,30 @@ def _tally(index, weights, counts):  # type: ignore[no-untyped-def]
 
 @kernel
 def _tally_with_each(codes, others, cards, missing, weights, index, starts, counts):  # type: ignore[no-untyped-def]
-    """counts[starts[i] + index[m] * cards[others[i]] + codes[others[i], m]] += weight of row m, for every i.
+    """counts[:, starts[i] + index[m] * cards[i] + codes[others[i], m]] += weight of row m, for every i.
 
-    Rows go by in blocks, so that a block's index stays near while all others pass over it.
+    Both rows of `counts` together: where weights are None, odd rows of the data go to the second, since adding to one
+    cell twice in a row waits. A missing cell goes where the last configuration of `index` begins.
+
+    Rows go by in blocks, whose cells are found first: that loop vectorises.
     """
+    cells = np.empty(_BLOCK, np.uint32)
     for low in range(0, index.shape[0], _BLOCK):
-        high = min(low + _BLOCK, index.shape[0])
+        size = min(_BLOCK, index.shape[0] - low)
+        family = index[low : low + size]
         for i in range(others.shape[0]):
-            column, card, start = codes[others[i]], cards[others[i]], starts[i]
-            for m in range(low, high):
-                if index[m] >= 0 and column[m] != missing:
-                    cell = start + index[m] * card + np.int64(column[m])
-                    if weights is None:
-                        counts[cell] += 1
-                    else:
-                        counts[cell] += weights[m]
+            column, card = codes[others[i], low : low + size], np.uint32(cards[i])
+            sink = np.uint32(starts[i + 1] - starts[i]) - card
+            for m in range(size):
+                cell = np.uint32(family[m] * card) + np.uint32(column[m])
+                cells[m] = sink if column[m] == missing else cell
+            even, odd = counts[0, starts[i] :], counts[1, starts[i] :]
+            if weights is None:
+                for m in range(0, size - 1, 2):
+                    even[np.uint64(cells[m])] += 1
+                    odd[np.uint64(cells[m + 1])] += 1
+                if size % 2:
+                    even[np.uint64(cells[size - 1])] += 1
+            else:
+                for m in range(size):
+                    even[np.uint64(cells[m])] += weights[low + m]

@@ -43,6 +43,8 @@ class ClassColumn:
     n_classes : int
     weights : int64 array of shape (rows,)
         Row weights in units.
+    alike : bool
+        Whether all weights are the same.
     unit : float
         1 when all weights are whole and add up exactly; else a power of two so small that rounding to it
         loses no more than adding the weights up in floating point would.
@@ -55,6 +57,7 @@ class ClassColumn:
     codes: npt.NDArray[np.int32]
     n_classes: int
     weights: IntArray
+    alike: bool
     unit: float
     quantum: float
     table: IntArray
@@ -73,7 +76,8 @@ class ClassColumn:
         quantum = 2.0 ** (math.frexp(largest)[1] - 61)
         size = int(total) + 1 if whole and total <= _TABLE_PER_ROW * len(y) else 0
         units = np.rint(weights / unit).astype(np.int64)
-        return cls(codes.astype(np.int32), len(labels), units, unit, quantum, _xlogx_table(size, quantum))
+        alike = bool((units == units[0]).all()) if len(units) else True
+        return cls(codes.astype(np.int32), len(labels), units, alike, unit, quantum, _xlogx_table(size, quantum))
 
 
 def mdl_cuts(values: FloatArray, classes: ClassColumn) -> FloatArray:
@@ -93,7 +97,8 @@ def mdl_cuts(values: FloatArray, classes: ClassColumn) -> FloatArray:
     """
     # NaN sorts to the end.
     order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
-    values, codes, weights = values[order], classes.codes[order], classes.weights[order]
+    weights = classes.weights[: len(order)] if classes.alike else classes.weights[order]
+    values, codes = values[order], classes.codes[order]
     entry_class, entry_weight, start, end_row = _blocks(values, codes, weights, classes.n_classes)
     stretches = np.zeros(((len(start) - 1) // (_STRETCH * classes.n_classes), classes.n_classes), dtype=np.int64)
     _add_stretches(entry_class, entry_weight, start, stretches)

@@ -40,67 +40,33 @@ class Columns:
 
     def log_softmax(self, beta: FloatArray) -> FloatArray:
         """Return log theta, where theta is the softmax of every column of `beta`."""
-        result = np.empty_like(beta)
-        _take_off_largest(beta, self.starts, self.outer, self.states, self.inner, result)
-        # numpy takes many exponentials at once, which a compiled loop does not.
-        _take_off_log_sum(np.exp(result), self.starts, self.outer, self.states, self.inner, result)
+        result = beta - self._reduced(beta, largest=True)
+        # numpy takes many exponentials and logarithms at once, which a compiled loop does not.
+        result -= np.log(self._reduced(np.exp(result)))
         return result
 
     def chain(self, gradient: FloatArray, log_theta: FloatArray) -> FloatArray:
         """Return the derivative by beta from that by log theta: g - theta x (column sum of g)."""
-        result = np.exp(log_theta)
-        _chain_softmax(gradient, self.starts, self.outer, self.states, self.inner, result)
+        return np.asarray(gradient - np.exp(log_theta) * self._reduced(gradient))
+
+    def _reduced(self, values: FloatArray, largest: bool = False) -> FloatArray:
+        """Return for each entry the sum of its column, or the largest value in it."""
+        result = np.empty_like(values)
+        _reduce(values, largest, self.starts, self.outer, self.states, self.inner, result)
         return result
 
 
 @kernel
-def _take_off_largest(beta, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
-    """Subtract from every column its largest value; shapes as in Columns. Columns side by side are taken at once."""
+def _reduce(values, largest, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """result[e] = the sum of e's column, or its largest value; shapes as in Columns. Columns side by side go at once."""
     for t in range(starts.shape[0]):
         r, q = states[t], inner[t]
-        largest = np.empty(q)
         for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
-            for i in range(q):
-                largest[i] = beta[start + i]
-            for j in range(start + q, start + r * q, q):
-                for i in range(q):
-                    largest[i] = max(largest[i], beta[j + i])
-            for j in range(start, start + r * q, q):
-                for i in range(q):
-                    result[j + i] = beta[j + i] - largest[i]
-
-
-@kernel
-def _take_off_log_sum(power, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
-    """Subtract from every column the logarithm of the sum of `power`; shapes as in Columns."""
-    for t in range(starts.shape[0]):
-        r, q = states[t], inner[t]
-        total = np.empty(q)
-        for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
-            for i in range(q):
-                total[i] = 0.0
-            for j in range(start, start + r * q, q):
-                for i in range(q):
-                    total[i] += power[j + i]
-            for i in range(q):
-                total[i] = np.log(total[i])
-            for j in range(start, start + r * q, q):
-                for i in range(q):
-                    result[j + i] -= total[i]
-
-
-@kernel
-def _chain_softmax(gradient, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
-    """From theta, in `result`, make g - theta x (column sum of g); shapes as in Columns."""
-    for t in range(starts.shape[0]):
-        r, q = states[t], inner[t]
-        total = np.empty(q)
-        for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
-            for i in range(q):
-                total[i] = 0.0
-            for j in range(start, start + r * q, q):
-                for i in range(q):
-                    total[i] += gradient[j + i]
-            for j in range(start, start + r * q, q):
-                for i in range(q):
-                    result[j + i] = gradient[j + i] - result[j + i] * total[i]
+            for i in range(start, start + q):
+                result[i] = values[i]
+            for j in range(q, r * q, q):
+                for i in range(start, start + q):
+                    result[i] = max(result[i], values[j + i]) if largest else result[i] + values[j + i]
+            for j in range(q, r * q, q):
+                for i in range(start, start + q):
+                    result[j + i] = result[i]
