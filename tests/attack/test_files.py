@@ -63,7 +63,9 @@ def test_max_parameters_holds_at_the_door(tmp_path):
 def test_a_method_that_nobody_has_is_damage_by_the_name_of_the_file(tmp_path):
     saved(tmp_path / "model")
     with_index(tmp_path / "model", lambda index: index["params"].update(inference="../../x"))
-    with pytest.raises(bnplug.ModelFileError, match=r"model is a damaged model folder: .*no inference engine '../../x'"):
+    with pytest.raises(
+        bnplug.ModelFileError, match=r"model is a damaged model folder: .*no inference engine '../../x'"
+    ):
         bnplug.load(tmp_path / "model")
 
 
