@@ -32,6 +32,9 @@ from bnplug.compiling._inner import InnerCompiler
 
 _T = TypeVar("_T")
 
+# Division is numpy's: to look for a zero in the denominator each time would keep loops from being vectorised.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
 
 def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
     """Compile a function: ``@kernel`` before it. What is compiled is kept for later processes.
@@ -46,7 +49,7 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True
     """
     if function is None:
         return partial(kernel, allocates=allocates)
-    compiled: Any = njit(nogil=True, no_cfunc_wrapper=True, _nrt=allocates)(function)
+    compiled: Any = njit(no_cfunc_wrapper=True, _nrt=allocates, **_OPTIONS)(function)
     if is_jitted(compiled):  # a plain function where NUMBA_DISABLE_JIT is set
         compiled._cache = KernelCache(function, compiled.targetoptions)
     return compiled
@@ -61,7 +64,7 @@ def inner_kernel(function: Callable[..., Any] | None = None, *, allocates: bool 
     if function is None:
         return partial(inner_kernel, allocates=allocates)
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
-    return njit(nogil=True, _nrt=allocates, **options)(function)
+    return njit(_nrt=allocates, **options, **_OPTIONS)(function)
 
 
 @contextmanager

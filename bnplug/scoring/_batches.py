@@ -154,7 +154,7 @@ class Scratch(NamedTuple):
         The table of a candidate comes first in them: ``[fold, configuration, class]``. Counts have one fold more, of
         rows that are never tested. No zeros are counted where no probability can be zero.
     place : int64 array
-        See `find_logs`; for a candidate whose places are given, ``[slot, configuration]``.
+        See `find_logs`; for a candidate whose places are given, those of each slot in turn.
     columns : int64 array
         For such a candidate, the number of parent configurations of each slot.
     slots, family, features : int64 arrays
@@ -248,7 +248,7 @@ def _room(rows: FoldedRows, limit: int) -> dict[str, Any]:
         "counts": np.empty((rows.n_folds + 1) * cells, dtype=np.int64),
         "terms": np.empty(rows.n_folds * cells),
         "zeros": np.empty(0 if rows.finite else rows.n_folds * cells, dtype=np.int16),
-        "place": np.empty(limit, dtype=np.int64),
+        "place": np.empty(cells, dtype=np.int64),
         "own": np.empty((rows.n_folds + 1) * cells, dtype=np.int64),
         "logs": np.empty(rows.n_folds * cells),
         "sums": np.empty(cells),
@@ -320,28 +320,29 @@ def make_table(rows, graph, batch, n_slots, scratch):  # type: ignore[no-untyped
     size = scratch.last[2] if placed else np.int64(width)
     terms, zeros = scratch.terms, scratch.zeros
     _deltas.count(scratch.configuration, rows.bounds, rows.weights, n_classes, size, scratch.counts)
-    for i in range(n_folds * size * n_classes):
+    cells = size * n_classes
+    for i in range(n_folds * cells):
         terms[i] = 0.0
-    for i in range(min(zeros.shape[0], n_folds * size * n_classes)):
+    for i in range(min(zeros.shape[0], n_folds * cells)):
         zeros[i] = 0
     for i in range(n_slots):
         node, put_in = nodes[slots[i] // 2], slots[i] % 2 == 1
         n_own = _deltas.find_parents(slots[i], nodes, bounds, given, graph.n_parents, graph.parents, family)
         if placed:
-            place, columns = scratch.place[i * size : (i + 1) * size], scratch.columns[i]
+            place, columns = scratch.place[i * cells : (i + 1) * cells], scratch.columns[i]
         else:
-            place = scratch.place[:size]
+            place = scratch.place[:cells]
             columns = _deltas.place_family(features, n, node, family, n_own, cards, sizes, target, place)
         wide = (columns if node == target else cards[node] * columns) * n_classes
         keeps = not put_in and n_folds * wide <= scratch.kept.shape[1]
         logs = scratch.kept[node] if keeps else scratch.logs
         if not (keeps and scratch.known[node]):
-            cells = np.float64(cards[node])
+            numbers = np.float64(cards[node])
             for p in range(n_own):
-                cells *= cards[family[p]]
+                numbers *= cards[family[p]]
             _deltas.find_logs(
-                scratch.counts, place, size, wide, n_classes, n_folds, rows.resubstitution, rows.unit,
-                rows.alpha / cells, scratch.own, logs,
+                scratch.counts, place, cells, wide, n_folds, rows.resubstitution, rows.unit, rows.alpha / numbers,
+                scratch.own, logs,
             )  # fmt: skip
             _deltas.take_logs(
                 logs, n_folds, wide, columns * n_classes, n_classes, cards[node], rows.floor, node == target,
@@ -349,7 +350,7 @@ def make_table(rows, graph, batch, n_slots, scratch):  # type: ignore[no-untyped
             )  # fmt: skip
             if keeps:
                 scratch.known[node] = True
-        _deltas.add_logs(logs, wide, place, size, n_classes, n_folds, 1 if put_in else -1, terms, zeros)
+        _deltas.add_logs(logs, wide, place, cells, n_folds, 1 if put_in else -1, terms, zeros)
     return size
 
 
@@ -395,7 +396,7 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
             )  # fmt: skip
         if n > 0:
             total -= _passes.ask(
-                criterion.gain, criterion.params, maximum, n, scratch.joint, scratch.labels, scratch.weights,
-                scratch.values,
+                criterion.gain, criterion.params, maximum, n, scratch.joint, scratch.labels, weights.shape[0] > 0,
+                scratch.weights, scratch.values,
             )  # fmt: skip
     return total / divisor - penalty

@@ -86,14 +86,15 @@ def number_rows(codes, sizes, features, n, configuration):  # type: ignore[no-un
     """configuration[m] = that of the n features in row m, in C order; blocks of rows stay in cache."""
     for low in range(0, configuration.shape[0], _BLOCK):
         block = configuration[low : low + _BLOCK]
+        column = codes[features[n - 1] if n > 0 else 0, low : low + _BLOCK]
         for m in range(block.shape[0]):
-            block[m] = 0
+            block[m] = column[m] if n > 0 else 0
         stride = np.uint32(1)
-        for i in range(n - 1, -1, -1):
+        for i in range(n - 2, -1, -1):
+            stride *= np.uint32(sizes[features[i + 1]])
             column = codes[features[i], low : low + _BLOCK]
             for m in range(block.shape[0]):
                 block[m] += np.uint32(column[m]) * stride
-            stride *= np.uint32(sizes[features[i]])
 
 
 @inner_kernel(allocates=False)
@@ -117,25 +118,26 @@ def count(configuration, bounds, weights, n_classes, size, counts):  # type: ign
 
 @inner_kernel(allocates=False)
 def place_family(features, n, node, own, n_own, cards, sizes, target, place):  # type: ignore[no-untyped-def]
-    """Fill `place` of find_logs, for configurations of n features numbered in C order; return `columns`."""
+    """Fill `place` of find_logs, for configurations of n features numbered in C order; return the number of columns."""
     place[0] = 0
     columns = 1
+    for i in range(n_own):
+        columns *= cards[own[i]] if own[i] != target else 1
     total = 1
-    # Feature by feature, the numbers so far are spread over the feature's codes, from the last backwards.
-    for f in range(n):
-        v = features[f]
-        columns = 1
-        stride = 0
+    # Feature by feature, the class last, the numbers so far are spread over its codes, from the last backwards.
+    for f in range(n + 1):
+        v = features[f] if f < n else target
+        stride = columns if v == node else 0
+        before = 1
         for i in range(n_own):
             if own[i] == v:
-                stride = columns
-            if own[i] != target:
-                columns *= cards[own[i]]
-        if v == node:
-            stride = columns
-        codes, known = sizes[v], cards[v]
+                stride = before
+            before *= cards[own[i]] if own[i] != target else 1
+        codes, known, scale = sizes[v], cards[v], 1
+        if v == target:
+            stride, scale = 1, codes
         for k in range(total - 1, -1, -1):
-            base = place[k]
+            base = place[k] * scale
             for code in range(codes - 1, -1, -1):
                 lost = base < 0 or (stride > 0 and code >= known)
                 place[k * codes + code] = -1 if lost else base + code * stride
@@ -144,29 +146,28 @@ def place_family(features, n, node, own, n_own, cards, sizes, target, place):  #
 
 
 @inner_kernel(allocates=False)
-def find_logs(counts, place, size, width, n_classes, n_folds, resubstitution, unit, prior, own, logs):  # type: ignore[no-untyped-def]
+def find_logs(counts, place, cells, width, n_folds, resubstitution, unit, prior, own, logs):  # type: ignore[no-untyped-def]
     """Fill logs[fold, own configuration, class] with the training counts of a family, its prior for a cell added.
 
-    place: int64 (configurations,), the family's own configuration in each, -1 where a cell is missing:
-    ``state of the node * columns + parent configuration``, the class left out of both.
-    width: how many numbers a family has for each fold. own: int64, for (n_folds + 1) * width counts.
+    place: int64 [configuration, class], the family's own number of each cell of a table, -1 where one of its variables
+    is missing: ``(state of the node * columns + parent configuration) * classes + class``, the class left out of both.
+    cells, width: how many numbers a table and a family have for each fold. own: int64 [n_folds + 1, width].
     """
     for i in range((n_folds + 1) * width):
         own[i] = 0
     for f in range(n_folds + 1):
-        for k in range(size):
-            if place[k] >= 0:
-                first, cell = np.uint64(f * width + place[k] * n_classes), np.uint64((f * size + k) * n_classes)
-                for c in range(np.uint64(n_classes)):
-                    own[first + c] += counts[cell + c]
+        part, of_fold = own[f * width : f * width + width], counts[f * cells : f * cells + cells]
+        for i in range(cells):
+            if place[i] >= 0:
+                part[np.uint64(place[i])] += of_fold[i]
     rest = own[n_folds * width :]
     for f in range(n_folds):
         part = own[f * width : f * width + width]
-        for i in range(part.shape[0]):
+        for i in range(width):
             rest[i] += part[i]
     for f in range(n_folds):
         part, found = own[f * width : f * width + width], logs[f * width : f * width + width]
-        for i in range(part.shape[0]):
+        for i in range(width):
             left_out = 0 if resubstitution else part[i]
             found[i] = (rest[i] - left_out) * unit + prior
 
@@ -242,15 +243,15 @@ def _log(values, first, n):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def add_logs(logs, width, place, size, n_classes, n_folds, sign, terms, zeros):  # type: ignore[no-untyped-def]
+def add_logs(logs, width, place, cells, n_folds, sign, terms, zeros):  # type: ignore[no-untyped-def]
     """Add `sign` times the log parameters of a family to a change; -inf is counted in its zeros instead."""
     counted = zeros.shape[0] > 0
     for f in range(n_folds):
-        for k in range(size):
-            if place[k] >= 0:
-                first, cell = np.uint64(f * width + place[k] * n_classes), np.uint64((f * size + k) * n_classes)
-                for c in range(np.uint64(n_classes)):
-                    if counted and logs[first + c] == -np.inf:
-                        zeros[cell + c] += sign
-                    else:
-                        terms[cell + c] += sign * logs[first + c]
+        part, added = logs[f * width : f * width + width], terms[f * cells : f * cells + cells]
+        for i in range(cells):
+            if place[i] >= 0:
+                log = part[np.uint64(place[i])]
+                if counted and log == -np.inf:
+                    zeros[f * cells + i] += sign
+                else:
+                    added[i] += sign * log

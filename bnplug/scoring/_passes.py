@@ -14,7 +14,7 @@ from bnplug.compiling import inner_kernel
 from bnplug.scoring._compiled_gains import gain_at
 
 #: The rows of a segment go by in blocks of so many.
-BLOCK_ROWS = 32
+BLOCK_ROWS = 64
 
 _LARGEST = np.finfo(np.float64).max
 
@@ -41,10 +41,12 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
             if counted and zeros[cell + c] != 0:
                 least = -np.inf
                 most = -np.inf if zeros[cell + c] > 0 else np.inf
-            second = max(second, min(top, most))
-            top = max(top, most)
-            last_but_one = min(last_but_one, max(bottom, least))
-            bottom = min(bottom, least)
+            beaten = most if most < top else top
+            second = beaten if beaten > second else second
+            top = most if most > top else top
+            beaten = least if least > bottom else bottom
+            last_but_one = beaten if beaten < last_but_one else last_but_one
+            bottom = least if least < bottom else bottom
         for c in range(n_classes):
             if counts[cell + c] == 0:
                 continue
@@ -113,7 +115,7 @@ def settle(  # type: ignore[no-untyped-def]
         while found[s + 1] <= i:
             s += 1
         m = pending[i]
-        y, k = s % n_classes, number[m]
+        y, k = s % values.shape[1], number[m]
         cell = (s // n_classes * size + k) * n_classes
         weight = 1 if weights.shape[0] == 0 else weights[m]
         if not counted:
@@ -138,7 +140,7 @@ def settle(  # type: ignore[no-untyped-def]
         if sloped and ahead < high_gap:
             fallen += weight * slope * (high_gap - ahead)
         elif not (ahead <= low_gap or ahead >= high_gap):
-            labels[n], weight_of[n] = y, weight
+            labels[n], weight_of[n] = y, np.float64(weight)
             n += 1
     short[0] = low_weight * low_loss + fallen
     return n
@@ -147,51 +149,51 @@ def settle(  # type: ignore[no-untyped-def]
 @inner_kernel(allocates=False)
 def fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros, joint, labels, weight_of):  # type: ignore[no-untyped-def]
     """Put the new log joints of rows start to stop into joint, labels, weight_of (block of rows)."""
-    n_classes, counted = values.shape[1], zeros.shape[0] > 0
-    s = done = 0
+    n_classes, origin = np.uint64(values.shape[1]), np.uint64(start)
+    s = 0
     while start < stop:
         while bounds[s + 1] <= start:
             s += 1
-        n = min(stop, bounds[s + 1]) - start
-        # Slices that begin at 0 let the loops below vectorise.
-        block, old, own = joint[done : done + n], values[start : start + n], number[start : start + n]
-        first = np.uint64(s // n_classes * size)
-        for i in range(n):
-            cell = (first + np.uint64(own[i])) * np.uint64(n_classes)
-            if n_classes == 2:  # a loop would take longer
-                block[i, 0], block[i, 1] = old[i, 0] + terms[cell], old[i, 1] + terms[cell + np.uint64(1)]
-            else:
-                for c in range(np.uint64(n_classes)):
-                    block[i, c] = old[i, c] + terms[cell + c]
-        for i in range(n):
-            labels[done + i] = s % n_classes
-            weight_of[done + i] = 1.0 if weights.shape[0] == 0 else weights[start + i]
-        if counted:
-            gone = dead[start : start + n]
-            for i in range(n):
-                cell = (first + np.uint64(own[i])) * np.uint64(n_classes)
-                for c in range(np.uint64(n_classes)):
-                    if gone[i, c] + zeros[cell + c] > 0:
-                        block[i, c] = -np.inf
-        start += n
-        done += n
+        first, end = np.uint64(s // values.shape[1] * size), min(stop, bounds[s + 1])
+        for m in range(np.uint64(start), np.uint64(end)):
+            cell = (first + np.uint64(number[m])) * n_classes
+            for c in range(n_classes):
+                joint[m - origin, c] = values[m, c] + terms[cell + c]
+        for m in range(np.uint64(start), np.uint64(end)):
+            labels[m - origin] = s % values.shape[1]
+        if weights.shape[0] > 0:
+            for m in range(np.uint64(start), np.uint64(end)):
+                weight_of[m - origin] = weights[m]
+        if zeros.shape[0] > 0:
+            for m in range(np.uint64(start), np.uint64(end)):
+                cell = (first + np.uint64(number[m])) * n_classes
+                for c in range(n_classes):
+                    if dead[m, c] + zeros[cell + c] > 0:
+                        joint[m - origin, c] = -np.inf
+        start = end
 
 
 @inner_kernel(allocates=False)
-def ask(gain, params, maximum, n, joint, labels, weight_of, values):  # type: ignore[no-untyped-def]
+def ask(gain, params, maximum, n, joint, labels, weighted, weight_of, values):  # type: ignore[no-untyped-def]
     """Return by how much the first n rows of a block fall short of the largest value, as the gain has it."""
     for i in range(n):
         values[i] = np.nan
     gain_at(gain)(joint[:n], labels[:n], params, values[:n])
     # Four sums: each waits for its last addition.
     one = two = three = four = 0.0
-    for i in range(0, n - 3, 4):
-        one += weight_of[i] * (maximum - values[i])
-        two += weight_of[i + 1] * (maximum - values[i + 1])
-        three += weight_of[i + 2] * (maximum - values[i + 2])
-        four += weight_of[i + 3] * (maximum - values[i + 3])
     for i in range(n // 4 * 4, n):
-        one += weight_of[i] * (maximum - values[i])
+        one += (maximum - values[i]) * (weight_of[i] if weighted else 1.0)
+    if weighted:
+        for i in range(n // 4 * 4):
+            values[i] = (maximum - values[i]) * weight_of[i]
+    else:
+        for i in range(n // 4 * 4):
+            values[i] = maximum - values[i]
+    for i in range(0, n - 3, 4):
+        one += values[i]
+        two += values[i + 1]
+        three += values[i + 2]
+        four += values[i + 3]
     return one + two + three + four
 
 
@@ -204,37 +206,34 @@ def add_table(  # type: ignore[no-untyped-def]
     columns: float64 (classes + 4, BLOCK_ROWS), scratch: the log joints of a block by class, so that what is done to
     them vectorises over rows.
     """
-    n_classes, counted = values.shape[1], zeros.shape[0] > 0
+    n_classes, counted = np.uint64(values.shape[1]), zeros.shape[0] > 0
     b = 0
     for s in range(n_segments):
-        first = s // n_classes * size
+        first = np.uint64(s // values.shape[1] * size)
         for start in range(bounds[s], bounds[s + 1], BLOCK_ROWS):
-            n = min(BLOCK_ROWS, bounds[s + 1] - start)
-            own, block = number[start : start + n], values[start : start + n]
-            for i in range(n):
-                cell = (first + own[i]) * n_classes
+            n, origin = min(BLOCK_ROWS, bounds[s + 1] - start), np.uint64(start)
+            for m in range(origin, np.uint64(start + n)):
+                cell = (first + np.uint64(number[m])) * n_classes
                 for c in range(n_classes):
-                    block[i, c] += terms[cell + c]
-                    columns[c, i] = block[i, c]
-                if counted:
-                    for c in range(n_classes):
-                        dead[start + i, c] += zeros[cell + c]
-                        if dead[start + i, c] > 0:
-                            columns[c, i] = -np.inf
+                    values[m, c] += terms[cell + c]
+                    columns[c, m - origin] = values[m, c]
+                    if counted:
+                        dead[m, c] += zeros[cell + c]
+                        columns[c, m - origin] = -np.inf if dead[m, c] > 0 else columns[c, m - origin]
             if gap.shape[0] > 0:
                 find_gaps(
                     columns,
                     n,
-                    s % n_classes,
+                    s % values.shape[1],
                     gap[start : start + n],
                     rival[start : start + n],
                     second_gap[start : start + n],
                 )
-                lowest[b] = highest[b] = gap[start]
-                for m in range(start + 1, start + n):
-                    g = gap[m]
-                    lowest[b] = g if g < lowest[b] or g != g else lowest[b]
-                    highest[b] = g if g > highest[b] or g != g else highest[b]
+                least = most = gap[start]
+                for m in range(origin, np.uint64(start + n)):
+                    least = gap[m] if gap[m] < least or gap[m] != gap[m] else least
+                    most = gap[m] if gap[m] > most or gap[m] != gap[m] else most
+                lowest[b], highest[b] = least, most
             b += 1
 
 

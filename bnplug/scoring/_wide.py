@@ -65,4 +65,6 @@ def _place(rows: FoldedRows, features: IntArray, codes: IntArray, node: int, par
     place = np.full(codes.shape[1], -1, dtype=np.int64)
     state = 0 if node == rows.target else codes[features == node][0, known]
     place[known] = state * columns + numbers
-    return place, columns
+    with_classes = place[:, None] * rows.n_classes + np.arange(rows.n_classes)
+    with_classes[place < 0] = -1
+    return with_classes.ravel(), columns

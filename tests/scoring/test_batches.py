@@ -55,6 +55,6 @@ def test_a_scratch_with_more_room_keeps_the_rest(state):
 def test_block_ends_are_those_of_each_block(state):
     ends = _batches.block_ends(state.rows, state.joint.gap)
     bounds = state.rows.bounds[:4]
-    blocks = [state.joint.gap[m : min(m + 32, high)] for low, high in pairwise(bounds) for m in range(low, high, 32)]
+    blocks = [state.joint.gap[m : min(m + 64, high)] for low, high in pairwise(bounds) for m in range(low, high, 64)]
     assert ends["lowest"].tolist() == [block.min() for block in blocks]
     assert ends["highest"].tolist() == [block.max() for block in blocks]

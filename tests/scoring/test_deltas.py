@@ -50,10 +50,11 @@ def test_a_graph_without_families_has_none_to_take_out():
 def test_places_are_states_by_parent_configurations():
     # Features 2 and 0 in C order; the class, 1, is left out; 0 has a code more than it has states, for missing cells.
     cards, sizes = np.array([2, 2, 3]), np.array([3, 2, 3])
-    place = np.empty(9, dtype=np.int64)
+    place = np.empty(18, dtype=np.int64)
     columns = place_family(np.array([2, 0]), 2, 0, np.array([1, 2]), 2, cards, sizes, 1, place)
     assert columns == 3
-    assert place.reshape(3, 3).tolist() == [[0, 3, -1], [1, 4, -1], [2, 5, -1]]
+    assert place.reshape(3, 3, 2)[..., 0].tolist() == [[0, 6, -1], [2, 8, -1], [4, 10, -1]]
+    assert place.reshape(3, 3, 2)[..., 1].tolist() == [[1, 7, -1], [3, 9, -1], [5, 11, -1]]
 
 
 @given(st.lists(st.floats(0, 1e300), min_size=1, max_size=40))
