@@ -6,6 +6,7 @@ Here are the two kinds that are fast, and what they are made of; the scores them
 
 from __future__ import annotations
 
+from bnplug.scoring._candidates import Candidates
 from bnplug.scoring.decomposable import (
     DecomposableEvaluator,
     DecomposableScore,
@@ -20,6 +21,7 @@ from bnplug.scoring.resampling import Splitter, draw_folds
 
 __all__ = [
     "Bounds",
+    "Candidates",
     "DecomposableEvaluator",
     "DecomposableScore",
     "PredictiveEvaluator",

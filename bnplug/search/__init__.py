@@ -5,7 +5,7 @@ from __future__ import annotations
 from bnplug.search.constraints import Constraints
 from bnplug.search.greedy import GreedySearch, first_best, score_tie
 from bnplug.search.hill_climb import climb
-from bnplug.search.moves import Graph, Move, Neighbourhood
+from bnplug.search.moves import Graph, Move, Moves, Neighbourhood
 from bnplug.search.progress import Progress
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Graph",
     "GreedySearch",
     "Move",
+    "Moves",
     "Neighbourhood",
     "Progress",
     "climb",

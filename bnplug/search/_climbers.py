@@ -35,10 +35,9 @@ class Climber:
 
     def best(self, value: float, improve: bool) -> Move | None:
         """Return the best legal move from a graph with the score `value`; None if there is none."""
-        moves = self.neighbourhood.moves()
-        candidates = [self.neighbourhood.graph.changes(move) for move in moves]
+        candidates = self.neighbourhood.candidates()
         chosen = self.search.best(candidates, value, improve)
-        return None if chosen is None else moves[chosen]
+        return None if chosen is None else candidates.move(chosen)
 
     def make(self, move: Move) -> dict[int, list[int]]:
         """Make a move; return what it changed."""

@@ -7,11 +7,13 @@ here ``matrix[u, v]`` is about the edge from u to v.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from bnplug.arrays import BoolArray, IntArray
+from bnplug.contracts import Changes
+from bnplug.scoring import Candidates
 
 #: The kinds of moves, in the order in which tied moves are preferred: the smaller graph comes first.
 KINDS = ("delete", "reverse", "add")
@@ -105,6 +107,62 @@ class Graph:
         return {v: without, u: sorted([*self.parents[u], v])}
 
 
+class Moves(Sequence[Changes]):
+    """What the moves from one graph change, by arrays: there are many, and few are looked at one by one.
+
+    Parameters
+    ----------
+    edges : bool array of shape (variables, variables)
+        The graph.
+    kinds : int array of shape (moves,)
+        Positions in ``KINDS``.
+    ends : int array of shape (moves, 2)
+        The parent and the child of each move's edge.
+
+    Examples
+    --------
+    >>> moves = Neighbourhood(Graph([[], [0], []])).candidates()
+    >>> moves.move(1), moves[1]
+    (Move(kind='reverse', parent=0, child=1), {1: [], 0: [1]})
+    """
+
+    def __init__(self, edges: BoolArray, kinds: IntArray, ends: IntArray) -> None:
+        self.edges = edges
+        self.kinds = kinds
+        self.ends = ends
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @overload
+    def __getitem__(self, index: int) -> Changes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Candidates: ...
+
+    def __getitem__(self, index: int | slice) -> Changes | Candidates:
+        """Return what one move changes, or what several do, as arrays."""
+        if not isinstance(index, slice):
+            place = range(len(self))[index]
+            return self[place : place + 1][0]
+        kinds, ends = self.kinds[index], self.ends[index]
+        reverses = kinds == KINDS.index("reverse")
+        starts = np.concatenate([[0], np.cumsum(1 + reverses)])
+        nodes, others = np.empty((2, starts[-1]), dtype=np.int64)
+        nodes[starts[:-1]], others[starts[:-1]] = ends[:, 1], ends[:, 0]
+        second = starts[1:][reverses] - 1
+        nodes[second], others[second] = ends[reverses, 0], ends[reverses, 1]
+        # Each family loses the other end of the edge, or gets it.
+        own = self.edges.T[nodes]
+        own[np.arange(len(nodes)), others] ^= True
+        bounds = np.concatenate([[0], np.cumsum(own.sum(axis=1))])
+        return Candidates(starts, nodes, bounds, np.nonzero(own)[1])
+
+    def move(self, index: int) -> Move:
+        """Return one of the moves."""
+        return Move(KINDS[self.kinds[index]], *self.ends[index].tolist())
+
+
 class Neighbourhood:
     """Which moves are legal from the current state of a graph.
 
@@ -160,11 +218,14 @@ class Neighbourhood:
 
     def moves(self) -> list[Move]:
         """Return the legal moves in order: deletions, reversals, additions, each by parent, then by child."""
-        return [
-            Move(kind, parent, child)
-            for kind, mask in self.legal().items()
-            for parent, child in np.argwhere(mask).tolist()
-        ]
+        found = self.candidates()
+        return [found.move(i) for i in range(len(found))]
+
+    def candidates(self) -> Moves:
+        """Return what the legal moves change, in their order."""
+        found = [np.argwhere(mask) for mask in self.legal().values()]
+        kinds = np.repeat(np.arange(len(KINDS)), [len(edges) for edges in found])
+        return Moves(self.graph.edges.copy(), kinds, np.concatenate(found))
 
     def _only_path(self) -> BoolArray:
         """Say for which edges there is no second path from parent to child: then reversal makes no cycle."""

@@ -112,3 +112,17 @@ def test_changes_of_each_kind():
 def test_a_graph_with_a_cycle_is_refused(parents):
     with pytest.raises(ValueError, match="cycle"):
         Graph(parents)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_arrays_of_candidates_are_what_the_moves_change(seed):
+    rng = np.random.default_rng(seed)
+    graph = Graph([[u for u in range(v) if rng.random() < 0.4] for v in range(6)])
+    neighbourhood = Neighbourhood(graph)
+    candidates, moves = neighbourhood.candidates(), neighbourhood.moves()
+    assert len(candidates) == len(moves)
+    assert [candidates.move(i) for i in range(len(moves))] == moves
+    assert list(candidates) == [graph.changes(move) for move in moves]
+    assert list(candidates[3:9]) == [graph.changes(move) for move in moves[3:9]]
+    graph.set_parents(5, [])
+    assert list(candidates[-2:]) == list(candidates)[-2:]
