@@ -12,7 +12,8 @@ import pandas as pd
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
-from bnplug.arrays import CodeArray, FloatArray
+from bnplug.arrays import CodeArray, FloatArray, IntArray
+from bnplug.classifier._costs import cost_matrix, least_expected_cost
 from bnplug.contracts import Composite, Marginals
 from bnplug.data._checks import native
 from bnplug.data.frames import is_frame, to_frame
@@ -39,6 +40,7 @@ class FittedNetwork(Composite, ABC):
     max_clique_size: int
     random_state: Any
     n_jobs: int | None
+    costs: Any
     classes_: npt.NDArray[Any]
     target_: str
     schema_: Table
@@ -79,6 +81,19 @@ class FittedNetwork(Composite, ABC):
         if len(frame) == 0:
             raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
         return self.intake_.encode(frame, self.schema_, self.unseen)
+
+    @property
+    def costs_(self) -> FloatArray | None:
+        """What decisions cost, as a matrix [true class, predicted class]; None where all mistakes cost the same."""
+        check_is_fitted(self)
+        return cost_matrix(self.costs, self.classes_)
+
+    def decide(self, probabilities: FloatArray) -> IntArray:
+        """Return which of ``classes_`` is predicted for each row of :meth:`predict_proba`, by position.
+
+        The most probable; with `costs`, that of least expected cost. The first of tied ones.
+        """
+        return least_expected_cost(probabilities, self.costs_)
 
     @property
     def dag_(self) -> DAG:
@@ -146,7 +161,7 @@ class FittedNetwork(Composite, ABC):
         probabilities = self.predict_proba(X)
         if len(probabilities) != 1:
             raise ValueError(f"X has {len(probabilities)} rows; an explanation is drawn for one")
-        label = self.classes_[probabilities[0].argmax()] if label is None else label
+        label = self.classes_[self.decide(probabilities)[0]] if label is None else label
         if label not in self.classes_:
             raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
         share = probabilities[0][list(self.classes_).index(label)]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnplug.arrays import FloatArray
 from bnplug.classifier._answers import FittedNetwork
+from bnplug.classifier._costs import cost_matrix
 from bnplug.data._checks import native
 from bnplug.data.class_labels import class_labels, label_array
 from bnplug.data.coding import as_array
@@ -73,6 +74,10 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         those that vary, such as ``when.month``, and durations one of their seconds; or they are left out, or refused.
     inference : str or InferenceEngine
         What answers where features are missing: a registered name, that name with parameters, or an instance.
+    costs : array-like of shape (classes, classes) or dict, optional
+        What decisions cost: rows are true classes, columns predicted ones, in the order of ``classes_``; or
+        ``{true: {predicted: cost}}``, or ``{(true, predicted): cost}``, where being right costs 0 unless it is said.
+        :meth:`predict` takes the class of least expected cost; learning does not look at them.
     max_parameters : int
         A structure whose tables would hold more cells is an error before anything is allocated.
     max_clique_size : int
@@ -100,6 +105,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         The name of the class variable.
     schema_ : Table
         The variables and their states, without rows.
+    costs_ : array or None
+        The costs as a matrix [true class, predicted class].
     intake_ : Intake
         How frames become discrete: what training decided about every feature.
     made_ : dict of str to str
@@ -134,6 +141,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         min_frequency: Any = "auto",
         dates: str = "parts",
         inference: Any = "elimination",
+        costs: Any = None,
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
         random_state: Any = None,
@@ -152,6 +160,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         self.min_frequency = min_frequency
         self.dates = dates
         self.inference = inference
+        self.costs = costs
         self.max_parameters = max_parameters
         self.max_clique_size = max_clique_size
         self.random_state = random_state
@@ -186,6 +195,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
             dates=self.dates,
         )
         self.classes_, self.target_, self.schema_ = self.intake_.classes, table.target, table.take([])
+        cost_matrix(self.costs, self.classes_, warn=True)
         return self._learn(table)
 
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
@@ -320,6 +330,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
                 raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None")
             saved = network_of(state, arrays)
             self._take_over(saved.tables, saved.intake)
+            if not isinstance(self.costs, Unavailable):
+                cost_matrix(self.costs, self.classes_)
         except DAMAGE as error:
             raise ModelFileError(f"the state of a model is damaged: {error!r}") from error
         self.made_ = {part: saved.made.get(part, text) for part, text in self.made_.items()}
@@ -329,8 +341,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row; the first of tied ones."""
-        winners = self.predict_proba(X).argmax(axis=1)
+        """Return the class of every row: the most probable, or of least expected cost; the first of tied ones."""
+        winners = self.decide(self.predict_proba(X))
         return np.asarray(self.classes_[winners])
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:

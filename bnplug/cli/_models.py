@@ -117,11 +117,14 @@ def predict_command(
 
     from bnplug.exchange.files import write_atomically
     from bnplug.exchange.spreadsheets import to_csv
+    from bnplug.show.evaluation import decisions
 
     model, keys = open_model(model_path, target), listed(ids)
     rows = read_rows(model, data, reading, target, keys)
     probabilities = model.predict_proba(rows.X)
-    result = pd.DataFrame({target or getattr(model, "target_", "class"): model.classes_[probabilities.argmax(axis=1)]})
+    result = pd.DataFrame(
+        {target or getattr(model, "target_", "class"): model.classes_[decisions(model, rows.X, probabilities)]}
+    )
     for label, column in zip(model.classes_, probabilities.T, strict=True):
         result[f"P({label})"] = column
     text = to_csv(pd.concat([rows.keys, result], axis=1), formulas)

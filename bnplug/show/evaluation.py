@@ -17,7 +17,7 @@ from bnplug.data.coding import MISSING, UNSEEN, Codes, label_index, match_column
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-__all__ = ["Evaluation", "area_under_curve", "evaluate", "evaluate_probabilities"]
+__all__ = ["Evaluation", "area_under_curve", "decisions", "evaluate", "evaluate_probabilities"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Evaluation:
     n_rows : int
         The rows with a positive weight.
     accuracy : float
-        The share of rows whose most probable class is the true one.
+        The share of rows whose class is predicted.
     balanced_accuracy : float
         The mean over the classes in the data of the share of their rows that are predicted right.
     auc : float or None
@@ -40,6 +40,8 @@ class Evaluation:
     brier : float
         The mean over rows of the squared errors of all classes' probabilities, summed: from 0 to 2. With two
         classes it is twice the score of one class's probability.
+    mean_cost : float or None
+        What the predictions cost on average, by the model's ``costs``; None where it has none.
     confusion : pandas frame
         Weights of rows (numbers, where rows have no weights); a row for each true class, a column for each
         predicted one.
@@ -51,18 +53,20 @@ class Evaluation:
     auc: float | None
     log_loss: float
     brier: float
+    mean_cost: float | None
     confusion: pd.DataFrame
 
     @property
     def figures(self) -> dict[str, float | None]:
         """The figures that are one number, by what a reader calls them."""
-        return {
+        figures = {
             "accuracy": self.accuracy,
             "balanced accuracy": self.balanced_accuracy,
             "AUC": self.auc,
             "log loss": self.log_loss,
             "Brier score": self.brier,
         }
+        return figures if self.mean_cost is None else {**figures, "mean cost": self.mean_cost}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as what JSON can hold."""
@@ -105,13 +109,32 @@ def evaluate(
     >>> found.accuracy, found.confusion.to_numpy().tolist()
     (0.75, [[2, 1], [0, 1]])
     """
-    return evaluate_probabilities(model, model.predict_proba(X), y, sample_weight)
+    probabilities = model.predict_proba(X)
+    return evaluate_probabilities(model, probabilities, y, sample_weight, decisions(model, X, probabilities))
+
+
+def decisions(model: Any, X: Any, probabilities: FloatArray) -> Codes:
+    """Return what a classifier predicts for rows, as positions in its ``classes_``, where their posterior is known.
+
+    A classifier of a plugin is asked to predict, since it need not take the most probable class.
+    """
+    if hasattr(model, "decide"):
+        return np.asarray(model.decide(probabilities))
+    return match_column(pd.Series(model.predict(X)), model.classes_.tolist())
 
 
 def evaluate_probabilities(
-    model: BayesianNetworkClassifier, probabilities: FloatArray, y: Any, sample_weight: npt.ArrayLike | None = None
+    model: BayesianNetworkClassifier,
+    probabilities: FloatArray,
+    y: Any,
+    sample_weight: npt.ArrayLike | None = None,
+    predicted: Codes | None = None,
 ) -> Evaluation:
-    """Return what :func:`evaluate` does, from what ``model.predict_proba`` returned for the rows."""
+    """Return what :func:`evaluate` does, from what ``model.predict_proba`` returned for the rows.
+
+    `predicted`: what :func:`decisions` returned for them; by default what ``model.decide`` makes of the probabilities.
+    """
+    predicted = model.decide(probabilities) if predicted is None else predicted
     truth = _class_codes(model, y).astype(np.int64)
     if len(truth) != len(probabilities):
         raise ValueError(f"X has {len(probabilities)} rows and y has {len(truth)}")
@@ -119,14 +142,14 @@ def evaluate_probabilities(
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, probabilities, dtype=np.float64, ensure_non_negative=True)
         kept = weights > 0
-        truth, probabilities, weights = truth[kept], probabilities[kept], weights[kept]
+        truth, probabilities, predicted, weights = truth[kept], probabilities[kept], predicted[kept], weights[kept]
     if len(truth) == 0:
         raise ValueError("there is no row to evaluate on")
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise ValueError(
             "predict_proba of the model returns numbers that are no probabilities, below 0, above 1 or nan"
         )
-    predicted, n_classes = probabilities.argmax(axis=1), len(model.classes_)
+    costs, n_classes = getattr(model, "costs_", None), len(model.classes_)
     confusion = np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
     of_class = confusion.sum(axis=1)
     present = of_class > 0
@@ -139,6 +162,7 @@ def evaluate_probabilities(
         auc=area_under_curve(truth, probabilities, weights),
         log_loss=float(np.average(-np.log(own), weights=weights)),
         brier=float(np.average(errors, weights=weights)),
+        mean_cost=None if costs is None else float(np.average(costs[truth, predicted], weights=weights)),
         confusion=pd.DataFrame(
             confusion,
             index=pd.Index(model.classes_.tolist(), dtype=object, name="true"),

@@ -150,7 +150,7 @@ def _card(
     explained: pd.DataFrame,
     truly: str,
 ) -> str:
-    best = int(probabilities.argmax())
+    best = int(model.decide(probabilities[None])[0])
     contributions = explained.loc[explained["class"] == model.classes_[best], "contribution"].to_numpy()
     return (
         f"<article><h3>Row {html.name(row.name)}: {html.name(model.classes_[best])}</h3>"
