@@ -46,6 +46,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Above, a float has no halves.
 _LARGEST_WITH_HALVES = 2.0**52
 
+# As many columns are named in a warning about pooled states.
+_SHOWN = 10
+
 #: Why a column is left out.
 EMPTY, IDENTIFIER, NUMBERED = (
     "have no value at all",
@@ -259,10 +262,11 @@ def _pool(found: Settled, rules: Rules, spared: set[str], weights: FloatArray | 
             n_rare = len(column.states) - len(pooled.states) + 1
             told.append(f"{n_rare} of the {len(column.states)} states of {name!r} are {pooled.states[-1]!r}")
     if told:
+        others = f"; and in {len(told) - _SHOWN} more columns" if len(told) > _SHOWN else ""
         warn_outside(
-            f"rare states are pooled: {'; '.join(told)}. max_categories and min_frequency say which (by default: in "
-            f"columns of more than {MANY_STATES} states those of fewer than {FEW_ROWS} rows); min_frequency=None keeps "
-            "all",
+            f"rare states are pooled: {'; '.join(told[:_SHOWN])}{others}. max_categories and min_frequency say which "
+            f"(by default: in columns of more than {MANY_STATES} states those of fewer than {FEW_ROWS} rows); "
+            "min_frequency=None keeps all",
             PooledStatesWarning,
         )
 

@@ -58,7 +58,7 @@ class Columns:
 
 @kernel
 def _reduce(values, largest, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
-    """result[e] = the sum of e's column, or its largest value; shapes as in Columns. Columns side by side go at once."""
+    """result[e] = the sum of e's column, or its largest value; shapes as in Columns. Columns side by side go as one."""
     for t in range(starts.shape[0]):
         r, q = states[t], inner[t]
         for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):

@@ -80,7 +80,8 @@ def _descend(
     callback: Callable[[FloatArray, float], Any] | None,
 ) -> tuple[FloatArray, int]:
     at, n_iter, memory = _Point(start, *objective(start)), 0, _Memory(start.size)
-    while n_iter < max_iter and at.gradient.any():
+    # A gradient whose square is no number any more is none.
+    while n_iter < max_iter and at.gradient @ at.gradient > 0.0:
         direction = memory.direction(at.gradient)
         # The first direction is as long as the gradient, which says nothing about the step.
         first = 1.0 if n_iter else 1.0 / sqrt(float(direction @ direction))

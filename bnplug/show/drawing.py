@@ -89,9 +89,9 @@ def to_dot(names: Sequence[str], edges: Iterable[tuple[str, str]], target: str, 
     >>> print(to_dot(["a", 'say "b"'], [("a", 'say "b"')], "a"))
     digraph classifier {
       node [shape=box, style="rounded,filled", fontname="Helvetica"];
-      "a" [fillcolor="#1d5fa6", color="#16487f", fontcolor="#ffffff"];
-      "say \\"b\\"" [fillcolor="#f4f6f9", color="#5b6b7c", fontcolor="#1c2733"];
-      "a" -> "say \\"b\\"" [color="#a9c3e2"];
+      "a" [fillcolor="#...", color="#...", fontcolor="#..."];
+      "say \\"b\\"" [fillcolor="#...", color="#...", fontcolor="#..."];
+      "a" -> "say \\"b\\"" [color="#..."];
     }
     """
     picture = picture_of(names, edges, target, marked)
