@@ -66,7 +66,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         The most states of a discrete column; the rarest are pooled as the state ``"other"``, which counts too.
     min_frequency : "auto", int, float or None
         A state of a discrete column in fewer rows (a float: a smaller share of the rows that have a value) is pooled
-        as ``"other"``. ``"auto"``, where there is no `max_categories`: fewer than 20, in columns of more than 30
+        as ``"other"``. ``"auto"``, where there is no `max_categories`: fewer than 30, in columns of more than 30
         states that are not in `categorical_features`. In a column with pooled states, a value that training did not
         see is in them too.
     dates : {"parts", "drop", "error"}

@@ -10,11 +10,18 @@ from bnplug.counts.counting import (
     count_with_each,
     tally,
 )
-from bnplug.counts.information import by_falling, class_information, first_largest, pairwise_information
+from bnplug.counts.information import (
+    by_falling,
+    chance_information,
+    class_information,
+    first_largest,
+    pairwise_information,
+)
 
 __all__ = [
     "Configurations",
     "by_falling",
+    "chance_information",
     "class_information",
     "configurations",
     "count",

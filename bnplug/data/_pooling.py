@@ -12,7 +12,7 @@ from bnplug.arrays import BoolArray, FloatArray
 from bnplug.data.coding import MISSING, UNSEEN, Coded, State, match_column
 
 #: What "auto" means: in a column with more states than this, a state needs as many rows as that.
-MANY_STATES, FEW_ROWS = 30, 20
+MANY_STATES, FEW_ROWS = 30, 30
 
 #: What the state of the rare values is called; a state that is called so already makes it longer.
 OTHER = "other"

@@ -2,10 +2,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from scipy import stats
 from strategies import tables
 
 from bnplug.counts import information
-from bnplug.counts.information import by_falling, class_information, first_largest, pairwise_information
+from bnplug.counts.information import (
+    by_falling,
+    chance_information,
+    class_information,
+    first_largest,
+    pairwise_information,
+)
 from bnplug.data.table import Table
 
 
@@ -79,3 +86,49 @@ def test_a_process_backend_asked_for_from_outside_changes_nothing():
     expected = pairwise_information(table)
     with parallel_config(backend="loky", n_jobs=2):
         assert (pairwise_information(table) == expected).all()
+
+
+@given(tables(missing=True, weighted=True))
+def test_with_a_confidence_the_quantile_of_chi_square_is_taken_off(table):
+    c, n_classes = table.target_index, len(table.states[table.target])
+    plain, found = pairwise_information(table), pairwise_information(table, confidence=0.9)
+    to_class = class_information(table, 0.9)
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights
+    known = table.codes != table.missing
+
+    def occurring(v, rows):
+        return len(set(table.codes[v, rows & known[v]].tolist()))
+
+    def off(degrees, n_rows):
+        return stats.chi2.ppf(0.9, degrees) / (2 * n_rows) if degrees > 0 else 0.0
+
+    everywhere = np.ones(table.n_rows, dtype=bool)
+    for a in table.features:
+        degrees = (occurring(a, everywhere) - 1) * (len(set(table.codes[c, known[a]].tolist())) - 1)
+        expected = class_information(table)[a] - off(degrees, weights[known[a]].sum())
+        assert to_class[a] == pytest.approx(max(expected, 0), abs=1e-10)
+        for b in (b for b in table.features if b != a):
+            of_class = [table.codes[c] == k for k in range(n_classes)]
+            degrees = sum(max(occurring(a, own) - 1, 0) * max(occurring(b, own) - 1, 0) for own in of_class)
+            expected = plain[a, b] - off(degrees, weights[known[a] & known[b]].sum())
+            assert found[a, b] == pytest.approx(max(expected, 0), abs=1e-10)
+    assert (np.diag(found) == 0).all()
+    assert (found[c] == 0).all()
+
+
+def test_what_is_taken_off_is_what_permuted_columns_reach():
+    """Within classes the values of one feature are shuffled: 95 of 100 times less is reached, on average."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 6, 3000), "b": rng.integers(0, 4, 3000), "c": rng.integers(0, 3, 3000)})
+    limit = chance_information(np.array([3 * 5 * 3.0]), np.array([3000.0]), 0.95)[0]
+    reached = []
+    for _ in range(400):
+        frame["a"] = frame.groupby("c")["a"].transform(rng.permutation)
+        reached.append(pairwise_information(Table.from_frame(frame, "c"))[0, 1])
+    assert np.mean(np.array(reached) < limit) == pytest.approx(0.95, abs=0.03)
+
+
+@pytest.mark.parametrize("confidence", [0, 1.0, 1.5, "high", True])
+def test_a_confidence_is_a_probability(confidence):
+    with pytest.raises(ValueError, match=r"confidence=.*a probability above 0 and below 1"):
+        chance_information(np.ones(1), np.ones(1), confidence)

@@ -32,6 +32,9 @@ class KDependence(StructureLearner):
         Edges ``(parent, child)`` by name that the structure has, and that it does not have.
     tiers : list of lists of str, optional
         No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
+    confidence : float, optional
+        Take off the information what independent features stay below with this probability, such as 0.999, which
+        is much where they have many states; a feature takes no parent that has none left.
     """
 
     def __init__(
@@ -41,16 +44,18 @@ class KDependence(StructureLearner):
         required: Any = None,
         forbidden: Any = None,
         tiers: Any = None,
+        confidence: float | None = None,
     ) -> None:
         self.k = k
         self.n_jobs = n_jobs
         self.required = required
         self.forbidden = forbidden
         self.tiers = tiers
+        self.confidence = confidence
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no such structure on this table has fewer of."""
-        k = self.k if Constraints.of(self, table).free else 0
+        k = self.k if self.confidence is None and Constraints.of(self, table).free else 0
         return fewest_with_parents(table, k) if isinstance(self.k, int) else 0
 
     def learn(self, table: Table) -> DAG:
@@ -59,12 +64,14 @@ class KDependence(StructureLearner):
             raise ValueError(f"k={self.k!r}: the number of feature parents is a whole number, and cannot be negative")
         constraints = Constraints.of(self, table)
         parents = constraints.augmented("kdb", most=self.k)
-        to_class, between = class_information(table), pairwise_information(table, self.n_jobs)
+        to_class = class_information(table, self.confidence)
+        between = pairwise_information(table, self.n_jobs, self.confidence)
         order: list[int] = []
         left = table.features
         while left:
             v = first_largest(to_class, constraints.ready(left))
-            others = constraints.allowed_parents(v, [u for u in sorted(order) if u not in parents[v]])
+            near = [u for u in sorted(order) if self.confidence is None or between[v, u] > 0]
+            others = constraints.allowed_parents(v, [u for u in near if u not in parents[v]])
             parents[v] += by_falling(between[v], others)[: self.k + 1 - len(parents[v])]
             order.append(v)
             left.remove(v)

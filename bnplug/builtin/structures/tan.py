@@ -40,6 +40,9 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         Edges ``(parent, child)`` by name that the structure has, and that it does not have.
     tiers : list of lists of str, optional
         No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
+    confidence : float, optional
+        Take off the information what independent features stay below with this probability, such as 0.999, which
+        is much where they have many states; an edge that has none left is left out of the tree.
     """
 
     def __init__(
@@ -49,16 +52,18 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         required: Any = None,
         forbidden: Any = None,
         tiers: Any = None,
+        confidence: float | None = None,
     ) -> None:
         self.root = root
         self.n_jobs = n_jobs
         self.required = required
         self.forbidden = forbidden
         self.tiers = tiers
+        self.confidence = confidence
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no tree on this table has fewer of."""
-        return fewest_with_parents(table, 1)
+        return fewest_with_parents(table, 1 if self.confidence is None else 0)
 
     def learn(self, table: Table) -> DAG:
         """Return the tree-augmented structure."""
@@ -66,13 +71,15 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         parents = constraints.augmented("tan", most=1)
         edges = None if constraints.free else _possible_edges(constraints)
         roots = self._roots(table) if edges is None else _possible_roots(constraints, edges, self._roots(table))
-        between, to_class = pairwise_information(table, self.n_jobs), class_information(table)
+        between = pairwise_information(table, self.n_jobs, self.confidence)
+        to_class = class_information(table, self.confidence)
         if edges is None:
             tree = _spanning_tree(between, table.features, first_largest(to_class, roots))
         else:
             tree = heaviest_tree(between, edges, table.features, by_falling(to_class, roots))
         for v, other in tree.items():
-            parents[v] = sorted({*parents[v], other})
+            if self.confidence is None or between[v, other] > 0:
+                parents[v] = sorted({*parents[v], other})
         return table.dag(parents)
 
     def _roots(self, table: Table) -> list[int]:

@@ -81,3 +81,30 @@ def test_what_kdb_has_at_least_holds_where_edges_are_forbidden():
     dag = learner.learn(table)
     assert {p for p, _ in dag.edges} == {"c"}
     assert learner.fewest_parameters(table) <= 4 * 4 * 4
+
+
+@given(tables(min_features=2, max_features=5))
+def test_with_a_confidence_kdb_has_no_edge_that_chance_explains(table):
+    between = pairwise_information(table, confidence=0.95)
+    learner = structure_learner("kdb", confidence=0.95)
+    parents = table.parents(learner.learn(table))
+    own = {v: [u for u in parents[v] if u != table.target_index] for v in table.features}
+    assert all(between[v, u] > 0 for v in own for u in own[v])
+    sizes = [int(np.prod(table.cards[[v, *parents[v]]])) for v in range(len(table.names))]
+    assert learner.fewest_parameters(table) <= sum(sizes)
+
+
+def test_a_column_of_many_codes_that_tell_nothing_stays_alone_in_kdb():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    a = np.where(rng.random(2000) < 0.9, y, rng.integers(0, 3, 2000))
+    b = np.where(rng.random(2000) < 0.6, a, rng.integers(0, 3, 2000))
+    table = Table.from_frame(pd.DataFrame({"a": a, "b": b, "code": rng.integers(0, 40, 2000), "y": y}), "y")
+    plain = edges(table, structure_learner("kdb").learn(table))
+    sure = edges(table, structure_learner("kdb", confidence=0.999).learn(table))
+    code, y = table.index("code"), table.index("y")
+    assert any(code in edge and y not in edge for edge in plain)
+    assert not any(code in edge and y not in edge for edge in sure)
+    assert {0, 1} in map(set, sure)
+    told = structure_learner("kdb", confidence=0.999, required=[("a", "code")])
+    assert (0, code) in edges(table, told.learn(table))
