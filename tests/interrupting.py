@@ -161,12 +161,12 @@ class Job:
         WATCH.end()
         return result
 
-    def seconds(self):
-        """Return how long there is to interrupt; the first run compiles."""
+    def uninterrupted(self):
+        """Return how long there is to interrupt, and what is found; the first run compiles."""
         for _ in range(2):
             WATCH.reset(None)
-            self.run()
-        return WATCH.ended - WATCH.began
+            found = self.run()
+        return WATCH.ended - WATCH.began, found
 
     def interrupted(self, delay):
         """Return what came of a run with an interrupt after `delay` seconds."""
@@ -190,8 +190,7 @@ def main(jobs, count, seed):
     for number, parameters in enumerate(jobs):
         print(json.dumps({"begins": number}), flush=True)
         job = Job(**parameters)
-        seconds, outcomes = job.seconds(), []
-        expected = job.run()
+        (seconds, expected), outcomes = job.uninterrupted(), []
         for _ in range(count * _TRIES):
             outcome = job.interrupted(rng.random() * seconds)
             if WATCH.came == "inside":
