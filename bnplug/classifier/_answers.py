@@ -235,14 +235,14 @@ class FittedNetwork(Composite, ABC):
         from bnplug.exchange.bif import write_bif
 
         check_is_fitted(self)
-        write_bif(self.tables_, path)
+        write_bif(self.tables_, path, self.intake_)
 
     def to_xmlbif(self, path: str | PathLike[str]) -> None:
         """Write the network as an XMLBIF file, which Weka reads too; see :func:`bnplug.read_xmlbif`."""
         from bnplug.exchange.xmlbif import write_xmlbif
 
         check_is_fitted(self)
-        write_xmlbif(self.tables_, path)
+        write_xmlbif(self.tables_, path, self.intake_)
 
     def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
         """Write one self-contained HTML page on the model; with data, also on how well it does on them."""

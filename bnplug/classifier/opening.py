@@ -157,7 +157,10 @@ def _contain(who: str, doing: str, call: Callable[[], _T]) -> _T:
 
 
 def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
-    """Return a fitted classifier, on discrete states, that predicts by the network in a BIF file.
+    """Return a fitted classifier that predicts by the network in a BIF file.
+
+    A file of ours carries the cuts of numeric columns and what else training decided about columns, so that the
+    classifier takes raw rows, and bins by their labels too. What another program wrote has states alone.
 
     Parameters
     ----------
@@ -171,15 +174,13 @@ def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNe
     ModelFileError
         If the file is damaged or no BIF; the message says where.
     """
-    from bnplug.exchange import bif
-    from bnplug.exchange._network_file import choose_target
+    from bnplug.exchange.bif import read_bif_network
 
-    return BayesianNetworkClassifier.from_tables(choose_target(bif.read_bif_tables(path), target, path))
+    return BayesianNetworkClassifier.from_tables(*read_bif_network(path, target))
 
 
 def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
     """Return a fitted classifier that predicts by the network in an XMLBIF file; as :func:`read_bif`."""
-    from bnplug.exchange import xmlbif
-    from bnplug.exchange._network_file import choose_target
+    from bnplug.exchange.xmlbif import read_xmlbif_network
 
-    return BayesianNetworkClassifier.from_tables(choose_target(xmlbif.read_xmlbif_tables(path), target, path))
+    return BayesianNetworkClassifier.from_tables(*read_xmlbif_network(path, target))

@@ -142,9 +142,9 @@ def predict_command(
 def export_command(model_path: Path, file: Path, target: str | None) -> None:
     """Write the network of MODEL to FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
     _, write = exchange_format(file)
-    tables = open_network(model_path, target).tables_
-    normalized = tables.normalized
-    write(tables if normalized else tables.normalize(), file)
+    model = open_network(model_path, target)
+    tables, normalized = model.tables_, model.tables_.normalized
+    write(tables if normalized else tables.normalize(), file, model.intake_)
     click.echo(
         f"{file}: {len(tables.names)} nodes, {len(tables.edges)} edges, {tables.n_parameters} parameters"
         + ("" if normalized else ", normalised to a network with the same posterior")

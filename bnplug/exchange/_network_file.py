@@ -12,7 +12,9 @@ from scipy.special import logsumexp
 
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
+from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError, did_you_mean
+from bnplug.exchange._raw_columns import raw_columns
 from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable, decode, decode_labels
 from bnplug.model.log_tables import NORMALIZED, LogTables
 
@@ -33,6 +35,14 @@ class FileFamily(NamedTuple):
     parents: list[str]
     probabilities: FloatArray
     line: int
+
+
+class NetworkParts(NamedTuple):
+    """What a file holds: variables and tables by the names that it has for them, and properties of the network."""
+
+    variables: Mapping[str, SafeVariable]
+    families: Mapping[str, FileFamily]
+    properties: Mapping[str, str]
 
 
 def file_error(path: str | os.PathLike[str], message: object) -> ModelFileError:
@@ -56,6 +66,22 @@ def choose_target(tables: LogTables, target: str | None, path: str | os.PathLike
     if chosen not in tables.names:
         raise ValueError(f"{path}: there is no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
     return tables.with_target(chosen)
+
+
+def network_of(parts: NetworkParts, target: str | None, path: str | os.PathLike[str]) -> tuple[LogTables, Intake]:
+    """Return the model of a file with its class, as :func:`choose_target` has it, and how raw rows become its states.
+
+    Raises
+    ------
+    ModelFileError
+        As :func:`assemble`, and where a property of the columns is damaged.
+    ValueError
+        As :func:`choose_target`.
+    """
+    tables = choose_target(assemble(*parts), target, path)
+    assert tables.target is not None
+    variables = {_true_name(variable): variable.properties for variable in parts.variables.values()}
+    return tables, raw_columns(tables, variables, parts.properties, tables.target)
 
 
 def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], line: int) -> tuple[int, ...]:

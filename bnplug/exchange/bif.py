@@ -17,8 +17,10 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
+from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError, NotRepresentableError
-from bnplug.exchange._network_file import FileFamily, assemble, file_error, table_shape
+from bnplug.exchange._network_file import FileFamily, NetworkParts, assemble, file_error, network_of, table_shape
+from bnplug.exchange._raw_columns import network_properties, with_raw_columns
 from bnplug.exchange.files import read_plain, write_atomically
 from bnplug.exchange.names import (
     KEYWORDS,
@@ -48,7 +50,7 @@ _PIECE = 10_000
 _MISREAD = re.compile(r"property|(?:table|default)[0-9eE.+-]")
 
 
-def write_bif(tables: LogTables, path: str | os.PathLike[str]) -> None:
+def write_bif(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
     """Write a model as a BIF file, which pgmpy and pyAgrum read too.
 
     Parameters
@@ -56,13 +58,15 @@ def write_bif(tables: LogTables, path: str | os.PathLike[str]) -> None:
     tables : LogTables
         Names and labels that the format has no room for get a safe stand-in, and the true one a property.
     path : path-like
+    intake : Intake, optional
+        What made the states: its cuts go along as properties, so that what is read takes raw rows.
 
     Raises
     ------
     NotRepresentableError
         If a table is not normalised.
     """
-    write_atomically(path, format_bif(tables))
+    write_atomically(path, format_bif(tables, intake))
 
 
 def read_bif_tables(path: str | os.PathLike[str]) -> LogTables:
@@ -83,17 +87,45 @@ def read_bif_tables(path: str | os.PathLike[str]) -> LogTables:
     ModelFileError
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
-    data = read_plain(path, pipes=True)
+    parts = _read(path)
     try:
-        return parse_bif(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise file_error(path, f"byte {error.start} is not UTF-8 text") from None
+        return assemble(*parts)
     except ModelFileError as error:
         raise file_error(path, error) from None
 
 
-def format_bif(tables: LogTables) -> str:
-    """Return a model as the text of a BIF file.
+def read_bif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
+    """Read a model from a BIF file, and how raw rows become its states.
+
+    Parameters
+    ----------
+    path : path-like
+    target : str, optional
+        The class; by default the one that the file names.
+
+    Returns
+    -------
+    tables : LogTables
+        With the class as its target.
+    intake : Intake
+        Of a file of ours: numbers are put into the bins that it carries the cuts of. Of another: states are states.
+
+    Raises
+    ------
+    ModelFileError
+        As :func:`read_bif_tables`, and where what the file says of its columns is damaged.
+    ValueError
+        If there is no such class, or none is named.
+    """
+    parts = _read(path)
+    try:
+        return network_of(parts, target, path)
+    except ModelFileError as error:
+        raise file_error(path, error) from None
+
+
+def format_bif(tables: LogTables, intake: Intake | None = None) -> str:
+    """Return a model as the text of a BIF file, as :func:`write_bif` writes it.
 
     Examples
     --------
@@ -120,13 +152,13 @@ def format_bif(tables: LogTables) -> str:
     }
     """
     probabilities = tables.probabilities()
-    variables = safe_variables(tables.names, tables.states, _SAFE)
+    variables = with_raw_columns(safe_variables(tables.names, tables.states, _SAFE), intake)
     single = {name for name in tables.names if len(tables.states[name]) == 1}
     _check_padding(tables, single)
     for name in single:
         variables[name] = _padded_variable(variables[name], tables.states[name])
-    target = {} if tables.target is None else {TARGET: encode(tables.target)}
-    parts = ["network bnplug {\n", *_property_lines(target), "}\n"]
+    own = {} if tables.target is None else {TARGET: encode(tables.target)}
+    parts = ["network bnplug {\n", *_property_lines(own | network_properties(intake)), "}\n"]
     parts += [_format_variable(variable) for variable in variables.values()]
     for name, table in tables.tables.items():
         is_single = [v in single for v in (name, *table.parents)]
@@ -148,6 +180,20 @@ def parse_bif(text: str) -> LogTables:
     >>> tables.states["grass"], np.exp(tables.tables["grass"].values).tolist()
     (('wet', 'dry'), [[1.0, 0.5], [0.0, 0.5]])
     """
+    return assemble(*_parse(text))
+
+
+def _read(path: str | os.PathLike[str]) -> NetworkParts:
+    data = read_plain(path, pipes=True)
+    try:
+        return _parse(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise file_error(path, f"byte {error.start} is not UTF-8 text") from None
+    except ModelFileError as error:
+        raise file_error(path, error) from None
+
+
+def _parse(text: str) -> NetworkParts:
     scanner = _Scanner(_without_comments(text))
     properties: dict[str, str] = {}
     variables: dict[str, SafeVariable] = {}
@@ -165,7 +211,7 @@ def parse_bif(text: str) -> LogTables:
             variables[variable.name] = variable
         else:
             blocks.append(_scan_probability(scanner))
-    return assemble(variables, _families(blocks, variables, len(text)), properties)
+    return NetworkParts(variables, _families(blocks, variables, len(text)), properties)
 
 
 # Writing

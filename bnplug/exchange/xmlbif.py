@@ -17,8 +17,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from bnplug.arrays import FloatArray
+from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError
-from bnplug.exchange._network_file import FileFamily, assemble, file_error, table_shape
+from bnplug.exchange._network_file import FileFamily, NetworkParts, assemble, file_error, network_of, table_shape
+from bnplug.exchange._raw_columns import network_properties, with_raw_columns
 from bnplug.exchange.files import read_plain, write_atomically
 from bnplug.exchange.names import TARGET, SafeText, SafeVariable, encode, safe_variables
 from bnplug.model.log_tables import LogTables
@@ -28,7 +30,7 @@ _NUMBERS = re.compile(r"[0-9eE+.\s-]*+")
 _TEXT_ELEMENTS = {"NAME", "OUTCOME", "PROPERTY", "FOR", "GIVEN", "TABLE"}
 
 
-def write_xmlbif(tables: LogTables, path: str | os.PathLike[str]) -> None:
+def write_xmlbif(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
     """Write a model as an XMLBIF file, which pgmpy and, under the ending ``.bifxml``, pyAgrum read too.
 
     Parameters
@@ -36,13 +38,15 @@ def write_xmlbif(tables: LogTables, path: str | os.PathLike[str]) -> None:
     tables : LogTables
         Names and labels that the format has no room for get a safe stand-in, and the true one a property.
     path : path-like
+    intake : Intake, optional
+        What made the states: its cuts go along as properties, so that what is read takes raw rows.
 
     Raises
     ------
     NotRepresentableError
         If a table is not normalised.
     """
-    write_atomically(path, format_xmlbif(tables))
+    write_atomically(path, format_xmlbif(tables, intake))
 
 
 def read_xmlbif_tables(path: str | os.PathLike[str]) -> LogTables:
@@ -63,15 +67,45 @@ def read_xmlbif_tables(path: str | os.PathLike[str]) -> LogTables:
     ModelFileError
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
-    data = read_plain(path, pipes=True)
+    parts = _read(path)
     try:
-        return parse_xmlbif(data)
+        return assemble(*parts)
     except ModelFileError as error:
         raise file_error(path, error) from None
 
 
-def format_xmlbif(tables: LogTables) -> str:
-    """Return a model as the text of an XMLBIF file.
+def read_xmlbif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
+    """Read a model from an XMLBIF file, and how raw rows become its states.
+
+    Parameters
+    ----------
+    path : path-like
+    target : str, optional
+        The class; by default the one that the file names.
+
+    Returns
+    -------
+    tables : LogTables
+        With the class as its target.
+    intake : Intake
+        Of a file of ours: numbers are put into the bins that it carries the cuts of. Of another: states are states.
+
+    Raises
+    ------
+    ModelFileError
+        As :func:`read_xmlbif_tables`, and where what the file says of its columns is damaged.
+    ValueError
+        If there is no such class, or none is named.
+    """
+    parts = _read(path)
+    try:
+        return network_of(parts, target, path)
+    except ModelFileError as error:
+        raise file_error(path, error) from None
+
+
+def format_xmlbif(tables: LogTables, intake: Intake | None = None) -> str:
+    """Return a model as the text of an XMLBIF file, as :func:`write_xmlbif` writes it.
 
     Examples
     --------
@@ -98,15 +132,15 @@ def format_xmlbif(tables: LogTables) -> str:
     </BIF>
     """
     probabilities = tables.probabilities()
-    variables = safe_variables(tables.names, tables.states, _SAFE)
+    variables = with_raw_columns(safe_variables(tables.names, tables.states, _SAFE), intake)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<BIF VERSION="0.3">',
         "<NETWORK>",
         "<NAME>bnplug</NAME>",
     ]
-    if tables.target is not None:
-        lines.append(f"<PROPERTY>{TARGET} = {encode(tables.target)}</PROPERTY>")
+    own = {} if tables.target is None else {TARGET: encode(tables.target)}
+    lines += [f"<PROPERTY>{key} = {value}</PROPERTY>" for key, value in (own | network_properties(intake)).items()]
     for variable in variables.values():
         lines += _format_variable(variable)
     for name, table in tables.tables.items():
@@ -125,6 +159,18 @@ def parse_xmlbif(text: str | bytes) -> LogTables:
     >>> tables.states
     {'side': ('heads', 'tails')}
     """
+    return assemble(*_parse(text))
+
+
+def _read(path: str | os.PathLike[str]) -> NetworkParts:
+    data = read_plain(path, pipes=True)
+    try:
+        return _parse(data)
+    except ModelFileError as error:
+        raise file_error(path, error) from None
+
+
+def _parse(text: str | bytes) -> NetworkParts:
     handler = _Handler()
     # A str is always fed as UTF-8: what its declaration says of an encoding no longer holds.
     parser = expat.ParserCreate("UTF-8" if isinstance(text, str) else None)
@@ -143,7 +189,7 @@ def parse_xmlbif(text: str | bytes) -> LogTables:
         if node in families:
             raise ModelFileError(f"line {line}: a second table for {node!r}")
         families[node] = _family(node, parents, table, cards, line)
-    return assemble(handler.variables, families, handler.properties)
+    return NetworkParts(handler.variables, families, handler.properties)
 
 
 # Writing
