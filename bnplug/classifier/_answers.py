@@ -16,6 +16,7 @@ from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.classifier._costs import cost_matrix, least_expected_cost
 from bnplug.contracts import Composite, Marginals
 from bnplug.data._checks import native
+from bnplug.data._named_bins import as_states
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake
 from bnplug.data.table import Table
@@ -81,6 +82,31 @@ class FittedNetwork(Composite, ABC):
         if len(frame) == 0:
             raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
         return self.intake_.encode(frame, self.schema_, self.unseen)
+
+    def bins(self, X: Any) -> pd.DataFrame:
+        """Return rows of any mix of columns as the network's states: numbers in their bins, rare values pooled.
+
+        Returns
+        -------
+        pandas frame
+            A column for each feature that `X` tells something of, with its states as categories; missing where `X` is,
+            or has a value that is treated so. The model answers for it as for `X`, and so does a model that was read
+            from a BIF file of this one, or a program that reads such a file.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"heat": [3.5, 30.5] * 20, "sky": ["rain", "sun"] * 20})
+        >>> model = BayesianNetworkClassifier("nb").fit(X, ["stay", "go"] * 20)
+        >>> model.bins(pd.DataFrame({"heat": [20.0, None], "sky": ["rain", "rain"]}))
+           heat   sky
+        0   >17  rain
+        1   NaN  rain
+        """
+        states = as_states(self.encode(X), self.schema_, self.intake_.missing_states)
+        told = self.intake_.features(to_frame(X, "X")).columns if is_frame(X) else self.intake_.names
+        index = X.index if isinstance(X, pd.DataFrame) else None
+        return pd.DataFrame({name: states[name] for name in self.intake_.names if name in told}, index)
 
     @property
     def costs_(self) -> FloatArray | None:
@@ -175,8 +201,9 @@ class FittedNetwork(Composite, ABC):
         variables : str or sequence of str
             What is asked about, jointly.
         evidence : mapping of str to value, optional
-            What is known, by name, as data hold it; a numeric feature's value is a number. None (or NaN) is a
-            missing cell, where training made that a state (``missing="value"``); the state's label is no value.
+            What is known, by name, as data hold it; a numeric feature's value is a number, or the label of its bin.
+            None (or NaN) is a missing cell, where training made that a state (``missing="value"``); the state's label
+            is no value.
 
         Returns
         -------
@@ -192,7 +219,8 @@ class FittedNetwork(Composite, ABC):
     def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
         """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number.
 
-        Where missing is a state (``missing="value"``), a cell in that state is missing.
+        Without the class they are what :meth:`predict_proba` takes. Where missing is a state (``missing="value"``), a
+        cell in that state is missing.
         """
         check_is_fitted(self)
         if random_state is None and not isinstance(self.random_state, Unavailable):

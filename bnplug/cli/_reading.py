@@ -207,7 +207,7 @@ def _known_kinds(model: Any, target: str | None) -> dict[str, str]:
     if isinstance(model, bnplug.BayesianNetworkClassifier):
         numeric = model.intake_.numeric
         kinds = {name: "number" if name in numeric else _kind_of(own) for name, own in model.schema_.states.items()}
-        kinds |= dict.fromkeys(getattr(model.intake_, "dates", {}), "date")
+        kinds |= dict.fromkeys(model.intake_.dates, "date")
     else:
         kinds = dict(getattr(model, "column_kinds_", {}))
     return kinds if target is None else {**kinds, target: _kind_of(model.classes_)}
@@ -220,7 +220,7 @@ def _kind_of(labels: Iterable[Any]) -> str:
 def _features(model: Any) -> list[str] | None:
     """Return the columns that a model was trained on; None where it does not say."""
     if isinstance(model, bnplug.BayesianNetworkClassifier):
-        return [*getattr(model.intake_, "columns", ()), *model.intake_.names]
+        return [*model.intake_.columns, *model.intake_.names]
     names = getattr(model, "feature_names_in_", getattr(model, "column_kinds_", None))
     return None if names is None else list(names)
 

@@ -20,6 +20,7 @@ from bnplug.arrays import CodeArray, FloatArray
 from bnplug.data._checks import check_sum, native, refuse_surrogates
 from bnplug.data._columns import Rules, empty_columns, settle
 from bnplug.data._dates import spread
+from bnplug.data._named_bins import named_bins
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
 from bnplug.data.class_labels import class_labels, distinct_classes
@@ -287,17 +288,24 @@ class Intake:
     def _columns(self, features: pd.DataFrame) -> dict[str, pd.Series[Any] | Coded]:
         """Return features of new rows, coded where training's states say how; every number is looked at once, here."""
         columns: dict[str, pd.Series[Any] | Coded] = {str(name): column for name, column in features.items()}
-        numbers = {name: to_floats(features[name]) for name in self.numeric if name in columns}
+        named = self._named_bins(features)
+        numbers = {name: to_floats(features[name]) for name in self.numeric if name in columns and name not in named}
         there = [name for name in self.whole if name in columns and is_numeric(features[name])]
         whole = {name: to_floats(features[name]) for name in there}
         known = {**numbers, **whole}
         finite = {name for name in known if features[name].dtype.kind in "iu"}
         unsure = {name: values for name, values in known.items() if name not in finite}
         refuse_infinities({**floats_of(features.drop(columns=list(known))), **unsure})
-        columns |= self._bins(numbers, features.index)
+        columns |= self._bins(numbers, features.index) | named
         columns |= {name: nearest(values, self.whole[name]) for name, values in whole.items()}
         pooled = {name: states for name, states in self.pooled.items() if name in columns}
         return columns | {name: match_pooled(features[name], states) for name, states in pooled.items()}
+
+    def _named_bins(self, features: pd.DataFrame) -> dict[str, Coded]:
+        """Return the numeric features that come as bins, by their labels."""
+        cuts = zip(self.numeric, getattr(self.discretizer, "cut_points_", ()), strict=False)
+        found = {name: named_bins(features[name], own) for name, own in cuts if name in features and own is not None}
+        return {name: column for name, column in found.items() if column is not None}
 
     def _bins(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
         """Return numbers in their bins."""

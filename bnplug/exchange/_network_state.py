@@ -135,11 +135,11 @@ def _read_intake(state: Mapping[str, Any]) -> Intake:
         discretizer_from_json(intake["discretizer"], intake["numeric"]),
         dict(intake["missing_states"]),
         _read_classes(state, states[state["target"]]),
-        **_read_columns(intake, values),
+        **read_columns(intake, values),
     )
 
 
-def _read_columns(intake: Mapping[str, Any], states: Mapping[str, tuple[State, ...]]) -> dict[str, Any]:
+def read_columns(intake: Mapping[str, Any], states: Mapping[str, tuple[State, ...]]) -> dict[str, Any]:
     """Return what training decided about columns; of folders that say nothing about it: that they are the features."""
     names = intake["names"]
     dates = {str(name): dict(parts) for name, parts in intake.get("dates", {}).items()}

@@ -1,7 +1,7 @@
 """What a network file says of the columns that its variables come from, so that a model that comes back takes raw rows.
 
-A variable's properties hold its cuts (``bnplug_cuts``), how other values become states (``bnplug_kind``) and which state
-missing cells are in (``bnplug_missing``); the network's ``bnplug_columns`` holds columns that are no variables.
+A variable's properties hold its cuts (``bnplug_cuts``), how other values become states (``bnplug_kind``) and the state
+of missing cells (``bnplug_missing``); the network's ``bnplug_columns`` holds columns that are no variables.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ def raw_columns(
     }
     cuts = {name: _cuts(name, variables[name], values[name], TARGET in network) for name in features}
     numeric = tuple(name for name in features if cuts[name] is not None)
-    discretizer = {"name": None, "params": {}, "cut_points": [cuts[name] for name in numeric]} if numeric else None
+    given: dict[str, Any] = {"name": None, "params": {}, "cut_points": [cuts[name] for name in numeric]}
     kinds = {name: variables[name].get(KIND) for name in features}
     said: dict[str, Any] = {"names": features, **_columns(network, target)}
     said |= {kind: [name for name in features if kinds[name] == kind] for kind in ("whole", "pooled")}
     try:
         columns = read_columns(said, values)
-        made = discretizer_from_json(discretizer, numeric)
+        made = discretizer_from_json(given if numeric else None, numeric)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelFileError(f"the bnplug properties of its columns are damaged: {error}") from None
     return Intake(features, numeric, made, missing_states, as_array(tables.states[target]), **columns)

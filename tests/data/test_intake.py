@@ -179,9 +179,12 @@ def test_a_network_file_keeps_both_states(tmp_path, suffix):
     getattr(model, f"to_{suffix}")(tmp_path / "net")
     back = getattr(bnplug, f"read_{suffix}")(tmp_path / "net")
     assert back.tables_.states["x"] == model.tables_.states["x"]
-    for label, value in [("missing", "missing"), ("missing_", None)]:
-        one, other = back.query("y", {"x": label}), model.query("y", {"x": value})
+    assert back.intake_.missing_states == model.intake_.missing_states == {"x": "missing_"}
+    for value in ("missing", None, "b"):
+        one, other = back.query("y", {"x": value}), model.query("y", {"x": value})
         assert one["probability"].tolist() == pytest.approx(other["probability"].tolist())
+    asked = rows("missing", "missing_", None, "b")
+    assert quiet(back.predict_proba, asked).tolist() == quiet(model.predict_proba, asked).tolist()
 
 
 def test_answers_keep_the_types_of_mixed_labels():

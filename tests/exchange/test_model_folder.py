@@ -153,6 +153,7 @@ def test_anything_else_in_the_index_is_a_clear_error_or_a_valid_model(folder):
         (("state", "variables", 0, "states", 0), [], "texts, numbers and truth values"),
         (("state", "variables", 0, "states", 0), None, "texts, numbers and truth values"),
         (("params", "unseen"), "guess", "unseen='guess'"),
+        (("params", "inference"), "../../x", "there is no inference engine"),
         (("params", "missing"), "guess", "missing='guess'"),
         (("params", "max_clique_size"), "x", "finite positive number"),
         (("params", "n_jobs"), "x", "whole number or None"),
