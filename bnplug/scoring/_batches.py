@@ -274,7 +274,7 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
             batch.nodes, batch.bounds, batch.parents, batch.starts[i], batch.starts[i + 1],
             graph.n_parents, graph.parents, rows.target, scratch.slots,
         )  # fmt: skip
-        if n_slots > 0 or asked == MEASURED:
+        if n_slots > 0 or asked in (MEASURED, MADE):
             n_scored += 1
             size = last[2] if asked == MADE else make_table(rows, graph, batch, n_slots, scratch)
             status[i] = SCORED if size > 0 else TOO_WIDE
@@ -373,8 +373,8 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
             scratch.high, scratch.low, scratch.ends,
         )  # fmt: skip
         total -= low_loss * _passes.decide(
-            rows.bounds, weights, gap, joint.lowest, joint.highest, number, size, scratch.high, scratch.low,
-            scratch.ends, scratch.pending, scratch.found,
+            rows.bounds, weights, gap, joint.lowest, joint.highest, number, size, n_classes, scratch.high,
+            scratch.low, scratch.ends, scratch.pending, scratch.found,
         )  # fmt: skip
         n_rows = scratch.found[scratch.found.shape[0] - 1]
     for start in range(0, n_rows, block):

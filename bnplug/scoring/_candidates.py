@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from itertools import accumulate, chain
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -47,11 +47,13 @@ class Candidates(Sequence[Changes]):
         if isinstance(candidates, Candidates):
             return candidates
         families = [own for changes in candidates for own in changes.values()]
-        starts = np.zeros(len(candidates) + 1, dtype=np.int64)
-        bounds = np.zeros(len(families) + 1, dtype=np.int64)
-        np.cumsum([len(changes) for changes in candidates], out=starts[1:])
-        np.cumsum([len(own) for own in families], out=bounds[1:])
-        return cls(starts, _flat(candidates, starts[-1]), bounds, _flat(families, bounds[-1]))
+        numbers = (
+            accumulate(map(len, candidates), initial=0),
+            chain.from_iterable(candidates),
+            accumulate(map(len, families), initial=0),
+            chain.from_iterable(families),
+        )
+        return cls(*[np.array(list(own), dtype=np.int64) for own in numbers])
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -71,10 +73,6 @@ class Candidates(Sequence[Changes]):
             int(self.nodes[j]): self.parents[self.bounds[j] : self.bounds[j + 1]].tolist()
             for j in range(self.starts[i], self.starts[i + 1])
         }
-
-
-def _flat(numbers: Iterable[Iterable[int]], n: int) -> IntArray:
-    return np.fromiter(chain.from_iterable(numbers), np.int64, n)
 
 
 class FlatGraph(NamedTuple):

@@ -21,7 +21,7 @@ _LARGEST = np.finfo(np.float64).max
 
 @inner_kernel(allocates=False)
 def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, low_gap, high, low, ends):  # type: ignore[no-untyped-def]
-    """Fill, for [fold, class, configuration], from which gap on the new one is high, and up to which it is low.
+    """Fill, for [fold, configuration, class], from which gap on the new one is high, and up to which it is low.
 
     ends: [fold, class, 2], the largest of the first and the smallest of the second, over configurations that occur;
     nan where one is.
@@ -33,10 +33,11 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
         ends[2 * s], ends[2 * s + 1] = -np.inf, np.inf
     for row in range(n_folds * size):
         cell = row * n_classes
-        fold, k = row // size, row % size
         top = second = -np.inf
         bottom = last_but_one = np.inf
+        occurring = np.int64(0)
         for c in range(n_classes):
+            occurring |= counts[cell + c]
             least = most = terms[cell + c]
             if counted and zeros[cell + c] != 0:
                 least = -np.inf
@@ -47,28 +48,27 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
             beaten = least if least > bottom else bottom
             last_but_one = beaten if beaten < last_but_one else last_but_one
             bottom = least if least < bottom else bottom
-        for c in range(n_classes):
-            if counts[cell + c] == 0:
-                continue
+        for c in range(n_classes if occurring > 0 else 0):
             least = most = terms[cell + c]
             if counted and zeros[cell + c] != 0:
                 least = -np.inf
                 most = -np.inf if zeros[cell + c] > 0 else np.inf
             rise = least - (second if most == top else top)
             fall = most - (last_but_one if least == bottom else bottom)
-            segment = fold * n_classes + c
-            high_from = max(high_gap - rise, -_LARGEST) if rise > -np.inf else np.nan
-            low_upto = min(low_gap - fall, _LARGEST) if fall < np.inf else np.nan
-            high[segment * size + k], low[segment * size + k] = high_from, low_upto
+            s = row // size * n_classes + c
+            high_from = high_gap - rise if rise > -np.inf else np.nan
+            low_upto = low_gap - fall if fall < np.inf else np.nan
+            high_from = -_LARGEST if high_from < -_LARGEST else high_from
+            low_upto = _LARGEST if low_upto > _LARGEST else low_upto
+            high[cell + c], low[cell + c] = high_from, low_upto
             # nan stays: no gap decides all rows then, not even an infinite one.
-            if not (ends[2 * segment] >= high_from or ends[2 * segment] != ends[2 * segment]):
-                ends[2 * segment] = high_from
-            if not (ends[2 * segment + 1] <= low_upto or ends[2 * segment + 1] != ends[2 * segment + 1]):
-                ends[2 * segment + 1] = low_upto
+            largest, smallest = ends[2 * s], ends[2 * s + 1]
+            ends[2 * s] = largest if (largest >= high_from) | (largest != largest) else high_from
+            ends[2 * s + 1] = smallest if (smallest <= low_upto) | (smallest != smallest) else low_upto
 
 
 @inner_kernel(allocates=False)
-def decide(bounds, weights, gap, lowest, highest, number, size, high, low, ends, pending, found):  # type: ignore[no-untyped-def]
+def decide(bounds, weights, gap, lowest, highest, number, size, n_classes, high, low, ends, pending, found):  # type: ignore[no-untyped-def]
     """Put the rows that their gap alone does not decide into `pending`; return what those weigh that are low for sure.
 
     found: those of segment s end at found[s + 1]. No inner loop branches: every row is written to `pending`, and the
@@ -79,14 +79,15 @@ def decide(bounds, weights, gap, lowest, highest, number, size, high, low, ends,
     n = np.uint64(0)
     b = 0
     for s in range(found.shape[0] - 1):
-        all_high, all_low, first = ends[2 * s], ends[2 * s + 1], np.uint64(s * size)
+        all_high, all_low = ends[2 * s], ends[2 * s + 1]
+        first = np.uint64(s // n_classes * size * n_classes + s % n_classes)
         for start in range(bounds[s], bounds[s + 1], BLOCK_ROWS):
             stop = min(start + BLOCK_ROWS, bounds[s + 1])
             if highest[b] <= all_low and not weighted:
                 weight += stop - start
             elif not lowest[b] >= all_high:
                 for m in range(np.uint64(start), np.uint64(stop)):
-                    k = first + np.uint64(number[m])
+                    k = first + np.uint64(number[m]) * np.uint64(n_classes)
                     is_low = gap[m] <= low[k]
                     weight += is_low * weights[m] if weighted else np.int64(is_low)
                     pending[n] = m
@@ -119,7 +120,7 @@ def settle(  # type: ignore[no-untyped-def]
         cell = (s // n_classes * size + k) * n_classes
         weight = 1 if weights.shape[0] == 0 else weights[m]
         if not counted:
-            ahead, from_gap = gap[m] + terms[cell + y] - terms[cell + rival[m]], high[s * size + k]
+            ahead, from_gap = gap[m] + terms[cell + y] - terms[cell + rival[m]], high[cell + y]
             if ahead <= low_gap:
                 low_weight += weight
                 continue

@@ -223,7 +223,8 @@ class SearchState:
 
     def _go(self, changes: Changes, asked: int, joint: Joint) -> bool:
         """Make changes to a log joint; return whether there were any."""
-        batch = self.batch([changes], np.zeros(1), asked)
+        # The table that is there says it all.
+        batch = self.batch([{} if asked == MADE else changes], np.zeros(1), asked)
         arrays = self.rows, joint, self.criterion, self.graph, batch
         changed = score_candidates(*arrays, 0, 1, False, self.scratch)
         if batch.status[0] == TOO_WIDE:

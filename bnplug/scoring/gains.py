@@ -69,8 +69,9 @@ def winner(L, m):  # type: ignore[no-untyped-def]
         return 1 if L[m, 1] > L[m, 0] + TIE else 0
     largest = L[m, 0]
     for c in range(1, L.shape[1]):
-        largest = max(largest, L[m, c])
+        largest = L[m, c] if L[m, c] > largest else largest
+    least = largest - TIE
     first = 0
-    for c in range(L.shape[1] - 1, -1, -1):
-        first = c if L[m, c] >= largest - TIE else first
+    while L[m, first] < least:
+        first += 1
     return first
