@@ -19,6 +19,7 @@ from bnplug.errors import ContractError, PluginError, UnknownMethodError, one_li
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, Method, is_component, name_and_parameters
 from bnplug.hooks.names import normalize
+from bnplug.model.log_tables import LogTables
 
 # Truth values, whole numbers, floats, complex numbers and text: what bytes hold without any object.
 _PLAIN_DTYPES = "biufcU"
@@ -91,6 +92,8 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
         return {"is": "dict", "items": [[to_json(key), to_json(item)] for key, item in value.items()]}
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in _PLAIN_DTYPES:
         return _array_to_json(value)
+    if isinstance(value, LogTables):
+        return {"is": "tables", **_tables_to_json(value)}
     if hasattr(value, "is_directed") and value.is_directed():
         return _graph_to_json(value)
     method = registry.method_of(value)
@@ -267,7 +270,33 @@ def _array_from_json(data: Mapping[str, Any]) -> Any:
     return array if data["is"] == "array" else array[()]
 
 
+def _tables_to_json(tables: LogTables) -> dict[str, Any]:
+    return {
+        "names": list(tables.names),
+        "states": [[to_json(state) for state in tables.states[name]] for name in tables.names],
+        "parents": [list(tables[name].parents) for name in tables.names],
+        "values": [_array_to_json(tables[name].values) for name in tables.names],
+        "target": tables.target,
+    }
+
+
+def _tables_from_json(data: Mapping[str, Any]) -> LogTables:
+    names, target = list(data["names"]), data["target"]
+    columns = (data["states"], data["parents"], data["values"])
+    if not all(isinstance(name, str) for name in names) or not isinstance(target, str | None):
+        raise TypeError("the variables of tables have no names")
+    rows = zip(names, *columns, strict=True)
+    found = {
+        name: (from_json(states), list(parents), _array_from_json(values)) for name, states, parents, values in rows
+    }
+    states = {name: own for name, (own, _, _) in found.items()}
+    return LogTables(names, states, {name: (parents, values) for name, (_, parents, values) in found.items()}, target)
+
+
 def _graph_to_json(graph: Any) -> dict[str, Any]:
+    """Return a graph; a network whose tables are all there is these tables."""
+    if hasattr(graph, "get_cpds") and len(graph.get_cpds()) == len(graph.nodes) > 0:
+        return {"is": "network", **_tables_to_json(LogTables.from_network(graph))}
     nodes = [to_json(node) for node in graph.nodes]
     return {"is": "graph", "nodes": nodes, "edges": [[to_json(end) for end in edge[:2]] for edge in graph.edges]}
 
@@ -293,6 +322,8 @@ _READERS: dict[str, Any] = {
     "array": _array_from_json,
     "scalar": _array_from_json,
     "graph": _graph_from_json,
+    "tables": _tables_from_json,
+    "network": lambda data: _tables_from_json(data).to_network(),
     "component": _component_from_json,
     "unsaved": _unsaved,
 }
