@@ -29,7 +29,7 @@ METHODS = {
     **{f"classifier {name}": (bnplug.make_classifier, name) for name in names(Kind.CLASSIFIER)},
     **{f"structure {name}": (BayesianNetworkClassifier, name) for name in names(Kind.STRUCTURE_LEARNER)},
     **{
-        f"score {name}": (BayesianNetworkClassifier, ("hill-climb", {"score": name}))
+        f"score {name}": (BayesianNetworkClassifier, ("hill-climb", {"score": name, "max_parents": 2}))
         for name in names(Kind.SCORE_FUNCTION)
     },
     **{f"parameters {name}": (BayesianNetworkClassifier, "tan", name) for name in names(Kind.PARAMETER_LEARNER)},

@@ -107,7 +107,7 @@ def code(
         raise ValueError(f"y has only one class, {classes.tolist()[0]!r}; a classifier needs at least two")
     intake, columns = Intake.learn(frame, classes, codes, weights, discretizer, rules, missing == "value")
     columns[name] = Coded(codes, tuple(classes.tolist()))
-    return Table.from_coded(columns, name, weights, {*intake.left_out, *intake.dates}), intake
+    return Table.from_coded(columns, name, weights, intake.left_out), intake
 
 
 class Intake:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def given_dag(structure: Any, table: Table) -> DAG:
-    """Return a given graph, or list of edges by name, as a DAG over the table's variables."""
+    """Return a given graph, or list of edges by name, as a DAG over the table's variables.
+
+    Edges of columns that are no variables because they tell nothing (``table.left_out``) are passed over.
+    """
     if hasattr(structure, "is_directed") and not structure.is_directed():
         raise ValueError("structure is an undirected graph; a DAG says which end of an edge is the parent")
     nodes, edges = getattr(structure, "nodes", ()), getattr(structure, "edges", structure)
@@ -28,12 +31,13 @@ def given_dag(structure: Any, table: Table) -> DAG:
     for edge in edges:
         if isinstance(edge, str) or len(edge) != 2:
             raise ValueError(f"structure: an edge is a pair (parent, child) of names, not {edge!r}")
-    unknown = sorted({str(name) for name in chain(nodes, *edges)} - set(table.names))
+    unknown = sorted({str(name) for name in chain(nodes, *edges)} - {*table.names, *table.left_out})
     if unknown:
         raise ValueError(f"structure names {unknown}; the variables are {list(table.names)}")
     parents: list[list[int]] = [[] for _ in table.names]
     for parent, child in edges:
-        parents[table.index(str(child))].append(table.index(str(parent)))
+        if not {str(parent), str(child)} & set(table.left_out):
+            parents[table.index(str(child))].append(table.index(str(parent)))
     return table.dag(parents)
 
 
