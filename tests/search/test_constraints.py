@@ -12,7 +12,7 @@ from search.toys import make_table
 from sklearn.base import clone
 
 import bnplug
-from bnplug import Table, datasets, make_classifier, structure_learner
+from bnplug import BayesianNetworkClassifier, Table, datasets, make_classifier, structure_learner
 from bnplug.errors import DeprecatedNameWarning
 from bnplug.hooks import registry
 from bnplug.search import Constraints
@@ -192,6 +192,14 @@ def test_a_classifier_takes_them_by_name_and_keeps_them_in_its_folder(tmp_path):
     assert again.tables_.edges == model.tables_.edges
     fitted = bnplug.recipe("TAN").set_params(structure__required=[("A0", "B1")]).fit(X, y)
     assert ("A0", "B1") in fitted.tables_.edges
+
+
+def test_a_column_that_fit_leaves_out_needs_no_second_warning(recwarn):
+    X, y = datasets.corral()
+    known = {"required": [("empty", "A0"), ("A0", "B1")], "tiers": [["empty"], ["A0"]]}
+    model = BayesianNetworkClassifier(structure_learner("tan", **known)).fit(X.assign(empty=None), y)
+    assert ("A0", "B1") in model.tables_.edges
+    assert ["empty" in str(warning.message) for warning in recwarn] == [True]
 
 
 def test_names_of_before_go_on(table):
