@@ -17,6 +17,7 @@ import bnplug
 from bnplug.cli import _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins
 from bnplug.cli._errors import one_line_errors
 from bnplug.errors import one_line
+from bnplug.hooks._guarding import printable
 
 # The commands as the help lists them, each with what fits on its line.
 _SECTIONS = {
@@ -118,7 +119,7 @@ def main() -> None:
         sys.exit(130)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "bnplug"
-        click.echo(f"bnplug: {one_line(error.format_message())} (see {command} --help)", err=True)
+        click.echo(f"bnplug: {printable(one_line(error.format_message()))} (see {command} --help)", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()

@@ -11,6 +11,7 @@ import click
 
 import bnplug
 from bnplug.errors import one_line
+from bnplug.hooks._guarding import printable
 
 # Errors whose message stands on its own; of any other, the type says more than the text.
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError, MemoryError)
@@ -21,7 +22,7 @@ class CommandError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print it to standard error."""
-        click.echo(f"bnplug: {self.format_message()}", file=file, err=True)
+        click.echo(f"bnplug: {printable(self.format_message())}", file=file, err=True)
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -46,4 +47,4 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     kind = "" if issubclass(category, bnplug.BnplugWarning) else f"{category.__name__}: "
-    click.echo(f"bnplug: warning: {kind}{one_line(message)}", err=True)
+    click.echo(f"bnplug: warning: {kind}{printable(one_line(message))}", err=True)

@@ -33,6 +33,7 @@ from bnplug.cli._reading import (
     reading_options,
     take_target,
 )
+from bnplug.hooks._guarding import printable
 
 
 @click.command("fit")
@@ -181,7 +182,7 @@ def show_command(model_path: Path, target: str | None, plot: Path | None, nodes:
 
     model = open_model(model_path, target)
     if not isinstance(model, bnplug.BayesianNetworkClassifier) and plot is None and not nodes:
-        click.echo(f"{size(model)}\nclasses: {', '.join(map(str, model.classes_))}")
+        click.echo(f"{size(model)}\nclasses: {', '.join(map(_shown, model.classes_))}")
         return
     model = open_network(model_path, target)
     click.echo(to_text(model, nodes))
@@ -209,7 +210,8 @@ def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str
     click.echo(f"{'rows':<18} {found.n_rows}")
     for name, value in found.figures.items():
         click.echo(f"{name:<18} {'undefined' if value is None else f'{value:.4f}'}")
-    click.echo(f"\nrows: the true class; columns: the predicted one\n{found.confusion.to_string()}")
+    shown = found.confusion.rename(index=_shown, columns=_shown)
+    click.echo(f"\nrows: the true class; columns: the predicted one\n{shown.to_string()}")
 
 
 @click.command("report")
@@ -226,6 +228,10 @@ def report_command(model_path: Path, data: Path | None, reading: Reading, target
     model = open_network(model_path, target)
     rows = () if data is None else read_labelled(model, data, reading, target)
     write_page(output, report.to_html(model, *rows))
+
+
+def _shown(label: object) -> str:
+    return printable(str(label))
 
 
 def _setting(text: str) -> tuple[str, Any]:

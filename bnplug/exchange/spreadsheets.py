@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 import pandas as pd
 
-# Programs take a cell that begins with one of these for a formula, or pass over the first two of another.
-_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r")
+# Programs take a cell that begins with one of these for a formula, in some languages also the wide forms; a tab or a
+# line end at the beginning is passed over.
+_BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def to_csv(frame: pd.DataFrame, formulas: bool = False) -> str:
@@ -18,7 +20,7 @@ def to_csv(frame: pd.DataFrame, formulas: bool = False) -> str:
     frame : pandas.DataFrame
     formulas : bool
         Whether text is written as it is. By default, text that a spreadsheet program would run (it begins with
-        ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, and is no number) gets an apostrophe before it, which
+        ``=``, ``+``, ``-``, ``@``, a tab or a line end, and is no number) gets an apostrophe before it, which
         such programs take for the mark of text.
 
     Examples
@@ -34,7 +36,9 @@ def to_csv(frame: pd.DataFrame, formulas: bool = False) -> str:
         text = [i for i, dtype in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
         for i in text:
             frame.isetitem(i, [_shown(cell) for cell in frame.iloc[:, i]])
-    return frame.to_csv(index=False)
+    written = frame.to_csv(index=False, lineterminator="\n")
+    # A carriage return ends a row for those who read, and makes no quotes for pandas, who writes.
+    return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC) if "\r" in written else written
 
 
 def _shown(cell: Any) -> Any:

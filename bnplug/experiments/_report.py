@@ -7,7 +7,7 @@ from pathlib import Path
 from bnplug.exchange.files import write_atomically
 from bnplug.experiments import pictures
 from bnplug.experiments._metrics import FOLD_METRICS, find_metric
-from bnplug.experiments._tables import frame_table
+from bnplug.experiments._tables import frame_table, to_markdown
 from bnplug.experiments.comparison import Comparison
 
 
@@ -39,7 +39,7 @@ def to_page(comparison: Comparison, metric: str = "accuracy") -> str:
     parts += _tests_within(comparison, metric)
     failures = told_failures(comparison)
     if failures:
-        parts += ["## Folds that failed", "\n".join(f"- {line}" for line in failures)]
+        parts += ["## Folds that failed", "\n".join(f"- {to_markdown(line)}" for line in failures)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -83,7 +83,7 @@ def _tests_within(comparison: Comparison, metric: str) -> list[str]:
     if not len(p_values):
         return []
     return [
-        f"## {first} against the others, on each data set",
+        f"## {to_markdown(first)} against the others, on each data set",
         "Two-sided p-values of the corrected repeated k-fold t-test.",
         frame_table(p_values.rename_axis("data set"), digits=4).to_markdown(),
     ]

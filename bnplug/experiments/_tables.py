@@ -11,6 +11,7 @@ import pandas as pd
 
 from bnplug.experiments._metrics import Metric
 from bnplug.experiments.statistics import average_ranks
+from bnplug.hooks._guarding import printable
 
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -20,6 +21,8 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "–": "--",
     "×": r"$\times$",
 }
+# Of underscores, those within a word are no emphasis.
+_MARKDOWN = re.compile(r"[|<>&`*~\[\]\\]|(?<![^\W_])_|_(?![^\W_])")
 _SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 
 
@@ -53,8 +56,8 @@ class TextTable:
 
     def to_text(self) -> str:
         """Return aligned columns; a star marks the best cells."""
-        body = [[f"{cell}*" if at in self.best else f"{cell} " for at, cell in row] for row in self._cells()]
-        lines = [[f"{head} " for head in self.columns], *body]
+        body = [[f"{_plain(cell)}{'*' if at in self.best else ' '}" for at, cell in row] for row in self._cells()]
+        lines = [[f"{_plain(head)} " for head in self.columns], *body]
         widths = [max(len(line[j]) for line in lines) for j in range(len(self.columns))]
         printed = [
             " ".join(
@@ -69,9 +72,10 @@ class TextTable:
 
     def to_markdown(self) -> str:
         """Return a Markdown table, the best cells bold."""
-        body = [[f"**{cell}**" if at in self.best else cell for at, cell in row] for row in self._cells()]
+        cells = [[(at, to_markdown(cell)) for at, cell in row] for row in self._cells()]
+        body = [[f"**{cell}**" if at in self.best else cell for at, cell in row] for row in cells]
         rule = ["---", *["---:"] * (len(self.columns) - 1)]
-        lines = [[_pipes(head) for head in self.columns], rule, *[[_pipes(cell) for cell in row] for row in body]]
+        lines = [[to_markdown(head) for head in self.columns], rule, *body]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def to_latex(self) -> str:
@@ -80,10 +84,10 @@ class TextTable:
             [rf"\textbf{{{_latex(cell)}}}" if at in self.best else _latex(cell) for at, cell in row]
             for row in self._cells()
         ]
-        printed = [f"{' & '.join(row)} \\\\" for row in body]
+        printed = [_latex_row(row) for row in body]
         if self.n_summary:
             printed.insert(len(printed) - self.n_summary, r"\midrule")
-        head = f"{' & '.join(map(_latex, self.columns))} \\\\"
+        head = _latex_row([_latex(head) for head in self.columns])
         columns = "l" + "r" * (len(self.columns) - 1)
         lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *printed, r"\bottomrule"]
         return "\n".join([*lines, r"\end{tabular}"])
@@ -183,10 +187,26 @@ def _spread(value: float, digits: int) -> str:
     return "" if np.isnan(value) else f" ± {value:.{digits}f}"
 
 
-def _pipes(text: str) -> str:
-    """Return text as a cell of a Markdown table: no column, row, tag or link of its own."""
-    return re.sub(r"([|<>&`\[\]\\])", r"\\\1", " ".join(text.split()))
+def to_markdown(text: str) -> str:
+    r"""Return text on one line of Markdown, also in a table: no column, tag, link or emphasis of its own.
+
+    Examples
+    --------
+    >>> print(to_markdown("<b>x_1</b> | _y_"))
+    \<b\>x_1\</b\> \| \_y\_
+    """
+    return _MARKDOWN.sub(r"\\\g<0>", _plain(text))
+
+
+def _plain(text: str) -> str:
+    """Return text on one line, control characters as escapes."""
+    return printable(" ".join(text.split()))
 
 
 def _latex(text: str) -> str:
-    return _SPECIAL.sub(lambda match: _LATEX[match.group()], text)
+    return _SPECIAL.sub(lambda match: _LATEX[match.group()], _plain(text))
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    """Return a row; at its beginning, LaTeX would take a bracket or a star for a part of the row before it."""
+    return f"{'{}' if cells[0].startswith(('[', '*')) else ''}{' & '.join(cells)} \\\\"

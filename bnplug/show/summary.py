@@ -11,6 +11,7 @@ from scipy.special import rel_entr
 
 from bnplug.arrays import FloatArray
 from bnplug.errors import did_you_mean
+from bnplug.hooks._guarding import printable
 from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.queries import query
 
@@ -159,14 +160,14 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
 
 def _made_by(model: BayesianNetworkClassifier) -> Iterator[str]:
     """Yield lines on what made a model: as the user wrote it, then every component with who brings it."""
-    yield ", ".join(f"{part} {text}" for part, text in model.made_.items())
+    yield _escaped(", ".join(f"{part} {text}" for part, text in model.made_.items()))
     for found in model.components_:
         yield _escaped(f"  {found['kind']} {found['name']} ({found['distribution']} {found['version']})")
 
 
 def _escaped(text: object) -> str:
     """Return text that moves no cursor: line ends and control characters as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    return printable(str(text))
 
 
 def _node_line(name: str, parents: Iterable[str]) -> str:
