@@ -15,11 +15,12 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted, validat
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.classifier._costs import cost_matrix, least_expected_cost
 from bnplug.contracts import Composite, Marginals
+from bnplug.data._array_coding import code_numbers
 from bnplug.data._checks import native
 from bnplug.data._named_bins import as_states
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake
-from bnplug.data.table import Table
+from bnplug.data.table import Table, check_unseen
 from bnplug.exchange._parameters import Unavailable
 from bnplug.inference.explain import contributions, to_long_frame
 from bnplug.inference.queries import query_frame
@@ -72,6 +73,10 @@ class FittedNetwork(Composite, ABC):
         check_is_fitted(self)
         if not is_frame(X):
             X = validate_data(self, native(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
+        check_unseen(self.unseen)
+        codes = code_numbers(X, self.intake_, self.schema_)
+        if codes is not None:
+            return codes
         frame = to_frame(X, "X")
         if hasattr(self, "feature_names_in_") and is_frame(X):
             self.intake_.check_names(frame, self.target_)
