@@ -18,7 +18,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from bnplug.classifier import BayesianNetworkClassifier, make_classifier
-from bnplug.data.kinds import discrete_columns
+from bnplug.data._columns import Rules, settle
+from bnplug.data._dates import spread
 from bnplug.errors import UnknownMethodError, did_you_mean
 from bnplug.exchange._parameters import check_complete
 from bnplug.hooks import expressions, registry
@@ -191,9 +192,14 @@ def _takes_frames(estimator: Any) -> bool:
     )
 
 
-def _columns(X: pd.DataFrame, categorical_features: Any, missing: str) -> ColumnTransformer:
-    """Make the preparation of columns for an estimator that takes nothing but complete numbers."""
-    discrete = discrete_columns(X, categorical_features)
+def _columns(X: pd.DataFrame, categorical_features: Any, missing: str) -> Pipeline:
+    """Make the preparation of columns for an estimator that takes nothing but complete numbers.
+
+    As a Bayesian-network classifier does by default, it leaves useless columns out, and takes dates as their parts.
+    """
+    found = settle(X, Rules(categorical_features))
+    numeric = list(found.numbers)
+    discrete = [name for name in found.names if name not in found.numbers]
     own_state = missing == "value"
     one_hot = make_pipeline(
         FunctionTransformer(_as_text, feature_names_out="one-to-one"),
@@ -205,7 +211,12 @@ def _columns(X: pd.DataFrame, categorical_features: Any, missing: str) -> Column
         OneHotEncoder(handle_unknown="ignore", sparse_output=False),
     )
     scaled = make_pipeline(SimpleImputer(add_indicator=own_state, keep_empty_features=True), StandardScaler())
-    return ColumnTransformer([("discrete", one_hot, X.columns[discrete]), ("numeric", scaled, X.columns[~discrete])])
+    features = FunctionTransformer(_features, kw_args={"left_out": list(found.left_out), "dates": found.dates})
+    return make_pipeline(features, ColumnTransformer([("discrete", one_hot, discrete), ("numeric", scaled, numeric)]))
+
+
+def _features(frame: pd.DataFrame, left_out: list[str], dates: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
+    return spread(frame.drop(columns=left_out), dates)
 
 
 def _as_text(frame: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 from third_party import Majority
 
-from bnplug import BayesianNetworkClassifier, UnknownMethodError
+from bnplug import BayesianNetworkClassifier, UnknownMethodError, UselessColumnWarning
 from bnplug.datasets import Dataset
 from bnplug.exchange._parameters import Unavailable
 from bnplug.experiments import compare
@@ -136,3 +136,15 @@ def test_a_name_that_nothing_has_is_told(name, message):
 
 def test_one_baseline_is_the_rival_that_newcomers_should_know():
     assert sum(baseline.featured for baseline in BASELINES.values()) == 1
+
+
+def test_other_estimators_are_spared_useless_columns_and_get_dates_by_their_parts(toy):
+    days = pd.Timestamp("2026-01-01") + pd.to_timedelta(range(30), "D")
+    X = toy.X.assign(key=[f"u{i}" for i in range(30)], nothing=np.nan, when=days)
+    with pytest.warns(UselessColumnWarning):
+        model = prepare(LogisticRegression(), X, "auto", "ignore", 0, False).fit(X, toy.y)
+    # a: x, y, z; b; of the date the day and, one-hot, the seven weekdays.
+    assert model[-1].n_features_in_ == 3 + 1 + 1 + 7
+    assert len(model.predict(X.head(3).assign(key="new"))) == 3
+    found = compare(["nb", "svm"], [(X, toy.y)], cv=2)
+    assert found.failures.empty
