@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
-from itertools import accumulate, chain
+from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import config
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.inference._cliques import clique_tree
 from bnplug.model.log_tables import LogTables
 
 
@@ -34,12 +35,16 @@ class _PlainRecord(np.void):  # type: ignore[misc]
         self[name] = value
 
 
-#: A node: its states; where its axes, children and table are; whether the class is in its family; whether its
-#: columns sum to one; the logarithm of its number of states; bounds of its finite log parameters and 0.
-NODE = record("card axes axes_end children children_end start", flags="with_class proper", numbers="log_card low high")
+#: A node: its states; where its table, the axes of that and those of its separator are; the number of its table when
+#: nothing is observed; whether the class is in its family; whether its columns sum to one; the logarithm of its number
+#: of states; bounds of its finite log parameters and 0.
+NODE = record(
+    "card start axes axes_end separator separator_end unit", flags="with_class proper", numbers="log_card low high"
+)
 
-#: An axis of a table. Strides count floats. The class, always last, is not listed.
-AXIS = record("variable stride")
+#: An axis of a table or a message. Strides count floats. `unit`: by how much the number of a table, as rows leave it,
+#: grows with each state, where no state is 0 and the first is 1. `state`: of the message that is being computed.
+AXIS = record("variable stride size unit state")
 
 
 class FlatTables(NamedTuple):
@@ -48,67 +53,105 @@ class FlatTables(NamedTuple):
     Attributes
     ----------
     nodes : array of NODE
+    both_ways, order : int64 arrays
+        All nodes, children before parents, and all once more, parents first; the features in the order in which they
+        are summed out.
+    target, n_units : int
+        The class; how many tables there are when each is counted with any of its variables observed or not.
     axes : array of AXIS
-        The axes of each node's table.
-    children, leaves_first : int64 arrays
-        The children of each node; all nodes, children before parents.
-    values, log_values : float64 arrays
-        The tables, one behind the other, and their logarithms.
-    target, n_classes : int
+        The axes of each table but the class, and then those of each separator, the class to begin with; both in the
+        order in which they are summed out.
+    values : float64 array
+        The tables, one behind the other, and then their logarithms.
+    layouts : list of list of int
+        For each node the axes of its table, as positions in its family, in the order in which they are stored.
     """
 
     nodes: npt.NDArray[Any]
-    axes: npt.NDArray[Any]
-    children: IntArray
-    leaves_first: IntArray
-    values: FloatArray
-    log_values: FloatArray
+    both_ways: IntArray
+    order: IntArray
     target: int
-    n_classes: int
+    n_units: int
+    axes: npt.NDArray[Any]
+    values: FloatArray
+    layouts: list[list[int]]
 
 
 def flat_tables(tables: LogTables, target: str) -> FlatTables:
     """Return the tables as the compiled pass takes them."""
     position = {name: v for v, name in enumerate(tables.names)}
-    children: list[list[int]] = [[] for _ in tables.names]
-    scopes, arrays = [], []
-    for node, (name, (parents, array)) in enumerate(tables.tables.items()):
-        family = (name, *parents)
-        scopes.append([position[u] for u in family if u != target])
-        arrays.append(np.moveaxis(array, family.index(target), -1) if target in family else array)
-        for v in scopes[-1]:
-            if v != node:
-                children[v].append(node)
-    log_values = np.concatenate([array.ravel() for array in arrays])
+    cliques = clique_tree(tables, [target])
+    rank = {target: -1} | {clique.variable: place for place, clique in enumerate(cliques)}
+    families = [(name, *table.parents) for name, table in tables.tables.items()]
+    layouts = [_layout([rank[u] for u in family]) for family in families]
+    log_values = np.concatenate(
+        [table.values.transpose(own).ravel() for table, own in zip(tables.tables.values(), layouts, strict=True)]
+    )
     with np.errstate(over="ignore"):
-        values = np.exp(log_values)
-    parents_first = TopologicalSorter(tables.parents)
+        values = np.concatenate([np.exp(log_values), log_values])
+    axes = [_axes(tables, family, own, rank) for family, own in zip(families, layouts, strict=True)]
+    separators = {
+        clique.variable: [(u, 0, len(tables.states[u]), 0) for u in sorted(clique.separator, key=rank.__getitem__)]
+        for clique in cliques
+    }
+    axes += [separators.get(name, []) for name in tables.names]
+    nodes = _nodes(tables, target, [len(own) for own in axes])
+    parents_first = [position[name] for name in TopologicalSorter(tables.parents).static_order()]
     return FlatTables(
-        nodes=_nodes(tables, target, arrays, scopes, children),
-        axes=_axes(arrays, scopes),
-        children=np.array([*chain(*children)], dtype=np.int64),
-        leaves_first=np.array([position[name] for name in [*parents_first.static_order()][::-1]]),
-        values=values,
-        log_values=log_values,
+        nodes=nodes,
+        both_ways=np.array(parents_first[::-1] + parents_first),
+        order=np.array([position[clique.variable] for clique in cliques], dtype=np.int64),
         target=position[target],
-        n_classes=len(tables.states[target]),
+        n_units=int(nodes["unit"][-1]) + _n_units(tables, families[-1], target),
+        axes=np.array([(position[u], *numbers, 0) for own in axes for u, *numbers in own], dtype=AXIS),
+        values=values,
+        layouts=layouts,
     )
 
 
-def _nodes(
-    tables: LogTables,
-    target: str,
-    arrays: Sequence[FloatArray],
-    scopes: Sequence[Sequence[int]],
-    children: Sequence[Sequence[int]],
-) -> npt.NDArray[Any]:
-    nodes = np.zeros(len(arrays), NODE)
+def _layout(ranks: Sequence[int]) -> list[int]:
+    """Return the order of axes in memory: summed out last first; the two that are summed out first swap places.
+
+    When the first of them is summed out, sums for all states of the second are then taken at once, from numbers beside
+    one another. The class, whose rank is -1, is the last axis for the same reason.
+    """
+    stored = sorted(range(len(ranks)), key=lambda i: -ranks[i])
+    if len(ranks) > 1 and min(ranks) >= 0:
+        stored[-2:] = stored[:-3:-1]
+    return stored
+
+
+def _axes(
+    tables: LogTables, family: Sequence[str], layout: Sequence[int], rank: Mapping[str, int]
+) -> list[tuple[str, int, int, int]]:
+    """Return the axes of a family's table but the class, ascending by rank."""
+    axes, stride, unit = [], 1, 1
+    for i in reversed(layout):
+        size = len(tables.states[family[i]])
+        if rank[family[i]] >= 0:
+            axes.append((family[i], stride, size, unit))
+            unit *= size + 1
+        stride *= size
+    return sorted(axes, key=lambda axis: rank[axis[0]])
+
+
+def _n_units(tables: LogTables, family: Sequence[str], target: str) -> int:
+    return prod(len(tables.states[u]) + 1 for u in family if u != target)
+
+
+def _nodes(tables: LogTables, target: str, n_axes: Sequence[int]) -> npt.NDArray[Any]:
+    arrays = [table.values for table in tables.tables.values()]
+    families = [(name, *table.parents) for name, table in tables.tables.items()]
+    n = len(arrays)
+    starts, ends = _bounds(n_axes)
+    nodes = np.zeros(n, NODE)
     nodes["card"] = [len(tables.states[name]) for name in tables.names]
     nodes["log_card"] = np.log(nodes["card"])
-    nodes["axes"], nodes["axes_end"] = _bounds([len(scope) for scope in scopes])
-    nodes["children"], nodes["children_end"] = _bounds([len(own) for own in children])
     nodes["start"], _ = _bounds([array.size for array in arrays])
-    nodes["with_class"] = [target in (name, *table.parents) for name, table in tables.tables.items()]
+    nodes["axes"], nodes["axes_end"] = starts[:n], ends[:n]
+    nodes["separator"], nodes["separator_end"] = starts[n:], ends[n:]
+    nodes["unit"], _ = _bounds([_n_units(tables, family, target) for family in families])
+    nodes["with_class"] = [target in family for family in families]
     nodes["proper"] = [table.normalized for table in tables.tables.values()]
     nodes["low"] = [array.min(initial=0.0, where=np.isfinite(array)) for array in arrays]
     nodes["high"] = [array.max(initial=0.0) for array in arrays]
@@ -119,13 +162,3 @@ def _bounds(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return where parts of these sizes begin and end when they lie behind one another."""
     ends = [0, *accumulate(sizes)]
     return ends[:-1], ends[1:]
-
-
-def _axes(arrays: Sequence[FloatArray], scopes: Sequence[Sequence[int]]) -> npt.NDArray[Any]:
-    """Return the axes of arrays that have those of their scopes, and then perhaps the class."""
-    axes = [
-        (v, prod(array.shape[i + 1 :]))
-        for array, scope in zip(arrays, scopes, strict=True)
-        for i, v in enumerate(scope)
-    ]
-    return np.array(axes, dtype=AXIS)

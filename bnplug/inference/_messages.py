@@ -1,0 +1,329 @@
+"""Messages between the cliques of a network, each computed once for all rows that agree on what it is made of.
+
+A message is the product of the factors in the bucket of a variable, summed over that variable. What it is made of is a
+list of numbers: those of the tables as rows leave them, and of other messages. Rows whose lists agree share it.
+
+Products are taken of plain numbers as long as known bounds rule out underflow and overflow, else of logarithms. Where
+bounds grow wide, the largest number is moved out of the message: that is exact for any number of features.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bnplug.compiling import inner_kernel
+from bnplug.inference._flat_tables import record
+from bnplug.inference._missing_part import LOG, PLAIN, TABLE
+
+# A place of a hash table: a list of factors, as the number of a shorter list and the factor that it adds; the list's
+# own number, or 0 at a free place; the message of a bucket with these factors, or 0.
+SLOT = record("shorter unit number message")
+
+# How much of a memo's arrays is in use; how many messages were asked for and computed; the number of the first; where logarithms of tables begin in its
+# numbers; a number that no bucket had before. Of the last row: what became of it, and the sum of its messages' scales.
+USED = record("lists factors axes strides numbers asked computed units logs stamp outcome", numbers="scale")
+
+#: What became of a row: there was no room in the memo, or a table would have been too large.
+DONE, FULL, TOO_LARGE = 0, 1, 2
+
+# Numbers within e**-600 .. e**600 are multiplied as they are: float64 ends at about e**-708 and e**709.
+_RANGE = 600.0
+
+# Bounds wider than this are replaced by those that a message really has.
+_WIDE = 250.0
+
+
+@inner_kernel(allocates=False)
+def send_messages(nodes, order, target, max_cells, memo, n_factors):  # type: ignore[no-untyped-def]
+    """Sum all relevant features out: what is left is in the bucket of the class. Return what became of the row.
+
+    n_factors: how many factors `collect` found. A message that the memo lacks is computed, and added to it.
+    """
+    variables, _, factors, _, slots, _, counters = memo
+    used = counters[0]
+    used.scale = 0.0
+    for v in order:
+        if variables[v].bucket < 0:
+            continue
+        used.asked += 1
+        place = _find(slots, used, factors, variables[v].bucket)
+        if place < 0:
+            return FULL
+        if slots[place].message == 0:
+            outcome = _compute(nodes, v, target, max_cells, memo, slots[place])
+            if outcome != DONE:
+                return outcome
+        factors[n_factors] = factors[slots[place].message]
+        factor = factors[n_factors]
+        used.scale += factor.scale
+        factor.following, variables[factor.next].bucket = variables[factor.next].bucket, n_factors
+        n_factors += 1
+    return DONE
+
+
+@inner_kernel(allocates=False)
+def _find(slots, used, factors, f):  # type: ignore[no-untyped-def]
+    """Return the place of the list of factors in the bucket that begins with f, or -1 if there is none left."""
+    mask = slots.shape[0] - 1
+    place = number = np.int64(0)
+    while f >= 0:
+        unit = factors[f].unit
+        place = ((((number * 1_000_003) ^ unit) & 0x7FFFFFFF) * 2_654_435_769 >> 15) & mask
+        slot = slots[place]
+        while slot.number > 0 and (slot.shorter != number or slot.unit != unit):
+            place = (place + 1) & mask
+            slot = slots[place]
+        if slot.number == 0:
+            if 2 * used.lists > mask:
+                return np.int64(-1)
+            used.lists += 1
+            slot.shorter, slot.unit, slot.number = number, unit, used.lists
+        number = slot.number
+        f = factors[f].following
+    return place
+
+
+@inner_kernel(allocates=False)
+def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untyped-def]
+    """Add the message of v's bucket to the memo."""
+    variables, axes, factors, strides, _, numbers, counters = memo
+    used, card = counters[0], nodes[v].card
+    # A bucket has at most all tables and all messages.
+    if used.factors + 2 * nodes.shape[0] > factors.shape[0] or used.axes + nodes.shape[0] > axes.shape[0]:
+        return FULL
+    message = factors[used.factors]
+    message.variable, message.unit, message.next = v, used.units + slot.number, target
+    message.parts = used.factors + 1
+    _open(variables, v, axes, factors, message, used)
+    size = _lay_axes(nodes[v], variables, target, axes, message, used.stamp, max_cells)
+    if size < 0:
+        return TOO_LARGE
+    n_parts, n_axes = message.parts_end - message.parts, message.axes_end - message.axes
+    width = axes[message.axes].size if n_axes > 0 else np.int64(1)
+    message.start, message.size = used.numbers, size
+    # Behind the message: its sums along the first axis, and blocks of products.
+    end = message.start + size + width * (1 + card * (n_parts + 1))
+    if used.strides + n_parts * n_axes > strides.shape[0] or end > numbers.shape[0]:
+        return FULL
+    _lay_parts(variables, v, axes, factors, strides, message, used)
+    message.plain = message.low > -_RANGE and message.high < _RANGE
+    _fill(card, width, message, axes, factors, strides, numbers, used.logs)
+    # The sum has at most as many terms as the variable has states.
+    message.high += nodes[v].log_card
+    message.kind, message.scale = PLAIN, 0.0
+    if not message.plain or message.low < -_WIDE or message.high > _WIDE:
+        _settle(numbers, message)
+    used.computed += 1
+    slot.message = used.factors
+    used.factors = message.parts_end
+    used.axes = message.axes_end
+    used.strides += n_parts * n_axes
+    used.numbers += size
+    return DONE
+
+
+@inner_kernel(allocates=False)
+def _open(variables, v, axes, factors, message, used):  # type: ignore[no-untyped-def]
+    """Count the factors in v's bucket, add up their bounds, and stamp the variables that they have."""
+    used.stamp += 1
+    message.low = message.high = 0.0
+    message.parts_end = message.parts
+    f = variables[v].bucket
+    while f >= 0:
+        factor = factors[f]
+        message.low += factor.low
+        message.high += factor.high
+        message.parts_end += 1
+        for i in range(factor.axes, factor.axes_end):
+            variables[axes[i].variable].stamp = used.stamp
+        f = factor.following
+    message.axes = message.axes_end = used.axes
+
+
+@inner_kernel(allocates=False)
+def _lay_axes(node, variables, target, axes, message, stamp, max_cells):  # type: ignore[no-untyped-def]
+    """Put the separator behind the other axes, ascending by rank; return how many cells it has, or -1 for too many."""
+    size, first, end = np.int64(1), message.axes, message.axes
+    for i in range(node.separator, node.separator_end):
+        v = axes[i].variable
+        if variables[v].stamp == stamp:
+            variables[v].place = end - first
+            axes[end] = axes[i]
+            axes[end].stride = size
+            size *= axes[i].size
+            if size * node.card > max_cells:
+                return np.int64(-1)
+            if message.next == target:
+                message.next = v
+            end += 1
+    # As in tables, the first two that will be summed out swap places.
+    if end > first + 1 and axes[first].variable != target:
+        axes[first].stride, axes[first + 1].stride = axes[first + 1].size, np.int64(1)
+    message.axes_end = end
+    return size
+
+
+@inner_kernel(allocates=False)
+def _lay_parts(variables, v, axes, factors, strides, message, used):  # type: ignore[no-untyped-def]
+    """Copy the factors in v's bucket to the message's parts, those that change least often first, with their strides."""
+    n_axes = message.axes_end - message.axes
+    row, end = used.strides, message.parts
+    f = variables[v].bucket
+    while f >= 0:
+        factor = factors[f]
+        factor.offset, factor.depth, factor.inner, factor.strides = factor.start, n_axes, 0, row
+        for i in range(row, row + n_axes):
+            strides[i] = 0
+        for i in range(factor.axes, factor.axes_end):
+            if axes[i].variable == v:
+                factor.step = axes[i].stride
+                continue
+            place = variables[axes[i].variable].place
+            strides[row + place] = axes[i].stride
+            if place == 0:
+                factor.inner = axes[i].stride
+            elif place < factor.depth:
+                factor.depth = place
+        row += n_axes
+        k = end
+        while k > message.parts and factors[k - 1].depth < factor.depth:
+            factors[k] = factors[k - 1]
+            k -= 1
+        factors[k] = factor
+        end += 1
+        f = factor.following
+
+
+@inner_kernel(allocates=False)
+def _fill(card, width, message, axes, factors, strides, numbers, logs):  # type: ignore[no-untyped-def]
+    """Fill a message: the product of its parts, summed over its variable; if not plain, the logarithm of that.
+
+    The sums along its first axis are taken at once, from blocks of products, axes (variable, first axis), that are
+    extended part by part: most stay as they are from one state of the other axes to the next.
+    """
+    sums = message.start + message.size
+    for i in range(sums + width, sums + width + card * width):
+        numbers[i] = 1.0
+    stride = axes[message.axes].stride if message.size > 1 else np.int64(0)
+    changed = begin(message, axes)
+    while changed >= 0:
+        if message.plain:
+            block = multiply(numbers, message, message.parts_end - 1, factors, card, width, sums + width, changed)
+            times(numbers, factors[message.parts_end - 1], block, sums, np.int64(0), card, width)
+        else:
+            _sum_logs(numbers, message, factors, card, width, sums, logs)
+        for j in range(width):
+            numbers[message.offset + j * stride] = numbers[sums + j]
+        changed = advance(message, axes, factors, strides)
+
+
+@inner_kernel(allocates=False)
+def begin(message, axes):  # type: ignore[no-untyped-def]
+    """Go to the first state of all axes; return how many there are: for `advance`, all of them have changed."""
+    message.offset = message.start
+    for i in range(message.axes, message.axes_end):
+        axes[i].state = 0
+    return message.axes_end - message.axes
+
+
+@inner_kernel(allocates=False)
+def advance(message, axes, factors, strides):  # type: ignore[no-untyped-def]
+    """Go to the next state of a message's axes but the first; return the last axis that changed, -1 at the end."""
+    for i in range(1, message.axes_end - message.axes):
+        axis = axes[message.axes + i]
+        axis.state += 1
+        steps = np.int64(1)
+        if axis.state == axis.size:
+            axis.state = 0
+            steps -= axis.size
+        message.offset += steps * axis.stride
+        for b in range(message.parts, message.parts_end):
+            factors[b].offset += steps * strides[factors[b].strides + i]
+        if axis.state > 0:
+            return i
+    return np.int64(-1)
+
+
+@inner_kernel(allocates=False)
+def multiply(numbers, message, end, factors, card, width, block, changed):  # type: ignore[no-untyped-def]
+    """Multiply the parts up to `end`; return where the block of products is. Blocks that have not changed stay.
+
+    block: where a block of ones is, behind which are the others; changed: as `advance` returns it.
+    """
+    for b in range(message.parts, end):
+        if factors[b].depth <= changed:
+            times(numbers, factors[b], block, block + card * width, width, card, width)
+        block += card * width
+    return block
+
+
+@inner_kernel(allocates=False)
+def times(numbers, part, source, to, step, card, width):  # type: ignore[no-untyped-def]
+    """Multiply a block, axes (variable, first axis), with a part. Where step is 0, sum the product over the variable."""
+    offset, inner, apart = part.offset, part.inner, part.step
+    for i in range(card):
+        given, product, own = numbers[source : source + width], numbers[to : to + width], numbers[offset:]
+        if inner == 1 and (i == 0 or step > 0):
+            for j in range(width):
+                product[j] = given[j] * own[j]
+        elif inner == 1:
+            for j in range(width):
+                product[j] += given[j] * own[j]
+        elif i == 0 or step > 0:
+            for j in range(width):
+                product[j] = given[j] * own[j * inner]
+        else:
+            for j in range(width):
+                product[j] += given[j] * own[j * inner]
+        source += width
+        to += step
+        offset += apart
+
+
+@inner_kernel(allocates=False)
+def log_product(numbers, message, factors, i, j, logs):  # type: ignore[no-untyped-def]
+    """The sum of the logarithms of the parts, at state i of the variable and j of the first axis."""
+    total = 0.0
+    for b in range(message.parts, message.parts_end):
+        part = factors[b]
+        place = part.offset + i * part.step + j * part.inner
+        if part.kind == PLAIN:
+            total += np.log(numbers[place])
+        else:
+            total += numbers[place + logs if part.kind == TABLE else place]
+    return total
+
+
+@inner_kernel(allocates=False)
+def _sum_logs(numbers, message, factors, card, width, sums, logs):  # type: ignore[no-untyped-def]
+    """numbers[sums + j] = the logarithm of the sum over the variable of all products, at state j of the first axis."""
+    for j in range(width):
+        largest, total = -np.inf, 0.0
+        for i in range(card):
+            value = log_product(numbers, message, factors, i, j, logs)
+            if value > largest:
+                total = total * np.exp(largest - value) + 1.0
+                largest = value
+            elif value > -np.inf:
+                total += np.exp(value - largest)
+        numbers[sums + j] = largest + np.log(total)
+
+
+@inner_kernel(allocates=False)
+def _settle(numbers, message):  # type: ignore[no-untyped-def]
+    """Move the largest number out of a message; make it plain if its range allows, else logarithms."""
+    own = numbers[message.start : message.start + message.size]
+    largest, smallest = -np.inf, np.inf
+    for i in range(message.size):
+        if message.plain:
+            own[i] = np.log(own[i])
+        if own[i] > -np.inf:
+            largest, smallest = max(largest, own[i]), min(smallest, own[i])
+    if largest == -np.inf:
+        largest = smallest = 0.0
+    message.scale, message.low, message.high = largest, smallest - largest, 0.0
+    message.kind = PLAIN if message.low > -_RANGE else LOG
+    for i in range(message.size):
+        own[i] -= largest
+        if message.kind == PLAIN:
+            own[i] = np.exp(own[i])
