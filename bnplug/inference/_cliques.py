@@ -66,9 +66,7 @@ def clique_tree(tables: LogTables, kept: Iterable[str] = ()) -> list[Clique]:
             if u in left:
                 heapq.heappush(heap, (n_cells(tables, (u, *neighbours[u])), rank[u], u))
     place = {v: (0, i) for i, v in enumerate(separators)}
-    return [
-        Clique(v, tuple(sorted(own, key=lambda u: place.get(u, (1, rank[u]))))) for v, own in separators.items()
-    ]
+    return [Clique(v, tuple(sorted(own, key=lambda u: place.get(u, (1, rank[u]))))) for v, own in separators.items()]
 
 
 def check_clique(tables: LogTables, names: Sequence[str], limit: int) -> None:

@@ -19,9 +19,10 @@ from bnplug.inference._missing_part import LOG, PLAIN, TABLE
 # own number, or 0 at a free place; the message of a bucket with these factors, or 0.
 SLOT = record("shorter unit number message")
 
-# How much of a memo's arrays is in use; how many messages were asked for and computed; the number of the first; where logarithms of tables begin in its
-# numbers; a number that no bucket had before. Of the last row: what became of it, and the sum of its messages' scales.
-USED = record("lists factors axes strides numbers asked computed units logs stamp outcome", numbers="scale")
+# How much of a memo's arrays is in use; how many rows were done, messages asked for, and computed; the number of the
+# first message; where logarithms of tables begin in its numbers; a number that no bucket had before. Of the last row:
+# what became of it, and the sum of its messages' scales.
+USED = record("lists factors axes strides numbers rows asked computed units logs stamp outcome", numbers="scale")
 
 #: What became of a row: there was no room in the memo, or a table would have been too large.
 DONE, FULL, TOO_LARGE = 0, 1, 2
@@ -165,7 +166,7 @@ def _lay_axes(node, variables, target, axes, message, stamp, max_cells):  # type
 
 @inner_kernel(allocates=False)
 def _lay_parts(variables, v, axes, factors, strides, message, used):  # type: ignore[no-untyped-def]
-    """Copy the factors in v's bucket to the message's parts, those that change least often first, with their strides."""
+    """Copy the factors in v's bucket to the message's parts, which change least often first, with strides."""
     n_axes = message.axes_end - message.axes
     row, end = used.strides, message.parts
     f = variables[v].bucket
@@ -259,7 +260,7 @@ def multiply(numbers, message, end, factors, card, width, block, changed):  # ty
 
 @inner_kernel(allocates=False)
 def times(numbers, part, source, to, step, card, width):  # type: ignore[no-untyped-def]
-    """Multiply a block, axes (variable, first axis), with a part. Where step is 0, sum the product over the variable."""
+    """Multiply a block, axes (variable, first axis), with a part. Where step is 0, sum over the variable."""
     offset, inner, apart = part.offset, part.inner, part.step
     for i in range(card):
         given, product, own = numbers[source : source + width], numbers[to : to + width], numbers[offset:]

@@ -86,6 +86,9 @@ class Elimination:
 
         run_in_threads(add, blocks, n_jobs=n_jobs)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memos": []}
+
     def _memo(self) -> Memo:
         try:
             return self._memos.pop()
@@ -93,7 +96,7 @@ class Elimination:
             return Memo(self._flat)
 
     def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
-        """Return the log joint of a row by cliques of its own, which may be smaller than those of the network's tree."""
+        """Return the log joint of a row by cliques of its own, which may be smaller than the network's."""
         there = row != np.iinfo(row.dtype).max
         there[self.tables.names.index(self.target)] = False
         known = {name: int(code) for name, code, own in zip(self.tables.names, row, there, strict=True) if own}
@@ -135,10 +138,10 @@ class Memo:
         return int(self.arrays[-1]["outcome"][0])
 
     def make_room(self) -> None:
-        """Forget all messages; take larger arrays where there were none, or where many were used again."""
+        """Forget all messages; take larger arrays where many were used again, or where one row fills them."""
         used = self.arrays[-1]
         often = used["asked"] > 1.3 * used["computed"] and self._room[-1] < _MOST_NUMBERS
-        if often or used["computed"] == 0:
+        if often or used["rows"] == 0:
             self._room *= 2
             self._allocate()
         else:
@@ -168,6 +171,7 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, result):  # typ
         used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
         if used.outcome != DONE:
             return i
+        used.rows += 1
         f = variables[target].bucket
         for c in range(result.shape[1]):
             result[m, c] += used.scale

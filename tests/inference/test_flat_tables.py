@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from random_networks import CLASS_WITH_PARENTS, TREE, random_tables
 
+from bnplug.inference._cliques import clique_tree
 from bnplug.inference._flat_tables import flat_tables
 
 
@@ -21,7 +22,7 @@ def test_every_cell_is_found_by_strides(parents):
             cell += row[0] if node["with_class"] else 0
             own, values = tables.tables[name]
             expected = values[tuple(row[tables.names.index(u)] for u in (name, *own))]
-            assert flat.log_values[cell] == expected
+            assert flat.values[cell + len(flat.values) // 2] == expected
             assert flat.values[cell] == np.exp(expected)
 
 
@@ -29,15 +30,25 @@ def test_relations_and_bounds():
     tables = random_tables(np.random.default_rng(1), CLASS_WITH_PARENTS, [3, 2, 4, 3, 2, 4], zeros=0.2)
     tables.tables["v4"].values[:] = 0.5
     flat = flat_tables(tables, "v0")
-    children = [flat.children[node["children"] : node["children_end"]].tolist() for node in flat.nodes]
-    # Children of the class are not listed: it is never summed out.
-    assert children == [[], [0, 2], [0, 3], [4, 5], [5], []]
     assert flat.nodes["with_class"].tolist() == [True, False, False, True, False, True]
     assert flat.nodes["proper"].tolist() == [True, True, True, True, False, True]
     for v, node in enumerate(flat.nodes):
         finite = tables.tables[f"v{v}"].values[np.isfinite(tables.tables[f"v{v}"].values)]
         assert node["low"] == min(0.0, finite.min())
         assert node["high"] == max(0.0, finite.max())
-    place = {int(v): i for i, v in enumerate(flat.leaves_first)}
-    assert all(place[child] < place[parent] for child, own in enumerate(CLASS_WITH_PARENTS) for parent in own)
-    assert (flat.target, flat.n_classes) == (0, 3)
+    down, up = flat.both_ways[:6].tolist(), flat.both_ways[6:].tolist()
+    assert up == down[::-1]
+    assert all(down.index(child) < down.index(parent) for child, own in enumerate(CLASS_WITH_PARENTS) for parent in own)
+    assert (flat.target, flat.nodes["card"][flat.target]) == (0, 3)
+
+
+def test_separators_are_those_of_the_clique_tree_with_the_class_first():
+    tables = random_tables(np.random.default_rng(1), CLASS_WITH_PARENTS, [3, 2, 4, 3, 2, 4])
+    flat = flat_tables(tables, "v0")
+    rank = {int(v): place for place, v in enumerate(flat.order)} | {0: -1}
+    cliques = {clique.variable: {*clique.separator} for clique in clique_tree(tables, ["v0"])}
+    assert [f"v{v}" for v in flat.order] == list(cliques)
+    for v in flat.order:
+        own = flat.axes[flat.nodes[v]["separator"] : flat.nodes[v]["separator_end"]]
+        assert {f"v{u}" for u in own["variable"]} == cliques[f"v{v}"]
+        assert [rank[int(u)] for u in own["variable"]] == sorted(rank[int(u)] for u in own["variable"])

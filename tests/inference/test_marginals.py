@@ -21,7 +21,7 @@ from random_networks import (
     random_tables,
 )
 from scipy.special import log_softmax, logsumexp
-from strategies import random_parents
+from strategies import LONG, random_parents
 
 from bnplug import LogTables, Table, parameter_learner, structure_learner
 from bnplug.inference.complete import log_joint, posterior, terms
@@ -38,6 +38,24 @@ def assert_same_posterior(result, expected, tolerance=1e-10):
         differences = np.where(np.isneginf(expected), 0.0, (result - expected) / scale)
     assert np.abs(differences).max(initial=0.0) < tolerance
     np.testing.assert_allclose(np.exp(result), np.exp(expected), rtol=0, atol=tolerance)
+
+
+def test_a_sweep_of_random_networks():
+    """Up to eight variables: zeros, isolated nodes, a class with parents, tables that are not normalised."""
+    for seed in range(2000 if LONG else 200):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 9))
+        cards = rng.integers(1, 4, n)
+        tables = random_tables(
+            rng,
+            random_parents(rng, n, int(rng.integers(1, 5))),
+            cards.tolist(),
+            int(rng.integers(n)),
+            bool(rng.integers(2)),
+            float(rng.choice([0.0, 0.3])),
+        )
+        codes = random_rows(rng, tables, 6, float(rng.random()))
+        assert_same_posterior(Marginalizer(tables, tables.target).log_joint(codes), enumerated(tables, codes))
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,4 +1,4 @@
-"""Which nodes a row's missing part has, and in which order they are summed out; each inner kernel by itself."""
+"""Which nodes a row's missing part has, and what is left of their tables; each inner kernel by itself."""
 
 import numpy as np
 from random_networks import random_tables
@@ -8,10 +8,7 @@ from bnplug.inference import _missing_part
 from bnplug.inference._flat_tables import AXIS, flat_tables
 from bnplug.inference._missing_part import FACTOR, VARIABLE
 
-mark_needed = kernel(_missing_part.mark_needed.py_func)
-mark_relevant = kernel(_missing_part.mark_relevant.py_func)
-link = kernel(_missing_part.link.py_func)
-rank_features = kernel(_missing_part.rank_features.py_func)
+mark = kernel(_missing_part.mark.py_func)
 collect = kernel(_missing_part.collect.py_func)
 
 # v0 is the class; v1 -> v2 -> v3 -> v4 hang below it, v3 and v4 without it; v5 is on its own.
@@ -19,74 +16,78 @@ CHAIN = [[], [0], [0, 1], [2], [3], []]
 
 
 class Row:
-    """The state of the pass for one row, as far as the order of elimination."""
+    """The state of the pass for one row, as far as its missing part."""
 
     def __init__(self, flat, states):
-        n = len(flat.nodes)
         self.flat = flat
-        self.variables = np.zeros(n, VARIABLE)
+        self.variables = np.zeros(len(flat.nodes), VARIABLE)
         self.variables["state"] = states
-        self.found = np.empty(n, np.int64)
-        mark_needed(flat.nodes, flat.axes, flat.leaves_first, flat.target, self.variables)
-        self.n = mark_relevant(flat.nodes, flat.axes, flat.children, flat.leaves_first, self.variables, self.found)
+        self.any = mark(flat.nodes, flat.axes, flat.both_ways, self.variables)
 
-    @property
-    def relevant(self):
-        return self.found[: self.n].tolist()
-
-    def order(self):
-        n = len(self.flat.nodes)
-        linked, sizes, order = np.zeros((n, n), np.bool_), np.empty(n), np.empty(n, np.int64)
-        self.n_axes = link(self.flat.nodes, self.flat.axes, self.variables, self.found, self.n, linked)
-        self.n_axes += rank_features(
-            self.flat.nodes, self.flat.target, self.variables, self.found, self.n, linked, sizes, order
-        )
-        return order[: self.n].tolist()
+    def having(self, flag):
+        return np.flatnonzero(self.variables[flag]).tolist()
 
 
 def flat_chain(cards=(2, 3, 4, 2, 5, 2), normalized=True):
     return flat_tables(random_tables(np.random.default_rng(0), CHAIN, list(cards), normalized=normalized), "v0")
 
 
-def needed(row):
-    return np.flatnonzero(row.variables["needed"]).tolist()
-
-
 def test_barren_nodes_are_left_out():
-    assert needed(Row(flat_chain(), [0, 0, 0, -1, -1, -1])) == [0, 1, 2]
-    assert needed(Row(flat_chain(), [0, -1, -1, -1, 1, -1])) == [0, 1, 2, 3, 4]
-    assert needed(Row(flat_chain(normalized=False), [0, 0, 0, -1, -1, -1])) == [0, 1, 2, 3, 4, 5]
+    assert Row(flat_chain(), [0, 0, 0, -1, -1, -1]).having("needed") == [0, 1, 2]
+    assert Row(flat_chain(), [0, -1, -1, -1, 1, -1]).having("needed") == [0, 1, 2, 3, 4]
+    assert Row(flat_chain(normalized=False), [0, 0, 0, -1, -1, -1]).having("needed") == [0, 1, 2, 3, 4, 5]
 
 
 def test_what_the_observed_separate_from_the_class_is_not_relevant():
-    assert Row(flat_chain(), [0, 1, 1, -1, 2, 0]).relevant == []
-    assert Row(flat_chain(), [0, -1, 1, -1, 2, 0]).relevant == [1]
-    assert Row(flat_chain(), [0, 1, -1, -1, 2, 0]).relevant == [3, 2]
+    for states, relevant in (
+        ([0, 1, 1, -1, 2, 0], []),
+        ([0, -1, 1, -1, 2, 0], [1]),
+        ([0, 1, -1, -1, 2, 0], [2, 3]),
+        ([0, 1, -1, -1, -1, 0], [2]),
+    ):
+        row = Row(flat_chain(normalized=states[4] >= 0), states)
+        if states[4] < 0:
+            relevant = [2, 3, 4]  # a table that is not normalised is never barren
+        assert row.having("relevant") == relevant
+        assert row.any == bool(relevant)
 
 
-def test_the_smallest_clique_is_summed_out_first():
-    # v1 with the class and v2: 2 * 3 * 4 cells; v2 with the class, v1 and v3: 48; v3 with v2: 8.
-    row = Row(flat_chain(), [0, -1, -1, -1, 1, -1])
-    assert row.order() == [3, 2, 1]
-    assert row.variables["rank"][[3, 2, 1]].tolist() == [0, 1, 2]
-
-
-def test_of_equal_cliques_the_first_found_goes_first_and_the_order_follows_the_states():
-    assert Row(flat_chain((2, 2, 2, 2, 2, 2)), [0, -1, -1, -1, 1, -1]).order() == [3, 2, 1]
-    # v1 with the class and v2: 2 * 3 * 4 = 24 cells; v3 with v2: 9 * 4 = 36.
-    assert Row(flat_chain((2, 3, 4, 9, 5, 2)), [0, -1, -1, -1, 1, -1]).order() == [1, 3, 2]
+def test_tables_with_a_relevant_feature_are_touched():
+    assert Row(flat_chain(), [0, 1, -1, -1, 2, 0]).having("touched") == [2, 3, 4]
+    assert Row(flat_chain(), [0, -1, 1, -1, 2, 0]).having("touched") == [1, 2]
 
 
 def test_factors_are_the_tables_with_what_is_observed_filled_in():
     row = Row(flat_chain(), [0, 2, -1, -1, 1, -1])
-    row.order()
-    factors, axes = np.zeros(12, FACTOR), np.zeros(row.n_axes, AXIS)
-    n = collect(row.flat.nodes, row.flat.axes, row.variables, factors, axes)
-    scopes = [axes["variable"][f["axes"] : f["axes_end"]].tolist() for f in factors[:n]]
-    assert sorted(map(sorted, scopes)) == [[2], [2, 3], [3]]
-    nodes, observed = row.flat.nodes, row.flat.axes
-    stride = observed[nodes[2]["axes"] : nodes[2]["axes_end"]]
-    stride = int(stride["stride"][stride["variable"] == 1][0])
-    first = factors[scopes.index([2])]
-    assert first["start"] == nodes[2]["start"] + 2 * stride
-    assert first["with_class"]
+    flat, variables = row.flat, row.variables
+    factors, axes = np.zeros(12, FACTOR), np.concatenate([flat.axes, np.zeros(20, AXIS)])
+    n = collect(flat.nodes, flat.target, variables, axes, factors, len(flat.axes))
+    scopes = [sorted(axes["variable"][f["axes"] : f["axes_end"]].tolist()) for f in factors[:n]]
+    assert scopes == [[0, 2], [2, 3], [3]]
+    own = flat.axes[flat.nodes[2]["axes"] : flat.nodes[2]["axes_end"]]
+    observed = own[own["variable"] == 1][0]
+    assert factors[0]["start"] == flat.nodes[2]["start"] + 2 * observed["stride"]
+    assert factors[0]["unit"] == flat.nodes[2]["unit"] + 3 * observed["unit"]
+    # Each is in the bucket of the first of its features that is summed out.
+    rank = {int(v): place for place, v in enumerate(flat.order)}
+    firsts = [min((v for v in scope if v != 0), key=rank.__getitem__) for scope in scopes]
+    for v in (2, 3):
+        listed, f = [], variables[v]["bucket"]
+        while f >= 0:
+            listed.append(int(f))
+            f = factors[f]["following"]
+        assert sorted(listed) == [f for f in range(n) if firsts[f] == v]
+
+
+def test_numbers_of_tables_tell_all_instantiations_apart():
+    flat = flat_chain((2, 2, 2, 2, 2, 2))
+    seen = {}
+    for states in np.ndindex(3, 3, 3, 3, 3):
+        variables = Row(flat, [0, *(s - 1 for s in states)]).variables
+        factors, axes = np.zeros(12, FACTOR), np.concatenate([flat.axes, np.zeros(20, AXIS)])
+        n = collect(flat.nodes, flat.target, variables, axes, factors, len(flat.axes))
+        for f in factors[:n]:
+            scope = tuple(axes["variable"][f["axes"] : f["axes_end"]])
+            assert seen.setdefault(int(f["unit"]), (int(f["start"]), scope)) == (int(f["start"]), scope)
+    assert max(seen) < flat.n_units
+    assert len(set(seen.values())) == len(seen)
