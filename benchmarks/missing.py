@@ -136,7 +136,7 @@ def compare(name: str, tables: LogTables, table: Table, budget: float) -> None:
         some = codes[:, : max(200, int(budget * 50 / best(partial(marginalizer.log_joint, codes[:, :200]))))]
         # A model that has seen no row yet, each time: what it keeps of one run would answer the next.
         fresh = iter([Marginalizer(tables, table.target) for _ in range(3)])
-        ours = some.shape[1] / best(lambda: next(fresh).log_joint(some))
+        ours = some.shape[1] / best(partial(lambda models, rows: next(models).log_joint(rows), fresh, some))
         expected = posterior(marginalizer.log_joint(some))
         (theirs, off), (slow, off_too) = (time_rival(r, table, some, expected, budget) for r in rivals)
         print(

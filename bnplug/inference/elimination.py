@@ -47,7 +47,7 @@ class Elimination:
         self.max_clique_size = max_clique_size
         self._flat = flat_tables(tables, target)
         # One for each thread that has been at work, for the next rows.
-        self._memos: list[Memo] = []
+        self._memos: list[_Memo] = []
 
     def add_missing(self, codes: CodeArray, rows: IntArray, joint: FloatArray, n_jobs: int | None = None) -> None:
         """Add to log joints what the tables that mention a missing feature contribute.
@@ -89,11 +89,11 @@ class Elimination:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_memos": []}
 
-    def _memo(self) -> Memo:
+    def _memo(self) -> _Memo:
         try:
             return self._memos.pop()
         except IndexError:
-            return Memo(self._flat)
+            return _Memo(self._flat)
 
     def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
         """Return the log joint of a row by cliques of its own, which may be smaller than the network's."""
@@ -106,7 +106,7 @@ class Elimination:
             raise ValueError(f"row {m}: {error}") from None
 
 
-class Memo:
+class _Memo:
     """The messages of a network that have been computed, and room for the factors of one row."""
 
     def __init__(self, flat: FlatTables) -> None:
@@ -155,7 +155,7 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, result):  # typ
     """result[m, c] += log of the sum, over row m's missing features, of the tables that mention one of them.
 
     network: the first fields of FlatTables; codes: (variables, all rows); rows: those to do; memo: the arrays of a
-    Memo. Returns how many rows were done; the memo says what stopped it.
+    memo. Returns how many rows were done; the memo says what stopped it.
     """
     nodes, both_ways, order, target, _ = network
     variables, axes, factors, _, _, numbers, counters = memo
