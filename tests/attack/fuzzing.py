@@ -49,7 +49,10 @@ class Folders:
 
     def __init__(self, folder):
         self.folder = folder / "model"
-        BayesianNetworkClassifier("tan").fit(X, Y).save(self.folder)
+        model = BayesianNetworkClassifier("tan").fit(X, Y)
+        # What a case may ask for is compiled before its time begins.
+        model.predict_proba(X.assign(o=None))
+        model.save(self.folder)
         (self.tables,) = self.folder.glob("tables-*.npz")
         self.index, self.numbers = (self.folder / "model.json").read_bytes(), self.tables.read_bytes()
 
