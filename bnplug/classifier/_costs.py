@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,9 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.errors import UnseenValueWarning
-
-__all__ = ["cost_matrix", "least_expected_cost"]
+from bnplug.errors import UnseenValueWarning, warn_outside
 
 # Relative to the largest cost: what the order of summation makes of equal costs.
 _TIE = 8 * np.finfo(np.float64).eps
@@ -108,7 +105,7 @@ def _from_dict(costs: Mapping[Any, Any], labels: list[Any], warn: bool) -> Float
         said[position[true], position[predicted]] = True
     if unknown and warn:
         message = f"costs name {list(unknown)}, which training has not among the classes {labels}; ignored"
-        warnings.warn(message, UnseenValueWarning, stacklevel=4)
+        warn_outside(message, UnseenValueWarning)
     for i, j in np.argwhere(~said).tolist():
         raise ValueError(
             f"costs do not say what a true {labels[i]!r} predicted as {labels[j]!r} costs"

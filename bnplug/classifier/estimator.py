@@ -346,7 +346,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         return np.asarray(self.classes_[winners])
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the share of rows, by weight, whose most probable class is the one in `y`."""
+        """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`."""
         return float(super().score(X, class_labels(y), sample_weight))
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,9 +17,6 @@ from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Kind
 
 _T = TypeVar("_T")
-
-# What a plugin's classifier may say of the columns that it was fitted on, for the commands that read files.
-_SAID_OF_COLUMNS = ("target_", "column_kinds_")
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
@@ -61,13 +59,14 @@ def save(model: Any, path: str | PathLike[str]) -> None:
         _contain(registry.origin(model), "saved_state", model.saved_state) if method else model.saved_state()
     )
     params = parameters_to_json(model.get_params(deep=False))
-    written = (
-        model_folder.SavedModel(None, params, state, arrays)
-        if method is None
-        else model_folder.SavedModel(
-            method_to_json(method), params, state, arrays, *(getattr(model, name, None) for name in _SAID_OF_COLUMNS)
+    written = model_folder.SavedModel(None, params, state, arrays)
+    if method is not None:
+        written = replace(
+            written,
+            method=method_to_json(method),
+            target=getattr(model, "target_", None),
+            column_kinds=getattr(model, "column_kinds_", None),
         )
-    )
     model_folder.write(written, path)
 
 
@@ -97,7 +96,7 @@ def load(path: str | PathLike[str]) -> Any:
         params = parameters_from_json(saved.params)
         if saved.method is not None:
             restored = _restore(saved, params, Path(path))
-            for name, said in zip(_SAID_OF_COLUMNS, (saved.target, saved.column_kinds), strict=True):
+            for name, said in (("target_", saved.target), ("column_kinds_", saved.column_kinds)):
                 if said is not None:
                     setattr(restored, name, said)
             return restored

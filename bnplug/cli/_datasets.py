@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bnplug.cli._errors import one_line_errors
-from bnplug.cli._opening import STANDARD, write_page
+from bnplug.cli._opening import STANDARD, write_output
 
 
 @click.command("datasets")
@@ -24,7 +24,7 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 
     if name is not None:
         data = datasets.load(name, data_dir)
-        write_page(output or STANDARD, data.X.assign(**{str(data.y.name): data.y}).to_csv(index=False))
+        write_output(output or STANDARD, data.X.assign(**{str(data.y.name): data.y}).to_csv(index=False))
         return
     if output is not None:
         raise click.UsageError("-o takes a data set: bnplug datasets NAME -o FILE", click.get_current_context())

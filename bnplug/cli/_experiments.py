@@ -118,12 +118,12 @@ def _load(
     """Load a data set by name, or from a file; of its columns those that are wanted, where they are."""
     from bnplug import datasets
 
-    path, files = Path(name), {} if data_dir is None else {one.name: one.origin for one in datasets.entries(data_dir)}
+    path = Path(name)
     if path == STANDARD or path.is_file():
         frame = reading.frame(path)
         X, y = take_target(frame, target or ("class" if "class" in frame else str(frame.columns[-1])), path)
         data = datasets.Dataset("data" if path == STANDARD else path.name.split(".")[0], X, y, "auto", name)
-    elif data_dir is not None and files.get(name) == str(data_dir):
+    elif any(one.name == name and one.origin == str(data_dir) for one in datasets.entries(data_dir)):
         data = _with_target(datasets.load(name, data_dir, **reading.options()), target)
         data = replace(data, X=reading.converted(data.X))
     else:

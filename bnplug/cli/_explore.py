@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bnplug.cli._errors import one_line_errors
-from bnplug.cli._opening import model_argument, open_network, target_option, write_page
+from bnplug.cli._opening import model_argument, open_network, target_option, write_output
 from bnplug.cli._reading import Reading, Rows, read_rows, reading_options
 
 
@@ -27,7 +27,7 @@ def explore_command(
 
     model = open_network(model_path, target)
     rows = Rows() if data is None else read_rows(model, data, reading, target)
-    write_page(output, explorer.to_html(model, rows.X, rows.y, features))
+    write_output(output, explorer.to_html(model, rows.X, rows.y, features))
 
 
 COMMANDS = [explore_command]

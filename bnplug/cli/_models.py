@@ -14,13 +14,13 @@ import bnplug
 from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import (
     STANDARD,
+    described,
     exchange_format,
     model_argument,
     open_model,
     open_network,
-    size,
     target_option,
-    write_page,
+    write_output,
 )
 from bnplug.cli._reading import (
     Reading,
@@ -89,7 +89,7 @@ def fit_command(
         # It need not know; the commands that read the model must.
         model.target_, model.column_kinds_ = target, kinds_of(X)
     bnplug.save(model, output)
-    click.echo(f"{output}: {target!r}, {len(X):,} rows, {size(model)}")
+    click.echo(f"{output}: {target!r}, {len(X):,} rows, {described(model)}")
 
 
 @click.command("predict")
@@ -182,7 +182,7 @@ def show_command(model_path: Path, target: str | None, plot: Path | None, nodes:
 
     model = open_model(model_path, target)
     if not isinstance(model, bnplug.BayesianNetworkClassifier) and plot is None and not nodes:
-        click.echo(f"{size(model)}\nclasses: {', '.join(map(_shown, model.classes_))}")
+        click.echo(f"{described(model)}\nclasses: {', '.join(map(_shown, model.classes_))}")
         return
     model = open_network(model_path, target)
     click.echo(to_text(model, nodes))
@@ -227,7 +227,7 @@ def report_command(model_path: Path, data: Path | None, reading: Reading, target
 
     model = open_network(model_path, target)
     rows = () if data is None else read_labelled(model, data, reading, target)
-    write_page(output, report.to_html(model, *rows))
+    write_output(output, report.to_html(model, *rows))
 
 
 def _shown(label: object) -> str:

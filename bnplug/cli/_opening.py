@@ -27,11 +27,11 @@ def open_network(path: Path, target: str | None = None) -> Any:
     """Load a model that is a Bayesian network; of any other, say what can be done with it."""
     model = open_model(path, target)
     if not isinstance(model, bnplug.BayesianNetworkClassifier):
-        raise ValueError(f"{path}: {size(model)}, which is no Bayesian network; predict and evaluate take it")
+        raise ValueError(f"{path}: {described(model)}, which is no Bayesian network; predict and evaluate take it")
     return model
 
 
-def size(model: Any) -> str:
+def described(model: Any) -> str:
     """Return the size of a network, or what a classifier of a plugin is."""
     from bnplug.hooks import registry
     from bnplug.show.summary import headline
@@ -53,8 +53,8 @@ def exchange_format(file: Path) -> tuple[Any, Any]:
     return formats[file.suffix.lower()]
 
 
-def write_page(output: Path, text: str) -> None:
-    """Write a page to a file, and say how large it is; to standard output, the page alone."""
+def write_output(output: Path, text: str) -> None:
+    """Write text to a file, and say how large that is; to standard output, the text alone."""
     from bnplug.exchange.files import write_atomically
 
     if output == STANDARD:

@@ -54,18 +54,19 @@ class Reading:
         source = sys.stdin.buffer.read() if data == STANDARD else data
         frame = to_frame(read_data(source, **self.options(known)), str(data))
         check_columns(self.kinds, frame, "--dtype", data)
-        dates = [name for name, kind in (known or {}).items() if kind == "date" and name in frame.columns]
+        dates = [name for name, kind in (known or {}).items() if kind == "date"]
         return self.converted(frame, dates)
 
     def options(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the options of :func:`bnplug.data.files.read_data`."""
         kinds = {**(known or {}), **self.kinds}
-        text, numbers = (
-            [name for name, own in kinds.items() if (own == "number") is wanted] for wanted in (False, True)
-        )
         return {
-            "text": text, "numbers": numbers, "missing": self.missing, "sep": self.sep, "encoding": self.encoding
-        }  # fmt: skip
+            "text": [name for name, kind in kinds.items() if kind != "number"],
+            "numbers": [name for name, kind in kinds.items() if kind == "number"],
+            "missing": self.missing,
+            "sep": self.sep,
+            "encoding": self.encoding,
+        }
 
     def converted(self, frame: pd.DataFrame, dates: Iterable[str] = ()) -> pd.DataFrame:
         """Return a frame whose columns are of the kinds that the user says; `dates` are dates if they say nothing."""
@@ -86,7 +87,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def wrapped(*, na: Sequence[str], dtype: Sequence[str], sep: str, encoding: str | None, **others: Any) -> Any:
-        kinds = dict(_kind(text) for text in dtype)
+        kinds = dict(_name_and_kind(text) for text in dtype)
         return command(reading=Reading(na, kinds, _SEPARATORS.get(sep, sep), encoding), **others)
 
     options = [
@@ -184,7 +185,7 @@ def kinds_of(X: pd.DataFrame) -> dict[str, str]:
     return {str(name): kind(column) for name, column in X.items()}
 
 
-def _kind(text: str) -> tuple[str, str]:
+def _name_and_kind(text: str) -> tuple[str, str]:
     name, equals, kind = text.rpartition("=")
     if not equals or not name or kind not in _KINDS:
         raise click.BadParameter(f"{text!r} is not NAME=KIND with one of {', '.join(_KINDS)}", param_hint="--dtype")
@@ -206,14 +207,16 @@ def _known_kinds(model: Any, target: str | None) -> dict[str, str]:
     """Return the kind of each column that a model knows."""
     if isinstance(model, bnplug.BayesianNetworkClassifier):
         numeric = model.intake_.numeric
-        kinds = {name: "number" if name in numeric else _kind_of(own) for name, own in model.schema_.states.items()}
+        kinds = {
+            name: "number" if name in numeric else _kind_of_labels(own) for name, own in model.schema_.states.items()
+        }
         kinds |= dict.fromkeys(model.intake_.dates, "date")
     else:
         kinds = dict(getattr(model, "column_kinds_", {}))
-    return kinds if target is None else {**kinds, target: _kind_of(model.classes_)}
+    return kinds if target is None else {**kinds, target: _kind_of_labels(model.classes_)}
 
 
-def _kind_of(labels: Iterable[Any]) -> str:
+def _kind_of_labels(labels: Iterable[Any]) -> str:
     return "text" if all(isinstance(label, str) for label in labels) else "number"
 
 

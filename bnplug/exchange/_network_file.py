@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
@@ -16,7 +16,7 @@ from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError, did_you_mean
 from bnplug.exchange._raw_columns import raw_columns
 from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable, decode, decode_labels
-from bnplug.model.log_tables import NORMALIZED, LogTables
+from bnplug.model.log_tables import NORMALIZED, LogTable, LogTables
 
 # How far from one a column may sum in a file: others round, three times a third to 0.999. It is renormalised.
 _ROUNDED = 1e-3 + NORMALIZED
@@ -45,9 +45,13 @@ class NetworkParts(NamedTuple):
     properties: Mapping[str, str]
 
 
-def file_error(path: str | os.PathLike[str], message: object) -> ModelFileError:
-    """Return the error that names the file, with a message of a length that a person reads."""
-    return ModelFileError(f"{os.fspath(path)}: {str(message)[:_MESSAGE_LENGTH]}")
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let a ``ModelFileError`` name the file, with a message of a length that a person reads."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {str(error)[:_MESSAGE_LENGTH]}") from None
 
 
 def choose_target(tables: LogTables, target: str | None, path: str | os.PathLike[str]) -> LogTables:
@@ -68,7 +72,9 @@ def choose_target(tables: LogTables, target: str | None, path: str | os.PathLike
     return tables.with_target(chosen)
 
 
-def network_of(parts: NetworkParts, target: str | None, path: str | os.PathLike[str]) -> tuple[LogTables, Intake]:
+def assemble_with_intake(
+    parts: NetworkParts, target: str | None, path: str | os.PathLike[str]
+) -> tuple[LogTables, Intake]:
     """Return the model of a file with its class, as :func:`choose_target` has it, and how raw rows become its states.
 
     Raises
@@ -191,9 +197,9 @@ def _log_normalized(probabilities: FloatArray) -> FloatArray:
     """Return the logs of a table; a column that others have rounded is renormalised, ours never is."""
     logs = _log(probabilities)
     sums = probabilities.sum(axis=0)
-    # LogTables' own test decides what is normalised; it is slow, and needed only where this one is close.
+    # A table's own test decides what is normalised; it is slower, and needed only where this one is close.
     if np.abs(sums - 1.0).max() > NORMALIZED / 2:
-        rounded = np.abs(logsumexp(logs, axis=0)) > NORMALIZED
+        rounded = np.abs(LogTable((), logs).log_sums) > NORMALIZED
         logs = _log(probabilities / np.where(rounded, sums, 1.0))
     return logs
 

@@ -148,7 +148,7 @@ def read_columns(intake: Mapping[str, Any], states: Mapping[str, tuple[State, ..
     made = [own for name in columns if name not in left_out for own in dates.get(name, {name: name}).values()]
     if sorted(made) != sorted(names) or len(set(columns)) < len(columns) or not {*left_out, *dates} <= set(columns):
         raise ValueError(f"the columns {columns} do not make the features {names}")
-    if any(set(parts) != {SECONDS} and not 0 < len(set(parts) & set(PARTS)) == len(parts) for parts in dates.values()):
+    if not all(parts and (set(parts) == {SECONDS} or set(parts) <= set(PARTS)) for parts in dates.values()):
         raise ValueError(f"no parts of points in time: {dates}")
     whole, pooled = ({name: states[name] for name in intake.get(key, ())} for key in ("whole", "pooled"))
     for name, numbers in whole.items():

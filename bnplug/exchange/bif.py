@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +18,15 @@ from bnplug.arrays import FloatArray
 from bnplug.data.coding import State
 from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError, NotRepresentableError
-from bnplug.exchange._network_file import FileFamily, NetworkParts, assemble, file_error, network_of, table_shape
+from bnplug.exchange._bif_blocks import Blocks, TableBlock, scan, split_list, words
+from bnplug.exchange._network_file import (
+    FileFamily,
+    NetworkParts,
+    assemble,
+    assemble_with_intake,
+    naming,
+    table_shape,
+)
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
 from bnplug.exchange.files import read_plain, write_atomically
 from bnplug.exchange.names import (
@@ -48,6 +55,9 @@ _PIECE = 10_000
 # Inside a name, pgmpy takes "property" for a property, and "table" or "default" before what could begin a number
 # for a line of a table.
 _MISREAD = re.compile(r"property|(?:table|default)[0-9eE.+-]")
+
+# A line of a table, with the blanks after it. Like the patterns of blocks, it never backtracks.
+_STATEMENT = re.compile(r'((?:[^;"]++|"[^"]*+")*+)(;|\Z)\s*+')
 
 
 def write_bif(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
@@ -87,11 +97,8 @@ def read_bif_tables(path: str | os.PathLike[str]) -> LogTables:
     ModelFileError
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
-    parts = _read(path)
-    try:
-        return assemble(*parts)
-    except ModelFileError as error:
-        raise file_error(path, error) from None
+    with naming(path):
+        return assemble(*_parse(_text(path)))
 
 
 def read_bif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
@@ -117,11 +124,8 @@ def read_bif_network(path: str | os.PathLike[str], target: str | None = None) ->
     ValueError
         If there is no such class, or none is named.
     """
-    parts = _read(path)
-    try:
-        return network_of(parts, target, path)
-    except ModelFileError as error:
-        raise file_error(path, error) from None
+    with naming(path):
+        return assemble_with_intake(_parse(_text(path)), target, path)
 
 
 def format_bif(tables: LogTables, intake: Intake | None = None) -> str:
@@ -183,35 +187,17 @@ def parse_bif(text: str) -> LogTables:
     return assemble(*_parse(text))
 
 
-def _read(path: str | os.PathLike[str]) -> NetworkParts:
+def _text(path: str | os.PathLike[str]) -> str:
     data = read_plain(path, pipes=True)
     try:
-        return _parse(data.decode("utf-8-sig"))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise file_error(path, f"byte {error.start} is not UTF-8 text") from None
-    except ModelFileError as error:
-        raise file_error(path, error) from None
+        raise ModelFileError(f"byte {error.start} is not UTF-8 text") from None
 
 
 def _parse(text: str) -> NetworkParts:
-    scanner = _Scanner(_without_comments(text))
-    properties: dict[str, str] = {}
-    variables: dict[str, SafeVariable] = {}
-    blocks: list[_Block] = []
-    while not scanner.at_end():
-        keyword = scanner.expect(_BLOCK, "'network', 'variable' or 'probability'")[1]
-        if keyword == "network":
-            scanner.expect(_OPEN, "the network's name and '{'")
-            properties |= scanner.properties()
-            scanner.expect(_CLOSE, "'property' or '}'")
-        elif keyword == "variable":
-            variable = _scan_variable(scanner)
-            if variable.name in variables:
-                raise scanner.error(f"variable {variable.name!r} is declared twice")
-            variables[variable.name] = variable
-        else:
-            blocks.append(_scan_probability(scanner))
-    return NetworkParts(variables, _families(blocks, variables, len(text)), properties)
+    blocks = scan(text)
+    return NetworkParts(blocks.variables, _families(blocks, len(text)), blocks.properties)
 
 
 # Writing
@@ -287,136 +273,16 @@ def _format_family(node: SafeVariable, parents: list[SafeVariable], values: Floa
     ]
 
 
-# Reading: text to blocks
-
-# Each pattern takes the blanks after it too. Quoted text may hold any character. Everything is possessive,
-# so that no input makes a pattern backtrack.
-_BLANKS = re.compile(r"\s*+")
-_BLOCK = re.compile(r"(network|variable|probability)\b\s*+")
-_OPEN = re.compile(r'((?:[^{}"]++|"[^"]*+")*+)\{\s*+')
-_CLOSE = re.compile(r"\}\s*+")
-_BODY = re.compile(r'((?:[^{}"]++|"[^"]*+")*+)\}\s*+')
-_STATEMENT = re.compile(r'((?:[^;"]++|"[^"]*+")*+)(;|\Z)\s*+')
-_PROPERTY = re.compile(r'property\b((?:[^;"]++|"[^"]*+")*+);\s*+')
-_TYPE = re.compile(r'type\s++discrete\s*+\[\s*+([0-9]{1,9})\s*+\]\s*+\{((?:[^{}"]++|"[^"]*+")*+)\}\s*+;\s*+')
-_COMMENT = re.compile(r'"[^"\n]*+"|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_WORD = re.compile(r'"([^"]*+)"|([^\s,|"]++)')
+# Reading
 
 
-class _Block(NamedTuple):
-    """A probability block: what is in its parentheses, what is in its braces, and where the latter begin."""
-
-    header: str
-    body: str
-    line: int
-
-
-class _Scanner:
-    """Goes through a text from pattern to pattern, and knows the line where it stands."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
-        self._counted = 0
-        self._line = 1
-        self.take(_BLANKS)
-
-    def at_end(self) -> bool:
-        return self._position == len(self._text)
-
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        match = pattern.match(self._text, self._position)
-        if match:
-            self._position = match.end()
-        return match
-
-    def expect(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
-        match = self.take(pattern)
-        if match is None:
-            raise self.error(f"expected {what}, found {self._text[self._position :][:40]!r}")
-        return match
-
-    def properties(self) -> dict[str, str]:
-        """Take properties as long as there are any, and put the pieces of one together."""
-        found: dict[str, list[str]] = {}
-        while match := self.take(_PROPERTY):
-            key, equals, value = match[1].partition("=")
-            if equals:
-                found.setdefault(key.strip(), []).append(value.strip())
-        return {key: "".join(pieces) for key, pieces in found.items()}
-
-    def line(self) -> int:
-        self._line += self._text.count("\n", self._counted, self._position)
-        self._counted = self._position
-        return self._line
-
-    def error(self, message: str) -> ModelFileError:
-        return ModelFileError(f"line {self.line()}: {message}")
-
-
-def _without_comments(text: str) -> str:
-    return _COMMENT.sub(_blank_comment, text) if "/" in text else text
-
-
-def _blank_comment(match: re.Match[str]) -> str:
-    """Keep quoted text; of a comment keep the line ends, so that lines are still counted right."""
-    text = match[0]
-    if text.startswith('"'):
-        return text
-    if text.startswith("/*") and (len(text) < 4 or not text.endswith("*/")):
-        line = match.string.count("\n", 0, match.start()) + 1
-        raise ModelFileError(f"line {line}: this comment is never closed")
-    return " " + "\n" * text.count("\n")
-
-
-def _scan_variable(scanner: _Scanner) -> SafeVariable:
-    name = _unquoted(scanner.expect(_OPEN, "the variable's name and '{'")[1])
-    properties = scanner.properties()
-    declared = scanner.expect(_TYPE, f"'type discrete [ n ] {{ ... }};' of variable {name!r}")
-    labels = _split(declared[2], int(declared[1]))
-    if labels is None:
-        raise scanner.error(f"variable {name!r} has not {declared[1]} states, but {declared[2][:60]!r}")
-    if len(set(labels)) != len(labels):
-        raise scanner.error(f"variable {name!r} has a state twice")
-    properties |= scanner.properties()
-    scanner.expect(_CLOSE, "'property' or '}'")
-    return SafeVariable(name, labels, properties)
-
-
-def _scan_probability(scanner: _Scanner) -> _Block:
-    header = scanner.expect(_OPEN, "'( node | parents ) {'")[1].strip()
-    line = scanner.line()
-    if not (header.startswith("(") and header.endswith(")")):
-        raise ModelFileError(f"line {line}: expected '( node | parents ) {{', found {header[:40]!r}")
-    return _Block(header[1:-1], scanner.expect(_BODY, "lines of probabilities and '}'")[1], line)
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
-
-
-def _split(text: str, count: int) -> list[str] | None:
-    """Return the `count` items of a list with commas, or with blanks alone; None where it has not as many."""
-    if '"' in text:
-        items = [quoted or bare for quoted, bare in _WORD.findall(text)]
-    else:
-        items = [item.strip() for item in text.split(",")]
-        if len(items) != count:
-            items = text.replace(",", " ").split()
-    return items if len(items) == count else None
-
-
-# Reading: blocks to tables
-
-
-def _families(blocks: list[_Block], variables: Mapping[str, SafeVariable], length: int) -> dict[str, FileFamily]:
+def _families(blocks: Blocks, length: int) -> dict[str, FileFamily]:
     """Return the table of each node; together they hold few more numbers than a text of this length can."""
-    cards = {name: len(variable.labels) for name, variable in variables.items()}
+    cards = {name: len(variable.labels) for name, variable in blocks.variables.items()}
     families: dict[str, FileFamily] = {}
     cells = 0
-    for block in blocks:
-        family = _family(block, variables, cards)
+    for block in blocks.tables:
+        family = _family(block, blocks.variables, cards)
         if family.node in families:
             raise ModelFileError(f"line {block.line}: a second table for {family.node!r}")
         families[family.node] = family
@@ -426,7 +292,7 @@ def _families(blocks: list[_Block], variables: Mapping[str, SafeVariable], lengt
     return families
 
 
-def _family(block: _Block, variables: Mapping[str, SafeVariable], cards: Mapping[str, int]) -> FileFamily:
+def _family(block: TableBlock, variables: Mapping[str, SafeVariable], cards: Mapping[str, int]) -> FileFamily:
     node, *parents = _members(block.header, cards)
     *shape, card = table_shape(node, parents, cards, block.line)
     reader = _TableReader(parents, [variables[parent].labels for parent in parents], card)
@@ -446,7 +312,7 @@ def _family(block: _Block, variables: Mapping[str, SafeVariable], cards: Mapping
 def _members(header: str, known: Mapping[str, int]) -> list[str]:
     """Return the node and its parents: ``x | y, z``, or ``"x" "y" "z"`` as JavaBayes has it."""
     if '"' in header:
-        return [quoted or bare for quoted, bare in _WORD.findall(header)] or [""]
+        return words(header) or [""]
     node, bar, rest = (part.strip() for part in header.partition("|"))
     if bar and rest:
         parents = [parent.strip() for parent in rest.split(",")]
@@ -485,7 +351,7 @@ class _TableReader:
             raise ModelFileError(f"expected '(states) numbers', 'table' or 'default', found {statement[:40]!r}")
 
     def _column(self, text: str) -> int:
-        labels = _split(text, len(self._parents))
+        labels = split_list(text, len(self._parents))
         if labels is None:
             raise ModelFileError(f"expected a state of each of {self._parents}, found {text[:60]!r}")
         column = 0

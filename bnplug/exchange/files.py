@@ -43,6 +43,8 @@ _BLOCK = 1 << 16
 
 # How long the writer of a pipe may take to open it.
 _WRITER_SECONDS = 10.0
+
+# Between attempts, on Windows: a second in all.
 _PAUSES = [0.001 * 2**i for i in range(10)]
 
 

@@ -19,7 +19,14 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError
-from bnplug.exchange._network_file import FileFamily, NetworkParts, assemble, file_error, network_of, table_shape
+from bnplug.exchange._network_file import (
+    FileFamily,
+    NetworkParts,
+    assemble,
+    assemble_with_intake,
+    naming,
+    table_shape,
+)
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
 from bnplug.exchange.files import read_plain, write_atomically
 from bnplug.exchange.names import TARGET, SafeText, SafeVariable, encode, safe_variables
@@ -67,41 +74,14 @@ def read_xmlbif_tables(path: str | os.PathLike[str]) -> LogTables:
     ModelFileError
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
-    parts = _read(path)
-    try:
-        return assemble(*parts)
-    except ModelFileError as error:
-        raise file_error(path, error) from None
+    with naming(path):
+        return assemble(*_parse(read_plain(path, pipes=True)))
 
 
 def read_xmlbif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
-    """Read a model from an XMLBIF file, and how raw rows become its states.
-
-    Parameters
-    ----------
-    path : path-like
-    target : str, optional
-        The class; by default the one that the file names.
-
-    Returns
-    -------
-    tables : LogTables
-        With the class as its target.
-    intake : Intake
-        Of a file of ours: numbers are put into the bins that it carries the cuts of. Of another: states are states.
-
-    Raises
-    ------
-    ModelFileError
-        As :func:`read_xmlbif_tables`, and where what the file says of its columns is damaged.
-    ValueError
-        If there is no such class, or none is named.
-    """
-    parts = _read(path)
-    try:
-        return network_of(parts, target, path)
-    except ModelFileError as error:
-        raise file_error(path, error) from None
+    """Read a model from XMLBIF, and how raw rows become its states: :func:`~bnplug.exchange.bif.read_bif_network`."""
+    with naming(path):
+        return assemble_with_intake(_parse(read_plain(path, pipes=True)), target, path)
 
 
 def format_xmlbif(tables: LogTables, intake: Intake | None = None) -> str:
@@ -160,14 +140,6 @@ def parse_xmlbif(text: str | bytes) -> LogTables:
     {'side': ('heads', 'tails')}
     """
     return assemble(*_parse(text))
-
-
-def _read(path: str | os.PathLike[str]) -> NetworkParts:
-    data = read_plain(path, pipes=True)
-    try:
-        return _parse(data)
-    except ModelFileError as error:
-        raise file_error(path, error) from None
 
 
 def _parse(text: str | bytes) -> NetworkParts:

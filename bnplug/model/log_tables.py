@@ -44,10 +44,15 @@ class LogTable(NamedTuple):
     @property
     def normalized(self) -> bool:
         """Whether every column sums to one."""
+        return bool(np.abs(self.log_sums).max(initial=0.0) <= NORMALIZED)
+
+    @property
+    def log_sums(self) -> FloatArray:
+        """The log of what each column sums to; infinite where that leaves the range of numbers."""
         with np.errstate(over="ignore", divide="ignore"):
-            # Sums that leave the range of numbers are not near one; scipy's logsumexp takes ten times as long.
-            log_sums = np.log(np.exp(self.values).sum(axis=0))
-        return bool(np.abs(log_sums).max(initial=0.0) <= NORMALIZED)
+            # scipy's logsumexp takes ten times as long, to tell apart sums that are not near one.
+            log_sums: FloatArray = np.log(np.exp(self.values).sum(axis=0))
+        return log_sums
 
 
 class LogTables:

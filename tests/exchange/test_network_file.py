@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bnplug import LogTables, ModelFileError
-from bnplug.exchange._network_file import FileFamily, assemble, choose_target, file_error, table_shape
+from bnplug.exchange._network_file import FileFamily, assemble, choose_target, naming, table_shape
 from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable
 
 CARDS = {"a": 2, "b": 3}
@@ -64,7 +64,9 @@ def test_the_shape_of_a_table():
 
 
 def test_errors_name_the_file_and_end():
-    assert str(file_error("m.bif", "x" * 10_000)) == "m.bif: " + "x" * 500
+    with pytest.raises(ModelFileError) as caught, naming("m.bif"):
+        raise ModelFileError("x" * 10_000)
+    assert str(caught.value) == "m.bif: " + "x" * 500
 
 
 def test_the_class_is_the_one_asked_for_or_the_files_own():
