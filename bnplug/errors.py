@@ -161,3 +161,15 @@ def one_line(problem: object, limit: int | None = None) -> str:
     except Exception:
         text = "(its message cannot be shown)"
     return " ".join(text.split()) if limit is None else textwrap.shorten(text, limit, placeholder=" ...")
+
+
+def printable(words: object) -> str:
+    r"""Return text with line ends and control characters, which a terminal would obey, as escapes.
+
+    Examples
+    --------
+    >>> print(printable("tan\x1b[2J"))
+    tan\x1b[2J
+    """
+    text = str(words)
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

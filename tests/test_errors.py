@@ -6,7 +6,7 @@ import pytest
 
 import bnplug
 from bnplug import errors
-from bnplug.errors import did_you_mean, one_line
+from bnplug.errors import did_you_mean, one_line, printable
 
 WARNINGS = [name for name in vars(errors) if name.endswith("Warning")]
 KIN = {
@@ -75,3 +75,9 @@ def test_a_message_is_cut_between_words():
 @pytest.mark.parametrize("limit", [None, 100])
 def test_a_message_that_cannot_be_made_is_no_error(limit):
     assert one_line(UnspeakableError(), limit) == "(its message cannot be shown)"
+
+
+def test_control_characters_are_escaped():
+    assert printable("tan") == "tan"
+    assert printable(3) == "3"
+    assert printable("é\x1b\n\u202e") == "é\\x1b\\n\\u202e"

@@ -16,8 +16,7 @@ import click
 import bnplug
 from bnplug.cli import _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins
 from bnplug.cli._errors import one_line_errors
-from bnplug.errors import one_line
-from bnplug.hooks._guarding import printable
+from bnplug.errors import one_line, printable
 
 # The commands as the help lists them, each with what fits on its line.
 _SECTIONS = {

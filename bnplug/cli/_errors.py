@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 import bnplug
-from bnplug.errors import one_line
-from bnplug.hooks._guarding import printable
+from bnplug.errors import one_line, printable
 
 # Errors whose message stands on its own; of any other, the type says more than the text.
 _EXPECTED = (ValueError, TypeError, LookupError, OSError, RuntimeError, ImportError, MemoryError)

@@ -33,7 +33,7 @@ from bnplug.cli._reading import (
     reading_options,
     take_target,
 )
-from bnplug.hooks._guarding import printable
+from bnplug.errors import printable
 
 
 @click.command("fit")
@@ -182,7 +182,7 @@ def show_command(model_path: Path, target: str | None, plot: Path | None, nodes:
 
     model = open_model(model_path, target)
     if not isinstance(model, bnplug.BayesianNetworkClassifier) and plot is None and not nodes:
-        click.echo(f"{described(model)}\nclasses: {', '.join(map(_shown, model.classes_))}")
+        click.echo(f"{described(model)}\nclasses: {', '.join(map(printable, model.classes_))}")
         return
     model = open_network(model_path, target)
     click.echo(to_text(model, nodes))
@@ -210,7 +210,7 @@ def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str
     click.echo(f"{'rows':<18} {found.n_rows}")
     for name, value in found.figures.items():
         click.echo(f"{name:<18} {'undefined' if value is None else f'{value:.4f}'}")
-    shown = found.confusion.rename(index=_shown, columns=_shown)
+    shown = found.confusion.rename(index=printable, columns=printable)
     click.echo(f"\nrows: the true class; columns: the predicted one\n{shown.to_string()}")
 
 
@@ -228,10 +228,6 @@ def report_command(model_path: Path, data: Path | None, reading: Reading, target
     model = open_network(model_path, target)
     rows = () if data is None else read_labelled(model, data, reading, target)
     write_output(output, report.to_html(model, *rows))
-
-
-def _shown(label: object) -> str:
-    return printable(str(label))
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.data.bins import bin_labels
+from bnplug.data.bins import bin_labels, middles
 from bnplug.data.table import Table
 
 if TYPE_CHECKING:
@@ -91,15 +91,12 @@ def _features(intake: Intake, schema: Table) -> _Features:
 
 def _edges(intake: Intake, schema: Table) -> dict[str, FloatArray]:
     """Return what lies between the states of each feature whose states, in order, are those of `schema`."""
-    cuts = getattr(intake.discretizer, "cut_points_", None) or []
-    bins = {name: own for name, own in zip(intake.numeric, cuts, strict=False) if own is not None}
     found = {
         name: np.asarray(own, dtype=np.float64)
-        for name, own in bins.items()
+        for name, own in intake.cut_points.items()
         if bin_labels(own) == list(schema.states.get(name, ()))
     }
     for name, states in intake.whole.items():
         if tuple(states) == tuple(schema.states.get(name, ())):
-            numbers = np.asarray(states, dtype=np.float64)
-            found[name] = (numbers[:-1] + numbers[1:]) / 2
+            found[name] = middles(states)
     return found

@@ -15,6 +15,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _LARGEST_SUM = 1e290
 
+#: What a column may hold that nothing is learned from.
+CONTAINERS = "lists or other containers"
+
 
 def native(data: Any) -> Any:
     """Return an array as one that every library takes, with the same cells; what is no array or list, as it is.
@@ -64,6 +67,17 @@ def is_beyond_numpy(dtype: Any) -> bool:
     if polars is None or not isinstance(dtype, polars.DataType):
         return False
     return dtype.is_nested() or dtype in (polars.Int128, getattr(polars, "UInt128", polars.Int128))
+
+
+def unlearnable(names: list[str], kind: str) -> str:
+    """Return what is wrong with columns that hold something that nothing is learned from.
+
+    Examples
+    --------
+    >>> unlearnable(["z"], "complex numbers")
+    "columns ['z'] hold complex numbers; turn them into numbers or text, or drop them"
+    """
+    return f"columns {names} hold {kind}; turn them into numbers or text, or drop them"
 
 
 def refuse_surrogates(names: Iterable[object], what: str) -> None:

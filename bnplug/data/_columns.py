@@ -72,7 +72,7 @@ class Rules:
     min_frequency: Any = "auto"
     dates: str = "parts"
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Raise a ``ValueError`` for a rule that there is not."""
         if self.on_useless not in ("drop", "error"):
             raise ValueError(f"on_useless={self.on_useless!r} is not 'drop' or 'error'")
@@ -129,7 +129,6 @@ def settle(frame: pd.DataFrame, rules: Rules, weights: FloatArray | None = None,
     ValueError
         For columns that cannot be learned from, and where none is left; the message names all of them.
     """
-    rules.check()
     listed = listed_columns(frame, rules.categorical_features)
     found = Settled()
     frame, kinds = _spread_times(frame, rules, found)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bnplug.arrays import BoolArray, FloatArray
+from bnplug.data._checks import CONTAINERS, unlearnable
 from bnplug.data.coding import Coded, State, coded, factorize
 from bnplug.errors import did_you_mean
 
@@ -17,7 +18,7 @@ MAX_WHOLE_STATES = 10
 
 #: What a column may hold.
 NUMBERS, STATES = "numbers", "states"
-TIMES, COMPLEX, CONTAINERS = "points in time or durations", "complex numbers", "lists or other containers"
+TIMES, COMPLEX = "points in time or durations", "complex numbers"
 
 # Most numeric columns show more distinct values than that in their first rows.
 _FIRST_ROWS = 1000
@@ -188,11 +189,7 @@ def unsupported(kinds: Mapping[str, str]) -> list[str]:
     ["columns ['z'] hold complex numbers; turn them into numbers or text, or drop them"]
     """
     odd = {kind: [name for name, own in kinds.items() if own == kind] for kind in (TIMES, COMPLEX, CONTAINERS)}
-    return [
-        f"columns {names} hold {kind}; turn them into numbers or text, or drop them"
-        for kind, names in odd.items()
-        if names
-    ]
+    return [unlearnable(names, kind) for kind, names in odd.items() if names]
 
 
 def few_whole_numbers(column: pd.Series[Any], weights: FloatArray | None = None) -> Coded | None:
@@ -224,7 +221,7 @@ def _kind(column: pd.Series[Any]) -> str:
         return COMPLEX if column.dtype.kind == "c" else NUMBERS
     if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inferred in _TIMES:
         return TIMES
-    if getattr(column.dtype, "kind", "") == "O" and isinstance(column.dtype, pd.ArrowDtype):
+    if isinstance(column.dtype, pd.ArrowDtype) and column.dtype.kind == "O":
         # Of Arrow's types these are the nested ones, dates and times of day, and a few that are text.
         return _arrow_kind(column.dtype)
     if column.dtype.kind == "V" or (inferred == "mixed" and not all(isinstance(value, Hashable) for value in column)):

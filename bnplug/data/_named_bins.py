@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import CodeArray
@@ -15,7 +16,7 @@ from bnplug.data.kinds import is_numeric
 from bnplug.data.table import Table
 
 
-def named_bins(column: pd.Series[Any], cuts: Sequence[float]) -> Coded | None:
+def named_bins(column: pd.Series[Any], cuts: npt.ArrayLike) -> Coded | None:
     """Return the bins of a column that names some of them; None where it holds numbers alone.
 
     Raises
@@ -36,7 +37,7 @@ def named_bins(column: pd.Series[Any], cuts: Sequence[float]) -> Coded | None:
     return Coded(np.array([*numbers, MISSING], dtype=np.int64)[codes], tuple(position))
 
 
-def _bin(value: Any, cuts: Sequence[float], name: Any) -> int:
+def _bin(value: Any, cuts: npt.ArrayLike, name: Any) -> int:
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -36,10 +36,21 @@ def nearest(values: FloatArray, states: Sequence[State]) -> Coded:
     >>> nearest(np.array([0.0, 2.0, 2.5, 9.0, np.nan]), (1, 2, 3))
     Coded(codes=array([ 0,  1,  1,  2, -1]), states=(1, 2, 3))
     """
-    numbers = np.asarray(states, dtype=np.float64)
-    codes = np.searchsorted((numbers[:-1] + numbers[1:]) / 2, values, side="left")
+    codes = np.searchsorted(middles(states), values, side="left")
     codes[np.isnan(values)] = MISSING
     return Coded(codes, tuple(states))
+
+
+def middles(states: Sequence[State]) -> FloatArray:
+    """Return what lies halfway between each of ascending numbers and the next.
+
+    Examples
+    --------
+    >>> middles((1, 2, 5))
+    array([1.5, 3.5])
+    """
+    numbers = np.asarray(states, dtype=np.float64)
+    return (numbers[:-1] + numbers[1:]) / 2
 
 
 def bin_labels(cuts: npt.ArrayLike) -> list[str]:

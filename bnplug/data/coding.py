@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.data._checks import is_broken
+from bnplug.data._checks import CONTAINERS, is_broken, unlearnable
 
 #: A state label: what the user's data holds, as a plain Python value.
 State = str | int | float | bool
@@ -101,11 +101,11 @@ def match_column(column: pd.Series[Any] | Coded, states: Sequence[State]) -> Cod
     if isinstance(column, Coded):
         return _match_codes(column.codes, list(column.states), states)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return _match_codes(column.cat.codes.to_numpy(), [_label(value) for value in column.cat.categories], states)
+        return _match_codes(column.cat.codes.to_numpy(), [as_label(value) for value in column.cat.categories], states)
     if column.dtype.kind in "iub" and not pd.api.types.is_extension_array_dtype(column.dtype):
         return _match_whole_numbers(column.to_numpy(), states)
     codes, values = _distinct_values(column)
-    known = np.append(_match_values([_label(value) for value in values], states), MISSING)
+    known = np.append(_match_values([as_label(value) for value in values], states), MISSING)
     return known[codes]
 
 
@@ -113,11 +113,9 @@ def _distinct_values(column: pd.Series[Any]) -> tuple[Codes, Any]:
     """Return the number of each cell's value, and the values; a ``ValueError`` names a column of containers."""
     try:
         return pd.factorize(column, sort=False)
-    # That of Arrow has no lists to compare.
+    # Of lists in Arrow's columns, pandas says that it is not implemented.
     except (TypeError, NotImplementedError) as error:
-        raise ValueError(
-            f"columns {[str(column.name)]} hold lists or other containers; turn them into numbers or text, or drop them"
-        ) from error
+        raise ValueError(unlearnable([str(column.name)], CONTAINERS)) from error
 
 
 def _match_codes(codes: Codes, labels: list[State], states: Sequence[State]) -> Codes:
@@ -195,14 +193,20 @@ def label_index(labels: Sequence[State]) -> pd.Index[Any]:
     return index
 
 
-def _label(value: Any) -> State:
-    """Return `value` as a plain Python value; what is not text, number or truth value becomes its text."""
+def as_label(value: Any) -> State:
+    """Return `value` as a plain Python value; what is not text, number or truth value becomes its text.
+
+    Examples
+    --------
+    >>> as_label(np.int8(3)), as_label(("a", "b"))
+    (3, "('a', 'b')")
+    """
     label = plain_label(value)
     return str(value) if label is None else label
 
 
 def _distinct_labels(column: pd.Series[Any], values: Any) -> list[State]:
-    labels = [_label(value) for value in values]
+    labels = [as_label(value) for value in values]
     if len(set(labels)) < len(labels):
         twice = next(label for label, times in Counter(labels).items() if times > 1)
         raise ValueError(

@@ -6,7 +6,6 @@ once, on the training rows.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -30,7 +29,7 @@ from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.data.table import Table
 from bnplug.data.weights import present_rows
-from bnplug.errors import MissingColumnWarning
+from bnplug.errors import MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 
 _DEFAULT = Rules()
@@ -91,7 +90,6 @@ def code(
     """
     check_missing(missing)
     rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates)
-    rules.check()
     frame, labels = _checked_frame(X), class_labels(y)
     check_consistent_length(frame, labels)
     weights = _weights(frame, labels, sample_weight, class_weight)
@@ -204,6 +202,13 @@ class Intake:
             columns = {name: intake._with_missing_state(name, column) for name, column in columns.items()}
         return intake, columns
 
+    @property
+    def cut_points(self) -> dict[str, FloatArray]:
+        """The numbers between the bins of each numeric feature, where the discretiser tells them."""
+        cuts = getattr(self.discretizer, "cut_points_", None)
+        pairs = () if cuts is None else zip(self.numeric, cuts, strict=True)
+        return {name: own for name, own in pairs if own is not None}
+
     def _with_missing_state(self, name: str, column: Coded) -> Coded:
         """Return a column of training with missing as a state, if cells are; note what it is called."""
         holes = column.codes == MISSING
@@ -259,7 +264,7 @@ class Intake:
         there = set(frame.columns)
         absent = [name for name in self.columns if name not in self.left_out and not {name, *self._parts(name)} & there]
         if absent:
-            warnings.warn(f"columns {absent} are absent; they are marginalised", MissingColumnWarning, stacklevel=5)
+            warn_outside(f"columns {absent} are absent; they are marginalised", MissingColumnWarning)
 
     def _parts(self, name: str) -> Collection[str]:
         return self.dates.get(name, {}).values()
@@ -269,7 +274,9 @@ class Intake:
         frame = pd.DataFrame({name: pd.Series([value]) for name, value in evidence.items()})
         useless = [name for name in frame.columns if name in self.left_out]
         if useless:
-            raise ValueError(f"evidence {useless}: no such feature, these columns were left out in training")
+            raise ValueError(
+                f"evidence {useless}: no such feature, these columns were left out in training; drop them here too"
+            )
         frame = self.features(frame)
         for name in frame.columns:
             schema.index(name)
@@ -303,8 +310,7 @@ class Intake:
 
     def _named_bins(self, features: pd.DataFrame) -> dict[str, Coded]:
         """Return the numeric features that come as bins, by their labels."""
-        cuts = zip(self.numeric, getattr(self.discretizer, "cut_points_", ()), strict=False)
-        found = {name: named_bins(features[name], own) for name, own in cuts if name in features and own is not None}
+        found = {name: named_bins(features[name], own) for name, own in self.cut_points.items() if name in features}
         return {name: column for name, column in found.items() if column is not None}
 
     def _bins(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
@@ -334,7 +340,7 @@ def check_missing(missing: str) -> None:
 
 def check_rules(on_useless: str, max_categories: int | None, min_frequency: Any, dates: str) -> None:
     """Raise a ``ValueError`` unless these are ways to treat columns."""
-    Rules("auto", on_useless, max_categories, min_frequency, dates).check()
+    Rules("auto", on_useless, max_categories, min_frequency, dates)
 
 
 def _checked_frame(X: Any) -> pd.DataFrame:

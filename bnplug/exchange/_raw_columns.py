@@ -87,10 +87,9 @@ def raw_columns(
 
 def _of_variable(name: str, intake: Intake) -> dict[str, str]:
     properties = {}
-    cut_points = getattr(intake.discretizer, "cut_points_", None)
-    cuts = None if cut_points is None or name not in intake.numeric else cut_points[intake.numeric.index(name)]
-    if cuts is not None:
-        properties[CUTS] = ",".join(map(repr, np.asarray(cuts, dtype=np.float64).tolist())) or _NO_CUTS
+    if name in intake.cut_points:
+        cuts = np.asarray(intake.cut_points[name], dtype=np.float64)
+        properties[CUTS] = ",".join(map(repr, cuts.tolist())) or _NO_CUTS
     for kind, names in (("whole", intake.whole), ("pooled", intake.pooled)):
         if name in names:
             properties[KIND] = kind

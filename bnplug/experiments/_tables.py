@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bnplug.errors import printable
 from bnplug.experiments._metrics import Metric
 from bnplug.experiments.statistics import average_ranks
-from bnplug.hooks._guarding import printable
 
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",

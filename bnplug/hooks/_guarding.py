@@ -16,7 +16,7 @@ from typing import TextIO, TypeVar
 SECONDS = "BNPLUG_IMPORT_SECONDS"
 _DEFAULT_SECONDS = 60.0
 
-
+# File descriptors.
 _OUTPUT, _ERRORS = 1, 2
 
 _T = TypeVar("_T")
@@ -102,17 +102,6 @@ def limited(seconds: float | None = None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-
-
-def printable(text: str) -> str:
-    r"""Return text with control characters, which a terminal would obey, as escapes.
-
-    Examples
-    --------
-    >>> print(printable("tan\x1b[2J"))
-    tan\x1b[2J
-    """
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _seconds() -> float:

@@ -22,9 +22,9 @@ from typing import Any, NoReturn, TypeVar
 import pluggy
 
 from bnplug import __version__
-from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean, one_line
+from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean, one_line, printable
 from bnplug.hooks import specs
-from bnplug.hooks._guarding import printable, within_limits
+from bnplug.hooks._guarding import within_limits
 from bnplug.hooks.descriptors import (
     ClassifierMethod,
     Descriptor,

@@ -26,14 +26,14 @@ def text_width(text: str) -> float:
     return ems * FONT_SIZE
 
 
-def printable(text: str) -> str:
+def xml_text(text: str) -> str:
     """Return text without what XML and HTML cannot hold, such as control characters and lone surrogates."""
     return _NOT_XML.sub("\ufffd", text)
 
 
 def label_of(name: str) -> str:
     """Return a name on one line, cut where it is too long for a box."""
-    label = printable(" ".join(name.split()))
+    label = xml_text(" ".join(name.split()))
     if text_width(label) <= _LONGEST_LABEL:
         return label
     while text_width(label + "…") > _LONGEST_LABEL:

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from bnplug.exchange.files import write_atomically
 from bnplug.show import palette
 from bnplug.show._graph import CheckedGraph
-from bnplug.show._labels import FONT_SIZE, printable
+from bnplug.show._labels import FONT_SIZE, xml_text
 from bnplug.show._rows import BOX_HEIGHT
 from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
 
@@ -227,17 +227,17 @@ def _points(points: Iterable[Point]) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text))
+    return quoteattr(xml_text(text))
 
 
 def _dot_text(text: str) -> str:
     """Return a name as Graphviz reads it, a line end as a line end."""
-    escaped = printable(text).replace("\\", "\\\\").replace('"', '\\"')
+    escaped = xml_text(text).replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\r", "").replace("\n", "\\n") + '"'
 
 
 def _title(text: str) -> str:
-    return f"<title>{escape(printable(text))}</title>"
+    return f"<title>{escape(xml_text(text))}</title>"
 
 
 def _summary(graph: CheckedGraph) -> str:

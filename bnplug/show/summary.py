@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from bnplug.arrays import FloatArray
-from bnplug.errors import did_you_mean
-from bnplug.hooks._guarding import printable
+from bnplug.errors import did_you_mean, printable
 from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.queries import query
 
@@ -57,8 +56,7 @@ def blanket_to_mark(model: BayesianNetworkClassifier) -> list[str]:
 
 def cut_points(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
     """Return the cut points of every numeric feature, where the discretiser tells them."""
-    cuts = getattr(model.intake_.discretizer, "cut_points_", ())
-    return {name: own for name, own in zip(model.intake_.numeric, cuts, strict=False) if own is not None}
+    return model.intake_.cut_points
 
 
 def class_joints(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
@@ -147,7 +145,7 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     parts = [
         f"{model.target_!r}: {headline(model)}\n" + "\n".join(_made_by(model)),
         "\n".join(_node_line(name, parents) for name, parents in model.tables_.parents.items()),
-        f"Markov blanket of {model.target_!r}: {', '.join(map(_escaped, model.markov_blanket())) or '(empty)'}",
+        f"Markov blanket of {model.target_!r}: {', '.join(map(printable, model.markov_blanket())) or '(empty)'}",
     ]
     if not model.tables_.normalized:
         parts.append("The columns of the tables need not sum to one: the parameters are discriminative.")
@@ -160,19 +158,14 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
 
 def _made_by(model: BayesianNetworkClassifier) -> Iterator[str]:
     """Yield lines on what made a model: as the user wrote it, then every component with who brings it."""
-    yield _escaped(", ".join(f"{part} {text}" for part, text in model.made_.items()))
+    yield printable(", ".join(f"{part} {text}" for part, text in model.made_.items()))
     for found in model.components_:
-        yield _escaped(f"  {found['kind']} {found['name']} ({found['distribution']} {found['version']})")
-
-
-def _escaped(text: object) -> str:
-    """Return text that moves no cursor: line ends and control characters as escapes."""
-    return printable(str(text))
+        yield printable(f"  {found['kind']} {found['name']} ({found['distribution']} {found['version']})")
 
 
 def _node_line(name: str, parents: Iterable[str]) -> str:
-    given = ", ".join(map(_escaped, parents))
-    return f"{_escaped(name)} <- {given}" if given else _escaped(name)
+    given = ", ".join(map(printable, parents))
+    return f"{printable(name)} <- {given}" if given else printable(name)
 
 
 def _n_cells(model: BayesianNetworkClassifier, name: str) -> int:
@@ -182,9 +175,9 @@ def _n_cells(model: BayesianNetworkClassifier, name: str) -> int:
 def _table_text(model: BayesianNetworkClassifier, name: str) -> str:
     """One node's table: a line for each configuration of its parents."""
     parents = model.tables_.parents[name]
-    title = f"P({_escaped(name)}{' | ' if parents else ''}{', '.join(map(_escaped, parents))})"
-    frame = model.cpt(name).T.rename(index=_escaped, columns=_escaped)
-    frame = frame.rename_axis(index=_escaped if parents else None, columns=None)
+    title = f"P({printable(name)}{' | ' if parents else ''}{', '.join(map(printable, parents))})"
+    frame = model.cpt(name).T.rename(index=printable, columns=printable)
+    frame = frame.rename_axis(index=printable if parents else None, columns=None)
     return f"{title}\n{frame.to_string(float_format=_number)}"
 
 
@@ -196,7 +189,7 @@ def _number(value: float) -> str:
 def _size_line(model: BayesianNetworkClassifier, name: str) -> str:
     states, *configurations = model.tables_.tables[name].values.shape
     return (
-        f"P({_escaped(name)} | ...): {counted(states, 'state')} x "
+        f"P({printable(name)} | ...): {counted(states, 'state')} x "
         f"{counted(prod(configurations), 'configuration')}; "
-        f"--node {_escaped(name)!r} shows it"
+        f"--node {printable(name)!r} shows it"
     )

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bnplug.hooks._guarding import SECONDS, TooSlow, guarded, limited, printable
+from bnplug.hooks._guarding import SECONDS, TooSlow, guarded, limited
 
 
 def spoil():
@@ -63,8 +63,3 @@ def test_what_sleeps_is_stopped(monkeypatch):
     monkeypatch.setenv(SECONDS, "soon")
     with limited():
         assert 50 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
-
-
-def test_control_characters_are_escaped():
-    assert printable("tan") == "tan"
-    assert printable("é\x1b\n\u202e") == "é\\x1b\\n\\u202e"

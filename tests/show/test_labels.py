@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.show._labels import label_of, printable, text_width
+from bnplug.show._labels import label_of, text_width, xml_text
 
 
 def test_wide_letters_are_wider_and_accents_take_no_room():
@@ -17,8 +17,8 @@ def test_a_label_is_one_line_of_bounded_width(name):
     assert text_width(label) <= 190.0
     assert "\n" not in label
     if not label.endswith("…"):
-        assert label == printable(" ".join(name.split()))
+        assert label == xml_text(" ".join(name.split()))
 
 
 def test_what_files_cannot_hold_is_replaced():
-    assert printable("a\x00b\ud800c\uffff\t\n") == "a\ufffdb\ufffdc\ufffd\t\n"
+    assert xml_text("a\x00b\ud800c\uffff\t\n") == "a\ufffdb\ufffdc\ufffd\t\n"

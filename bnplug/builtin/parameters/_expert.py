@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.data.coding import State, plain_label
+from bnplug.data.coding import State, as_label
 from bnplug.errors import did_you_mean
 from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
@@ -191,11 +191,11 @@ def _configuration(key: Any, parents: Sequence[str], where: str) -> tuple[State,
     states = key if isinstance(key, tuple) else (key,)
     if len(states) != len(parents):
         raise ValueError(f"{where} has the parents {list(parents)}; {key!r} is not one state of each")
-    return tuple(_label(state) for state in states)
+    return tuple(as_label(state) for state in states)
 
 
 def _column(column: Mapping[Any, Any], states: Sequence[State], where: str) -> FloatArray:
-    given = {_label(state): share for state, share in column.items()}
+    given = {as_label(state): share for state, share in column.items()}
     try:
         values = np.array([given.get(state, 0.0) for state in states], dtype=np.float64)
     except (TypeError, ValueError):
@@ -244,9 +244,4 @@ def _places(table: Table, name: str, states: Sequence[State], where: str, whole:
 
 
 def _distinct(states: Iterable[Any]) -> list[State]:
-    return list(dict.fromkeys(_label(state) for state in states))
-
-
-def _label(state: Any) -> State:
-    label = plain_label(state)
-    return str(state) if label is None else label
+    return list(dict.fromkeys(as_label(state) for state in states))

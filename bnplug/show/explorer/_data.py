@@ -15,7 +15,7 @@ from bnplug.arrays import FloatArray
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import to_floats
 from bnplug.model.log_tables import LogTables
-from bnplug.show._labels import printable
+from bnplug.show._labels import xml_text
 from bnplug.show.explorer._part import numbered
 from bnplug.show.explorer._picture import picture
 from bnplug.show.explorer._tree import clique_tree
@@ -65,10 +65,10 @@ def texts(labels: Iterable[object]) -> list[str]:
     ['a', '1', "'1'"]
     """
     given = list(labels)
-    shown = [printable(str(label)) for label in given]
+    shown = [xml_text(str(label)) for label in given]
     often = Counter(shown)
     shown = [
-        printable(repr(label)) if often[text] > 1 and isinstance(label, str) else text
+        xml_text(repr(label)) if often[text] > 1 and isinstance(label, str) else text
         for label, text in zip(given, shown, strict=True)
     ]
     taken: set[str] = set()
@@ -87,7 +87,7 @@ def _intervals(cuts: FloatArray, states: Sequence[object]) -> list[str]:
     ends = [f"{cut:.{digits}g}" for cut in cuts]
     between = [f"{low} – {high}" for low, high in pairwise(ends)]
     # Behind the intervals, missing may have a state of its own.
-    return [f"≤ {ends[0]}", *between, f"> {ends[-1]}", *(printable(str(state)) for state in states[len(cuts) + 1 :])]
+    return [f"≤ {ends[0]}", *between, f"> {ends[-1]}", *(xml_text(str(state)) for state in states[len(cuts) + 1 :])]
 
 
 def _packed(values: Any) -> str:
@@ -109,7 +109,7 @@ def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -
     numbers = {v: to_floats(frame[name]) for v, name in enumerate(tables.names) if _is_numeric(model, frame, name)}
     return [
         {
-            "name": printable(str(label)),
+            "name": xml_text(str(label)),
             "states": states[m],
             "numbers": {v: float(values[m]) for v, values in numbers.items() if np.isfinite(values[m])},
             **({} if truths is None else {"truth": truths[m]}),
@@ -124,7 +124,7 @@ def _truths(y: Any, n_rows: int) -> list[str] | None:
     labels = pd.Series(y)
     if len(labels) != n_rows:
         raise ValueError(f"y has {len(labels)} labels, X has {n_rows} rows: give one label for each row")
-    return [printable(str(label)) for label in labels.iloc[:_MOST_ROWS]]
+    return [xml_text(str(label)) for label in labels.iloc[:_MOST_ROWS]]
 
 
 def _is_numeric(model: BayesianNetworkClassifier, frame: pd.DataFrame, name: str) -> bool:

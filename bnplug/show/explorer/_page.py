@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import bnplug
 from bnplug.exchange.files import write_atomically
-from bnplug.show._labels import printable
+from bnplug.show._labels import xml_text
 from bnplug.show._policy import content_policy
 from bnplug.show.explorer._data import page_data
 from bnplug.show.explorer._part import shown_tables
@@ -110,7 +110,7 @@ def to_html(
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         f'<meta name="generator" content="bnplug {bnplug.__version__}">',
-        f"<title>{html.escape(printable(model.target_))}: explorer</title>",
+        f"<title>{html.escape(xml_text(model.target_))}: explorer</title>",
         f"<style>{_read('style.css')}</style>",
         "</head>",
         "<body>",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from bnplug.show._labels import printable
+from bnplug.show._labels import xml_text
 
 # Parsers normalise these where they stand as they are.
 _WHITE = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
@@ -21,7 +21,7 @@ def text(value: object) -> str:
     >>> text('<b> & "c"\n')
     '&lt;b&gt; &amp; &quot;c&quot;&#10;'
     """
-    safe = html.escape(printable(str(value)))
+    safe = html.escape(xml_text(str(value)))
     return "".join(_WHITE.get(letter, letter) for letter in safe)
 
 

@@ -16,7 +16,7 @@ import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris, tic_tac_toe, wine
 from bnplug.inference.queries import query
-from bnplug.show._labels import printable
+from bnplug.show._labels import xml_text
 from bnplug.show.summary import cut_points
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
@@ -404,7 +404,7 @@ def test_names_and_labels_stay_text(chromium, tmp_path, tables):
     model.explore(tmp_path / "page.html")
     open_page(chromium, tmp_path / "page.html")
     names = chromium.run("[...document.querySelectorAll('.card h3')].map(h => h.textContent)")
-    plain = [name for name in tables.names if name and printable(name) == name]
+    plain = [name for name in tables.names if name and xml_text(name) == name]
     assert {*plain} <= {*names}
     assert chromium.run("document.querySelectorAll('.card *:is(b, img, script, style, a)').length") == 0
     chromium.run("document.querySelectorAll('.card').forEach(c => [...c.querySelectorAll('.state')].at(-1).click())")
