@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +20,7 @@ from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, check_missing, check_rules, code
 from bnplug.data.table import Table, check_unseen
-from bnplug.errors import MissingFeatureWarning, ModelFileError, PluginWarning
+from bnplug.errors import MissingFeatureWarning, ModelFileError, PluginWarning, warn_outside
 from bnplug.exchange._parameters import Unavailable, check_complete, components
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import as_written, is_component
@@ -255,7 +254,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         """Return the engine to use: the built-in one for a loaded model whose own is not installed."""
         if not isinstance(self.inference, Unavailable):
             return self.inference
-        warnings.warn(f"{self.inference!r}; the built-in engine answers in its place", PluginWarning, stacklevel=6)
+        warn_outside(f"{self.inference!r}; the built-in engine answers in its place", PluginWarning)
         return "elimination"
 
     @classmethod
@@ -364,11 +363,10 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
     def _log_joint(self, X: Any) -> FloatArray:
         codes = self.encode(X)
         if not self._is_network and (codes[self.schema_.features] == self.schema_.missing).any():
-            warnings.warn(
+            warn_outside(
                 "features are missing, and these discriminative parameters are no Bayesian network, since the "
                 "structure is not C1: what they say where features are missing depends on how they were learned",
                 MissingFeatureWarning,
-                stacklevel=4,
             )
         return self._marginalizer.log_joint(codes, self.n_jobs)
 

@@ -6,7 +6,6 @@ live here, at the door; inside, variables and states are numbers.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from operator import index as as_number
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column
 from bnplug.data.frames import to_frame
 from bnplug.data.kinds import floats_of, refuse_infinities
 from bnplug.data.weights import present_rows, row_weights
-from bnplug.errors import UnseenValueWarning
+from bnplug.errors import UnseenValueWarning, warn_outside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -347,4 +346,4 @@ def _report_unseen(name: str, column: pd.Series[Any] | Coded, codes: Codes, unse
     message = f"column {name!r}: {shown} not seen in training"
     if unseen == "error":
         raise ValueError(f'{message}; unseen="missing" would treat it as missing')
-    warnings.warn(f"{message}; treated as missing", UnseenValueWarning, stacklevel=4)
+    warn_outside(f"{message}; treated as missing", UnseenValueWarning)
