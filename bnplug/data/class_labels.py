@@ -64,14 +64,11 @@ def label_array(y: Any) -> npt.NDArray[Any]:
     array([None, 2], dtype=object)
     """
     y = collected(y)
-    for kind in _kinds(y):
-        if not _is_taken(kind):
-            raise ValueError(f"{_UNKNOWN}: {_called(y)} has labels of type {kind}; {_ACCEPTED}")
+    _check_dtypes(_kinds(y), y)
     labels: npt.NDArray[Any] = column_or_1d(_without_mask(y), warn=True)
     if labels.dtype.kind == "T":
         labels = labels.astype(object)
-    if not _is_taken(labels.dtype):
-        raise ValueError(f"{_UNKNOWN}: {_called(y)} has labels of type {labels.dtype}; {_ACCEPTED}")
+    _check_dtypes([labels.dtype], y)
     return labels
 
 
@@ -96,6 +93,12 @@ def _kinds(y: Any) -> list[Any]:
         return [np.dtype(complex)] if any(isinstance(label, complex) for label in y) else []
     dtype = getattr(y, "dtype", None)
     return [] if dtype is None else [dtype]
+
+
+def _check_dtypes(dtypes: list[Any], y: Any) -> None:
+    for dtype in dtypes:
+        if not _is_taken(dtype):
+            raise ValueError(f"{_UNKNOWN}: {_called(y)} has labels of type {dtype}; {_ACCEPTED}")
 
 
 def _is_taken(dtype: Any) -> bool:

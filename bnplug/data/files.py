@@ -30,8 +30,8 @@ _ARCHIVES = (".zip", ".zst", ".tar")
 # A cell may begin with a zero that a number would lose: found in bytes, and then looked for in the column.
 _ZERO_FIRST = re.compile(rb"(?:\A|[^0-9A-Za-z_.])0[0-9]")
 _ZERO_LOST = r"0[0-9]+\s*"
-_SCANNED = 1 << 20
-_ROWS = 50_000
+# As many bytes, and as many rows, are looked through at once.
+_SCANNED, _ROWS = 1 << 20, 50_000
 
 
 def read_data(
@@ -143,11 +143,12 @@ class _File:
 
     def may_lose_zeros(self) -> bool:
         """Say whether a cell may begin with a zero that a number would lose; false alarms cost time alone."""
-        path = self.open()
-        if isinstance(path, Path) and path.suffix in _ARCHIVES:
-            return True
-        opener = _OPENERS.get(path.suffix, Path.open) if isinstance(path, Path) else None
-        with path if opener is None else opener(path, "rb") as file:
+        source = self.open()
+        if isinstance(source, Path):
+            if source.suffix in _ARCHIVES:
+                return True
+            source = _OPENERS.get(source.suffix, Path.open)(source, "rb")
+        with source as file:
             # In encodings of two bytes a character there are zero bytes between.
             return any(_ZERO_FIRST.search(piece.replace(b"\0", b"")) for piece in _pieces(file))
 

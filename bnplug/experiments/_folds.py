@@ -75,8 +75,8 @@ def rare_classes(cv: Any, y: Any) -> dict[Any, int]:
     >>> rare_classes("10x5", pd.Series(list("pqpqprpqpqpq"))), rare_classes([([0], [1])], pd.Series(list("pq")))
     ({'r': 1}, {})
     """
-    n_folds = _repeated(cv)
-    return {} if n_folds is None else {label: n for label, n in Counter(y.tolist()).items() if n < n_folds[1]}
+    repeated = _repeated(cv)
+    return {} if repeated is None else {label: n for label, n in Counter(y.tolist()).items() if n < repeated[1]}
 
 
 def describe_cv(cv: Any) -> str:

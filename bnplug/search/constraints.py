@@ -127,10 +127,7 @@ class Constraints:
 
     @cached_property
     def _parents(self) -> dict[int, list[int]]:
-        own: dict[int, list[int]] = {}
-        for u, v in sorted(self._required):
-            own.setdefault(v, []).append(u)
-        return own
+        return _parents_in(self._required)
 
     def allowed_parents(self, v: int, among: Sequence[int]) -> list[int]:
         """Return those of some variables that a variable may have as parents."""
@@ -183,7 +180,8 @@ class Constraints:
             own = [names[u] for u in parents[v] if u != target]
             if most is not None and len(own) > most:
                 raise ValueError(
-                    f"{label} gives a feature at most {most} feature parent(s), and {own} are required of {names[v]!r}"
+                    f"{label} gives a feature at most {most} feature parent(s), and {own} are required of "
+                    f"{names[v]!r}; hill-climb could honour that"
                 )
         return parents
 
@@ -208,9 +206,8 @@ class Constraints:
                 raise ValueError(
                     f"the edge {names[u]!r} -> {names[v]!r} of the start is forbidden, or against the tiers"
                 )
-        parents: list[list[int]] = [[] for _ in names]
-        for u, v in sorted(edges):
-            parents[v].append(u)
+        own = _parents_in(edges)
+        parents = [own.get(v, []) for v in range(len(names))]
         # Names the cycle, if there is one.
         self.table.dag(parents)
         return parents
@@ -240,12 +237,12 @@ def _edges(table: Table, edges: Any, what: str) -> set[_Edge]:
     for edge in edges:
         if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
             raise ValueError(f"{what}: an edge is a pair (parent, child) of names, not {edge!r}")
-        ends = [_position(table, end, what) for end in edge]
+        parent, child = (_position(table, end, what) for end in edge)
         if edge[0] == edge[1]:
             raise ValueError(f"{what}: {edge!r} is no edge between two variables")
-        if None not in ends:
-            found.add((ends[0], ends[1]))
-    return found  # type: ignore[return-value]
+        if parent is not None and child is not None:
+            found.add((parent, child))
+    return found
 
 
 def _tiers(table: Table, tiers: Iterable[Iterable[str]] | None) -> dict[int, int]:
@@ -271,6 +268,14 @@ def _position(table: Table, name: Any, what: str) -> int | None:
         return None
     hint = did_you_mean(name, table.names) if isinstance(name, str) else ""
     raise ValueError(f"{what} names {name!r}, which is no variable; there are {list(table.names)}.{hint}")
+
+
+def _parents_in(edges: Iterable[_Edge]) -> dict[int, list[int]]:
+    """Return the parents of each variable that has some."""
+    found: dict[int, list[int]] = {}
+    for u, v in sorted(edges):
+        found.setdefault(v, []).append(u)
+    return found
 
 
 def _matrix(size: int, edges: Iterable[_Edge]) -> BoolArray:

@@ -145,10 +145,7 @@ def evaluate_probabilities(
         truth, probabilities, predicted, weights = truth[kept], probabilities[kept], predicted[kept], weights[kept]
     if len(truth) == 0:
         raise ValueError("there is no row to evaluate on")
-    if not ((probabilities >= 0) & (probabilities <= 1)).all():
-        raise ValueError(
-            "predict_proba of the model returns numbers that are no probabilities, below 0, above 1 or nan"
-        )
+    _check_probabilities(probabilities)
     costs, n_classes = getattr(model, "costs_", None), len(model.classes_)
     confusion = np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
     of_class = confusion.sum(axis=1)
@@ -163,12 +160,20 @@ def evaluate_probabilities(
         log_loss=float(np.average(-np.log(own), weights=weights)),
         brier=float(np.average(errors, weights=weights)),
         mean_cost=None if costs is None else float(np.average(costs[truth, predicted], weights=weights)),
-        confusion=pd.DataFrame(
-            confusion,
-            index=pd.Index(model.classes_.tolist(), dtype=object, name="true"),
-            columns=pd.Index(model.classes_.tolist(), dtype=object, name="predicted"),
-        ),
+        confusion=_labelled(confusion, model.classes_.tolist()),
     )
+
+
+def _check_probabilities(probabilities: FloatArray) -> None:
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise ValueError(
+            "predict_proba of the model returns numbers that are no probabilities, below 0, above 1 or nan"
+        )
+
+
+def _labelled(confusion: npt.NDArray[Any], classes: list[Any]) -> pd.DataFrame:
+    rows, columns = (pd.Index(classes, dtype=object, name=name) for name in ("true", "predicted"))
+    return pd.DataFrame(confusion, rows, columns)
 
 
 def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:

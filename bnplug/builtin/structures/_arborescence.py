@@ -96,7 +96,8 @@ class _Contraction:
     """Nodes, those made of cycles included, and the edge by which each is entered.
 
     ``into[v][u]``: what the edge from the original node u into v gains; ``entry[v][u]``: the original node it enters.
-    ``chosen[v]``: the edge by which v is entered, as such a pair. ``members[v]``: the nodes that v was made of.
+    ``chosen[v]``: the edge by which v is entered, as such a pair. ``members[v]``: the nodes that v was made of;
+    ``within[u]`` is v for each of them.
     """
 
     def __init__(self, weight: FloatArray, root: int) -> None:

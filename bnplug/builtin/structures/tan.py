@@ -91,13 +91,18 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         return [table.index(self.root)]
 
 
+def _required_features(constraints: Constraints, v: int) -> list[int]:
+    """Return the features that must be parents of a variable."""
+    return [u for u in constraints.required_parents(v) if u != constraints.table.target_index]
+
+
 def _possible_edges(constraints: Constraints) -> BoolArray:
     """Return the edges between features that a tree may have: a feature that must have a parent has no other."""
     table = constraints.table
     edges = constraints.allowed.copy()
     edges[table.target_index, :] = edges[:, table.target_index] = False
     for v in table.features:
-        own = [u for u in constraints.required_parents(v) if u != table.target_index]
+        own = _required_features(constraints, v)
         if own:
             edges[:, v] = False
             edges[own, v] = True
@@ -108,7 +113,7 @@ def _possible_roots(constraints: Constraints, edges: BoolArray, wanted: list[int
     """Return which features some tree of these edges can have at its root; a ``ValueError`` if there is none."""
     table = constraints.table
     reached = {v: reachable(edges, v)[table.features] for v in wanted}
-    own = {v: [u for u in constraints.required_parents(v) if u != table.target_index] for v in wanted}
+    own = {v: _required_features(constraints, v) for v in wanted}
     roots = [v for v in wanted if reached[v].all() and not own[v]]
     if not roots:
         furthest = max(wanted, key=lambda v: (reached[v].sum(), not own[v]))
