@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bnplug.data.bins import bin_labels
 from bnplug.data.coding import State, as_array
@@ -31,8 +32,9 @@ def with_raw_columns(variables: Mapping[str, SafeVariable], intake: Intake | Non
     """Return variables, by true name, with the properties that say what raw values their states stand for."""
     if intake is None:
         return dict(variables)
+    cuts = intake.cut_points
     return {
-        name: variable._replace(properties={**variable.properties, **_of_variable(name, intake)})
+        name: variable._replace(properties={**variable.properties, **_of_variable(name, intake, cuts.get(name))})
         for name, variable in variables.items()
     }
 
@@ -85,11 +87,10 @@ def raw_columns(
     return Intake(features, numeric, made, missing_states, as_array(tables.states[target]), **columns)
 
 
-def _of_variable(name: str, intake: Intake) -> dict[str, str]:
+def _of_variable(name: str, intake: Intake, cuts: npt.ArrayLike | None) -> dict[str, str]:
     properties = {}
-    if name in intake.cut_points:
-        cuts = np.asarray(intake.cut_points[name], dtype=np.float64)
-        properties[CUTS] = ",".join(map(repr, cuts.tolist())) or _NO_CUTS
+    if cuts is not None:
+        properties[CUTS] = ",".join(map(repr, np.asarray(cuts, dtype=np.float64).tolist())) or _NO_CUTS
     for kind, names in (("whole", intake.whole), ("pooled", intake.pooled)):
         if name in names:
             properties[KIND] = kind
