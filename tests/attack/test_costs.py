@@ -14,7 +14,7 @@ from random_networks import random_tables
 
 from bnplug import BayesianNetworkClassifier, Table
 from bnplug.counts import information, pairwise_information
-from bnplug.exchange import bif
+from bnplug.exchange import _bif_blocks, bif
 from bnplug.inference._cliques import n_cells
 from bnplug.inference.queries import query
 
@@ -95,9 +95,9 @@ def test_the_bif_reader_is_linear_in_the_pieces_of_a_property():
     lines = "".join(f"property long = {i % 10}{'x' * 20};\n" for i in range(pieces))
     rest = "variable c { type discrete [2] { a, b }; } probability ( c ) { table 0.5, 0.5; }"
     text = f"network n {{ {lines} }} {rest}"
-    scanner = bif._Scanner(text)
-    scanner.expect(bif._BLOCK, "")
-    scanner.expect(bif._OPEN, "")
+    scanner = _bif_blocks._Scanner(text)
+    scanner.expect(_bif_blocks._BLOCK, "")
+    scanner.expect(_bif_blocks._OPEN, "")
     properties = scanner.properties()
     assert len(properties["long"]) == 21 * pieces
     assert bif.parse_bif(text).names == ("c",)
