@@ -57,16 +57,17 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
     unseen : {"missing", "error"}
         A value that training did not see: treated as missing with a warning, or an error.
     on_useless : {"drop", "error"}
-        A column without any value (in these rows), or an identifier: a text column with more distinct values than half
-        the rows, or whole numbers, nearly all distinct, in a column that is named like one (``id``, ``customerId``,
-        ``ticket no``). It is left out with a warning, or an error tells all of them. One that is in
+        A column without any value (in these rows), or an identifier: a text column whose values are nearly all
+        distinct (an error: more than half), or such whole numbers in a column that is named like one (``id``,
+        ``customerId``, ``ticket no``). It is left out with a warning, or an error tells all of them. One that is in
         `categorical_features` is no identifier.
     max_categories : int or None
         The most states of a discrete column; the rarest are pooled as the state ``"other"``, which counts too.
     min_frequency : "auto", int, float or None
         A state of a discrete column in fewer rows (a float: a smaller share of the rows that have a value) is pooled
         as ``"other"``. ``"auto"``, where there is no `max_categories`: fewer than 30, in columns of more than 30
-        states that are not in `categorical_features`. In a column with pooled states, a value that training did not
+        states that are not in `categorical_features`; fewer than 10, if chance does not explain how the column goes
+        with the class. In a column with pooled states, a value that training did not
         see is in them too.
     dates : {"parts", "drop", "error"}
         Columns of points in time become features for the year, month, day, weekday (0 is Monday), hour and minute,

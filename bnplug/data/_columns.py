@@ -16,12 +16,13 @@ import pandas as pd
 from bnplug.arrays import FloatArray
 from bnplug.data._dates import parts_of
 from bnplug.data._looking import NUMBERS, STATES, TIMES, Look, column_kinds, listed_columns, look, refuse, unsupported
-from bnplug.data._pooling import FEW_ROWS, MANY_STATES, check_limits, pool, unlike
+from bnplug.data._pooling import FEW_ROWS, FEW_TELLING_ROWS, MANY_STATES, check_limits, pool, tells, unlike
 from bnplug.data.coding import Coded, Codes, State, coded, factorize
 from bnplug.errors import PooledStatesWarning, UselessColumnWarning, warn_outside
 
-# A discrete column with more states than this and than half the rows names rows, it does not describe them.
-_IDENTIFIER_STATES = 10
+# A discrete column with more states than this, and than this share of the rows, names rows, it does not describe them;
+# who refuses useless columns refuses those with more than half.
+_IDENTIFIER_STATES, _NEARLY_ALL_STATES, _STRICT = 10, 0.8, 0.5
 
 # So does a column of whole numbers that is named like an identifier, if so many of them are distinct.
 _NEARLY_ALL = 0.95
@@ -50,14 +51,16 @@ _LARGEST_WITH_HALVES = 2.0**52
 _SHOWN = 10
 
 #: Why a column is left out.
-EMPTY, IDENTIFIER, NUMBERED = (
+EMPTY, IDENTIFIER, MANY, NUMBERED = (
     "have no value at all",
+    "have a state of their own for nearly every row, like an identifier",
     "have more states than half the rows, like an identifier",
     "are named like an identifier, and nearly every row has a whole number of its own",
 )
 _REMEDIES = {
     EMPTY: "drop them",
-    IDENTIFIER: "drop them, make them numeric or coarser, or name them in categorical_features",
+    IDENTIFIER: "drop them, or name them in categorical_features",
+    MANY: "drop them, make them numeric or coarser, or name them in categorical_features",
     NUMBERED: "drop them, or name them in categorical_features",
 }
 
@@ -112,7 +115,13 @@ class Settled:
     pooled: dict[str, tuple[State, ...]] = field(default_factory=dict)
 
 
-def settle(frame: pd.DataFrame, rules: Rules, weights: FloatArray | None = None, binned: bool = True) -> Settled:
+def settle(
+    frame: pd.DataFrame,
+    rules: Rules,
+    weights: FloatArray | None = None,
+    binned: bool = True,
+    labels: Codes | None = None,
+) -> Settled:
     """Decide about every column of the training rows.
 
     Parameters
@@ -123,6 +132,8 @@ def settle(frame: pd.DataFrame, rules: Rules, weights: FloatArray | None = None,
     weights : float64 array of shape (rows,), optional
     binned : bool
         Whether there is a discretiser; without one every distinct number is a state.
+    labels : int array of shape (rows,), optional
+        The number of each row's class, by which rare states are pooled or not.
 
     Raises
     ------
@@ -139,10 +150,11 @@ def settle(frame: pd.DataFrame, rules: Rules, weights: FloatArray | None = None,
     found.whole = {name: few.states for name, few in seen.few.items() if _have_middles(few.states)}
     for name, column in frame.items():
         if kinds[str(name)] in (NUMBERS, STATES):
-            _settle_column(str(name), column, seen, named, found, problems)
+            strict = rules.on_useless == "error"
+            _settle_column(str(name), column, seen, named, strict, found, problems)
     found.names = tuple(name for name in map(str, frame.columns) if name not in found.left_out)
     _leave_out(found, rules, problems)
-    _pool(found, rules, named if binned else named | seen.numbers.keys(), weights)
+    _pool(found, rules, named if binned else named | seen.numbers.keys(), weights, labels)
     return found
 
 
@@ -176,7 +188,7 @@ def _spread_times(frame: pd.DataFrame, rules: Rules, found: Settled) -> tuple[pd
 
 
 def _settle_column(
-    name: str, column: pd.Series[Any], seen: Look, named: set[str], found: Settled, problems: list[str]
+    name: str, column: pd.Series[Any], seen: Look, named: set[str], strict: bool, found: Settled, problems: list[str]
 ) -> None:
     """Code a discrete column, or note why a column is useless."""
     if name in found.numbers:
@@ -186,13 +198,15 @@ def _settle_column(
         reason = None if seen.few[name].states else EMPTY
     else:
         codes, values = factorize(column)
-        reason = _useless_states(codes, len(values))
-        if reason is None or (reason == IDENTIFIER and name in named):
+        reason = _useless_states(codes, len(values), strict)
+        if reason != EMPTY and name in named:
+            reason = None
+        if reason is None:
             try:
                 found.coded[name] = coded(column, codes, values)
             except ValueError as error:
                 problems.append(str(error))
-    if reason is not None and not (reason == IDENTIFIER and name in named):
+    if reason is not None:
         found.left_out[name] = reason
 
 
@@ -207,14 +221,19 @@ def _useless_numbers(name: str, values: FloatArray) -> str | None:
     return NUMBERED if nearly_all and (present == np.rint(present)).all() else None
 
 
-def _useless_states(codes: Codes, n_values: int) -> str | None:
+def _useless_states(codes: Codes, n_values: int, strict: bool) -> str | None:
     """Tell whether a discrete column is useless; of categories those count that occur."""
     if n_values <= _IDENTIFIER_STATES and (codes[:1] >= 0).any():
         return None
     rows = np.bincount(codes[codes >= 0], minlength=1)
     if not rows.any():
         return EMPTY
-    return IDENTIFIER if np.count_nonzero(rows) > max(_IDENTIFIER_STATES, rows.sum() / 2) else None
+    n_states = np.count_nonzero(rows)
+    if n_states <= max(_IDENTIFIER_STATES, _STRICT * rows.sum()):
+        return None
+    if strict:
+        return MANY
+    return IDENTIFIER if n_states >= _NEARLY_ALL_STATES * rows.sum() else None
 
 
 def _is_named_like_identifier(name: str) -> bool:
@@ -246,14 +265,14 @@ def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
     return {reason: [name for name, own in left_out.items() if own == reason] for reason in reasons}
 
 
-def _pool(found: Settled, rules: Rules, spared: set[str], weights: FloatArray | None) -> None:
+def _pool(found: Settled, rules: Rules, spared: set[str], weights: FloatArray | None, labels: Codes | None) -> None:
     """Pool rare states as the rules say, with one warning; by default, `spared` columns keep theirs."""
     told = []
     for name, column in found.coded.items():
         fewest = rules.min_frequency
         if fewest == "auto":
             many = rules.max_categories is None and len(column.states) > MANY_STATES
-            fewest = FEW_ROWS if many and name not in spared else None
+            fewest = _rows_needed(column, labels) if many and name not in spared else None
         pooled = pool(column, weights, rules.max_categories, fewest)
         if pooled is not None:
             found.coded[name], found.pooled[name] = pooled, pooled.states
@@ -264,10 +283,16 @@ def _pool(found: Settled, rules: Rules, spared: set[str], weights: FloatArray | 
         others = f"; and in {len(told) - _SHOWN} more columns" if len(told) > _SHOWN else ""
         warn_outside(
             f"rare states are pooled: {'; '.join(told[:_SHOWN])}{others}. max_categories and min_frequency say which "
-            f"(by default: in columns of more than {MANY_STATES} states those of fewer than {FEW_ROWS} rows); "
+            f"(by default: in columns of more than {MANY_STATES} states those of fewer than {FEW_ROWS} rows, or "
+            f"{FEW_TELLING_ROWS} where chance does not explain how the column goes with the class); "
             "min_frequency=None keeps all",
             PooledStatesWarning,
         )
+
+
+def _rows_needed(column: Coded, labels: Codes | None) -> int:
+    """Return how many rows a state of a column with many states needs."""
+    return FEW_TELLING_ROWS if labels is not None and tells(column, labels) else FEW_ROWS
 
 
 def _have_middles(states: Sequence[State]) -> bool:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaincc
 
 from bnplug.arrays import BoolArray, FloatArray
-from bnplug.data.coding import MISSING, UNSEEN, Coded, State, match_column
+from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, match_column
 
-#: What "auto" means: in a column with more states than this, a state needs as many rows as that.
-MANY_STATES, FEW_ROWS = 30, 30
+#: What "auto" means: in a column with more states than this, a state needs as many rows as that; fewer where the
+#: column tells the class, which by chance alone a column seems to do so rarely.
+MANY_STATES, FEW_ROWS, FEW_TELLING_ROWS, CHANCE = 30, 30, 10, 0.001
 
 #: What the state of the rare values is called; a state that is called so already makes it longer.
 OTHER = "other"
@@ -60,6 +62,31 @@ def pool(
         order = np.argsort(-rows, kind="stable")
         kept &= np.isin(np.arange(len(rows)), order[kept[order]][: max_categories - 1])
     return None if kept.all() else _pooled(column, kept)
+
+
+def tells(column: Coded, labels: Codes) -> bool:
+    """Whether chance does not explain how a column and the class go together: Pearson's test of independence.
+
+    Parameters
+    ----------
+    column : Coded
+    labels : int array of shape (rows,)
+        The number of each row's class; -1 where it has none.
+
+    Examples
+    --------
+    >>> codes = np.arange(400) % 40
+    >>> tells(Coded(codes, range(40)), codes % 2), tells(Coded(codes, range(40)), np.arange(400) // 200)
+    (True, False)
+    """
+    known = (column.codes >= 0) & (labels >= 0)
+    seen = pd.crosstab(column.codes[known], labels[known]).to_numpy(np.float64)
+    if min(seen.shape) < 2:
+        return False
+    expected = seen.sum(axis=1, keepdims=True) * (seen.sum(axis=0) / seen.sum())
+    statistic = ((seen - expected) ** 2 / expected).sum()
+    # The upper tail of chi-square is one of a gamma distribution.
+    return bool(gammaincc((seen.shape[0] - 1) * (seen.shape[1] - 1) / 2, statistic / 2) < CHANCE)
 
 
 def match_pooled(column: pd.Series[Any], states: Sequence[State]) -> Coded:

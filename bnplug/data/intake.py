@@ -181,7 +181,7 @@ class Intake:
             For columns that cannot be learned from; the message names all of them.
         """
         transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
-        found = settle(frame, rules, weights, transformer is not None)
+        found = settle(frame, rules, weights, transformer is not None, codes)
         if found.numbers:
             _fit(transformer, found.numbers, codes, weights)
         intake = cls(

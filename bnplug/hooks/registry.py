@@ -277,7 +277,7 @@ def signature(method: Method) -> list[tuple[str, Any]]:
     Examples
     --------
     >>> signature(find("parameter learner", "ml"))
-    [('alpha', 1.0), ('floor', 0.0)]
+    [('alpha', 1.0), ('floor', 0.0), ('prior', None), ('fixed', None)]
     """
     return [(parameter.name, parameter.default) for parameter in _parameters(_factory(method))]
 

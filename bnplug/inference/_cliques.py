@@ -39,6 +39,7 @@ def clique_tree(tables: LogTables, kept: Iterable[str] = ()) -> list[Clique]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> tables = LogTables(
     ...     ["c", "x", "y"], {name: range(2) for name in "cxy"},
     ...     {"c": ((), np.zeros(2)), "x": (("c",), np.zeros((2, 2))), "y": (("c", "x"), np.zeros((2, 2, 2)))})

@@ -341,3 +341,22 @@ def test_what_is_settled_about_columns():
     assert set(found.coded) == {"a", "b", "when.month", "when.weekday", "rooms"}
     assert set(found.whole) == {"when.month", "when.weekday", "rooms"}
     assert found.left_out == {"void": EMPTY}
+
+
+def test_rare_states_that_tell_the_class_stay():
+    codes = np.arange(1000) % 50
+    X = pd.DataFrame({"code": [f"c{i}" for i in codes]})
+    model = BayesianNetworkClassifier("nb").fit(X, codes % 2)
+    assert model.intake_.pooled == {}
+    assert model.score(X, codes % 2) == 1.0
+    with pytest.warns(PooledStatesWarning, match="50 of the 50 states of 'code'"):
+        BayesianNetworkClassifier("nb").fit(X, np.arange(1000) // 500)
+
+
+def test_text_of_which_half_is_distinct_is_pooled_and_not_left_out():
+    X = GOOD.assign(note=["none" if i % 5 < 2 else f"n{i}" for i in range(N)])
+    with pytest.warns(PooledStatesWarning, match="'note'"):
+        model = BayesianNetworkClassifier("nb").fit(X, Y)
+    assert model.schema_.states["note"] == ("none", "other")
+    with pytest.raises(ValueError, match=r"\['note'\] have more states than half the rows"):
+        BayesianNetworkClassifier("nb", on_useless="error").fit(X, Y)

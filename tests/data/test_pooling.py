@@ -1,11 +1,13 @@
 """Rare states become one, whatever they are called; scikit-learn is the oracle in test_columns.py."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
 
-from bnplug.data._pooling import check_limits, pool, unlike
+from bnplug.data._pooling import check_limits, pool, tells, unlike
 from bnplug.data.coding import Coded
 
 
@@ -52,3 +54,27 @@ def test_limits_that_mean_nothing(limits):
 
 def test_a_label_is_made_unlike_all_others():
     assert unlike("other", {"other", "other_"}) == "other__"
+
+
+def test_what_goes_with_the_class_by_chance_alone_tells_nothing():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(40, size=800)
+    said = [tells(Coded(codes, range(40)), rng.integers(3, size=800)) for _ in range(300)]
+    assert sum(said) <= 3
+    assert tells(Coded(codes, range(40)), np.where(rng.random(800) < 0.3, rng.integers(3, size=800), codes % 3))
+
+
+def test_the_test_of_independence_is_the_usual_one():
+    rng = np.random.default_rng(1)
+    for strength in np.linspace(0, 0.5, 30):
+        codes = rng.integers(-1, 12, size=300)
+        labels = np.where(rng.random(300) < strength, codes % 2, rng.integers(2, size=300))
+        known = codes >= 0
+        p = chi2_contingency(pd.crosstab(codes[known], labels[known]), correction=False).pvalue
+        assert tells(Coded(codes, range(12)), labels) == (p < 0.001)
+
+
+def test_one_state_or_one_class_tells_nothing():
+    assert not tells(Coded(np.zeros(9, int), ("a",)), np.arange(9) % 2)
+    assert not tells(Coded(np.arange(9), range(9)), np.zeros(9, int))
+    assert not tells(Coded(np.full(9, -1), ("a", "b")), np.arange(9) % 2)

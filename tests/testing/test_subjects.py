@@ -18,7 +18,7 @@ ML = subject_of(registry.find("parameter learner", "ml"))
 def test_a_subject_makes_instances_with_a_fixed_seed_where_they_take_one():
     assert CR.make().random_state == 0
     assert CR.make(random_state=3).random_state == 3
-    assert ML.make(alpha=2.0).get_params() == {"alpha": 2.0, "floor": 0.0}
+    assert ML.make(alpha=2.0).get_params() == {"alpha": 2.0, "floor": 0.0, "prior": None, "fixed": None}
     assert CR.has("random_state")
     assert not ML.has("random_state")
 
