@@ -42,12 +42,14 @@ class Columns:
         """Return log theta, where theta is the softmax of every column of `beta`."""
         result = beta - self._reduced(beta, largest=True)
         # numpy takes many exponentials and logarithms at once, which a compiled loop does not.
-        result -= np.log(self._reduced(np.exp(result)))
+        with np.errstate(under="ignore"):
+            result -= np.log(self._reduced(np.exp(result)))
         return result
 
     def chain(self, gradient: FloatArray, log_theta: FloatArray) -> FloatArray:
         """Return the derivative by beta from that by log theta: g - theta x (column sum of g)."""
-        return np.asarray(gradient - np.exp(log_theta) * self._reduced(gradient))
+        with np.errstate(under="ignore"):
+            return np.asarray(gradient - np.exp(log_theta) * self._reduced(gradient))
 
     def _reduced(self, values: FloatArray, largest: bool = False) -> FloatArray:
         """Return for each entry the sum of its column, or the largest value in it."""

@@ -30,3 +30,12 @@ def test_columns_of_large_numbers_do_not_overflow():
     columns = Columns.of(own, own_tables, "c")
     shifted = columns.log_softmax(own.values + 1e6)
     np.testing.assert_allclose(shifted, columns.log_softmax(own.values), atol=1e-8)
+
+
+def test_a_share_too_small_to_write_is_no_error_wherever_those_are_raised():
+    columns = Columns(*(np.array([n], dtype=np.int64) for n in (0, 1, 2, 1)))
+    beta = np.array([0.0, -800.0])
+    with np.errstate(all="raise"):
+        log_theta = columns.log_softmax(beta)
+        assert columns.chain(np.array([1.0, 2.0]), log_theta).tolist() == [-2.0, 2.0]
+    assert log_theta.tolist() == [0.0, -800.0]
