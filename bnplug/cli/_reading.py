@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KINDS = ("text", "number", "date")
+
+# A day, perhaps with a time, as ISO 8601 writes it.
+_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?"
 # Characters that a shell hands on as they are typed.
 _SEPARATORS = {"\\t": "\t", "tab": "\t"}
 
@@ -47,15 +50,19 @@ class Reading:
     encoding: str | None = None
 
     def frame(self, data: Path, known: Mapping[str, str] | None = None) -> pd.DataFrame:
-        """Read a file, or standard input; `known` are kinds of columns where the user says nothing."""
+        """Read a file, or standard input; `known` are kinds of columns where the user says nothing.
+
+        Where nothing is known, a column of nothing but dates, as ISO 8601 writes them, is one of dates.
+        """
         from bnplug.data.files import read_data
         from bnplug.data.frames import to_frame
 
         source = sys.stdin.buffer.read() if data == STANDARD else data
         frame = to_frame(read_data(source, **self.options(known)), str(data))
         check_columns(self.kinds, frame, "--dtype", data)
-        dates = [name for name, kind in (known or {}).items() if kind == "date"]
-        return self.converted(frame, dates)
+        if known is None:
+            known = {str(name): "date" for name, column in frame.items() if _are_dates(column)}
+        return self.converted(frame, [name for name, kind in known.items() if kind == "date"])
 
     def options(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the options of :func:`bnplug.data.files.read_data`."""
@@ -192,12 +199,21 @@ def _name_and_kind(text: str) -> tuple[str, str]:
     return name, kind
 
 
+def _are_dates(column: pd.Series[Any]) -> bool:
+    import pandas as pd
+
+    present = column.dropna()
+    if not isinstance(present.iloc[0] if len(present) else None, str) or not present.str.fullmatch(_DATE).all():
+        return False
+    return bool(pd.to_datetime(present, format="ISO8601", errors="coerce").notna().all())
+
+
 def _converted(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
     import pandas as pd
 
     try:
         if kind == "date":
-            return pd.to_datetime(column)
+            return pd.to_datetime(column, format="ISO8601" if _are_dates(column) else None)
         return pd.to_numeric(column) if kind == "number" else column.map(str, na_action="ignore")
     except (ValueError, TypeError) as error:
         raise ValueError(f"--dtype {column.name}={kind}: {error}") from None

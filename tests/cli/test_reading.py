@@ -133,3 +133,26 @@ def test_errors_are_one_line(case, people, model, tmp_path, monkeypatch):
     assert message in result.stderr
     assert code == 2 or len(result.stderr.splitlines()) == 1
     assert not (tmp_path / "m").exists()
+
+
+def test_dates_in_a_file_are_dates_unless_the_user_says_text(tmp_path):
+    days = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(200) * 3, unit="D")
+    frame = pd.DataFrame({"seen": days.strftime("%Y-%m-%d"), "code": ["2026-01-01", "x"] * 100})
+    frame["state"] = np.where(days.month <= 6, "early", "late")
+    frame.loc[3, "seen"] = None
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    run("fit", tmp_path / "d.csv", "--target", "state", "--method", "nb", "-o", tmp_path / "m")
+    model = bnplug.load(tmp_path / "m")
+    assert "seen.month" in model.intake_.names
+    assert "code" in model.intake_.names
+    answers = pd.read_csv(io.StringIO(run("predict", tmp_path / "m", tmp_path / "d.csv").stdout))
+    assert (answers["state"] == frame["state"]).mean() > 0.99
+    told = run("fit", tmp_path / "d.csv", "--target", "state", "--dtype", "seen=text", "-o", tmp_path / "t")
+    assert "like an identifier" in told.stderr
+
+
+def test_what_only_looks_like_a_date_is_text(tmp_path):
+    path = tmp_path / "d.csv"
+    pd.DataFrame({"a": ["2026-13-45", "2026-01-01"], "b": ["2026-01-01", "2026-01-02T10:30"]}).to_csv(path, index=False)
+    kinds = kinds_of(Reading().frame(path))
+    assert kinds == {"a": "text", "b": "date"}
