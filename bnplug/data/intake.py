@@ -6,6 +6,7 @@ once, on the training rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from bnplug.arrays import CodeArray, FloatArray
 from bnplug.data._checks import check_sum, native, refuse_surrogates
 from bnplug.data._columns import Rules, empty_columns, settle
 from bnplug.data._dates import spread
+from bnplug.data._looking import refuse
 from bnplug.data._named_bins import named_bins
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
@@ -29,7 +31,7 @@ from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.data.table import Table
 from bnplug.data.weights import present_rows
-from bnplug.errors import MissingColumnWarning, warn_outside
+from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 
 _DEFAULT = Rules()
@@ -373,12 +375,23 @@ def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: str, ru
         empty = empty_columns(frame[kept], rules)
         incomplete = [str(name) for name, column in frame.items() if column.hasnans and name not in empty]
     if incomplete and missing == "error":
-        raise ValueError(f'columns {incomplete} have missing cells, and missing="error"')
+        refuse([f'columns {incomplete} have missing cells, and missing="error"', *_problems(frame[kept], rules)])
     if incomplete and missing == "drop":
         kept &= ~frame[incomplete].isna().any(axis=1).to_numpy()
     if not kept.any():
         raise ValueError("no row is left: all have weight 0 or, with missing='drop', a missing cell")
     return kept
+
+
+def _problems(frame: pd.DataFrame, rules: Rules) -> list[str]:
+    """Return what is wrong with a frame that will be refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BnplugWarning)
+        try:
+            settle(frame, rules)
+        except ValueError as error:
+            return [str(error)]
+    return []
 
 
 def _target_name(y: Any, frame: pd.DataFrame) -> str:

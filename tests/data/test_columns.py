@@ -360,3 +360,11 @@ def test_text_of_which_half_is_distinct_is_pooled_and_not_left_out():
     assert model.schema_.states["note"] == ("none", "other")
     with pytest.raises(ValueError, match=r"\['note'\] have more states than half the rows"):
         BayesianNetworkClassifier("nb", on_useless="error").fit(X, Y)
+
+
+def test_missing_cells_that_are_refused_are_told_with_all_the_rest():
+    X = GOOD.assign(m=[None, "a"] * (N // 2), z=1j, far=np.inf)
+    with pytest.raises(ValueError, match=r"\['m'\] have missing cells") as caught:
+        BayesianNetworkClassifier("nb", missing="error").fit(X, Y)
+    assert "['z'] hold complex" in str(caught.value)
+    assert "infinite numbers in columns ['far']" in str(caught.value)
