@@ -20,6 +20,7 @@ from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.intake import Intake, check_missing, check_rules, code
 from bnplug.data.table import Table, check_unseen
+from bnplug.data.weights import row_weights
 from bnplug.errors import MissingFeatureWarning, ModelFileError, PluginWarning, warn_outside
 from bnplug.exchange._parameters import Unavailable, check_complete, components
 from bnplug.hooks.components import check_numbers, component
@@ -347,7 +348,9 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`."""
-        return float(super().score(X, class_labels(y), sample_weight))
+        labels = class_labels(y)
+        weights = None if sample_weight is None else row_weights(sample_weight, len(labels))
+        return float(super().score(X, labels, weights))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | known features) for every row, classes in the order of ``classes_``.

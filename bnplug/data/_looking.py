@@ -157,6 +157,19 @@ def floats_of(frame: pd.DataFrame) -> dict[str, FloatArray]:
     return {str(name): to_floats(column) for name, column in frame.items() if column.dtype.kind == "f"}
 
 
+def refuse_complex(frame: pd.DataFrame) -> None:
+    """Raise a ``ValueError`` that names the columns of complex numbers, if there are any.
+
+    Examples
+    --------
+    >>> refuse_complex(pd.DataFrame({"z": [1 + 2j], "area": [30.5]}))
+    Traceback (most recent call last):
+    ValueError: columns ['z'] hold complex numbers; turn them into numbers or text, or drop them
+    """
+    names = [str(name) for name, dtype in frame.dtypes.items() if dtype.kind == "c"]
+    refuse(unsupported(dict.fromkeys(names, COMPLEX)))
+
+
 def refuse_infinities(columns: Mapping[str, FloatArray]) -> None:
     """Raise a ``ValueError`` that names the columns with infinite numbers, if there are any.
 

@@ -92,6 +92,8 @@ def _kinds(y: Any) -> list[Any]:
     if isinstance(y, list | tuple):
         return [np.dtype(complex)] if any(isinstance(label, complex) for label in y) else []
     dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
     return [] if dtype is None else [dtype]
 
 

@@ -28,9 +28,9 @@ from bnplug.data.class_labels import class_labels, distinct_classes
 from bnplug.data.coding import MISSING, Coded, State, code_column, label_index
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
-from bnplug.data.kinds import floats_of, is_numeric, refuse_infinities, to_floats
+from bnplug.data.kinds import floats_of, is_numeric, refuse_complex, refuse_infinities, to_floats
 from bnplug.data.table import Table
-from bnplug.data.weights import present_rows
+from bnplug.data.weights import present_rows, weight_numbers
 from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 
@@ -296,6 +296,7 @@ class Intake:
 
     def _columns(self, features: pd.DataFrame) -> dict[str, pd.Series[Any] | Coded]:
         """Return features of new rows, coded where training's states say how; every number is looked at once, here."""
+        refuse_complex(features)
         columns: dict[str, pd.Series[Any] | Coded] = {str(name): column for name, column in features.items()}
         named = self._named_bins(features)
         numbers = {name: to_floats(features[name]) for name in self.numeric if name in columns and name not in named}
@@ -359,7 +360,8 @@ def _checked_frame(X: Any) -> pd.DataFrame:
 def _weights(frame: pd.DataFrame, labels: npt.NDArray[Any], sample_weight: Any, class_weight: Any) -> FloatArray | None:
     if sample_weight is None and class_weight is None:
         return None
-    weights: FloatArray = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
+    given = None if sample_weight is None else weight_numbers(sample_weight)
+    weights: FloatArray = _check_sample_weight(given, frame, dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, labels)
     check_sum(weights, "the row weights")

@@ -170,6 +170,51 @@ def test_complex_numbers_and_records_are_refused_by_name():
         learn(pd.DataFrame({"x": records[:, 0], "o": X}))
 
 
+def test_complex_numbers_among_new_rows_are_refused_by_name():
+    """The imaginary part was dropped, with a warning of numpy."""
+    columns = pd.DataFrame({"x": np.linspace(0, 9, N), "o": X, "s": Y})
+    model = learn(columns)
+    for name in columns:
+        odd = columns.assign(**{name: X + 2j})
+        for use in (learn, model.predict, lambda frame: model.score(frame, Y)):
+            with pytest.raises(ValueError, match=rf"columns \['{name}'\] hold complex numbers"):
+                use(odd)
+
+
+def test_categories_that_are_complex_are_refused_as_labels():
+    labels = pd.Categorical(np.where(Y == "a", 1 + 1j, 2 + 0j))
+    model = learn(np.c_[X, X])
+    for use in (learn, model.score):
+        with pytest.raises(ValueError, match=r"y has labels of type complex128"):
+            use(np.c_[X, X], labels)
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        (np.full(N, 1 + 1j), "sample_weight holds complex numbers"),
+        ([1 + 1j] * N, "sample_weight holds complex numbers"),
+        (["heavy"] * N, "sample_weight holds text"),
+        (np.array(["1"] * N, dtype=object), "sample_weight holds text"),
+        ([10**400] * N, "sample_weight holds numbers too large for a float"),
+        ([None, object()] * (N // 2), "sample_weight holds something else than numbers"),
+    ],
+)
+def test_what_no_weights_are_is_said_of_sample_weight(weights, said):
+    model = learn(np.c_[X, X])
+    for use in (lambda: learn(np.c_[X, X], sample_weight=weights), lambda: model.score(np.c_[X, X], Y, weights)):
+        with pytest.raises(ValueError, match=said):
+            use()
+
+
+def test_scores_with_weights_that_cannot_be_added_up():
+    model = learn(np.c_[X, X])
+    for weights in (1e308, np.full(N, 1e308)):
+        with pytest.raises(ValueError, match=r"the sum of sample_weight is inf, above 1e.290; divide"):
+            model.score(np.c_[X, X], Y, weights)
+    assert model.score(np.c_[X, X], Y, 2.0) == model.score(np.c_[X, X], Y)
+
+
 def test_what_a_mask_hides_is_missing():
     """The mask was ignored: hidden values counted."""
     cells = np.ma.array(np.c_[X, X], mask=np.c_[X == 0, X < 0])
