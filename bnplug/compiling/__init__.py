@@ -28,7 +28,7 @@ from numba.core import event
 from numba.extending import is_jitted
 
 from bnplug.compiling._cache import KernelCache
-from bnplug.compiling._inner import InnerCompiler
+from bnplug.compiling._inner import InnerCompiler, PlainCompiler
 
 _T = TypeVar("_T")
 
@@ -49,7 +49,8 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True
     """
     if function is None:
         return partial(kernel, allocates=allocates)
-    compiled: Any = njit(no_cfunc_wrapper=True, _nrt=allocates, **_OPTIONS)(function)
+    compiler = {} if allocates else {"pipeline_class": PlainCompiler}
+    compiled: Any = njit(no_cfunc_wrapper=True, _nrt=allocates, **compiler, **_OPTIONS)(function)
     if is_jitted(compiled):  # a plain function where NUMBA_DISABLE_JIT is set
         compiled._cache = KernelCache(function, compiled.targetoptions)
     return compiled
