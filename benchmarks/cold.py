@@ -9,7 +9,9 @@ Before assignments that broadcast and wrappers that nothing calls were taken out
 1.9, RMCV 18.4, annealing by `mm` 19.5, `ccbn-w` 3.8, `ml-bn-svm` 8.7 seconds (medians of three); first prediction with
 missing cells 8.1 (one pair), or 6.7 where complete rows were predicted before it (median of three).
 Since inner kernels have no machine code of their own: 1.8, 8.2, 9.8, 3.2, 5.3 and, with missing cells, 4.0 (medians of
-three). RMCV, annealing and missing cells are still over their limits.
+three). Since kernels that make no array are optimised once, on cores that other work kept busy: TAN 2.0, `ccbn-w` 3.4,
+missing cells 2.9 (one pair each); RMCV 9.3 (median of three), where a run before it had 7.5. RMCV is still over its
+limit while the machine is busy.
 
 Usage: python benchmarks/cold.py [TASK ...]     (default: all)
 """
