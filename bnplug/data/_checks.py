@@ -18,6 +18,13 @@ _LARGEST_SUM = 1e290
 #: What a column may hold that nothing is learned from.
 CONTAINERS = "lists or other containers"
 
+# What numpy would make numbers of, or say nothing of use about.
+_NO_WEIGHTS: list[tuple[tuple[type, ...], str]] = [
+    ((complex, np.complexfloating), "complex numbers"),
+    ((str, bytes), "text"),
+    ((np.datetime64, np.timedelta64), "points in time or durations"),
+]
+
 
 def native(data: Any) -> Any:
     """Return an array as one that every library takes, with the same cells; what is no array or list, as it is.
@@ -105,3 +112,32 @@ def check_sum(weights: FloatArray, what: str) -> None:
         total = weights.sum()
     if not total <= _LARGEST_SUM:
         raise ValueError(f"the sum of {what} is {total:g}, above {_LARGEST_SUM:g}; divide all by one number")
+
+
+def weight_numbers(weights: Any, what: str = "sample_weight") -> FloatArray:
+    """Return weights as an array of floats.
+
+    Raises
+    ------
+    ValueError
+        If they are no numbers; the message says what they are.
+
+    Examples
+    --------
+    >>> weight_numbers([1, 2])
+    array([1., 2.])
+    >>> weight_numbers(["heavy"])
+    Traceback (most recent call last):
+    ValueError: sample_weight holds text; give a number for every row
+    """
+    array = np.asarray(weights)
+    types = set(map(type, array.flat)) if array.dtype == object else {array.dtype.type}
+    found = next((said for kinds, said in _NO_WEIGHTS if any(issubclass(kind, kinds) for kind in types)), None)
+    if found is None:
+        try:
+            return array.astype(np.float64)
+        except OverflowError:
+            found = "numbers too large for a float"
+        except (TypeError, ValueError):
+            found = "something else than numbers"
+    raise ValueError(f"{what} holds {found}; give a number for every row")

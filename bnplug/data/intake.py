@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_consistent_length, compute_sample_w
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.data._checks import check_sum, native, refuse_surrogates
+from bnplug.data._checks import check_sum, native, refuse_surrogates, weight_numbers
 from bnplug.data._columns import Rules, empty_columns, settle
 from bnplug.data._dates import spread
 from bnplug.data._looking import refuse
@@ -30,7 +30,7 @@ from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_complex, refuse_infinities, to_floats
 from bnplug.data.table import Table
-from bnplug.data.weights import present_rows, weight_numbers
+from bnplug.data.weights import present_rows
 from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 

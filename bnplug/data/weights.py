@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray
-from bnplug.data._checks import check_sum
-
-# What numpy would make numbers of, or say nothing of use about.
-_NO_WEIGHTS: list[tuple[tuple[type, ...], str]] = [
-    ((complex, np.complexfloating), "complex numbers"),
-    ((str, bytes), "text"),
-    ((np.datetime64, np.timedelta64), "points in time or durations"),
-]
+from bnplug.data._checks import check_sum, weight_numbers
 
 
 def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> FloatArray:
@@ -43,35 +36,6 @@ def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> Float
     if n_rows > 0 and not checked.any():
         raise ValueError(f"{what} is zero everywhere, so that no rows are left; give at least one a weight")
     return checked
-
-
-def weight_numbers(weights: Any, what: str = "sample_weight") -> FloatArray:
-    """Return weights as an array of floats.
-
-    Raises
-    ------
-    ValueError
-        If they are no numbers; the message says what they are.
-
-    Examples
-    --------
-    >>> weight_numbers([1, 2])
-    array([1., 2.])
-    >>> weight_numbers(["heavy"])
-    Traceback (most recent call last):
-    ValueError: sample_weight holds text; give a number for every row
-    """
-    array = np.asarray(weights)
-    types = set(map(type, array.flat)) if array.dtype == object else {array.dtype.type}
-    found = next((said for kinds, said in _NO_WEIGHTS if any(issubclass(kind, kinds) for kind in types)), None)
-    if found is None:
-        try:
-            return array.astype(np.float64)
-        except OverflowError:
-            found = "numbers too large for a float"
-        except (TypeError, ValueError):
-            found = "something else than numbers"
-    raise ValueError(f"{what} holds {found}; give a number for every row")
 
 
 def present_rows(weights: FloatArray | None) -> BoolArray | None:
