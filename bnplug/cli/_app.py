@@ -8,7 +8,9 @@ imports happen inside the commands that need them.
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -123,3 +125,18 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    finally:
+        _end_output()
+
+
+def _end_output() -> None:
+    """Send to the error output what is printed from now on, such as by a plugin when the process ends."""
+    stream = sys.__stdout__
+    with suppress(OSError, ValueError):  # either may be closed
+        if stream is not None and sys.__stderr__ is not None:
+            elsewhere = sys.__stderr__.fileno()
+            try:
+                stream.flush()
+            except OSError:
+                elsewhere = os.open(os.devnull, os.O_WRONLY)  # what cannot be written is not written there
+            os.dup2(elsewhere, stream.fileno())

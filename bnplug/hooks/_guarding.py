@@ -51,6 +51,27 @@ def within_limits(call: Callable[[], _T]) -> _T:
 
 
 @contextmanager
+def noticing_interrupts() -> Iterator[list[int]]:
+    """Yield a list that an interrupt by the user adds to: a ``KeyboardInterrupt`` without one is the code's own."""
+    seen: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    # Only the main thread is interrupted, and only where somebody has not said otherwise.
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield seen
+        return
+
+    def notice(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def _output_apart() -> Iterator[None]:
     """Send to the error output what is printed, also past ``sys.stdout``: by a program or an extension."""
     streams = [stream for stream in (sys.stdout, sys.__stdout__) if stream is not None]

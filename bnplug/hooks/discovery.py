@@ -24,7 +24,7 @@ import pluggy
 from bnplug import __version__
 from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean, one_line, printable
 from bnplug.hooks import specs
-from bnplug.hooks._guarding import within_limits
+from bnplug.hooks._guarding import noticing_interrupts, within_limits
 from bnplug.hooks.descriptors import (
     ClassifierMethod,
     Descriptor,
@@ -139,7 +139,8 @@ class Discovery:
 def contain(where: str, call: Callable[[], _T]) -> _T:
     """Call a plugin's code, and turn whatever it raises into a `PluginError` with a one-line cause.
 
-    ``SystemExit`` and the panics of compiled extensions are no ``Exception``, and are contained too.
+    ``SystemExit`` and the panics of compiled extensions are no ``Exception``, and are contained too; so is a
+    ``KeyboardInterrupt``, unless it is the user's.
 
     Examples
     --------
@@ -149,12 +150,13 @@ def contain(where: str, call: Callable[[], _T]) -> _T:
     bnplug.errors.PluginError: import: SystemExit
     """
     try:
-        return call()
-    except KeyboardInterrupt:
-        raise
+        with noticing_interrupts() as interrupts:
+            return call()
     except ContractError as error:
         raise PluginError(one_line(error, _LONGEST_CAUSE)) from error
     except BaseException as error:
+        if interrupts and isinstance(error, KeyboardInterrupt):
+            raise
         cause = f"{where}: {type(error).__name__}: {one_line(error, _LONGEST_CAUSE)}"
         raise PluginError(cause.removesuffix(": ")) from error
 

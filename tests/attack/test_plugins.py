@@ -53,6 +53,27 @@ def test_the_doctor_answers_where_an_import_sleeps(installed):
     assert "self-check:" in told
 
 
+@pytest.mark.parametrize("raised", ["KeyboardInterrupt", "SystemExit"])
+def test_an_import_that_ends_the_program_is_named(installed, raised):
+    install, run = installed
+    install("bnplug-ending", f"raise {raised}('enough')", "ending = bnplug_ending")
+    done = run("plugins", "--json")
+    (ending,) = [plugin for plugin in json.loads(done.stdout) if plugin["name"] == "ending"]
+    assert (done.returncode, ending["cause"]) == (0, f"import: {raised}: enough")
+
+
+@pytest.mark.parametrize("command", ["plugins", "methods"])
+def test_what_a_plugin_prints_at_the_end_of_the_process_is_kept_apart(installed, command):
+    """It came after the JSON."""
+    install, run = installed
+    code = "import atexit, os; atexit.register(lambda: (print('late'), os.system('echo later')))"
+    install("bnplug-late", code, "late = bnplug_late")
+    done = run(command, "--json")
+    assert json.loads(done.stdout)
+    assert "late\n" in done.stderr
+    assert "later\n" in done.stderr
+
+
 def test_what_a_plugin_prints_and_sets_at_import_is_its_own(installed):
     install, run = installed
     code = "import os, sys; print('hello'); os.environ['SPOILED'] = '1'; sys.setrecursionlimit(77)"

@@ -1,6 +1,7 @@
 """Discovery: each way in which a plugin can be broken, with plugins that are plain objects."""
 
 import json
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -197,7 +198,7 @@ def test_whatever_is_raised_is_contained(error, shown):
 
 def test_an_interrupt_by_the_user_is_not_contained():
     def interrupted():
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         discover([FoundPlugin("mine", "bnplug-mine", "1.2", interrupted)])
