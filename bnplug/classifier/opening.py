@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +15,9 @@ from bnplug.contracts import SavesState
 from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Kind
+
+if TYPE_CHECKING:
+    from bnplug.exchange.model_folder import SavedModel
 
 _T = TypeVar("_T")
 
@@ -89,25 +92,33 @@ def load(path: str | PathLike[str]) -> Any:
     """
     from bnplug.exchange import model_folder
     from bnplug.exchange._model_files import DAMAGE, damaged
-    from bnplug.exchange._parameters import parameters_from_json
+    from bnplug.exchange.files import naming_file
 
-    saved = model_folder.read(path)
+    with naming_file(path):
+        saved = model_folder.read(path)
     try:
-        params = parameters_from_json(saved.params)
-        if saved.method is not None:
-            restored = _restore(saved, params, Path(path))
-            for name, said in (("target_", saved.target), ("column_kinds_", saved.column_kinds)):
-                if said is not None:
-                    setattr(restored, name, said)
-            return restored
-        registry.check_parameters("the classifier", BayesianNetworkClassifier, params)
-        return BayesianNetworkClassifier(**params).restore_state(saved.state, saved.arrays)
+        with naming_file(path):
+            return _loaded(saved, Path(path))
     except (ContractError, PluginError):
         raise
     except ModelFileError as error:
         raise damaged(Path(path), error) from error
     except DAMAGE as error:
         raise damaged(Path(path), repr(error)) from error
+
+
+def _loaded(saved: SavedModel, path: Path) -> Any:
+    from bnplug.exchange._parameters import parameters_from_json
+
+    params = parameters_from_json(saved.params)
+    if saved.method is not None:
+        restored = _restore(saved, params, path)
+        for name, said in (("target_", saved.target), ("column_kinds_", saved.column_kinds)):
+            if said is not None:
+                setattr(restored, name, said)
+        return restored
+    registry.check_parameters("the classifier", BayesianNetworkClassifier, params)
+    return BayesianNetworkClassifier(**params).restore_state(saved.state, saved.arrays)
 
 
 def _saved_by(model: Any) -> Any:

@@ -7,6 +7,7 @@ are ever removed; whoever reads while they are reads ``model.json`` again.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ from typing import Any
 
 import bnplug
 from bnplug.errors import ModelFileError
-from bnplug.exchange.files import TEMPORARY, access_of, patiently, read_plain, replace_file
+from bnplug.exchange.files import MAX_TEXT, TEMPORARY, access_of, patiently, read_plain, replace_file
 
 FORMAT = "bnplug-model"
 #: The version that is written, which has all constructor parameters, and those that are read. Version 2 has checksums
@@ -69,7 +70,8 @@ def write_model(folder: Path, index: Mapping[str, Any], numbers: bytes) -> None:
         digest = hashlib.sha256(numbers).hexdigest()
         name = f"tables-{digest[:16]}-{secrets.token_hex(8)}.npz"
         former = [file for file in named if os.path.lexists(folder / file)]
-        content = sealed({**index, "tables": name, "tables_sha256": digest, "former_tables": former})
+        told = {"tables": name, "tables_sha256": digest, "tables_bytes": len(numbers), "former_tables": former}
+        content = sealed({**index, **told})
         access = None if there is None else access_of(folder / INDEX)
         # Another's save may have removed the former tables just now.
         tables_access = access_of(folder / former[0]) if former else None
@@ -100,7 +102,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], bytes]:
         if not isinstance(name, str) or Path(name).name != name:
             raise damaged(folder, f"{name!r} is no name of a file")
         try:
-            numbers = patiently(partial(read_plain, folder / name))
+            numbers = patiently(partial(read_plain, folder / name, limit=_tables_bytes(folder, index)))
         except FileNotFoundError as error:
             # Somebody has saved another model meanwhile, unless the index is still the same.
             if content == missed:
@@ -108,7 +110,8 @@ def read_model(folder: Path) -> tuple[dict[str, Any], bytes]:
             missed = content
             continue
         except OSError as error:
-            raise damaged(folder, error) from error
+            reason = f"{name} is not what its checksum says: {error}" if error.errno == errno.EFBIG else error
+            raise damaged(folder, reason) from error
         _check_digest(folder, index, name, numbers)
         return index, numbers
 
@@ -176,7 +179,7 @@ def index_there(folder: Path) -> dict[str, Any] | None:
 def _our_index(path: Path) -> dict[str, Any] | None:
     """Return what an index says if it has the mark of this program, whatever its version."""
     try:
-        index = json.loads(patiently(partial(read_plain, path)))
+        index = json.loads(_read_text(path))
     except PermissionError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}), so the folder is left as it is") from None
     except (OSError, ValueError, RecursionError):
@@ -196,7 +199,7 @@ def _tables_named(index: Mapping[str, Any] | None) -> list[str]:
 def _is_named(folder: Path, name: str) -> bool:
     """Whether the index names a file, or cannot be read just now."""
     try:
-        return name.encode() in patiently(partial(read_plain, folder / INDEX))
+        return name.encode() in _read_text(folder / INDEX)
     except FileNotFoundError:
         return False
     except OSError:
@@ -211,7 +214,10 @@ def _left_over(path: Path) -> bool:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
-        return tables is None or _digest(path.read_bytes()).startswith(tables["digest"].encode())
+        if tables is None:
+            return True
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest().startswith(tables["digest"])
     except OSError as error:
         return isinstance(error, FileNotFoundError)
 
@@ -252,9 +258,21 @@ def _turn(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _read_text(path: Path) -> bytes:
+    return patiently(partial(read_plain, path, limit=MAX_TEXT))
+
+
+def _tables_bytes(folder: Path, index: Mapping[str, Any]) -> int | None:
+    """Return how long the tables' file is; None where the index is of a bnplug that did not say so."""
+    size = index.get("tables_bytes")
+    if size is not None and (type(size) is not int or size < 0):
+        raise damaged(folder, f"{size!r} is no number of bytes")
+    return size
+
+
 def _read_index(folder: Path) -> bytes:
     try:
-        return patiently(partial(read_plain, folder / INDEX))
+        return _read_text(folder / INDEX)
     except FileNotFoundError:
         raise ModelFileError(f"{folder} is no model folder: there is no {INDEX} in it") from None
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from bnplug.data.coding import State
 from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError, did_you_mean
 from bnplug.exchange._raw_columns import raw_columns
+from bnplug.exchange.files import naming_file
 from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable, decode, decode_labels
 from bnplug.model.log_tables import NORMALIZED, LogTable, LogTables
 
@@ -47,9 +49,14 @@ class NetworkParts(NamedTuple):
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let a ``ModelFileError`` name the file, with a message of a length that a person reads."""
+    """Let a ``ModelFileError`` name the file, with a message of a length that a person reads; a long file is one."""
     try:
-        yield
+        with naming_file(path):
+            yield
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {str(error)[:_MESSAGE_LENGTH]}") from None
 

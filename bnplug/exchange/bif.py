@@ -28,7 +28,7 @@ from bnplug.exchange._network_file import (
     table_shape,
 )
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
-from bnplug.exchange.files import read_plain, write_atomically
+from bnplug.exchange.files import MAX_TEXT, read_plain, write_atomically
 from bnplug.exchange.names import (
     KEYWORDS,
     STATES,
@@ -188,7 +188,7 @@ def parse_bif(text: str) -> LogTables:
 
 
 def _text(path: str | os.PathLike[str]) -> str:
-    data = read_plain(path, pipes=True)
+    data = read_plain(path, pipes=True, limit=MAX_TEXT)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -13,15 +13,18 @@ import select
 import stat
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeVar
 
 _Path = str | os.PathLike[str]
 _Result = TypeVar("_Result")
 
-#: The names under which files are written before they get their own.
-TEMPORARY = re.compile(r"\.bnplug-[0-9a-f]{16}\.tmp")
+#: The names under which files are written before they get their own; a locked one is locked while its run lives.
+TEMPORARY = re.compile(r"\.bnplug-[0-9a-f]{16}(?P<locked>-locked)?\.tmp")
+
+#: The most bytes that are read of a text: of a model's JSON, of BIF and of XMLBIF.
+MAX_TEXT = 1 << 29
 
 # Linux keeps a file's access list under this name; where there is one, the mode alone does not say who may read.
 _ACCESS_LIST = "system.posix_acl_access"
@@ -34,7 +37,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 _WINDOWS = os.name == "nt"
 
-# A temporary file that nobody has written to for so many seconds is of a run that was killed.
+# A temporary file without a lock that nobody has written to for so many seconds is of a run that was killed.
 _STALE_SECONDS = 600.0
 _swept: set[str] = set()
 
@@ -81,7 +84,8 @@ def write_atomically(path: _Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     descriptor = _own_descriptor(path)
     if descriptor is not None:
-        _write_descriptor(descriptor, data)
+        with naming_file(path):
+            _write_descriptor(descriptor, data)
         return
     target, there = os.path.realpath(path), _stat(path)
     _check_target(path, target, there)
@@ -130,7 +134,28 @@ def replace_file(path: _Path, content: bytes, access: Access | None = None) -> N
     _write_and_rename(path, content, access, _set_what_is_allowed)
 
 
-def read_plain(path: _Path, pipes: bool = False) -> bytes:
+@contextmanager
+def naming_file(path: _Path) -> Iterator[None]:
+    """Let errors that name no file name this one: that of a full disk, and of memory that is too small.
+
+    Examples
+    --------
+    >>> with naming_file("a.txt"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'a.txt'
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"{os.fspath(path)} does not fit into memory") from error
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+def read_plain(path: _Path, pipes: bool = False, limit: int | None = None) -> bytes:
     """Return the content of a plain file.
 
     Parameters
@@ -138,20 +163,29 @@ def read_plain(path: _Path, pipes: bool = False) -> bytes:
     path : path-like
     pipes : bool
         Whether a pipe that somebody writes to is read too, to its end.
+    limit : int, optional
+        The most bytes that a plain file may have; a longer one is not read.
 
     Raises
     ------
     OSError
-        If it is something else, which may never end or never begin: a device, or a pipe that nobody writes to.
+        If it is something else, which may never end or never begin: a device, or a pipe that nobody writes to. Its
+        number is ``EFBIG`` if it is too long.
     """
-    descriptor = os.open(path, os.O_RDONLY | _BINARY | _NOT_WAITING)
-    with open(descriptor, "rb") as file:
-        mode = os.fstat(descriptor).st_mode
-        if pipes and stat.S_ISFIFO(mode):
-            return _wait_for_writer(descriptor, path) + file.read()
-        if not stat.S_ISREG(mode):
+    with open(path, "rb", opener=_open_at_once) as file:
+        there = os.fstat(file.fileno())
+        if pipes and stat.S_ISFIFO(there.st_mode):
+            return _wait_for_writer(file.fileno(), path) + file.read()
+        if not stat.S_ISREG(there.st_mode):
             raise OSError(errno.EINVAL, "it is no plain file, but a device, a pipe or a folder", os.fspath(path))
+        if limit is not None and there.st_size > limit:
+            said = f"it has {there.st_size:,} bytes, and may have {limit:,}"
+            raise OSError(errno.EFBIG, said, os.fspath(path))
         return file.read()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _BINARY | _NOT_WAITING)
 
 
 def _wait_for_writer(descriptor: int, path: _Path) -> bytes:
@@ -180,9 +214,9 @@ def _has_come(descriptor: int) -> bool:
 
 def check_takes_files(folder: _Path) -> None:
     """Raise the ``OSError`` of writing to a folder, if that fails: a little is written, and removed."""
-    path = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}.tmp")
+    descriptor, path = _make_temporary(os.fspath(folder), 0o600)
     try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as file:
+        with open(descriptor, "wb") as file:
             file.write(bytes(_BLOCK))
             file.flush()
             os.fsync(file.fileno())
@@ -205,30 +239,41 @@ def _write_and_rename(
     target: _Path, data: bytes, access: Access | None, set_access: Callable[[_Path, Access], None]
 ) -> None:
     folder = os.path.dirname(os.path.abspath(target))
-    temporary = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}.tmp")
     # Until owner and mode are set, it is open to nobody that the file is not meant for.
     mode = 0o666 if access is None else 0o600 & access.mode
     _sweep(folder)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+        descriptor, temporary = _make_temporary(folder, mode)
     except OSError as error:
         error.filename = os.fspath(target)
         raise
     try:
-        with open(descriptor, "wb") as file:
+        with naming_file(target), open(descriptor, "wb") as file:
             if access is not None:
                 set_access(temporary, access)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        patiently(lambda: os.replace(temporary, target))
-    except BaseException as error:
+            if not _WINDOWS:  # while it is locked
+                os.replace(temporary, target)
+        if _WINDOWS:
+            patiently(lambda: os.replace(temporary, target))
+    except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
-        # Such as that of a full disk, which names no file.
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = os.fspath(target)
         raise
+
+
+def _make_temporary(folder: str, mode: int) -> tuple[int, str]:
+    """Make a file to write to; return its descriptor and its path. Where there are locks, it is locked until closed."""
+    while True:
+        path = os.path.join(folder, f".bnplug-{secrets.token_hex(8)}-locked.tmp")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+        _lock(descriptor, wait=True)
+        # Before it was locked, another's sweep may have taken it for a killed run's.
+        if os.fstat(descriptor).st_nlink:
+            return descriptor, path
+        os.close(descriptor)
 
 
 def _sweep(folder: str) -> None:
@@ -238,10 +283,44 @@ def _sweep(folder: str) -> None:
     _swept.add(folder)
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if TEMPORARY.fullmatch(entry.name):
+            found = TEMPORARY.fullmatch(entry.name)
+            if found and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
-                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_SECONDS:
-                        os.unlink(entry.path)
+                    if found["locked"] is None or not _sweep_unlocked(entry.path):
+                        _sweep_old(entry.path)
+
+
+def _sweep_unlocked(path: str) -> bool:
+    """Remove a file whose lock is free: its run is dead. Return False where that cannot be known."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _NOT_WAITING)
+    except OSError:
+        return False
+    try:
+        locked = _lock(descriptor, wait=False)
+        if locked:
+            os.unlink(path)
+        return locked is not None
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, wait: bool) -> bool | None:
+    """Lock a file; return whether that went, None where files cannot be locked."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
+
+
+def _sweep_old(path: str) -> None:
+    if time.time() - os.lstat(path).st_mtime > _STALE_SECONDS:
+        os.unlink(path)
 
 
 def _access_list(path: _Path) -> bytes | None:

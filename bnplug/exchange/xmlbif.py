@@ -28,7 +28,7 @@ from bnplug.exchange._network_file import (
     table_shape,
 )
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
-from bnplug.exchange.files import read_plain, write_atomically
+from bnplug.exchange.files import MAX_TEXT, read_plain, write_atomically
 from bnplug.exchange.names import TARGET, SafeText, SafeVariable, encode, safe_variables
 from bnplug.model.log_tables import LogTables
 
@@ -75,13 +75,13 @@ def read_xmlbif_tables(path: str | os.PathLike[str]) -> LogTables:
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
     with naming(path):
-        return assemble(*_parse(read_plain(path, pipes=True)))
+        return assemble(*_parse(read_plain(path, pipes=True, limit=MAX_TEXT)))
 
 
 def read_xmlbif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
     """Read a model from XMLBIF, and how raw rows become its states: :func:`~bnplug.exchange.bif.read_bif_network`."""
     with naming(path):
-        return assemble_with_intake(_parse(read_plain(path, pipes=True)), target, path)
+        return assemble_with_intake(_parse(read_plain(path, pipes=True, limit=MAX_TEXT)), target, path)
 
 
 def format_xmlbif(tables: LogTables, intake: Intake | None = None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bnplug.exchange.files import read_plain, write_atomically
+from bnplug.exchange.files import naming_file, read_plain, write_atomically
 
 Record = dict[str, Any]
 """A line of a results file, as JSON holds it: names with numbers, text, lists. In a comparison it is one fold."""
@@ -57,6 +57,10 @@ class ResultsFile:
         self.path = Path(path)
         self.records: list[Record] = []
         wanted: dict[str, Any] = json.loads(json.dumps(settings))
+        with naming_file(self.path):
+            self._open(wanted)
+
+    def _open(self, wanted: dict[str, Any]) -> None:
         content = read_plain(self.path) if self.path.exists() else b""
         whole = content[: content.rfind(b"\n") + 1]
         if not whole:
@@ -70,7 +74,7 @@ class ResultsFile:
 
     def append(self, record: Record) -> None:
         """Write a record at the end of the file, at once."""
-        with open(self.path, "a", encoding="utf-8") as stream:
+        with naming_file(self.path), open(self.path, "a", encoding="utf-8") as stream:
             stream.write(json.dumps(record, allow_nan=False) + "\n")
 
     def _start(self, content: bytes, settings: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 from contextlib import contextmanager
 
 import numpy as np
@@ -21,9 +22,9 @@ import bnplug
 from bnplug import BayesianNetworkClassifier
 from bnplug.cli import cli
 from bnplug.data.files import read_data
-from bnplug.exchange import files
+from bnplug.exchange import bif, files, model_folder, xmlbif
 from bnplug.exchange._model_files import sealed
-from bnplug.experiments import compare
+from bnplug.experiments import compare, storage
 from bnplug.experiments._tables import TextTable
 
 
@@ -103,6 +104,77 @@ def test_devices_and_pipes_are_not_read(tmp_path):
     for read in (bnplug.read_bif, bnplug.read_xmlbif):
         with pytest.raises(OSError, match="no plain file"):
             read(tmp_path / "model.bif", "c")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows opens no folder")
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
+    """The message had the number of a descriptor."""
+    place = tmp_path / "place"
+    place.mkdir()
+    for read in (bnplug.read_bif, bnplug.read_xmlbif):
+        with pytest.raises(OSError, match=r"Is a directory: '.*place'"):
+            read(place, "c")
+    with pytest.raises(OSError, match=r"Is a directory: '.*place'"):
+        compare(["nb"], ["corral"], cv=2, output=place)
+    for name in ("model.json", "tables-*.npz"):
+        folder = tmp_path / name[:6]
+        saved(folder)
+        (path,) = folder.glob(name)
+        path.unlink()
+        path.mkdir()
+        with pytest.raises(bnplug.ModelFileError, match=rf"Is a directory: '.*{path.name}'"):
+            bnplug.load(folder)
+
+
+def grown(path):
+    """Make a file very long, without a disk that holds so much."""
+    with open(path, "r+b") as file:
+        file.truncate(3 << 30)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file of 3 GB may take as much")
+def test_the_size_of_a_file_is_looked_at_before_it_is_read(tmp_path):
+    """3.5 GB of memory, to find that a checksum is wrong."""
+    model = saved(tmp_path / "tables")
+    saved(tmp_path / "index")
+    model.to_bif(tmp_path / "model.bif")
+    model.to_xmlbif(tmp_path / "model.xml")
+    (tables,) = (tmp_path / "tables").glob("tables-*.npz")
+    for path, read in (
+        (tables, lambda: bnplug.load(tmp_path / "tables")),
+        (tmp_path / "index" / "model.json", lambda: bnplug.load(tmp_path / "index")),
+        (tmp_path / "model.bif", lambda: bnplug.read_bif(tmp_path / "model.bif")),
+        (tmp_path / "model.xml", lambda: bnplug.read_xmlbif(tmp_path / "model.xml")),
+    ):
+        grown(path)
+        tracemalloc.start()
+        try:
+            with pytest.raises(bnplug.ModelFileError, match=rf"3,221,225,472 bytes.*{path.name}"):
+                read()
+            assert tracemalloc.get_traced_memory()[1] < 1 << 24
+        finally:
+            tracemalloc.stop()
+    with pytest.raises(ValueError, match=r"index.model\.json is not a model of bnplug, or a damaged one"):
+        model.save(tmp_path / "index")
+
+
+def test_a_file_that_is_too_large_for_the_memory_is_named(tmp_path, monkeypatch):
+    saved(tmp_path / "model").to_bif(tmp_path / "model.bif")
+
+    def too_large(*_, **__):
+        raise MemoryError
+
+    for module, name, read, said in (
+        (bif, "scan", lambda: bnplug.read_bif(tmp_path / "model.bif"), r"model\.bif"),
+        (xmlbif, "_parse", lambda: bnplug.read_xmlbif(tmp_path / "model.bif"), r"model\.bif"),
+        (model_folder, "_read_numbers", lambda: bnplug.load(tmp_path / "model"), "model"),
+        (BayesianNetworkClassifier, "restore_state", lambda: bnplug.load(tmp_path / "model"), "model"),
+        (storage, "read_plain", lambda: storage.ResultsFile(tmp_path / "model.bif", {}), r"model\.bif"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, too_large)
+            with pytest.raises(MemoryError, match=rf"{said} does not fit into memory"):
+                read()
 
 
 @contextmanager
@@ -250,6 +322,42 @@ def test_temporary_files_of_a_killed_run_are_swept_by_the_next(tmp_path, monkeyp
         os.utime(path, (0, 0))
     files.write_atomically(tmp_path / "result.txt", "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([fresh.name, "notes.tmp", "result.txt"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks, nor SIGKILL")
+def test_temporary_files_of_a_killed_run_are_swept_at_once(tmp_path, monkeypatch):
+    """Ten minutes later, it was; those of a run that goes on stay."""
+    killed = (
+        "import os, signal, sys; from bnplug.exchange import files\n"
+        "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "files.write_atomically(sys.argv[1], 'half')"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, str(tmp_path / "result.txt")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert files.TEMPORARY.fullmatch(left.name)
+    descriptor, running = files._make_temporary(str(tmp_path), 0o600)
+    monkeypatch.setattr(files, "_swept", set())
+    files.write_atomically(tmp_path / "result.txt", "whole")
+    assert sorted(map(str, tmp_path.iterdir())) == sorted([running, str(tmp_path / "result.txt")])
+    os.close(descriptor)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_named_by_commands(tmp_path, monkeypatch):
+    saved(tmp_path / "model")
+    pd.DataFrame({"x": X, "o": X}).to_csv(tmp_path / "d.csv", index=False)
+    command = [sys.executable, "-m", "bnplug", "predict", str(tmp_path / "model"), str(tmp_path / "d.csv")]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "bnplug: standard output: No space left on device\n")
+    results = storage.ResultsFile(tmp_path / "results.jsonl", {})
+    results.path.unlink()
+    results.path.symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"No space left on device: '.*results\.jsonl'"):
+        results.append({"fold": 0})
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/fd/\d+'"), open("/dev/full", "w") as full:
+        files.write_atomically(f"/dev/fd/{full.fileno()}", "x")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
