@@ -10,8 +10,7 @@ Before assignments that broadcast and wrappers that nothing calls were taken out
 missing cells 8.1 (one pair), or 6.7 where complete rows were predicted before it (median of three).
 Since inner kernels have no machine code of their own: 1.8, 8.2, 9.8, 3.2, 5.3 and, with missing cells, 4.0 (medians of
 three). Since kernels that make no array are optimised once, on cores that other work kept busy: TAN 2.0, `ccbn-w` 3.4,
-missing cells 2.9 (one pair each); RMCV 9.3 (median of three), where a run before it had 7.5. RMCV is still over its
-limit while the machine is busy.
+missing cells 2.9 (one pair each); RMCV 9.3 (median of three), over its limit.
 
 Usage: python benchmarks/cold.py [TASK ...]     (default: all)
 """
