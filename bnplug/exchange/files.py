@@ -172,7 +172,7 @@ def read_plain(path: _Path, pipes: bool = False, limit: int | None = None) -> by
         If it is something else, which may never end or never begin: a device, or a pipe that nobody writes to. Its
         number is ``EFBIG`` if it is too long.
     """
-    with open(path, "rb", opener=_open_at_once) as file:
+    with naming_file(path), open(path, "rb", opener=_open_at_once) as file:
         there = os.fstat(file.fileno())
         if pipes and stat.S_ISFIFO(there.st_mode):
             return _wait_for_writer(file.fileno(), path) + file.read()
