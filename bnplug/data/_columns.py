@@ -47,6 +47,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Above, a float has no halves.
 _LARGEST_WITH_HALVES = 2.0**52
 
+# What to do with numbers that are too large, and too close to each other.
+_CLOSE = "make them text, or take the least of them off"
+
 # As many columns are named in a warning about pooled states.
 _SHOWN = 10
 
@@ -192,7 +195,11 @@ def _settle_column(
 ) -> None:
     """Code a discrete column, or note why a column is useless."""
     if name in found.numbers:
-        reason = _useless_numbers(name, found.numbers[name])
+        reason = _useless_numbers(name, column, found.numbers[name])
+        if reason is None and _are_merged(column, found.numbers[name]):
+            problems.append(
+                f"column {name!r} holds whole numbers that are too large for floats to tell apart; {_CLOSE}"
+            )
     elif name in seen.few:
         found.coded[name] = seen.few[name]
         reason = None if seen.few[name].states else EMPTY
@@ -210,13 +217,20 @@ def _settle_column(
         found.left_out[name] = reason
 
 
-def _useless_numbers(name: str, values: FloatArray) -> str | None:
+def _are_merged(column: pd.Series[Any], values: FloatArray) -> bool:
+    """Whether whole numbers that differ are the same as floats."""
+    if column.dtype.kind == "f" or np.nanmax(np.abs(values)) <= 2 * _LARGEST_WITH_HALVES:
+        return False
+    return int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
+
+
+def _useless_numbers(name: str, column: pd.Series[Any], values: FloatArray) -> str | None:
     if np.isnan(values[:1]).all() and np.isnan(values).all():
         return EMPTY
     if not _is_named_like_identifier(name):
         return None
     present = values[~np.isnan(values)]
-    n_distinct = len(pd.unique(present))
+    n_distinct = column.nunique()
     nearly_all = n_distinct > _IDENTIFIER_STATES and n_distinct >= _NEARLY_ALL * len(present)
     return NUMBERED if nearly_all and (present == np.rint(present)).all() else None
 

@@ -10,7 +10,7 @@ import pytest
 from attack.hostile import N, X, Y, learn
 
 import bnplug
-from bnplug import NotRepresentableError, StructureLearner
+from bnplug import NotRepresentableError, StructureLearner, UselessColumnWarning
 
 
 def frame(names, *columns):
@@ -300,3 +300,17 @@ def test_floating_point_errors_may_raise(parameters):
     columns = pd.DataFrame({"x": X, "f": np.linspace(0, 1, N), "m": [None, 1.0, 2.5, 3.0] * (N // 4)})
     with np.errstate(all="raise"):
         learn(columns, parameters=parameters)
+
+
+@pytest.mark.parametrize("kind", [np.uint64, object])
+def test_whole_numbers_that_floats_cannot_tell_apart_are_refused_by_name(kind):
+    """Forty of them were two numbers, without a word, and a class that they decide was guessed."""
+    numbers = np.array([2**64 - 1 - i for i in range(N)], dtype=kind)
+    with pytest.raises(
+        ValueError, match=r"column 'far' holds whole numbers that are too large for floats to tell apart"
+    ):
+        learn(pd.DataFrame({"x": X, "far": numbers}))
+    # An identifier is left out all the same, and numbers that differ as floats are taken.
+    with pytest.warns(UselessColumnWarning):
+        learn(pd.DataFrame({"x": X, "id": numbers}))
+    learn(pd.DataFrame({"x": X, "far": np.array([2**60 + (i << 20) for i in range(N)], dtype=kind)}))
