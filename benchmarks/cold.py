@@ -9,8 +9,8 @@ Before assignments that broadcast and wrappers that nothing calls were taken out
 1.9, RMCV 18.4, annealing by `mm` 19.5, `ccbn-w` 3.8, `ml-bn-svm` 8.7 seconds (medians of three); first prediction with
 missing cells 8.1 (one pair), or 6.7 where complete rows were predicted before it (median of three).
 Since inner kernels have no machine code of their own: 1.8, 8.2, 9.8, 3.2, 5.3 and, with missing cells, 4.0 (medians of
-three). Since kernels that make no array are optimised once, on cores that other work kept busy: TAN 2.0, `ccbn-w` 3.4,
-missing cells 2.9 (one pair each); RMCV 9.3 (median of three), over its limit.
+three). Since kernels that make no array are optimised once, with nothing beside them: TAN 1.7, RMCV 7.9, annealing by
+`mm` 8.1, `ccbn-w` 3.6, `ml-bn-svm` 4.3, missing cells 2.8 (medians of three); beside other work RMCV took 9.3.
 
 Usage: python benchmarks/cold.py [TASK ...]     (default: all)
 """
