@@ -136,16 +136,36 @@ def _chance_of_pairs(table: Table, confidence: float) -> FloatArray:
 
 def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:
     """Return the candidate with the largest value; among tied ones, the lowest."""
-    largest = max(values[v] for v in candidates)
-    return min(v for v in candidates if values[v] >= largest - INFORMATION_TIE)
+    among = np.asarray(candidates)
+    own = values[among]
+    return int(among[own >= own.max() - INFORMATION_TIE].min())
 
 
-def by_falling(values: FloatArray, candidates: Sequence[int]) -> list[int]:
-    """Return the candidates by falling value; among tied ones the lowest comes first."""
-    left, ordered = list(candidates), []
-    while left:
-        ordered.append(first_largest(values, left))
-        left.remove(ordered[-1])
+def by_falling(values: FloatArray, candidates: Sequence[int], most: int | None = None) -> list[int]:
+    """Return the candidates by falling value; among tied ones the lowest comes first.
+
+    Parameters
+    ----------
+    values : array
+        Finite numbers.
+    candidates : sequence of int
+        Positions in `values`.
+    most : int, optional
+        Return no more than so many, the first ones, which are found sooner than an order of all.
+
+    Examples
+    --------
+    >>> by_falling(np.array([0.5, 0.1, 0.5, 0.7]), [0, 1, 2, 3], most=3)
+    [3, 0, 2]
+    """
+    left = np.sort(np.asarray(candidates, dtype=np.int64))
+    own = values[left]
+    wanted = len(left) if most is None else min(most, len(left))
+    ordered = []
+    for _ in range(wanted):
+        place = int(np.argmax(own >= own.max() - INFORMATION_TIE))
+        ordered.append(int(left[place]))
+        own[place] = -np.inf
     return ordered
 
 

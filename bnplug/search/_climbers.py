@@ -66,13 +66,16 @@ class RememberingClimber(Climber):
         self._learn(wanted & ~self.known, value)
         rises = {"delete": self.rise, "reverse": self.rise + self.rise.T, "add": self.rise}
         # In the order of Neighbourhood.moves().
-        scores = np.concatenate([value + rises[kind][mask] for kind, mask in legal.items()])
-        chosen = self.search.choose(scores, value if improve else None)
+        found = [rises[kind][mask] for kind, mask in legal.items()]
+        chosen = self.search.choose(value + np.concatenate(found), value if improve else None)
         if chosen is None:
             return None
-        edges = np.concatenate([np.argwhere(mask) for mask in legal.values()])
-        kinds = np.repeat(list(legal), [np.count_nonzero(mask) for mask in legal.values()])
-        return Move(str(kinds[chosen]), *edges[chosen].tolist())
+        ends = np.cumsum([len(own) for own in found])
+        place = int(np.searchsorted(ends, chosen, side="right"))
+        kind, mask = list(legal.items())[place]
+        # Counted from the end of its kind.
+        edge = int(np.flatnonzero(mask)[chosen - ends[place]])
+        return Move(kind, *divmod(edge, len(mask)))
 
     def _learn(self, wanted: BoolArray, value: float) -> None:
         """Ask for rises that are not known."""

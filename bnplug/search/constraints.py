@@ -131,7 +131,7 @@ class Constraints:
 
     def allowed_parents(self, v: int, among: Sequence[int]) -> list[int]:
         """Return those of some variables that a variable may have as parents."""
-        return [u for u in among if self.free or self.allowed[u, v]]
+        return list(among) if self.free else [u for u in among if self.allowed[u, v]]
 
     def ready(self, left: Sequence[int]) -> list[int]:
         """Return which of the variables that are left may come next in an order in which parents come first.

@@ -72,19 +72,22 @@ class Graph:
     def set_parents(self, v: int, parents: Iterable[int]) -> None:
         """Give `v` other parents."""
         own = sorted(parents)
-        if self.reaches[v, own].any():
+        if own == self.parents[v]:
+            return
+        if any(self.reaches[v, own].tolist()):
             raise ValueError(f"parents {own} of variable {v} make a cycle")
         lost = not set(self.parents[v]) <= set(own)
         self.parents[v] = own
         self.edges[:, v] = False
         self.edges[own, v] = True
         if not lost:
-            self.reaches |= np.outer(self.reaches[:, own].any(axis=1), self.reaches[v])
+            above = np.logical_or.reduce(self.reaches[:, own], axis=1)
+            self.reaches[above] |= self.reaches[v]
             return
         # Only what v reaches loses ancestors. Who has fewer of them comes first: a topological order.
         reached = np.flatnonzero(self.reaches[v])
         for w in reached[np.argsort(self.reaches[:, reached].sum(axis=0), kind="stable")]:
-            self.reaches[:, w] = self.reaches[:, self.parents[w]].any(axis=1)
+            self.reaches[:, w] = np.logical_or.reduce(self.reaches[:, self.parents[w]], axis=1)
             self.reaches[w, w] = True
 
     def apply(self, changes: Mapping[int, Sequence[int]]) -> None:
@@ -212,9 +215,11 @@ class Neighbourhood:
         legal = {
             "delete": loose,
             "reverse": loose & self.allowed.T & room[:, None] & self._only_path(),
-            "add": self.allowed & ~reaches.T & ~edges & room[None, :],
+            "add": self.allowed & ~(reaches.T | edges) & room,
         }
-        return {kind: legal[kind] if kind in self.kinds else np.zeros_like(edges) for kind in KINDS}
+        for kind in legal.keys() - self.kinds:
+            legal[kind] = np.zeros_like(edges)
+        return legal
 
     def moves(self) -> list[Move]:
         """Return the legal moves in order: deletions, reversals, additions, each by parent, then by child."""

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from strategies import tables
 
@@ -76,6 +77,24 @@ def test_ties_go_to_the_lowest_feature():
     values = np.array([0.5, 0.3, 0.5 + 1e-12, 0.7])
     assert first_largest(values, [2, 0]) == 0
     assert by_falling(values, [0, 1, 2, 3]) == [3, 0, 2, 1]
+    assert by_falling(values, [2, 1, 0], most=2) == [0, 2]
+    assert by_falling(values, []) == []
+    assert by_falling(values, [1], most=0) == []
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=12), st.integers(0, 14), st.randoms())
+def test_an_order_takes_the_first_largest_of_those_left(steps, most, random):
+    # Steps of half a tie: chains of values that are tied with the next, and not with the one after.
+    values = np.array(steps) * information.INFORMATION_TIE / 2
+    left = random.sample(range(len(values)), random.randint(1, len(values)))
+    candidates, expected = list(left), []
+    while left:
+        largest = max(values[v] for v in left)
+        expected.append(min(v for v in left if values[v] >= largest - information.INFORMATION_TIE))
+        left.remove(expected[-1])
+    assert first_largest(values, candidates) == expected[0]
+    assert by_falling(values, candidates) == expected
+    assert by_falling(values, candidates, most) == expected[:most]
 
 
 def test_a_process_backend_asked_for_from_outside_changes_nothing():

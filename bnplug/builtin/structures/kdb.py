@@ -72,7 +72,7 @@ class KDependence(StructureLearner):
             v = first_largest(to_class, constraints.ready(left))
             near = [u for u in sorted(order) if self.confidence is None or between[v, u] > 0]
             others = constraints.allowed_parents(v, [u for u in near if u not in parents[v]])
-            parents[v] += by_falling(between[v], others)[: self.k + 1 - len(parents[v])]
+            parents[v] += by_falling(between[v], others, most=self.k + 1 - len(parents[v]))
             order.append(v)
             left.remove(v)
         self.order_ = [table.names[v] for v in order]

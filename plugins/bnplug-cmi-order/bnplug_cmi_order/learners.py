@@ -130,7 +130,7 @@ class OrderBasedLearner(StructureLearner):
             v = order[position]
             earlier = constraints.allowed_parents(v, order[:position])
             if between is not None:
-                near = {*by_falling(between[v], earlier)[: self.candidates], *constraints.required_parents(v)}
+                near = {*by_falling(between[v], earlier, most=self.candidates), *constraints.required_parents(v)}
                 earlier = [u for u in earlier if u in near]
             yield v, earlier
 
