@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: New parents of some variables, as numbers: one candidate of a search.
 Changes = Mapping[int, Sequence[int]]
 
+#: Returns weights of rows, of the shape (rows, classes), from their log joint, and the slice that says which they are.
+Weigh = Callable[[FloatArray, slice], FloatArray]
+
 #: Returns what a value, a name or a (name, parameters) pair, means as a parameter: of an owner, by its name.
 Resolver = Callable[[Any, str, Any], Any]
 
@@ -178,6 +181,27 @@ class Marginals(ABC):
         list of float64 arrays
             For each of ``tables.names`` an array of the shape of its table: its own axis first, then its parents'.
         """
+
+    def expected_counts_by_class(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
+        """Return the :meth:`expected_counts` of each class on its own, along one more axis, the last."""
+        counts = [self.expected_counts(codes, weights * chosen) for chosen in np.eye(weights.shape[1])]
+        return [np.stack(own, axis=-1) for own in zip(*counts, strict=True)]
+
+    def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
+        """Return the :meth:`expected_counts` of rows whose weights depend on their log joint, as in a step of EM.
+
+        Parameters
+        ----------
+        codes : unsigned array of shape (variables, rows)
+        weigh : callable
+            ``weigh(joint, rows)`` gets the log joint of the rows of a slice, and returns their weights, of the same
+            shape. Each row comes once, in any order and thread. An engine may answer in one pass through the rows, as
+            `elimination` does, which leaves nothing out of these log joints.
+        n_jobs : int, optional
+            Threads, as joblib counts them. The result does not depend on it.
+        """
+        joint = self.log_joint(codes, n_jobs)
+        return self.expected_counts(codes, weigh(joint, slice(0, len(joint))))
 
 
 @runtime_checkable

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import CodeArray, FloatArray
 from bnplug.inference._cliques import n_cells
 from bnplug.model.log_tables import LogTables
 
 #: A scope and the logarithms over it, an axis for each of its variables.
 Factor = tuple[tuple[str, ...], FloatArray]
+
+
+def known_states(tables: LogTables, target: str, row: CodeArray) -> dict[str, int]:
+    """Return the features that a row knows, by name, and their states."""
+    missing = np.iinfo(row.dtype).max
+    return {u: int(code) for u, code in zip(tables.names, row, strict=True) if u != target and code != missing}
+
+
+@contextmanager
+def naming_row(m: int) -> Iterator[None]:
+    """Say in a ``ValueError`` which row it is about."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"row {m}: {error}") from None
 
 
 class Factors:

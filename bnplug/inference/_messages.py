@@ -19,10 +19,13 @@ from bnplug.inference._missing_part import LOG, PLAIN, TABLE
 # own number, or 0 at a free place; the message of a bucket with these factors, or 0.
 SLOT = record("shorter unit number message")
 
-# How much of a memo's arrays is in use; how many rows were done, messages asked for, and computed; the number of the
-# first message; where logarithms of tables begin in its numbers; a number that no bucket had before. Of the last row:
-# what became of it, and the sum of its messages' scales.
-USED = record("lists factors axes strides numbers rows asked computed units logs stamp outcome", numbers="scale")
+# How much of a memo's arrays is in use; how many numbers behind these the products of a message take at most; the last
+# message, or 0; how many rows were done, messages asked for, and computed; the number of the first message; where
+# logarithms of tables begin in its numbers; a number that no bucket had before. Of the last row: what became of it, and
+# the sum of its messages' scales.
+USED = record(
+    "lists factors axes strides numbers spare last rows asked computed units logs stamp outcome", numbers="scale"
+)
 
 #: What became of a row: there was no room in the memo, or a table would have been too large.
 DONE, FULL, TOO_LARGE = 0, 1, 2
@@ -103,8 +106,8 @@ def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untype
     width = axes[message.axes].size if n_axes > 0 else np.int64(1)
     message.start, message.size = used.numbers, size
     # Behind the message: its sums along the first axis, and blocks of products.
-    end = message.start + size + width * (1 + card * (n_parts + 1))
-    if used.strides + n_parts * n_axes > strides.shape[0] or end > numbers.shape[0]:
+    spare = max(used.spare, width * (1 + card * (n_parts + 1)))
+    if used.strides + n_parts * n_axes > strides.shape[0] or used.numbers + size + spare > numbers.shape[0]:
         return FULL
     _lay_parts(variables, v, axes, factors, strides, message, used)
     message.plain = message.low > -_RANGE and message.high < _RANGE
@@ -115,6 +118,7 @@ def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untype
     if not message.plain or message.low < -_WIDE or message.high > _WIDE:
         _settle(numbers, message)
     used.computed += 1
+    message.previous, used.last, used.spare = used.last, used.factors, spare
     slot.message = used.factors
     used.factors = message.parts_end
     used.axes = message.axes_end

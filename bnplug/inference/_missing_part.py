@@ -21,9 +21,11 @@ VARIABLE = record("state bucket stamp place", flags="needed relevant touched")
 # As a part of a message: its strides along the axes of that; the first of these, but the very first, that it has (if
 # none, their number); where its current numbers are, how far apart along the variable and along the very first axis.
 # As a message: the variable that was summed out and the next; its parts; how many numbers it has, whether their sums
-# were taken of plain numbers, and the logarithm of what they are to be multiplied by.
+# were taken of plain numbers, and the logarithm of what they are to be multiplied by; the message that was computed
+# before it, or 0.
 FACTOR = record(
-    "unit following kind start axes axes_end strides depth offset step inner variable next parts parts_end size",
+    "unit following kind start axes axes_end strides depth offset step inner variable next parts parts_end size "
+    "previous",
     flags="plain",
     numbers="low high scale",
 )
@@ -67,6 +69,18 @@ def mark(nodes, axes, both_ways, variables):  # type: ignore[no-untyped-def]
             variables[v].touched = touched
         start = nodes.shape[0] - start
     return found
+
+
+@inner_kernel(allocates=False)
+def mark_all(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
+    """Take all missing features as relevant: each is counted, whether the class depends on it or not."""
+    for v in range(nodes.shape[0]):
+        variables[v].relevant = v != target and variables[v].state < 0
+        variables[v].bucket = -1
+    for v in range(nodes.shape[0]):
+        variables[v].touched = False
+        for i in range(nodes[v].axes, nodes[v].axes_end):
+            variables[v].touched |= variables[axes[i].variable].relevant
 
 
 @inner_kernel(allocates=False)

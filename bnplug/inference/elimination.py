@@ -11,22 +11,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
-from bnplug.inference._flat_tables import AXIS, FlatTables, flat_tables
-from bnplug.inference._messages import DONE, SLOT, TOO_LARGE, USED, send_messages
-from bnplug.inference._missing_part import FACTOR, PLAIN, VARIABLE, collect, mark
+from bnplug.inference._factors import known_states, naming_row
+from bnplug.inference._flat_tables import flat_tables
+from bnplug.inference._memo import Memo
+from bnplug.inference._messages import DONE, TOO_LARGE, send_messages
+from bnplug.inference._missing_part import PLAIN, collect, mark
 from bnplug.inference.queries import log_measure
 from bnplug.model.log_tables import LogTables
 
 # Rows that a thread takes at a time.
 _BLOCK = 1024
-
-# Numbers of the messages that a memo begins with, and may grow to where that helps: 1 and 32 megabytes.
-_NUMBERS, _MOST_NUMBERS = 2**17, 2**22
 
 
 class Elimination:
@@ -47,7 +45,7 @@ class Elimination:
         self.max_clique_size = max_clique_size
         self._flat = flat_tables(tables, target)
         # One for each thread that has been at work, for the next rows.
-        self._memos: list[_Memo] = []
+        self._memos: list[Memo] = []
 
     def add_missing(self, codes: CodeArray, rows: IntArray, joint: FloatArray, n_jobs: int | None = None) -> None:
         """Add to log joints what the tables that mention a missing feature contribute.
@@ -89,65 +87,17 @@ class Elimination:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_memos": []}
 
-    def _memo(self) -> _Memo:
+    def _memo(self) -> Memo:
         try:
             return self._memos.pop()
         except IndexError:
-            return _Memo(self._flat)
+            return Memo(self._flat)
 
     def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
         """Return the log joint of a row by cliques of its own, which may be smaller than the network's."""
-        there = row != np.iinfo(row.dtype).max
-        there[self.tables.names.index(self.target)] = False
-        known = {name: int(code) for name, code, own in zip(self.tables.names, row, there, strict=True) if own}
-        try:
+        known = known_states(self.tables, self.target, row)
+        with naming_row(m):
             return log_measure(self.tables, [self.target], known, {}, self.max_clique_size)
-        except ValueError as error:
-            raise ValueError(f"row {m}: {error}") from None
-
-
-class _Memo:
-    """The messages of a network that have been computed, and room for the factors of one row."""
-
-    def __init__(self, flat: FlatTables) -> None:
-        self.network = flat[:5]
-        self._flat = flat
-        n = len(flat.nodes)
-        # Behind the axes of the network are those of a row's tables. A row has at most a message for each table.
-        self._begin = np.zeros((), USED)
-        self._begin["factors"], self._begin["units"], self._begin["axes"] = 2 * n, flat.n_units, 2 * len(flat.axes) + n
-        self._begin["numbers"], self._begin["logs"] = len(flat.values), len(flat.values) // 2
-        self._room = np.array([2**12, 2**12 + 2 * n, 2**12 + n, 2**14, _NUMBERS])
-        self._allocate()
-
-    def _allocate(self) -> None:
-        slots, factors, axes, strides, numbers = self._room
-        self.arrays: tuple[npt.NDArray[Any], ...] = (
-            np.zeros(len(self._flat.nodes), VARIABLE),
-            np.concatenate([self._flat.axes, np.zeros(self._begin["axes"] - len(self._flat.axes) + axes, AXIS)]),
-            np.zeros(self._begin["factors"] + factors, FACTOR),
-            np.empty(strides, np.int64),
-            np.zeros(slots, SLOT),
-            np.concatenate([self._flat.values, np.empty(numbers)]),
-            np.array([self._begin], USED),
-        )
-
-    @property
-    def outcome(self) -> int:
-        """What became of the last row."""
-        return int(self.arrays[-1]["outcome"][0])
-
-    def make_room(self) -> None:
-        """Forget all messages; take larger arrays where many were used again, or where one row fills them."""
-        used = self.arrays[-1]
-        often = used["asked"] > 1.3 * used["computed"] and self._room[-1] < _MOST_NUMBERS
-        if often or used["rows"] == 0:
-            self._room *= 2
-            self._allocate()
-        else:
-            self.arrays[4].view(np.uint8)[:] = 0
-            self._begin["stamp"] = used["stamp"][0]
-            used[:] = self._begin
 
 
 @kernel(allocates=False)

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.contracts import Marginals
+from bnplug.contracts import Marginals, Weigh
 from bnplug.errors import ContractError
 from bnplug.hooks import registry
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.elimination import Elimination
-from bnplug.inference.expectation import expected_counts
+from bnplug.inference.expectation import Expectation, expected_counts
 from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
 
@@ -106,6 +106,10 @@ class Marginalizer(Marginals):
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return expected counts; see :func:`bnplug.inference.expectation.expected_counts`."""
         return expected_counts(self.tables, self.target, codes, weights, self.max_clique_size)
+
+    def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
+        """Return expected counts and log joints in one pass; see :class:`bnplug.inference.expectation.Expectation`."""
+        return Expectation(self.tables, self.target, self.max_clique_size).counts(codes, weigh, n_jobs)
 
     @cached_property
     def _elimination(self) -> Elimination:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_networks import MISSING, full_joint, random_rows, random_tables
+from random_networks import MISSING, TWO_TREE, enumerated, full_joint, random_rows, random_tables
 from strategies import random_parents
 
-from bnplug.inference.expectation import expected_counts
+from bnplug.inference.expectation import Expectation, _Part, expected_counts
 from bnplug.inference.marginals import Marginalizer
 
 
@@ -85,3 +85,63 @@ def test_a_weight_for_each_row_and_class_is_asked_for():
     tables = random_tables(rng, [[], [0]], [2, 2])
     with pytest.raises(ValueError, match=r"weights have the shape \(3,\), not \(3, 2\): one for each row and class"):
         expected_counts(tables, "v0", random_rows(rng, tables, 3, 0.5), np.ones(3))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_row_that_needs_cliques_of_its_own_is_counted_as_others(seed):
+    rng = np.random.default_rng(seed)
+    tables = random_tables(rng, [[], [0], [1], [2], [1, 3]], [2, 2, 3, 2, 2], seed % 5, True, zeros=0.3)
+    codes = random_rows(rng, tables, 8, 0.5)
+    weights = rng.normal(size=(8, len(tables.states[tables.target])))
+    expectation = Expectation(tables, tables.target)
+    part = _Part(expectation, codes, lambda joint, rows: weights[rows])
+    counts = expectation._in_shape(sum(part._by_other_cliques(m) for m in range(8)))
+    for count, expected in zip(counts, by_enumeration(tables, codes, weights), strict=True):
+        np.testing.assert_allclose(count, expected, rtol=0, atol=1e-10)
+
+
+def test_the_row_that_needs_too_large_a_table_is_named():
+    tables = random_tables(np.random.default_rng(5), TWO_TREE, [3, 2, 4, 3, 2, 4])
+    codes = np.zeros((6, 4), dtype=np.uint8)
+    codes[1:5, 2] = MISSING
+    with pytest.raises(ValueError, match=r"row 2: .*above max_clique_size=2"):
+        expected_counts(tables, "v0", codes, np.ones((4, 3)), max_clique_size=2)
+
+
+def test_weights_may_depend_on_the_log_joint_and_threads_change_nothing():
+    rng = np.random.default_rng(9)
+    tables = random_tables(rng, TWO_TREE, [3, 2, 4, 3, 2, 4], zeros=0.1)
+    codes = random_rows(rng, tables, 5000, 0.4)
+    codes[0, ::2] = MISSING
+    results = []
+    for n_jobs in (1, 2):
+        joint = np.full((5000, 3), np.nan)
+
+        def weigh(own, rows, joint=joint):
+            joint[rows] = own
+            return np.exp(own)
+
+        results.append(Expectation(tables, "v0").counts(codes, weigh, n_jobs))
+        np.testing.assert_allclose(joint[:300], enumerated(tables, codes[:, :300]), rtol=0, atol=1e-11)
+    for one, two, known in zip(*results, expected_counts(tables, "v0", codes, np.exp(joint), n_jobs=2), strict=True):
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one, known)
+
+
+def test_each_class_on_its_own():
+    rng = np.random.default_rng(2)
+    tables = random_tables(rng, TWO_TREE, [3, 2, 4, 3, 2, 4])
+    codes, weights = random_rows(rng, tables, 30, 0.4), rng.normal(size=(30, 3))
+    marginals = Marginalizer(tables, "v0")
+    by_class = marginals.expected_counts_by_class(codes, weights)
+    for own, summed in zip(by_class, marginals.expected_counts(codes, weights), strict=True):
+        np.testing.assert_allclose(own.sum(axis=-1), summed, rtol=0, atol=1e-12)
+    only = np.where([False, True, False], weights, 0.0)
+    for own, expected in zip(by_class, by_enumeration(tables, codes, only), strict=True):
+        np.testing.assert_allclose(own[..., 1], expected, rtol=0, atol=1e-10)
+
+
+def test_no_rows_count_nothing():
+    tables = random_tables(np.random.default_rng(0), [[], [0]], [2, 3])
+    counts = expected_counts(tables, "v0", np.zeros((2, 0), np.uint8), np.zeros((0, 2)))
+    assert [own.tolist() for own in counts] == [[0.0, 0.0], [[0.0, 0.0]] * 3]

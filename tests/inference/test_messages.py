@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from random_networks import TWO_TREE, enumerated, random_rows, random_tables
 
-from bnplug.inference import elimination
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.elimination import Elimination
 
@@ -26,18 +25,6 @@ def test_equal_rows_share_all_messages(tables):
     assert before[0] > 0
     network.add_missing(codes, np.arange(30), np.zeros((30, 3)))
     assert computed(network) == before
-
-
-@pytest.mark.parametrize("numbers", [1, 40, 200])
-def test_a_small_memo_changes_nothing(tables, numbers, monkeypatch):
-    codes = random_rows(np.random.default_rng(7), tables, 200, 0.5)
-    expected = np.zeros((200, 3))
-    Elimination(tables, "v0").add_missing(codes, np.arange(200), expected)
-    monkeypatch.setattr(elimination, "_NUMBERS", numbers)
-    monkeypatch.setattr(elimination, "_MOST_NUMBERS", numbers)
-    result = np.zeros((200, 3))
-    Elimination(tables, "v0").add_missing(codes, np.arange(200), result)
-    np.testing.assert_array_equal(result, expected)
 
 
 def test_wide_ranges_are_exact(tables):

@@ -1,0 +1,64 @@
+"""The messages of a network that have been computed, kept for the rows that follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bnplug.inference._flat_tables import AXIS, FlatTables
+from bnplug.inference._messages import SLOT, USED
+from bnplug.inference._missing_part import FACTOR, VARIABLE
+
+# Numbers of the messages that a memo begins with, and may grow to where that helps: 1 and 32 megabytes.
+_NUMBERS, _MOST_NUMBERS = 2**17, 2**22
+
+
+class Memo:
+    """The messages of a network that have been computed, and room for the factors of one row."""
+
+    def __init__(self, flat: FlatTables) -> None:
+        self.network = flat[:5]
+        self._flat = flat
+        n = len(flat.nodes)
+        # Behind the axes of the network are those of a row's tables. A row has at most a message for each table.
+        self._begin = np.zeros((), USED)
+        self._begin["factors"], self._begin["units"], self._begin["axes"] = 2 * n, flat.n_units, 2 * len(flat.axes) + n
+        self._begin["numbers"], self._begin["logs"] = len(flat.values), len(flat.values) // 2
+        self._room = np.array([2**12, 2**12 + 2 * n, 2**12 + n, 2**14, _NUMBERS])
+        self._allocate()
+
+    def _allocate(self) -> None:
+        slots, factors, axes, strides, numbers = self._room
+        self.arrays: tuple[npt.NDArray[Any], ...] = (
+            np.zeros(len(self._flat.nodes), VARIABLE),
+            np.concatenate([self._flat.axes, np.zeros(self._begin["axes"] - len(self._flat.axes) + axes, AXIS)]),
+            np.zeros(self._begin["factors"] + factors, FACTOR),
+            np.empty(strides, np.int64),
+            np.zeros(slots, SLOT),
+            np.concatenate([self._flat.values, np.empty(numbers)]),
+            np.array([self._begin], USED),
+        )
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers there is room for, those of the tables included."""
+        return len(self.arrays[5])
+
+    @property
+    def outcome(self) -> int:
+        """What became of the last row."""
+        return int(self.arrays[-1]["outcome"][0])
+
+    def make_room(self) -> None:
+        """Forget all messages; take larger arrays where many were used again, or where one row fills them."""
+        used = self.arrays[-1]
+        often = used["asked"] > 1.3 * used["computed"] and self._room[-1] < _MOST_NUMBERS
+        if often or used["rows"] == 0:
+            self._room *= 2
+            self._allocate()
+        else:
+            self.arrays[4].view(np.uint8)[:] = 0
+            self._begin["stamp"] = used["stamp"][0]
+            used[:] = self._begin
