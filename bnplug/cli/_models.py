@@ -33,6 +33,7 @@ from bnplug.cli._reading import (
     reading_options,
     take_target,
 )
+from bnplug.cli._starting import load_scikit_learn
 from bnplug.errors import printable
 
 
@@ -72,6 +73,7 @@ def fit_command(
     **options: Any,
 ) -> None:
     """Learn a classifier from DATA (CSV or Parquet; - is standard input) and save it to a folder."""
+    load_scikit_learn()
     from bnplug.exchange.model_folder import check_destination
 
     if output == STANDARD:
@@ -114,6 +116,7 @@ def predict_command(
 
     Columns that MODEL does not know are ignored with a warning.
     """
+    load_scikit_learn()
     import pandas as pd
 
     from bnplug.exchange.files import write_atomically
@@ -200,6 +203,7 @@ def show_command(model_path: Path, target: str | None, plot: Path | None, nodes:
 @one_line_errors
 def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str | None, as_json: bool) -> None:
     """Compare what MODEL predicts for DATA (- is standard input) with the class that DATA holds."""
+    load_scikit_learn()
     from bnplug.show.evaluation import evaluate
 
     model = open_model(model_path, target)
