@@ -64,6 +64,10 @@ class PluginError(RuntimeError):
     """A plugin failed where it was needed, or anywhere at all under ``BNPLUG_STRICT``."""
 
 
+class ManyBlocksError(TypeError):
+    """Somebody asked for all rows of a table at once, and they are in many blocks."""
+
+
 class NotRepresentableError(ValueError):
     """A classifier has no Bayesian network with its structure and the same posterior."""
 

@@ -14,6 +14,7 @@ KIN = {
     "AmbiguousNameError": LookupError,
     "ContractError": TypeError,
     "PluginError": RuntimeError,
+    "ManyBlocksError": TypeError,
     "NotRepresentableError": ValueError,
     "ModelFileError": ValueError,
 }

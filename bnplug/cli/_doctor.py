@@ -88,7 +88,7 @@ def _threads() -> Iterator[str]:
     import joblib
     import threadpoolctl
 
-    from bnplug.counts._numbering import find_cells
+    from bnplug.data._counting import find_cells
 
     yield f"{os.cpu_count()} processors, of which joblib takes {joblib.effective_n_jobs(-1)}"
     for pool in threadpoolctl.threadpool_info():

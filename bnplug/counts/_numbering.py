@@ -1,4 +1,4 @@
-"""Joint states as numbers: the cell of a table that each row falls into, and the joint states that occur."""
+"""Joint states as numbers: those that occur."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import IntArray
-from bnplug.compiling import inner_kernel, kernel
 
 _LARGEST_NUMBER = 1 << 62
-
-_BLOCK = 2048
 
 
 def number_occurring(
@@ -59,28 +56,3 @@ def number_occurring(
     row[numbers] = np.arange(n_rows)
     renumbered = np.cumsum(row >= 0) - 1
     return renumbered[numbers], row[row >= 0]
-
-
-@kernel
-def index_rows(codes, variables, strides, missing, index):  # type: ignore[no-untyped-def]
-    """index[m] = sum over i of codes[variables[i], m] * strides[i], or -1 where one of them is missing."""
-    n_rows = index.shape[0]
-    for start in range(0, n_rows, _BLOCK):
-        stop = min(start + _BLOCK, n_rows)
-        find_cells(codes[:, start:stop], variables, strides, missing, index[start:stop])
-
-
-@inner_kernel
-def find_cells(codes, variables, strides, missing, cells):  # type: ignore[no-untyped-def]
-    """cells[m] as above, for a block of rows that fits the cache: loops without branches, which vectorise."""
-    for m in range(cells.shape[0]):
-        cells[m] = 0
-    for i in range(variables.shape[0]):
-        column = codes[variables[i]]
-        stride = strides[i]
-        for m in range(cells.shape[0]):
-            cells[m] += np.int64(column[m]) * stride
-    for i in range(variables.shape[0]):
-        column = codes[variables[i]]
-        for m in range(cells.shape[0]):
-            cells[m] = -1 if column[m] == missing else cells[m]

@@ -14,7 +14,9 @@ import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.counts._numbering import index_rows, number_occurring
+from bnplug.counts._numbering import number_occurring
+from bnplug.data._counting import index_rows, strides
+from bnplug.data._counting import tally as tally
 from bnplug.data.table import Table
 
 # Parent configurations above this number, and above the number of rows, are numbered as they occur.
@@ -54,7 +56,7 @@ def configurations(table: Table, variables: Sequence[int], limit: int | None = N
     limit = max(_DENSE_LIMIT, table.n_rows) if limit is None else limit
     if prod(cards) <= limit:
         index = np.empty(table.n_rows, dtype=np.int64)
-        index_rows(table.codes, np.array(variables, dtype=np.int64), _strides(cards), table.missing, index)
+        index_rows(table.codes, np.array(variables, dtype=np.int64), strides(cards), table.missing, index)
         return Configurations(index, prod(cards), None)
     codes = table.codes[list(variables)]
     complete = (codes != table.missing).all(axis=0)
@@ -128,28 +130,6 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     total = (counts[0] + counts[1]).astype(np.float64)
     states, ends = int(table.cards[child]), starts[:-1] + family.size * cards
     return [total[start:end].reshape(states, -1) for start, end in zip(starts.tolist(), ends.tolist(), strict=False)]
-
-
-def tally(index: IntArray, size: int, weights: FloatArray | None = None) -> FloatArray:
-    """Add up the weight of each number in `index`, which is below `size`; -1 is passed over."""
-    counts = np.zeros(size, dtype=np.int64 if weights is None else np.float64)
-    _tally(index, weights, counts)
-    return counts.astype(np.float64)
-
-
-def _strides(cards: Sequence[int]) -> IntArray:
-    return np.array([prod(cards[i + 1 :]) for i in range(len(cards))], dtype=np.int64)
-
-
-@kernel
-def _tally(index, weights, counts):  # type: ignore[no-untyped-def]
-    """counts[index[m]] += weight of row m; weights may be None."""
-    for m in range(index.shape[0]):
-        if index[m] >= 0:
-            if weights is None:
-                counts[index[m]] += 1
-            else:
-                counts[index[m]] += weights[m]
 
 
 @kernel

@@ -6,15 +6,17 @@ live here, at the door; inside, variables and states are numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from operator import index as as_number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import CodeArray, IntArray
+from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray, read_only
 from bnplug.data._dags import lazy_dag, parents_by_number
+from bnplug.data.blocks import Blocks, EachBlock
 from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column, match_column
 from bnplug.data.frames import to_frame
 from bnplug.data.kinds import floats_of, refuse_infinities
@@ -27,10 +29,17 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
+_T = TypeVar("_T")
+
+
 class Table:
     """Coded discrete columns with their state names and the class column.
 
     Most users call :meth:`from_frame`. The constructor takes what is coded already.
+
+    A table in memory is one block of rows; one of many blocks, which outgrow memory or are elsewhere, is a
+    :class:`~bnplug.data.block_table.BlockTable`. Whoever takes sums from :meth:`counts`, :meth:`map` and :meth:`spawn`,
+    and does not read ``codes``, learns on both.
 
     Parameters
     ----------
@@ -57,6 +66,8 @@ class Table:
         The position of the class variable in ``names``.
     missing : int
         The code of a missing cell.
+    dtype : dtype
+        That of the codes.
 
     Examples
     --------
@@ -76,6 +87,15 @@ class Table:
         weights: npt.ArrayLike | None = None,
         left_out: Iterable[str] = (),
     ) -> None:
+        self._describe(names, states, target, left_out)
+        self.codes: CodeArray = read_only(np.ascontiguousarray(codes))
+        self.weights = None if weights is None else read_only(np.asarray(weights, dtype=np.float64))
+        self._check_codes()
+
+    def _describe(
+        self, names: Sequence[str], states: Mapping[str, Sequence[State]], target: str, left_out: Iterable[str]
+    ) -> None:
+        """Set all that is the same for every block of rows."""
         self.names = tuple(names)
         self.states = {name: tuple(states[name]) for name in self.names}
         self.target = target
@@ -83,13 +103,8 @@ class Table:
         self._position = {name: v for v, name in enumerate(self.names)}
         self.target_index = self.index(target)
         self.cards = np.array([len(self.states[name]) for name in self.names], dtype=np.int64)
-        dtype = smallest_dtype(self.cards)
-        self.missing = int(np.iinfo(dtype).max)
-        if codes.dtype != dtype:
-            raise ValueError(f"codes have dtype {codes.dtype}; {dtype} is the smallest that holds these states")
-        self.codes: CodeArray = _read_only(np.ascontiguousarray(codes))
-        self.weights = None if weights is None else _read_only(np.asarray(weights, dtype=np.float64))
-        self._check_codes()
+        self.dtype = smallest_dtype(self.cards)
+        self.missing = int(np.iinfo(self.dtype).max)
 
     @classmethod
     def from_frame(cls, frame: Any, target: str, weights: npt.ArrayLike | None = None) -> Table:
@@ -154,6 +169,8 @@ class Table:
 
     def _check_codes(self) -> None:
         """Refuse what compiled kernels, which check no bounds, would write outside their arrays for."""
+        if self.codes.dtype != self.dtype:
+            raise ValueError(f"codes have dtype {self.codes.dtype}; {self.dtype} is the smallest for these states")
         if self.codes.ndim != 2 or len(self.codes) != len(self.names):
             raise ValueError(f"codes have shape {self.codes.shape}; {len(self.names)} variables need one row each")
         if self.weights is not None and self.weights.shape != (self.n_rows,):
@@ -183,6 +200,126 @@ class Table:
         """M: the number of rows, or the sum of their weights."""
         return float(self.n_rows if self.weights is None else self.weights.sum())
 
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks of rows; of a table in memory, 1."""
+        return len(self.block_sizes)
+
+    @property
+    def block_sizes(self) -> tuple[int, ...]:
+        """The number of rows of each block."""
+        return (self.n_rows,)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weights is not None
+
+    @property
+    def has_missing(self) -> BoolArray:
+        """Of each variable, whether some row lacks it."""
+        return np.array([(column == self.missing).any() for column in self.codes], dtype=bool)
+
+    def counts(self, families: Sequence[Sequence[int]], folds: npt.ArrayLike | None = None) -> list[FloatArray]:
+        """Count the joint states of many families in one pass over the blocks.
+
+        Rows in which a variable of the family is missing are not counted; a row counts as often as its weight says.
+
+        Parameters
+        ----------
+        families : sequence of sequences of int
+            Variables: a child and its parents, say.
+        folds : int array of shape (rows,), optional
+            Each row's fold, negative for one that is in none.
+
+        Returns
+        -------
+        list of float64 arrays
+            One for each family, with an axis for each of its variables. With folds, there is one axis more before them:
+            that of the fold, whose last entry is of the rows that are in none.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = Table.from_frame(pd.DataFrame({"a": [0, 0, 1], "c": ["n", "y", "y"]}), "c")
+        >>> [found.tolist() for found in table.counts([[0, 1], [1]])]
+        [[[1.0, 1.0], [0.0, 1.0]], [1.0, 2.0]]
+        >>> table.counts([[1]], folds=[0, 0, -1])[0].tolist()
+        [[1.0, 1.0], [0.0, 1.0]]
+        """
+        from bnplug.data._counting import count_families, sum_in_order
+
+        families = [tuple(map(as_number, own)) for own in families]
+        if folds is None:
+            return sum_in_order(self.map(count_families, families))
+        folds = np.asarray(folds, dtype=np.int64)
+        n_folds = int(folds.max(initial=-1)) + 1
+        return sum_in_order(self.map(count_families, families, self.split(folds), n_folds))
+
+    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
+        """Return ``function(block, *args)`` for every block, in the order of the blocks; the caller adds up.
+
+        Parameters
+        ----------
+        function : callable
+            Of a module, so that it can be sent to where a block is. A block is a table in memory.
+        *args
+            The same for every block, but for an :class:`~bnplug.data.blocks.EachBlock`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = Table.from_frame(pd.DataFrame({"a": [0, 0, 1], "c": ["n", "y", "y"]}), "c")
+        >>> sum(table.map(lambda block, v: int((block.codes[v] == 0).sum()), 0))
+        2
+        """
+        return [function(self, *EachBlock.of(args, 0))]
+
+    def spawn(self, factory: Callable[..., Any], *args: Any) -> Blocks:
+        """Return ``factory(block, *args)`` of every block, kept where the block is: what is known of each row, say.
+
+        Parameters
+        ----------
+        factory : callable
+            A class, or a function of a module.
+        *args
+            As for :meth:`map`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> class Rows:
+        ...     def __init__(self, block):
+        ...         self.block = block
+        ...     def number_of(self, v, state):
+        ...         return int((self.block.codes[v] == state).sum())
+        >>> table = Table.from_frame(pd.DataFrame({"a": [0, 0, 1], "c": ["n", "y", "y"]}), "c")
+        >>> sum(table.spawn(Rows).call("number_of", 0, 0))
+        2
+        """
+        return Blocks([factory(self, *EachBlock.of(args, 0))])
+
+    def split(self, values: npt.NDArray[Any]) -> EachBlock:
+        """Return an array over all rows as an argument of :meth:`map` that is another one for each block."""
+        if values.shape[:1] != (self.n_rows,):
+            raise ValueError(f"an array of shape {values.shape} cannot be split: the table has {self.n_rows} rows")
+        return EachBlock(np.split(values, np.cumsum(self.block_sizes)[:-1]))
+
+    def gather(self) -> Table:
+        """Return a table in memory with all rows: this one."""
+        return self
+
+    def column(self, v: int) -> CodeArray:
+        """Return the codes of one variable in all rows."""
+        found: CodeArray = self.codes[v]
+        return found
+
+    def _with_rows(self, codes: CodeArray, weights: FloatArray | None) -> Table:
+        """Return a table of other rows, which were checked before."""
+        other = copy(self)
+        other.codes, other.weights = codes, weights
+        return other
+
     def index(self, name: str) -> int:
         """Return the position of variable `name`."""
         if name not in self._position:
@@ -206,11 +343,11 @@ class Table:
         sizes : int64 array of shape (variables,)
             ``cards``, and one more where the column has missing cells.
         """
-        has_missing = np.array([(column == self.missing).any() for column in self.codes], dtype=bool)
+        has_missing = self.has_missing
         if not has_missing.any():
             return self.codes, self.cards.copy()
         lowered = np.minimum(self.codes, self.cards.astype(self.codes.dtype)[:, None])
-        return _read_only(lowered), self.cards + has_missing
+        return read_only(lowered), self.cards + has_missing
 
     def encode(
         self, frame: Any, unseen: str = "missing", missing_states: Mapping[str, State] | None = None
@@ -244,15 +381,15 @@ class Table:
     ) -> CodeArray:
         """Code new rows as :meth:`encode` does, from columns that may be coded already, by labels of their own."""
         check_unseen(unseen)
-        codes = np.full((len(self.names), n_rows), self.missing, dtype=self.codes.dtype)
+        codes = np.full((len(self.names), n_rows), self.missing, dtype=self.dtype)
         for v, name in enumerate(self.names):
             if name in columns:
                 column = match_column(columns[name], self.states[name])
                 if missing_states and name in missing_states:
                     column = _with_missing_state(column, self.states[name].index(missing_states[name]))
                 _report_unseen(name, columns[name], column, unseen)
-                codes[v] = _narrow(column, self.codes.dtype)
-        return _read_only(codes)
+                codes[v] = _narrow(column, self.dtype)
+        return read_only(codes)
 
     def dag(self, parents: Sequence[Iterable[int]]) -> DAG:
         """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``, as numbers.
@@ -296,13 +433,6 @@ def smallest_dtype(cards: npt.ArrayLike) -> np.dtype[Any]:
         if largest <= np.iinfo(dtype).max:
             return np.dtype(dtype)
     return np.dtype(np.uint32)
-
-
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view that cannot be written to: no learner changes data, and kernels see one type of array."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _narrow(column: Codes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import inner_kernel, kernel
-from bnplug.counts._numbering import find_cells, index_rows
+from bnplug.data._counting import find_cells, index_rows
 from bnplug.model.log_tables import LogTables
 
 #: Log joints this close to a row's largest are tied with it; the lowest class index wins.
