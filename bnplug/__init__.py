@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ContractError as ContractError
     from bnplug.errors import DeprecatedNameWarning as DeprecatedNameWarning
+    from bnplug.errors import ManyBlocksError as ManyBlocksError
     from bnplug.errors import MissingColumnWarning as MissingColumnWarning
     from bnplug.errors import MissingFeatureWarning as MissingFeatureWarning
     from bnplug.errors import ModelFileError as ModelFileError
@@ -83,6 +84,7 @@ _HOMES = {
         "BnplugWarning",
         "ContractError",
         "DeprecatedNameWarning",
+        "ManyBlocksError",
         "MissingColumnWarning",
         "MissingFeatureWarning",
         "ModelFileError",
