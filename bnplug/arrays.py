@@ -1,4 +1,4 @@
-"""The array types that annotations share, and arrays that cannot be written to."""
+"""The array types that annotations share."""
 
 from __future__ import annotations
 
@@ -12,10 +12,3 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 #: Coded columns: the dtype is the smallest unsigned one that holds the states, its largest value is missing.
 CodeArray = npt.NDArray[np.unsignedinteger[Any]]
-
-
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view that cannot be written to: no learner changes data, and kernels see one type of array."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

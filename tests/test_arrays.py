@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bnplug import Table, arrays
-from bnplug.arrays import read_only
 
 
 @pytest.mark.parametrize(
@@ -24,12 +23,3 @@ def test_codes_of_a_table_are_unsigned(n_states, dtype):
     _, dtype = typing.get_args(arrays.CodeArray)
     (scalar,) = typing.get_args(dtype)
     assert issubclass(table.codes.dtype.type, typing.get_origin(scalar))
-
-
-def test_a_read_only_view_leaves_the_array_as_it_is():
-    array = np.zeros(2)
-    view = read_only(array)
-    array[0] = 1
-    assert view.tolist() == [1, 0]
-    with pytest.raises(ValueError, match="read-only"):
-        view[0] = 2

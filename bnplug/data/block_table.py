@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import BoolArray, CodeArray, read_only
+from bnplug.arrays import BoolArray, CodeArray
+from bnplug.data._views import read_only
 from bnplug.data.blocks import Block, Blocks, BlockStore, LocalStore, Rows
 from bnplug.data.table import Table
 from bnplug.errors import ManyBlocksError

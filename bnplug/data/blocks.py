@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import CodeArray, FloatArray, IntArray, read_only
+from bnplug.arrays import CodeArray, FloatArray, IntArray
+from bnplug.data._views import read_only
 
 _T = TypeVar("_T")
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray, read_only
+from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from bnplug.data._dags import lazy_dag, parents_by_number
+from bnplug.data._views import read_only
 from bnplug.data.blocks import Blocks, EachBlock
 from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column, match_column
 from bnplug.data.frames import to_frame

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import tables
 
 from bnplug import Table
 from bnplug.data.block_table import BlockTable
 from bnplug.data.blocks import Block
 from bnplug.errors import ManyBlocksError
-from tests.strategies import tables
 
 
 @st.composite

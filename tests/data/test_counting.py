@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from strategies import tables
 
 from bnplug import Table
 from bnplug.compiling import kernel
 from bnplug.data import _counting
 from bnplug.data._counting import index_rows, strides
-from tests.strategies import tables
 
 find_cells = kernel(_counting.find_cells.py_func)
 
