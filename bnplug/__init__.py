@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bnplug.classifier import save as save
     from bnplug.contracts import Evaluator as Evaluator
     from bnplug.contracts import InferenceEngine as InferenceEngine
+    from bnplug.contracts import InnerFold as InnerFold
     from bnplug.contracts import Marginals as Marginals
     from bnplug.contracts import ParameterLearner as ParameterLearner
     from bnplug.contracts import SavesState as SavesState
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bnplug.data.discretize import QuantileDiscretizer as QuantileDiscretizer
     from bnplug.data.discretize import UniformDiscretizer as UniformDiscretizer
     from bnplug.data.intake import code as code
+    from bnplug.data.log2_quantile import Log2QuantileDiscretizer as Log2QuantileDiscretizer
     from bnplug.data.table import Table as Table
     from bnplug.errors import AmbiguousNameError as AmbiguousNameError
     from bnplug.errors import BnplugWarning as BnplugWarning
@@ -72,6 +74,7 @@ _HOMES = {
     "contracts": [
         "Evaluator",
         "InferenceEngine",
+        "InnerFold",
         "Marginals",
         "ParameterLearner",
         "SavesState",
@@ -79,6 +82,7 @@ _HOMES = {
         "StructureLearner",
     ],
     "data.discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
+    "data.log2_quantile": ["Log2QuantileDiscretizer"],
     "errors": [
         "AmbiguousNameError",
         "BnplugWarning",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -95,12 +95,47 @@ class StructureLearner(Composite, ABC):
         """
 
 
+class InnerFold(NamedTuple):
+    """A part of the training rows held out, and what was learned without it.
+
+    Attributes
+    ----------
+    train : Table
+        The other rows, with cuts, states and classes of their own.
+    dag : DAG
+        The structure learned from them.
+    held_out : Table
+        The rows that are held out, coded as `train` is. A row whose class the others do not have is not among them.
+    """
+
+    train: Table
+    dag: DAG
+    held_out: Table
+
+
 class ParameterLearner(Composite, ABC):
-    """Learns the parameters of a given DAG."""
+    """Learns the parameters of a given DAG.
+
+    One that chooses something by rows held out says in `inner_folds` how many folds it wants, and takes one argument
+    more: ``fit(table, dag, folds=None)``. The classifier then hands it a list of :class:`InnerFold`, in each of which
+    cuts and structure too were learned without the rows held out. Who calls ``fit`` with a table alone has no raw
+    columns to cut again: without `folds` a learner makes do, as by splitting `table` and keeping `dag`. There may be
+    fewer folds than it asked for, and none at all where no class has rows for two.
+
+    Attributes
+    ----------
+    inner_folds : int
+        The number of folds; 0, which is what there is unless a class says otherwise, for none. It may be a property.
+    """
+
+    inner_folds: int = 0
 
     @abstractmethod
     def fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return log parameters for every node of `dag`, whose structure stays as it is."""
+        """Return log parameters for every node of `dag`, whose structure stays as it is.
+
+        Where `inner_folds` is positive it is called as ``fit(table, dag, folds=folds)``, a list of :class:`InnerFold`.
+        """
 
 
 class ScoreFunction(Composite, ABC):

@@ -26,6 +26,10 @@ _HECKERMAN = (
     "data (1995)"
 )
 _PERNKOPF = "Pernkopf, Bilmes: Order-based discriminative structure learning for Bayesian network classifiers (2008)"
+_PETITJEAN = (
+    "Petitjean, Buntine, Webb, Zaidi: Accurate parameter estimation for Bayesian network classifiers using "
+    "hierarchical Dirichlet processes (2018)"
+)
 _SAHAMI = "Sahami: Learning limited dependence Bayesian classifiers (1996)"
 
 
@@ -163,6 +167,13 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         reference="Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013), eq. 4",
         api=1,
     )
+    yield ParameterLearnerMethod(
+        name="backoff",
+        factory="bnplug.builtin.parameters.backoff:BackOff",
+        summary="Relative frequencies that lean on fewer parents where rows are few.",
+        reference=_PETITJEAN,
+        api=2,
+    )
 
 
 @hookimpl
@@ -192,6 +203,13 @@ def bnplug_discretizers() -> Iterable[DiscretizerMethod]:
         name="quantile",
         factory="bnplug.data.discretize:QuantileDiscretizer",
         summary="Bins of equal weight.",
+        reference=_DOUGHERTY,
+        api=2,
+    )
+    yield DiscretizerMethod(
+        name="log2-quantile",
+        factory="bnplug.data.log2_quantile:Log2QuantileDiscretizer",
+        summary="Bins of equal weight, max(3, log2 n) of them: for parameters that back off.",
         reference=_DOUGHERTY,
         api=2,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bnplug.arrays import FloatArray
 from bnplug.classifier._answers import FittedNetwork
 from bnplug.classifier._costs import cost_matrix
+from bnplug.classifier._inner_folds import RawRows, inner_folds
+from bnplug.contracts import InnerFold
 from bnplug.data._checks import native
 from bnplug.data.class_labels import class_labels, label_array
 from bnplug.data.coding import as_array
@@ -31,7 +33,7 @@ from bnplug.model.checks import check_dag, check_tables, given_dag
 from bnplug.model.log_tables import LogTables, check_size
 
 if TYPE_CHECKING:
-    from bnplug.typing import DiscreteBayesianNetwork
+    from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
 class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore[misc]
@@ -44,7 +46,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         name. The class is named after `y` if that has a name, else ``"class"``.
     parameters : str or ParameterLearner
         A registered name or an instance.
-    discretizer : {"mdl", "quantile", "uniform", "none"} or transformer
+    discretizer : {"mdl", "quantile", "log2-quantile", "uniform", "none"} or transformer
         What makes numeric columns discrete. ``"none"`` takes every distinct value as a state.
     categorical_features : "auto", None, or names, indices or a mask
         The columns that are discrete already. ``"auto"``: text, categoricals, booleans, and whole numbers
@@ -182,22 +184,33 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         """
         check_complete(self)
         check_unseen(self.unseen)
-        table, self.intake_ = code(
-            self._named_frame(X, y),
-            y,
-            sample_weight,
-            discretizer=self.discretizer,
-            categorical_features=self.categorical_features,
-            class_weight=self.class_weight,
-            missing=self.missing,
-            on_useless=self.on_useless,
-            max_categories=self.max_categories,
-            min_frequency=self.min_frequency,
-            dates=self.dates,
-        )
+        frame = self._named_frame(X, y)
+        table, self.intake_ = self._code(frame, y, sample_weight, class_weight=self.class_weight)
         self.classes_, self.target_, self.schema_ = self.intake_.classes, table.target, table.take([])
         cost_matrix(self.costs, self.classes_, warn=True)
-        return self._learn(table)
+        return self._learn(table, lambda n_folds: self._inner_folds(frame, y, sample_weight, n_folds))
+
+    def _code(self, frame: pd.DataFrame, y: Any, weights: Any, **others: Any) -> tuple[Table, Intake]:
+        """Make rows discrete as the parameters say, but for `others`."""
+        own = {
+            "discretizer": self.discretizer,
+            "categorical_features": self.categorical_features,
+            "missing": self.missing,
+            "on_useless": self.on_useless,
+            "max_categories": self.max_categories,
+            "min_frequency": self.min_frequency,
+            "dates": self.dates,
+        }
+        return code(frame, y, weights, **{**own, **others})
+
+    def _inner_folds(self, frame: pd.DataFrame, y: Any, sample_weight: Any, n_folds: int) -> list[InnerFold]:
+        """Return folds of the training rows, cuts and structure learned inside each."""
+        rows = RawRows.of(frame, y, sample_weight, self.class_weight)
+
+        def coded(own: RawRows) -> tuple[Table, Intake]:
+            return self._code(own.frame, own.labels, own.weights, target=self.target_, on_useless="drop")
+
+        return inner_folds(rows, n_folds, self.random_state, coded, lambda own: self._structure(own)[1])
 
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""
@@ -210,29 +223,39 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         validate_data(self, frame, y, skip_check_array=True)
         return frame
 
-    def _learn(self, table: Table) -> Self:
-        """Learn on coded data: the structure, then the parameters, each checked at the door."""
-        if is_component(self.structure) or hasattr(self.structure, "learn"):
-            self.structure_ = component("structure learner", self.structure, self)
-            self._check_fewest(table)
-            dag = check_dag(self.structure_.learn(table), table, self.structure_)
-        else:
-            self.structure_ = None
-            dag = given_dag(self.structure, table)
-        parents = table.parents(dag)
-        check_size(table, parents, self.max_parameters)
-        self.parameters_ = component("parameter learner", self.parameters, self)
-        tables = check_tables(self.parameters_.fit(table, dag), table, parents, self.parameters_)
-        return self._set_model(tables)
+    def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]]) -> Self:
+        """Learn on coded data: the structure, then the parameters, each checked at the door.
 
-    def _check_fewest(self, table: Table) -> None:
+        `folds` makes so many folds of the training rows, for parameters that are chosen by rows held out.
+        """
+        self.structure_, dag = self._structure(table)
+        self.parameters_ = component("parameter learner", self.parameters, self)
+        # A learner need not derive from the contract's class.
+        n_folds = getattr(self.parameters_, "inner_folds", 0)
+        wanted = {"folds": folds(n_folds)} if n_folds else {}
+        fitted = self.parameters_.fit(table, dag, **wanted)
+        return self._set_model(check_tables(fitted, table, table.parents(dag), self.parameters_))
+
+    def _structure(self, table: Table) -> tuple[Any, DAG]:
+        """Return the learner, or None where the structure is given, and the structure, checked at the door."""
+        learner = None
+        if is_component(self.structure) or hasattr(self.structure, "learn"):
+            learner = component("structure learner", self.structure, self)
+            self._check_fewest(table, learner)
+            dag = check_dag(learner.learn(table), table, learner)
+        else:
+            dag = given_dag(self.structure, table)
+        check_size(table, table.parents(dag), self.max_parameters)
+        return learner, dag
+
+    def _check_fewest(self, table: Table, learner: Any) -> None:
         """Refuse a structure that will be too large before it is searched for."""
-        ask = getattr(self.structure_, "fewest_parameters", None)
+        ask = getattr(learner, "fewest_parameters", None)
         fewest = 0 if ask is None else ask(table)
         if fewest > self.max_parameters:
             largest = max(table.features, key=lambda v: table.cards[v])
             raise ValueError(
-                f"{type(self.structure_).__name__} finds a structure of at least {fewest:,} parameters, over "
+                f"{type(learner).__name__} finds a structure of at least {fewest:,} parameters, over "
                 f"max_parameters={self.max_parameters:,}; the column with the most states is "
                 f"{table.names[largest]!r}: {table.cards[largest]:,}. Use fewer parents, fewer states, or a larger "
                 "max_parameters"

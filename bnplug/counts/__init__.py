@@ -14,6 +14,7 @@ from bnplug.counts.information import (
     by_falling,
     chance_information,
     class_information,
+    conditional_information,
     first_largest,
     pairwise_information,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "by_falling",
     "chance_information",
     "class_information",
+    "conditional_information",
     "configurations",
     "count",
     "count_occurring",

@@ -47,7 +47,7 @@ def test_tables_of_pairs_are_counted_in_bounded_memory():
     result = np.zeros((201, 201))
     zero = np.zeros(0, np.int64)
     information._count_pairs(padded, 200, table.cards, features, 1 << 20, None, zero, 3, result)
-    expected = [information._sparse_information(table, 3, b) for b in range(3)]
+    expected = [information.conditional_information(table, 3, b, [table.target_index]) for b in range(3)]
     assert result[3, :3] == pytest.approx(expected, abs=1e-9)
 
 
@@ -75,7 +75,7 @@ def test_a_pair_of_many_states_is_counted_by_what_occurs():
     frame = pd.DataFrame({"a": rng.integers(0, 400, 500), "b": rng.integers(0, 400, 500), "c": rng.integers(0, 2, 500)})
     table = Table.from_frame(frame, "c")
     found = pairwise_information(table)[0, 1]
-    assert found == pytest.approx(information._sparse_information(table, 0, 1), abs=1e-12)
+    assert found == pytest.approx(information.conditional_information(table, 0, 1, [table.target_index]), abs=1e-12)
 
 
 def test_the_report_folds_a_confusion_matrix_of_many_classes(tmp_path):

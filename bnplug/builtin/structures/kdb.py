@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bnplug.builtin.structures._jitter import jittered
 from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import by_falling, class_information, first_largest, pairwise_information
@@ -35,6 +36,11 @@ class KDependence(StructureLearner):
     confidence : float, optional
         Take off the information what independent features stay below with this probability, such as 0.999, which
         is much where they have many states; a feature takes no parent that has none left.
+    jitter : float
+        Information measures are multiplied by exp(jitter z), z drawn from the normal distribution for each: another
+        structure that is nearly as good, such as a member of a mixture has. 0.3 is much.
+    random_state : int or RandomState, optional
+        What z is drawn from.
     """
 
     def __init__(
@@ -45,6 +51,8 @@ class KDependence(StructureLearner):
         forbidden: Any = None,
         tiers: Any = None,
         confidence: float | None = None,
+        jitter: float = 0.0,
+        random_state: Any = None,
     ) -> None:
         self.k = k
         self.n_jobs = n_jobs
@@ -52,6 +60,8 @@ class KDependence(StructureLearner):
         self.forbidden = forbidden
         self.tiers = tiers
         self.confidence = confidence
+        self.jitter = jitter
+        self.random_state = random_state
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no such structure on this table has fewer of."""
@@ -64,8 +74,11 @@ class KDependence(StructureLearner):
             raise ValueError(f"k={self.k!r}: the number of feature parents is a whole number, and cannot be negative")
         constraints = Constraints.of(self, table)
         parents = constraints.augmented("kdb", most=self.k)
-        to_class = class_information(table, self.confidence)
-        between = pairwise_information(table, self.n_jobs, self.confidence)
+        between, to_class = jittered(
+            pairwise_information(table, self.n_jobs, self.confidence),
+            class_information(table, self.confidence),
+            self,
+        )
         order: list[int] = []
         left = table.features
         while left:

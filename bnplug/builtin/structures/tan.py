@@ -8,6 +8,7 @@ import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray
 from bnplug.builtin.structures._arborescence import heaviest_tree, reachable
+from bnplug.builtin.structures._jitter import jittered
 from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import (
@@ -43,6 +44,11 @@ class TreeAugmentedNaiveBayes(StructureLearner):
     confidence : float, optional
         Take off the information what independent features stay below with this probability, such as 0.999, which
         is much where they have many states; an edge that has none left is left out of the tree.
+    jitter : float
+        Information measures are multiplied by exp(jitter z), z drawn from the normal distribution for each: another
+        structure that is nearly as good, such as a member of a mixture has. 0.3 is much.
+    random_state : int or RandomState, optional
+        What z is drawn from.
     """
 
     def __init__(
@@ -53,6 +59,8 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         forbidden: Any = None,
         tiers: Any = None,
         confidence: float | None = None,
+        jitter: float = 0.0,
+        random_state: Any = None,
     ) -> None:
         self.root = root
         self.n_jobs = n_jobs
@@ -60,6 +68,8 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         self.forbidden = forbidden
         self.tiers = tiers
         self.confidence = confidence
+        self.jitter = jitter
+        self.random_state = random_state
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no tree on this table has fewer of."""
@@ -71,8 +81,11 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         parents = constraints.augmented("tan", most=1)
         edges = None if constraints.free else _possible_edges(constraints)
         roots = self._roots(table) if edges is None else _possible_roots(constraints, edges, self._roots(table))
-        between = pairwise_information(table, self.n_jobs, self.confidence)
-        to_class = class_information(table, self.confidence)
+        between, to_class = jittered(
+            pairwise_information(table, self.n_jobs, self.confidence),
+            class_information(table, self.confidence),
+            self,
+        )
         if edges is None:
             tree = _spanning_tree(between, table.features, first_largest(to_class, roots))
         else:

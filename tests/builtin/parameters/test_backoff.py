@@ -1,0 +1,125 @@
+"""Estimates that back off: by hand, by the definition, and left out in turn by learning again without the row."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import random_parents, tables
+
+from bnplug import BayesianNetworkClassifier, Table, parameter_learner
+from bnplug.builtin.parameters.backoff import CONCENTRATIONS
+from bnplug.counts.information import conditional_information
+
+
+@pytest.fixture
+def table():
+    frame = pd.DataFrame({"x": [0, 0, 1, 0], "a": [0, 0, 1, 1], "c": ["n", "n", "n", "y"]})
+    return Table.from_frame(frame, "c")
+
+
+def test_hand_computed(table):
+    learner = parameter_learner("backoff", concentration=2.0)
+    tables = learner.fit(table, table.dag([[1, 2], [2], []]))
+    assert np.exp(tables["c"].values) == pytest.approx([3.5 / 5, 1.5 / 5])
+    p0 = np.array([3 + 1, 1 + 1]) / 6
+    of_n, of_y = (np.array([2, 1]) + 2 * p0) / 5, (np.array([1, 0]) + 2 * p0) / 3
+    # Two rows of n have a = 0, one has a = 1; of y one has a = 1, and a = 0 with y never occurs.
+    expected = {
+        (0, 0): (np.array([2, 0]) + 2 * of_n) / 4, (1, 0): (np.array([0, 1]) + 2 * of_n) / 3,
+        (0, 1): of_y, (1, 1): (np.array([1, 0]) + 2 * of_y) / 3,
+    }  # fmt: skip
+    for (a, c), column in expected.items():
+        assert np.exp(tables["x"].values[:, a, c]) == pytest.approx(column)
+    # x = 1 with a = 1 and n is one row; without it nothing is left of its own at any level.
+    without_row = (0 + 2 * (0 + 2 * (0 + 1) / (3 + 2)) / (2 + 2)) / (0 + 2)
+    assert np.exp(learner.loo_tables_["x"].values[1, 1, 0]) == pytest.approx(without_row)
+    assert [level.parents for level in learner.levels_["x"]] == [(), ("c",), ("c", "a")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(max_features=3, max_rows=12, missing=True), st.integers(0, 2**16), st.sampled_from([0.3, 4.0]))
+def test_a_row_left_out_is_what_learning_without_it_gives(table, seed, concentration):
+    parents = random_parents(np.random.default_rng(seed), len(table.names))
+    learner = parameter_learner("backoff", concentration=concentration)
+    learner.fit(table, table.dag(parents))
+    for m, v in product(range(table.n_rows), range(len(table.names))):
+        family = [v, *parents[v]]
+        if (table.codes[family, m] == table.missing).any() or table.n_rows < 2:
+            continue
+        again = parameter_learner("backoff", concentration=concentration)
+        without = again.fit(table.take(np.arange(table.n_rows) != m), table.dag(parents))
+        name = table.names[v]
+        if [level.parents for level in again.levels_[name]] != [level.parents for level in learner.levels_[name]]:
+            continue  # Without the row the parents come in another order.
+        cell = tuple(table.codes[family, m])
+        found = learner.loo_tables_[name].values[cell]
+        assert found == pytest.approx(without[name].values[cell], abs=1e-10)
+
+
+@settings(max_examples=20, deadline=None)
+@given(tables(max_features=3, max_rows=20, missing=True), st.integers(0, 2**16))
+def test_the_concentration_is_the_best_for_rows_left_out(table, seed):
+    parents = random_parents(np.random.default_rng(seed), len(table.names))
+    learner = parameter_learner("backoff")
+    fitted = learner.fit(table, table.dag(parents))
+    assert fitted.normalized
+    for v, name in enumerate(table.names):
+        # Of the first level, which depends on no other.
+        level = learner.levels_[name][0]
+        counts = np.bincount(table.codes[v][table.codes[v] != table.missing], minlength=table.cards[v])
+        seen, total, r = counts[counts > 0], counts.sum(), len(counts)
+        fits = [(seen * np.log((seen - 1 + c / r) / (total - 1 + c))).sum() for c in CONCENTRATIONS]
+        expected = 1.0 if v == table.target_index else CONCENTRATIONS[int(np.argmax(fits))]
+        assert level.concentration == expected
+
+
+def test_parents_come_by_falling_information():
+    rng = np.random.default_rng(0)
+    c, weak = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    strong = rng.integers(0, 3, 400)
+    x = np.where(rng.random(400) < 0.8, strong % 2, np.where(rng.random(400) < 0.6, weak, c))
+    table = Table.from_frame(pd.DataFrame({"weak": weak, "strong": strong, "x": x, "c": c}), "c")
+    assert conditional_information(table, 2, 1, [3]) > conditional_information(table, 2, 0, [3])
+    for given_class in (True, False):
+        own = [0, 1, 3] if given_class else [0, 1]
+        learner = parameter_learner("backoff")
+        learner.fit(table, table.dag([[], [], own, []]))
+        assert learner.levels_["x"][-1].parents == (*(["c"] if given_class else []), "strong", "weak")
+    # A class with parents likewise, and its first level stays the prior.
+    learner.fit(table, table.dag([[], [], [], [0, 1, 2]]))
+    assert learner.levels_["c"][0].concentration == 1.0
+    assert len(learner.levels_["c"]) == 4
+
+
+def test_a_configuration_never_seen_answers_by_its_longest_seen_prefix(table):
+    learner = parameter_learner("backoff")
+    tables = learner.fit(table, table.dag([[1, 2], [2], []]))
+    assert tables["x"].values[:, 0, 1] == pytest.approx(learner.levels_["x"][1].log_p[:, 1])
+
+
+def test_small_weights_leave_out_what_a_row_weighs(table):
+    light = Table(table.codes, table.names, table.states, "c", np.full(4, 0.25))
+    learner = parameter_learner("backoff", concentration=1.0)
+    learner.fit(light, light.dag([[1, 2], [2], []]))
+    # x = 1 weighs 0.25 of 1, and without its row nothing.
+    assert np.exp(learner.levels_["x"][0].log_loo[1]) == pytest.approx(0.5 / (0.75 + 1))
+
+
+@pytest.mark.parametrize("concentration", [0.0, -1.0, "cv", np.nan])
+def test_the_concentration_is_checked(table, concentration):
+    with pytest.raises(ValueError, match="concentration"):
+        parameter_learner("backoff", concentration=concentration).fit(table, table.dag([[2], [2], []]))
+
+
+def test_it_is_a_network_like_any_other(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=list("abc"))
+    y = (X["a"] + X["b"] * X["c"] > 0).to_numpy()
+    model = BayesianNetworkClassifier("kdb", "backoff", "log2-quantile").fit(X, y)
+    model.to_bif(tmp_path / "model.bif")
+    assert model.network_.check_model()
