@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.classifier._costs import cost_matrix, least_expected_cost
-from bnplug.contracts import Composite, Marginals
+from bnplug.classifier._questions import AskedNetwork
 from bnplug.data._array_coding import code_numbers
 from bnplug.data._checks import native
 from bnplug.data._named_bins import as_states
 from bnplug.data.frames import is_frame, to_frame
-from bnplug.data.intake import Intake
-from bnplug.data.table import Table, check_unseen
+from bnplug.data.table import check_unseen
 from bnplug.exchange._parameters import Unavailable
-from bnplug.inference.explain import contributions, to_long_frame
-from bnplug.inference.queries import query_frame
 from bnplug.inference.sample import sample, without_label
 from bnplug.model.blanket import markov_blanket
-from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,20 +30,11 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
-class FittedNetwork(Composite, ABC):
+class FittedNetwork(AskedNetwork):
     """A network that is fitted, and what can be asked of it; how it is fitted, a subclass says."""
 
-    unseen: str
-    max_clique_size: int
     random_state: Any
-    n_jobs: int | None
     costs: Any
-    classes_: npt.NDArray[Any]
-    target_: str
-    schema_: Table
-    intake_: Intake
-    tables_: LogTables
-    _marginalizer: Marginals
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
@@ -161,23 +147,6 @@ class FittedNetwork(Composite, ABC):
         blanket = markov_blanket(parents, self.target_)
         return [name for name in self.intake_.names if name in blanket]
 
-    def explain(self, X: Any) -> pd.DataFrame:
-        """Return what each known feature contributes to the log odds of each class, row by row.
-
-        The contributions of a row to a class, with the prior log odds (feature ``(prior)``), add up to
-        that class's posterior log odds. A feature's contribution is the change when it is revealed, the mean over
-        two orders of revealing: as the features come, and the reverse. A missing feature contributes 0.
-
-        Returns
-        -------
-        pandas frame
-            Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
-        """
-        codes = self.encode(X)
-        values = contributions(self._marginalizer, codes, self.schema_.target_index, self.n_jobs)
-        rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
-        return to_long_frame(values, rows, list(self.intake_.names), self.classes_)
-
     def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
         """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
 
@@ -197,29 +166,6 @@ class FittedNetwork(Composite, ABC):
             raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
         share = probabilities[0][list(self.classes_).index(label)]
         return plot_explanation(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
-
-    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Return P(variables | evidence) for any variables, the class and features alike.
-
-        Parameters
-        ----------
-        variables : str or sequence of str
-            What is asked about, jointly.
-        evidence : mapping of str to value, optional
-            What is known, by name, as data hold it; a numeric feature's value is a number, or the label of its bin.
-            None (or NaN) is a missing cell, where training made that a state (``missing="value"``); the state's label
-            is no value.
-
-        Returns
-        -------
-        pandas frame
-            One row for each joint state, by its labels, and a column ``probability``.
-        """
-        check_is_fitted(self)
-        names = [variables] if isinstance(variables, str) else list(variables)
-        known = self.intake_.encode_evidence(evidence or {}, self.schema_)
-        answer = self._marginalizer.query(names, known)
-        return query_frame(answer, {name: self.tables_.states[name] for name in names})
 
     def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:
         """Return `n` rows drawn from the network, with the class; a numeric feature's bin in place of a number.

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import CodeArray, FloatArray
 from bnplug.classifier._answers import FittedNetwork
 from bnplug.classifier._costs import cost_matrix
 from bnplug.classifier._inner_folds import RawRows, inner_folds
@@ -389,13 +389,16 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
 
     def _log_joint(self, X: Any) -> FloatArray:
         codes = self.encode(X)
+        self._warn_where_missing(codes)
+        return self._marginalizer.log_joint(codes, self.n_jobs)
+
+    def _warn_where_missing(self, codes: CodeArray) -> None:
         if not self._is_network and (codes[self.schema_.features] == self.schema_.missing).any():
             warn_outside(
                 "features are missing, and these discriminative parameters are no Bayesian network, since the "
                 "structure is not C1: what they say where features are missing depends on how they were learned",
                 MissingFeatureWarning,
             )
-        return self._marginalizer.log_joint(codes, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 import bnplug
-from bnplug.cli import _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins
+from bnplug.cli import _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins, _questions
 from bnplug.cli._errors import one_line_errors
 from bnplug.errors import one_line, printable
 
@@ -25,6 +25,8 @@ _SECTIONS = {
     "Make a model, and ask it": {
         "fit": "Learn a classifier from a data file.",
         "predict": "Classes and their probabilities of the rows of a file.",
+        "query": "Probabilities given what is known, and other questions.",
+        "next": "What to ask next, for the rows of a file.",
         "evaluate": "How well a model does on a file.",
         "show": "The graph of a model and its tables; draw it.",
         "report": "A page to read on a model, and on how it does.",
@@ -83,7 +85,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for module in (_datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins):
+for module in (_datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins, _questions):
     for command in module.COMMANDS:
         cli.add_command(command)
 

@@ -254,10 +254,10 @@ def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
         if name not in model.intake_.numeric and not all(isinstance(state, str) for state in states)
     }
     odd = [name for name in numbered if name in frame.columns and frame[name].dtype.kind not in "biuf"]
-    return frame.assign(**{name: _as_states(frame[name], numbered[name]) for name in odd})
+    return frame.assign(**{name: as_states(frame[name], numbered[name]) for name in odd})
 
 
-def _as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
+def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
     import pandas as pd
 

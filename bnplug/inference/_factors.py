@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -14,6 +14,18 @@ from bnplug.model.log_tables import LogTables
 
 #: A scope and the logarithms over it, an axis for each of its variables.
 Factor = tuple[tuple[str, ...], FloatArray]
+
+#: What takes an axis out of logarithms: a sum, or the largest.
+Reduce = Callable[[FloatArray, int], FloatArray]
+
+
+def log_sum(values: FloatArray, axis: int) -> FloatArray:
+    """Return the logarithm of the sum of exponentials along an axis; scipy's takes longer than a small table."""
+    largest = values.max(axis=axis, keepdims=True)
+    largest[np.isneginf(largest)] = 0.0
+    with np.errstate(divide="ignore", under="ignore"):
+        sums = np.log(np.exp(values - largest).sum(axis=axis))
+    return np.asarray(sums + largest.squeeze(axis))
 
 
 def known_states(tables: LogTables, target: str, row: CodeArray) -> dict[str, int]:
@@ -42,6 +54,8 @@ class Factors:
     factors : sequence of Factor
     kept : set of str
         The variables that are not summed out.
+    reduce : callable
+        How a variable is summed out.
 
     Attributes
     ----------
@@ -50,8 +64,9 @@ class Factors:
         For each variable that is yet to be summed out, its factors in ascending order.
     """
 
-    def __init__(self, tables: LogTables, factors: Sequence[Factor], kept: set[str]) -> None:
+    def __init__(self, tables: LogTables, factors: Sequence[Factor], kept: set[str], reduce: Reduce = log_sum) -> None:
         self._tables = tables
+        self._reduce = reduce
         self._rank = {name: rank for rank, name in enumerate(tables.names)}
         self.by_number = dict(enumerate(factors))
         self._next = len(factors)
@@ -84,7 +99,7 @@ class Factors:
         """Replace the factors of a variable by their product, summed over it."""
         whole = product([self.by_number.pop(number) for number in self.hidden.pop(v)], clique)
         rest = tuple(u for u in clique if u != v)
-        self.by_number[self._next] = rest, _log_sum(whole, clique.index(v))
+        self.by_number[self._next] = rest, self._reduce(whole, clique.index(v))
         for u in rest:
             if u in self.hidden:
                 self.hidden[u] = [number for number in self.hidden[u] if number in self.by_number] + [self._next]
@@ -101,12 +116,3 @@ def product(factors: Sequence[Factor], scope: tuple[str, ...]) -> FloatArray:
         ordered = values.transpose([own.index(v) for v in scope if v in own])
         total = total + ordered[tuple(slice(None) if v in own else None for v in scope)]
     return total
-
-
-def _log_sum(values: FloatArray, axis: int) -> FloatArray:
-    """Return the logarithm of the sum of exponentials along an axis; scipy's takes longer than a small table."""
-    largest = values.max(axis=axis, keepdims=True)
-    largest[np.isneginf(largest)] = 0.0
-    with np.errstate(divide="ignore", under="ignore"):
-        sums = np.log(np.exp(values - largest).sum(axis=axis))
-    return np.asarray(sums + largest.squeeze(axis))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,15 +59,50 @@ def query(
     >>> query(tables, ["c"], {"x": [1.0, 3.0]}).round(3)
     array([0.316, 0.684])
     """
-    given = dict(evidence or {})
-    known = {name: int(state) for name, state in given.items() if isinstance(state, Integral)}
-    _check_query(tables, variables, known, [name for name in given if name not in known])
-    soft = {name: _log_likelihood(tables, name, given[name]) for name in given if name not in known}
+    known, soft = split_evidence(tables, evidence)
+    check_variables(tables, variables, known)
     joint = log_measure(tables, variables, known, soft, max_clique_size)
     total = logsumexp(joint)
     if np.isneginf(total):
-        raise ValueError(f"the evidence {given} is impossible: it has probability 0")
+        raise impossible(evidence)
     return np.asarray(np.exp(joint - total))
+
+
+def split_evidence(
+    tables: LogTables, evidence: Mapping[str, int | npt.ArrayLike] | None
+) -> tuple[dict[str, int], dict[str, FloatArray]]:
+    """Return the codes of states that are known, and the logarithms of likelihoods; both by name, and checked.
+
+    Examples
+    --------
+    >>> tables = LogTables(["c"], {"c": ["n", "p"]}, {"c": ((), np.log([0.25, 0.75]))})
+    >>> split_evidence(tables, {"c": 1}), split_evidence(tables, {"c": [1, 0]})
+    (({'c': 1}, {}), ({}, {'c': array([  0., -inf])}))
+    """
+    given = dict(evidence or {})
+    for name in given:
+        _check_name(tables, name)
+    known = {name: int(state) for name, state in given.items() if isinstance(state, Integral)}
+    for name, state in known.items():
+        if not 0 <= state < len(tables.states[name]):
+            raise ValueError(f"evidence {name!r}: {state} is no state of its {len(tables.states[name])}")
+    return known, {name: _log_likelihood(tables, name, given[name]) for name in given if name not in known}
+
+
+def check_variables(tables: LogTables, variables: Sequence[str], known: Collection[str]) -> None:
+    """Raise a ``ValueError`` where a variable that is asked about is unknown, repeated, or no question."""
+    for name in variables:
+        _check_name(tables, name)
+    if not variables or len({*variables, *known}) < len(variables) + len(known):
+        raise ValueError(
+            f"variables {list(variables)} and evidence {list(known)}: ask about at least one variable, "
+            "each once, and not about what is known"
+        )
+
+
+def impossible(evidence: Mapping[str, Any] | None) -> ValueError:
+    """Return the error of evidence that has probability 0."""
+    return ValueError(f"the evidence {dict(evidence or {})} is impossible: it has probability 0")
 
 
 def log_measure(
@@ -109,29 +145,43 @@ def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]
     0  rain         0.25
     1   sun         0.75
     """
-    codes = np.indices(probabilities.shape).reshape(len(states), -1)
+    return _joint_states(states).assign(**{_unlike("probability", states): probabilities.ravel()})
+
+
+def rows_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]], rows: pd.Index[Any]) -> pd.DataFrame:
+    """Return an answer for each of many rows as a frame: ``row``, the joint states by their labels, ``probability``.
+
+    Examples
+    --------
+    >>> rows_frame(np.array([[0.25, 0.75], [0.5, 0.5]]), {"sky": ["rain", "sun"]}, pd.Index(["mon", "tue"]))
+       row   sky  probability
+    0  mon  rain         0.25
+    1  mon   sun         0.75
+    2  tue  rain         0.50
+    3  tue   sun         0.50
+    """
+    joint = _joint_states(states)
+    frame = joint.take(np.tile(np.arange(len(joint)), len(rows))).reset_index(drop=True)
+    frame.insert(0, _unlike("row", states), rows.repeat(len(joint)))
+    return frame.assign(**{_unlike("probability", states): probabilities.ravel()})
+
+
+def _unlike(column: str, names: Collection[str]) -> str:
+    while column in names:
+        column += "_"
+    return column
+
+
+def _joint_states(states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
+    codes = np.indices([len(own) for own in states.values()]).reshape(len(states), -1)
     labels = [label_index(own) for own in states.values()]
     cells = zip(states, labels, codes, strict=True)
-    frame = pd.DataFrame({name: pd.Series(own.take(c), dtype=own.dtype) for name, own, c in cells})
-    column = "probability"
-    while column in states:
-        column += "_"
-    frame.insert(len(states), column, probabilities.ravel())
-    return frame
+    return pd.DataFrame({name: pd.Series(own.take(c), dtype=own.dtype) for name, own, c in cells})
 
 
-def _check_query(tables: LogTables, variables: Sequence[str], known: Mapping[str, int], soft: Sequence[str]) -> None:
-    for name in (*variables, *known, *soft):
-        if name not in tables.states:
-            raise ValueError(f"no variable {name!r} in the network.{did_you_mean(name, tables.names)}")
-    if not variables or len({*variables, *known}) < len(variables) + len(known):
-        raise ValueError(
-            f"variables {list(variables)} and evidence {list(known)}: ask about at least one variable, "
-            "each once, and not about what is known"
-        )
-    for name, state in known.items():
-        if not 0 <= state < len(tables.states[name]):
-            raise ValueError(f"evidence {name!r}: {state} is no state of its {len(tables.states[name])}")
+def _check_name(tables: LogTables, name: str) -> None:
+    if name not in tables.states:
+        raise ValueError(f"no variable {name!r} in the network.{did_you_mean(name, tables.names)}")
 
 
 def _log_likelihood(tables: LogTables, name: str, given: npt.ArrayLike) -> FloatArray:
@@ -148,16 +198,23 @@ def _log_likelihood(tables: LogTables, name: str, given: npt.ArrayLike) -> Float
 
 def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[Factor]:
     """Return the tables that `names` depend on, with what is known filled in."""
+    needed = relevant(tables, names)
+    return [instantiated(tables, name, known) for name in tables.names if name in needed]
+
+
+def relevant(tables: LogTables, names: set[str]) -> set[str]:
+    """Return the variables whose tables tell of `names`: these, their ancestors, and what does not sum to one."""
     needed = names | {name for name, table in tables.tables.items() if not table.normalized}
     pending = list(needed)
     while pending:
         new = {*tables.tables[pending.pop()].parents} - needed
         needed |= new
         pending += new
-    factors = []
-    for name in tables.names:
-        if name in needed:
-            family = (name, *tables.tables[name].parents)
-            index = tuple(known.get(u, slice(None)) for u in family)
-            factors.append((tuple(u for u in family if u not in known), tables.tables[name].values[index]))
-    return factors
+    return needed
+
+
+def instantiated(tables: LogTables, name: str, known: Mapping[str, int]) -> Factor:
+    """Return a variable's table with what is known filled in."""
+    family = (name, *tables.tables[name].parents)
+    index = tuple(known.get(u, slice(None)) for u in family)
+    return tuple(u for u in family if u not in known), np.asarray(tables.tables[name].values[index])

@@ -1,13 +1,15 @@
 """Answers about any variables, against enumeration of the joint distribution."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from asked_networks import asked_network, marginal, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_networks import TREE, full_joint, random_tables
-from strategies import random_parents
+from strategies import random_parents, seeds
 
-from bnplug.inference.queries import query, query_frame
+from bnplug.inference.queries import query, query_frame, relevant, rows_frame
 
 
 @settings(max_examples=60, deadline=None)
@@ -25,6 +27,16 @@ def test_query_equals_enumeration(seed, normalized, data):
     kept = [tables.names.index(name) for name in shuffled[:size]]
     expected = np.einsum(joint, list(range(n)), kept)
     np.testing.assert_allclose(query(tables, shuffled[:size], known), expected / expected.sum(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_answers_about_several_given_states_and_likelihoods_are_those_of_enumeration(block):
+    for seed in seeds(50):
+        tables, evidence = asked_network([block, seed])
+        free = [name for name in tables.names if not isinstance(evidence.get(name), int)]
+        asked = np.random.default_rng(seed).permutation(free)[:3].tolist()
+        wanted = marginal(tables, weighted(tables, evidence), asked)
+        np.testing.assert_allclose(query(tables, asked, evidence), wanted, rtol=0, atol=1e-10)
 
 
 @settings(max_examples=60, deadline=None)
@@ -85,6 +97,20 @@ def test_an_answer_as_a_frame_has_a_row_for_each_joint_state():
     frame = query_frame(np.array([[0.1, 0.2], [0.3, 0.4]]), {"a": ["x", "y"], "b": [0, 1]})
     assert frame.columns.tolist() == ["a", "b", "probability"]
     assert frame.to_numpy().tolist() == [["x", 0, 0.1], ["x", 1, 0.2], ["y", 0, 0.3], ["y", 1, 0.4]]
+
+
+def test_answers_for_rows_as_a_frame_have_the_row_first_whatever_variables_are_called():
+    answers = np.array([[0.1, 0.9], [0.3, 0.7]])
+    frame = rows_frame(answers, {"row": ["x", "y"]}, pd.Index(["m", "n"]))
+    assert frame.columns.tolist() == ["row_", "row", "probability"]
+    assert frame.to_numpy().tolist() == [["m", "x", 0.1], ["m", "y", 0.9], ["n", "x", 0.3], ["n", "y", 0.7]]
+
+
+def test_what_tells_of_a_variable_are_its_ancestors_and_what_does_not_sum_to_one(rng):
+    tables = random_tables(rng, [[], [0], [1], [0], []], [2] * 5)
+    assert relevant(tables, {"v1"}) == {"v0", "v1"}
+    tables.tables["v3"].values[:] += 0.5
+    assert relevant(tables, {"v4"}) == {"v0", "v3", "v4"}
 
 
 @pytest.fixture

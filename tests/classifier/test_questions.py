@@ -1,0 +1,208 @@
+"""Questions to a fitted classifier."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from asked_networks import asked_network, marginal, weighted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import seeds
+
+from bnplug import BayesianNetworkClassifier, LogTables, MissingFeatureWarning
+from bnplug.datasets import tic_tac_toe, wine
+from bnplug.inference.marginals import Marginalizer
+
+
+@pytest.fixture(scope="module")
+def grown():
+    X, y = wine()
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.4)
+    return BayesianNetworkClassifier("kdb", random_state=0).fit(X, y), holes.iloc[::10]
+
+
+def labelled(tables, evidence):
+    """Evidence by codes as evidence by labels."""
+    return {
+        name: tables.states[name][finding]
+        if isinstance(finding, int)
+        else dict(zip(tables.states[name], finding.tolist(), strict=True))
+        for name, finding in evidence.items()
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_labels_come_back_from_every_question(seed):
+    tables, evidence = asked_network(seed)
+    names = {name: tuple(f"{name}={state}" for state in own) for name, own in tables.states.items()}
+    tables = LogTables(tables.names, names, tables.tables, tables.target)
+    model = BayesianNetworkClassifier.from_tables(tables)
+    known = labelled(tables, evidence)
+    answer = model.query(tables.target, known)
+    assert answer[tables.target].tolist() == list(names[tables.target])
+    wanted = marginal(tables, weighted(tables, evidence), [tables.target])
+    np.testing.assert_allclose(answer["probability"], wanted, rtol=0, atol=1e-10)
+    best = model.most_probable(known)
+    assert [*best] == [name for name in tables.names if not isinstance(evidence.get(name), int)]
+    assert all(label in names[name] for name, label in best.items())
+    moved = model.sensitivity(known)
+    assert moved.groupby("target")["probability"].first().to_dict() == pytest.approx(
+        dict(zip(names[tables.target], wanted, strict=True)), abs=1e-10
+    )
+
+
+@pytest.mark.parametrize("variables", ["cultivar", "proline", ["ash", "cultivar"]])
+def test_a_frame_of_evidence_is_asked_row_by_row(grown, variables):
+    model, X = grown
+    asked = [variables] if isinstance(variables, str) else variables
+    frame = model.query(variables, X.drop(columns=asked, errors="ignore"))
+    assert frame.columns.tolist() == ["row", *asked, "probability"]
+    assert frame["row"].unique().tolist() == X.index.tolist()
+    for label, row in X.iterrows():
+        alone = model.query(variables, row.drop(asked, errors="ignore").dropna().to_dict())
+        own = frame[frame["row"] == label].drop(columns="row").reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, alone, check_exact=False, atol=1e-10, rtol=0)
+
+
+def test_rows_may_say_softly_what_they_know(grown):
+    model, X = grown
+    bins = model.schema_.states["proline"]
+    softly = dict.fromkeys(bins, 1.0) | {bins[0]: 3.0}
+    rows = X.head(2).drop(columns="proline").assign(proline=[softly, None])
+    frame = model.query("cultivar", rows)
+    first = {**rows.iloc[0].drop("proline").dropna().to_dict(), "proline": softly}
+    np.testing.assert_allclose(frame["probability"][:3], model.query("cultivar", first)["probability"], atol=1e-12)
+    np.testing.assert_allclose(frame["probability"][3:], model.predict_proba(X.iloc[[1]].assign(proline=None))[0])
+
+
+def test_what_rows_say_is_not_asked_about(grown):
+    model, X = grown
+    known = X["ash"].first_valid_index()
+    with pytest.raises(ValueError, match=f"'ash' is asked about, and row {known} says what it is; leave it out"):
+        model.query("ash", X)
+    with pytest.raises(ValueError, match="ask about at least one variable"):
+        model.query([], X)
+    with pytest.raises(ValueError, match=r"no variable 'ashes' in the network\. Did you mean 'ash'"):
+        model.query("ashes", X)
+
+
+def test_rows_that_are_impossible_have_no_probability():
+    X = pd.DataFrame({"x": [0, 0, 1, 1] * 5, "z": [0, 0, 1, 1] * 5})
+    model = BayesianNetworkClassifier([("x", "z"), ("z", "class")], parameters="ml", random_state=0)
+    model = model.set_params(parameters__alpha=0).fit(X, [0, 1] * 10)
+    rows = pd.DataFrame({"x": [0, 0], "z": [0, 1]})
+    assert model.query("class", rows)["probability"].isna().tolist() == [False, False, True, True]
+    assert model.what_next(rows.assign(z=[None, None]))["information"].notna().all()
+
+
+def test_the_most_probable_state_of_a_missing_cell_is_none():
+    X = pd.DataFrame({"answer": ["yes", None, None, "no", None], "other": ["u", "v", "v", "u", "v"]})
+    model = BayesianNetworkClassifier("nb", missing="value").fit(X, [0, 1, 1, 0, 1])
+    best = model.most_probable({"class": 1})
+    assert best == {"answer": None, "other": "v"}
+    assert model.most_probable(best) == {"class": 1}
+
+
+def test_what_next_is_the_expected_fall_of_the_entropy(grown):
+    model, X = grown
+    frame = model.what_next(X)
+    assert frame.columns.tolist() == ["row", "feature", "information"]
+    assert frame["row"].unique().tolist() == X.index.tolist()
+    for label, row in X.head(4).iterrows():
+        own = frame[frame["row"] == label]
+        assert set(own["feature"]) == set(X.columns[row.isna()])
+        assert own["information"].is_monotonic_decreasing
+        known = row.dropna().to_dict()
+        for feature, found in zip(own["feature"], own["information"], strict=True):
+            joint = model.query(["cultivar", feature], known)["probability"].to_numpy().reshape(3, -1)
+            apart = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+            assert found == pytest.approx((joint * np.log(joint / apart)).sum(), abs=1e-10)
+
+
+def test_costs_change_what_comes_first(grown):
+    model, X = grown
+    nothing = X.head(1).mask(np.ones((1, 13), dtype=bool))
+    first = model.what_next(nothing)["feature"].iloc[0]
+    costs = dict.fromkeys(X.columns, 1.0) | {first: 100.0}
+    frame = model.what_next(nothing, costs)
+    assert frame["feature"].iloc[0] != first
+    assert frame["per_cost"].is_monotonic_decreasing
+    np.testing.assert_allclose(frame["per_cost"], frame["information"] / frame["cost"])
+    with pytest.raises(ValueError, match=r"costs: say what each feature costs; .*'ash'"):
+        model.what_next(nothing, {"alcohol": 2.0})
+
+
+def test_it_is_the_same_for_any_number_of_threads_and_for_arrays(grown):
+    model, X = grown
+    wanted = model.what_next(X)
+    other = BayesianNetworkClassifier.from_tables(model.tables_, model.intake_, n_jobs=2)
+    pd.testing.assert_frame_equal(other.what_next(X), wanted, check_exact=True)
+    array = BayesianNetworkClassifier("nb").fit(*(part.to_numpy() for part in wine()))
+    assert array.what_next(X.head(3).to_numpy())["row"].unique().tolist() == [0, 1, 2]
+
+
+def test_nothing_is_unknown():
+    X, y = tic_tac_toe()
+    model = BayesianNetworkClassifier("nb").fit(X, y)
+    assert model.what_next(X.head(3)).columns.tolist() == ["row", "feature", "information"]
+    assert len(model.what_next(X.head(3))) == 0
+
+
+def test_discriminative_parameters_are_asked_as_one_measure():
+    for seed in seeds(20):
+        tables, evidence = asked_network([7, seed], soft=False)
+        for table in tables.tables.values():
+            table.values[:] += np.random.default_rng(seed).normal(size=table.values.shape)
+        model = BayesianNetworkClassifier.from_tables(tables)
+        known = {name: tables.states[name][code] for name, code in evidence.items()}
+        rows = pd.DataFrame({name: pd.Series([known.get(name)], dtype=object) for name in model.intake_.names})
+        joint = weighted(tables, evidence)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingFeatureWarning)
+            frame = model.what_next(rows)
+        for feature, found in zip(frame["feature"], frame["information"], strict=True):
+            both = marginal(tables, joint, [tables.target, feature])
+            apart = np.outer(both.sum(axis=1), both.sum(axis=0))
+            seen = both > 0
+            assert found == pytest.approx((both[seen] * np.log(both[seen] / apart[seen])).sum(), abs=1e-10)
+
+
+def test_a_measure_that_is_no_network_is_warned_of():
+    tables, _ = asked_network(3)
+    for table in tables.tables.values():
+        table.values[:] += 0.5
+    model = BayesianNetworkClassifier.from_tables(tables)
+    rows = pd.DataFrame({name: [None] for name in model.intake_.names}, dtype=object)
+    with pytest.warns(MissingFeatureWarning, match="no Bayesian network"):
+        model.what_next(rows)
+
+
+class Counting(Marginalizer):
+    asked = 0
+
+    def query(self, variables, evidence):
+        Counting.asked += 1
+        return super().query(variables, evidence)
+
+
+def test_the_engine_of_the_classifier_answers(grown, monkeypatch):
+    model, _ = grown
+    monkeypatch.setattr(model, "_marginalizer", Counting(model.tables_, model.target_))
+    Counting.asked = 0
+    model.query("cultivar", {"ash": 2.0})
+    assert Counting.asked == 1
+    assert model.conflict({"ash": 2.0, "proline": 700.0}) == pytest.approx(
+        -np.log(
+            pair(model, {"ash": 2.0, "proline": 700.0}) / (pair(model, {"ash": 2.0}) * pair(model, {"proline": 700.0}))
+        )
+    )
+    assert Counting.asked > 3
+
+
+def pair(model, findings):
+    """The probability of findings, by a query for their joint distribution."""
+    bins = model.bins(pd.DataFrame([findings]).reindex(columns=model.feature_names_in_)).iloc[0]
+    frame = model.query(list(findings))
+    return frame[np.logical_and.reduce([frame[name] == bins[name] for name in findings])]["probability"].sum()
