@@ -45,6 +45,7 @@ SLOW = {"demo", "doctor", "reproduce", "warm"}
 QUICK = {
     "all_methods": ["--datasets", "corral", "--cv", "2"],
     "missing_features": ["", "", "1"],
+    "what_to_ask": ["", "", "2"],
     "p08_synthetic": ["--draws", "1"],
     "z17_ill_conditioned": ["--draws", "1"],
 }
