@@ -17,8 +17,8 @@ from bnplug.model.log_tables import LogTables
 #: Gives the marginals of a network whose class is the variable that it is told.
 Compile = Callable[[str], Marginals]
 
-# Bytes of codes that are made at a time.
-_BYTES = 2**23
+# Bytes that are worked on at a time; of each number of an answer there are up to four at once.
+_BYTES, _NUMBER = 2**23, 32
 
 
 def query_rows(
@@ -59,7 +59,7 @@ def query_rows(
     rows, places = distinct(codes, *asked)
     n_joint = int(np.prod([len(tables.states[name]) for name in variables]))
     result = np.empty((rows.shape[1], n_joint))
-    for own in blocks(np.arange(rows.shape[1]), rows.itemsize * len(rows) * n_joint):
+    for own in blocks(np.arange(rows.shape[1]), n_joint * row_bytes(rows, 1)):
         result[own] = _joint(tables, variables, marginals, rows.take(own, axis=1), n_jobs)
     result[_all_impossible(tables, compiled, rows, n_jobs)] = np.nan
     return result[places]
@@ -101,10 +101,15 @@ def with_states(rows: CodeArray, variable: int, n_states: int) -> CodeArray:
 
 
 def blocks(rows: IntArray, size: int) -> Iterator[IntArray]:
-    """Give rows in blocks that take a few megabytes, at `size` bytes a row."""
+    """Give rows in blocks of a few megabytes, at `size` bytes a row."""
     step = max(1, _BYTES // max(1, size))
     for start in range(0, len(rows), step):
         yield rows[start : start + step]
+
+
+def row_bytes(rows: CodeArray, n_numbers: int) -> int:
+    """Return the bytes that a row takes, with the numbers that are made for it."""
+    return rows.itemsize * len(rows) + _NUMBER * n_numbers
 
 
 def impossible_rows(tables: LogTables, rows: CodeArray) -> BoolArray:
@@ -129,7 +134,7 @@ def _all_impossible(tables: LogTables, compiled: Compile, rows: CodeArray, n_job
     for v, name in enumerate(tables.names):
         lacking = np.flatnonzero((rows[v] == np.iinfo(rows.dtype).max) & ~result)
         marginals = compiled(name) if len(lacking) > 0 else None
-        for own in blocks(lacking, rows.itemsize * len(rows)):
+        for own in blocks(lacking, row_bytes(rows, len(tables.states[name]))):
             assert marginals is not None
             result[own] |= np.isneginf(marginals.log_joint(rows.take(own, axis=1), n_jobs)).all(axis=1)
     return result

@@ -20,7 +20,7 @@ from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.contracts import Marginals
 from bnplug.counts.information import INFORMATION_TIE
 from bnplug.errors import did_you_mean
-from bnplug.inference.batches import Compile, blocks, conditional, distinct, impossible_rows, with_states
+from bnplug.inference.batches import Compile, blocks, conditional, distinct, impossible_rows, row_bytes, with_states
 from bnplug.model.log_tables import LogTables
 
 
@@ -68,7 +68,7 @@ def expected_information(
     for v, name in enumerate(tables.names):
         lacking = np.flatnonzero((rows[v] == missing) & ~wrong) if v != c else np.zeros(0, dtype=np.int64)
         marginals = compiled(name) if len(lacking) > 0 else None
-        for own in blocks(lacking, rows.itemsize * len(rows) * classes.shape[1]):
+        for own in blocks(lacking, classes.shape[1] * row_bytes(rows, len(tables.states[name]))):
             assert marginals is not None
             result[own, v] = _information(classes[own], marginals, rows.take(own, axis=1), c, n_jobs)
             wrong[own] |= np.isnan(result[own, v])

@@ -30,6 +30,8 @@ import { CliqueTree, normalized } from "./inference.mjs";
 const CERTAIN = 1000;
 // A finding is surprising where the others divide its probability by more than this.
 const SURPRISE = 2;
+// Information values this close are tied, as in Python; of tied features the first comes first.
+const TIE = 1e-9;
 
 /** @param {ArrayLike<number>} logs */
 function logSum(logs) {
@@ -64,6 +66,16 @@ function logOdds(logs) {
     const odds = value - logSum(logs.filter((_, other) => other !== c));
     return Math.max(-CERTAIN, Math.min(CERTAIN, odds));
   });
+}
+
+/** @param {{variable: number, information: number}[]} left by variable @returns the largest first */
+function ranked(left) {
+  const order = [];
+  while (left.length) {
+    const largest = left.reduce((most, { information }) => Math.max(most, information), 0);
+    order.push(...left.splice(left.findIndex(({ information }) => information >= largest - TIE), 1));
+  }
+  return order;
 }
 
 /** The questions about one network. */
@@ -128,10 +140,10 @@ export class Questions {
       this.#observe(findings.with(this.target, Array.from(classes, (_, other) => Number(other === c))));
       for (const [v, posterior] of this.tree.posteriors().entries()) left[v] += share * entropy(posterior);
     }
-    return [...now.keys()]
-      .filter((v) => v !== this.target && !findings[v])
-      .map((variable) => ({ variable, information: Math.max(0, now[variable] - left[variable]) }))
-      .sort((a, b) => b.information - a.information || a.variable - b.variable);
+    const unknown = [...now.keys()].filter((v) => v !== this.target && !findings[v]);
+    return ranked(
+      unknown.map((variable) => ({ variable, information: Math.max(0, now[variable] - left[variable]) })),
+    );
   }
 
   /**
