@@ -145,17 +145,17 @@ def settle(
     """
     listed = listed_columns(frame, rules.categorical_features)
     found = Settled()
-    frame, kinds = _spread_times(frame, rules, found)
+    columns, kinds = _spread_times(frame, rules, found)
     named = {part for name in listed or () for part in found.dates.get(name, {name: name}).values()}
-    seen = look(frame, kinds, None if listed is None else named, weights)
+    seen = look(columns, kinds, None if listed is None else named, weights)
     problems = [*unsupported(kinds), *seen.problems]
     found.numbers = seen.numbers if binned else {}
     found.whole = {name: few.states for name, few in seen.few.items() if _have_middles(few.states)}
-    for name, column in frame.items():
-        if kinds[str(name)] in (NUMBERS, STATES):
+    for name, column in columns.items():
+        if kinds[name] in (NUMBERS, STATES):
             strict = rules.on_useless == "error"
-            _settle_column(str(name), column, seen, named, strict, found, problems)
-    found.names = tuple(name for name in map(str, frame.columns) if name not in found.left_out)
+            _settle_column(name, column, seen, named, strict, found, problems)
+    found.names = tuple(name for name in columns if name not in found.left_out)
     _leave_out(found, rules, problems)
     _pool(found, rules, named if binned else named | seen.numbers.keys(), weights, labels)
     return found
@@ -166,16 +166,19 @@ def empty_columns(frame: pd.DataFrame, rules: Rules) -> list[str]:
     return [str(name) for name, column in frame.items() if rules.on_useless == "drop" and column.isna().all()]
 
 
-def _spread_times(frame: pd.DataFrame, rules: Rules, found: Settled) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the frame with times as the rule says, and the kinds of its columns."""
-    kinds = column_kinds(frame)
-    times = [name for name, kind in kinds.items() if kind == TIMES]
-    if not times or rules.dates == "error":
-        return frame, kinds
+def _spread_times(
+    frame: pd.DataFrame, rules: Rules, found: Settled
+) -> tuple[dict[str, pd.Series[Any]], dict[str, str]]:
+    """Return the columns of a frame, with times as the rule says, and their kinds."""
+    # A frame makes a series of a column each time that it is asked for it, which takes longer than to code a short one.
+    given = {str(name): column for name, column in frame.items()}
+    kinds = column_kinds(given)
+    if TIMES not in kinds.values() or rules.dates == "error":
+        return given, kinds
     columns: dict[str, pd.Series[Any]] = {}
     taken = set(kinds)
-    for name, column in ((str(name), column) for name, column in frame.items()):
-        if name not in times:
+    for name, column in given.items():
+        if kinds[name] != TIMES:
             columns[name] = column
         elif rules.dates == "drop":
             found.left_out[name] = TIMES
@@ -185,9 +188,9 @@ def _spread_times(frame: pd.DataFrame, rules: Rules, found: Settled) -> tuple[pd
             parts = parts_of(column)
             found.dates[name] = {part: unlike(f"{name}.{part}", taken) for part in parts}
             taken |= set(found.dates[name].values())
-            columns |= {found.dates[name][part]: own for part, own in parts.items()}
-    kept = pd.DataFrame(columns, index=frame.index)
-    return kept, {name: kinds.get(name, NUMBERS) for name in columns}
+            called = {found.dates[name][part]: own for part, own in parts.items()}
+            columns |= {new: own.rename(new) for new, own in called.items()}
+    return columns, {name: kinds.get(name, NUMBERS) for name in columns}
 
 
 def _settle_column(

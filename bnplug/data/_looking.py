@@ -47,13 +47,16 @@ class Look(NamedTuple):
 
 
 def look(
-    frame: pd.DataFrame, kinds: Mapping[str, str], listed: set[str] | None, weights: FloatArray | None = None
+    columns: pd.DataFrame | Mapping[str, pd.Series[Any]],
+    kinds: Mapping[str, str],
+    listed: set[str] | None,
+    weights: FloatArray | None = None,
 ) -> Look:
     """Tell numeric columns from discrete ones, among those of numbers; every cell is looked at once.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    columns : pandas.DataFrame, or mapping of str to pandas.Series
     kinds : mapping of str to str
         As :func:`column_kinds` gives them.
     listed : set of str, or None
@@ -62,7 +65,7 @@ def look(
     """
     found = Look({}, {}, [])
     infinite = []
-    for name, column in ((str(name), column) for name, column in frame.items() if kinds[str(name)] == NUMBERS):
+    for name, column in ((str(name), column) for name, column in columns.items() if kinds[str(name)] == NUMBERS):
         try:
             few = few_whole_numbers(column, weights) if listed is None else None
             values = _floats_among(few.states) if few is not None else to_floats(column)
@@ -128,6 +131,8 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     """
     if column.dtype == object:
         return pd.api.types.infer_dtype(column, skipna=True) in _NUMBERS
+    if isinstance(column.dtype, np.dtype):
+        return column.dtype.kind in "iufc"
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
@@ -144,6 +149,8 @@ def to_floats(column: pd.Series[Any]) -> FloatArray:
     >>> to_floats(pd.Series([1, None, 3], dtype="Int64"))
     array([ 1., nan,  3.])
     """
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return np.array(column.to_numpy(), dtype=np.float64)
     try:
         return np.ascontiguousarray(column.to_numpy(np.float64, na_value=np.nan))
     except OverflowError:
@@ -152,12 +159,12 @@ def to_floats(column: pd.Series[Any]) -> FloatArray:
         raise ValueError(f"column {column.name!r} is numeric, but not all its values are numbers: {error}") from None
 
 
-def floats_of(frame: pd.DataFrame) -> dict[str, FloatArray]:
+def floats_of(columns: pd.DataFrame | Mapping[str, pd.Series[Any]]) -> dict[str, FloatArray]:
     """Return the columns of floating-point numbers, which alone hold infinity where a column is discrete."""
-    return {str(name): to_floats(column) for name, column in frame.items() if column.dtype.kind == "f"}
+    return {str(name): to_floats(column) for name, column in columns.items() if column.dtype.kind == "f"}
 
 
-def refuse_complex(frame: pd.DataFrame) -> None:
+def refuse_complex(columns: pd.DataFrame | Mapping[str, pd.Series[Any]]) -> None:
     """Raise a ``ValueError`` that names the columns of complex numbers, if there are any.
 
     Examples
@@ -166,7 +173,7 @@ def refuse_complex(frame: pd.DataFrame) -> None:
     Traceback (most recent call last):
     ValueError: columns ['z'] hold complex numbers; turn them into numbers or text, or drop them
     """
-    names = [str(name) for name, dtype in frame.dtypes.items() if dtype.kind == "c"]
+    names = [str(name) for name, column in columns.items() if column.dtype.kind == "c"]
     refuse(unsupported(dict.fromkeys(names, COMPLEX)))
 
 
@@ -182,7 +189,7 @@ def refuse_infinities(columns: Mapping[str, FloatArray]) -> None:
     refuse(_infinities([name for name, values in columns.items() if np.isinf(values).any()]))
 
 
-def column_kinds(frame: pd.DataFrame) -> dict[str, str]:
+def column_kinds(columns: pd.DataFrame | Mapping[str, pd.Series[Any]]) -> dict[str, str]:
     """Return what each column holds: numbers, times, something that is discrete, or something that cannot be learned.
 
     Examples
@@ -190,7 +197,7 @@ def column_kinds(frame: pd.DataFrame) -> dict[str, str]:
     >>> column_kinds(pd.DataFrame({"area": [30.5], "sky": ["sun"], "when": [pd.Timestamp("2026-01-31")]}))
     {'area': 'numbers', 'sky': 'states', 'when': 'points in time or durations'}
     """
-    return {str(name): _kind(column) for name, column in frame.items()}
+    return {str(name): _kind(column) for name, column in columns.items()}
 
 
 def unsupported(kinds: Mapping[str, str]) -> list[str]:
@@ -213,12 +220,13 @@ def few_whole_numbers(column: pd.Series[Any], weights: FloatArray | None = None)
     >>> few_whole_numbers(pd.Series([3, 1, 1, 3])), few_whole_numbers(pd.Series([0.5, 1.0, 0.5, 1.0]))
     (Coded(codes=array([1, 0, 0, 1]), states=(1, 3)), None)
     """
-    if len(_distinct(to_floats(column.iloc[:_FIRST_ROWS]))) > MAX_WHOLE_STATES:
+    if len(column) > _FIRST_ROWS and len(_distinct(to_floats(column.iloc[:_FIRST_ROWS]))) > MAX_WHOLE_STATES:
         return None
     codes, values = factorize(column)
     if len(values) > MAX_WHOLE_STATES:
         return None
-    distinct = to_floats(pd.Series(values, name=column.name))
+    is_plain = isinstance(values, np.ndarray) and values.dtype != object
+    distinct = values.astype(np.float64) if is_plain else to_floats(pd.Series(values, name=column.name))
     present = codes >= 0
     n_rows = float(np.count_nonzero(present))
     if weights is not None:
@@ -229,6 +237,8 @@ def few_whole_numbers(column: pd.Series[Any], weights: FloatArray | None = None)
 
 
 def _kind(column: pd.Series[Any]) -> str:
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return NUMBERS
     inferred = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
     if inferred in _NUMBERS or (column.dtype != object and is_numeric(column)):
         return COMPLEX if column.dtype.kind == "c" else NUMBERS

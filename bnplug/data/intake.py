@@ -296,24 +296,23 @@ class Intake:
 
     def _columns(self, features: pd.DataFrame) -> dict[str, pd.Series[Any] | Coded]:
         """Return features of new rows, coded where training's states say how; every number is looked at once, here."""
-        refuse_complex(features)
-        columns: dict[str, pd.Series[Any] | Coded] = {str(name): column for name, column in features.items()}
-        named = self._named_bins(features)
-        numbers = {name: to_floats(features[name]) for name in self.numeric if name in columns and name not in named}
-        there = [name for name in self.whole if name in columns and is_numeric(features[name])]
-        whole = {name: to_floats(features[name]) for name in there}
+        given = {str(name): column for name, column in features.items()}
+        refuse_complex(given)
+        named = self._named_bins(given)
+        numbers = {name: to_floats(given[name]) for name in self.numeric if name in given and name not in named}
+        whole = {name: to_floats(given[name]) for name in self.whole if name in given and is_numeric(given[name])}
         known = {**numbers, **whole}
-        finite = {name for name in known if features[name].dtype.kind in "iu"}
-        unsure = {name: values for name, values in known.items() if name not in finite}
-        refuse_infinities({**floats_of(features.drop(columns=list(known))), **unsure})
-        columns |= self._bins(numbers, features.index) | named
-        columns |= {name: nearest(values, self.whole[name]) for name, values in whole.items()}
-        pooled = {name: states for name, states in self.pooled.items() if name in columns}
-        return columns | {name: match_pooled(features[name], states) for name, states in pooled.items()}
+        unsure = {name: values for name, values in known.items() if given[name].dtype.kind not in "iu"}
+        others = {name: column for name, column in given.items() if name not in known}
+        refuse_infinities({**floats_of(others), **unsure})
+        coded = {name: nearest(values, self.whole[name]) for name, values in whole.items()}
+        pooled = {name: states for name, states in self.pooled.items() if name in given}
+        coded |= {name: match_pooled(given[name], states) for name, states in pooled.items()}
+        return given | self._bins(numbers, features.index) | named | coded
 
-    def _named_bins(self, features: pd.DataFrame) -> dict[str, Coded]:
+    def _named_bins(self, columns: Mapping[str, pd.Series[Any]]) -> dict[str, Coded]:
         """Return the numeric features that come as bins, by their labels."""
-        found = {name: named_bins(features[name], own) for name, own in self.cut_points.items() if name in features}
+        found = {name: named_bins(columns[name], own) for name, own in self.cut_points.items() if name in columns}
         return {name: column for name, column in found.items() if column is not None}
 
     def _bins(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
@@ -323,8 +322,8 @@ class Intake:
         columns: dict[str, pd.Series[Any] | Coded] = {}
         for name, cuts in zip(self.numeric, self.discretizer.cut_points_, strict=True):
             if name in values:
-                alone = pd.Series(values[name], index, name=name)
-                columns[name] = alone if cuts is None else in_bins(values[name], cuts)
+                own = values[name]
+                columns[name] = pd.Series(own, index, name=name) if cuts is None else in_bins(own, cuts)
         return columns
 
     def _transformed(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, Any]:

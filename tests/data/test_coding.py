@@ -79,3 +79,17 @@ def test_plain_labels():
     assert plain_label(np.True_) is True
     assert plain_label(datetime.date(2026, 1, 1)) is None
     assert plain_label(np.timedelta64(3, "s")) is None
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32", "bool", "Int64", "Float32", "longdouble"])
+def test_states_are_plain_values_of_python(dtype):
+    codes, states = code_column(pd.Series([1, 0, 1], dtype=dtype))
+    assert codes.tolist() == [1, 0, 1]
+    assert {type(state) for state in states} <= {int, float, bool}
+    assert list(states) == [0, 1]
+
+
+def test_a_point_in_time_has_the_text_that_pandas_gives_it():
+    days = pd.Series(pd.to_datetime(["2026-02-28", None, "2026-01-31"]))
+    assert code_column(days).states == ("2026-01-31 00:00:00", "2026-02-28 00:00:00")
+    assert match_column(days, code_column(days).states).tolist() == [1, -1, 0]

@@ -137,3 +137,13 @@ def test_numbers_of_a_column():
         refuse_infinities({"x": to_floats(pd.Series([1.0, -np.inf], name="x"))})
     with pytest.raises(ValueError, match="column 'x' is numeric, but not all its values are numbers"):
         to_floats(pd.Series(["1", "one"], name="x"))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "Int64", object])
+def test_the_numbers_of_a_column_are_a_copy(dtype):
+    frame = pd.DataFrame({"x": pd.Series([1, 2, 3], dtype=dtype), "y": [4, 5, 6]})
+    for column in (frame["x"], frame["x"].iloc[::-1]):
+        numbers = to_floats(column)
+        assert numbers.flags.c_contiguous
+        numbers[:] = 0.0
+    assert frame["x"].tolist() == [1, 2, 3]
