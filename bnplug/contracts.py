@@ -121,14 +121,12 @@ class ParameterLearner(Composite, ABC):
     cuts and structure too were learned without the rows held out. Who calls ``fit`` with a table alone has no raw
     columns to cut again: without `folds` a learner makes do, as by splitting `table` and keeping `dag`. There may be
     fewer folds than it asked for, and none at all where no class has rows for two.
-
-    Attributes
-    ----------
-    inner_folds : int
-        The number of folds; 0, which is what there is unless a class says otherwise, for none. It may be a property.
     """
 
-    inner_folds: int = 0
+    @property
+    def inner_folds(self) -> int:
+        """How many folds the learner wants; none unless a class says otherwise, by an attribute or a property."""
+        return 0
 
     @abstractmethod
     def fit(self, table: Table, dag: DAG) -> LogTables:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.classifier._answers import FittedNetwork
+from bnplug.classifier._calibration import best_temperature, check_calibrate, tempered
 from bnplug.classifier._costs import cost_matrix
 from bnplug.classifier._inner_folds import RawRows, inner_folds
 from bnplug.contracts import InnerFold
@@ -81,6 +82,11 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         What decisions cost: rows are true classes, columns predicted ones, in the order of ``classes_``; or
         ``{true: {predicted: cost}}``, or ``{(true, predicted): cost}``, where being right costs 0 unless it is said.
         :meth:`predict` takes the class of least expected cost; learning does not look at them.
+    calibrate : {None, "temperature"}
+        One factor for all log parameters of the class and its children, by which the classes of rows held out are most
+        likely: three folds of the training rows, in each of which all is learned again. The most probable class of a
+        complete row stays what it is. Where the structure is C1 the result is a network again, which files hold; on
+        others the tables do not sum to one any more.
     max_parameters : int
         A structure whose tables would hold more cells is an error before anything is allocated.
     max_clique_size : int
@@ -108,6 +114,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         The name of the class variable.
     schema_ : Table
         The variables and their states, without rows.
+    temperature_ : float
+        The factor that `calibrate` chose; not there for a model that was loaded, whose parameters have it.
     costs_ : array or None
         The costs as a matrix [true class, predicted class].
     intake_ : Intake
@@ -145,6 +153,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         dates: str = "parts",
         inference: Any = "elimination",
         costs: Any = None,
+        calibrate: str | None = None,
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
         random_state: Any = None,
@@ -164,6 +173,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         self.dates = dates
         self.inference = inference
         self.costs = costs
+        self.calibrate = calibrate
         self.max_parameters = max_parameters
         self.max_clique_size = max_clique_size
         self.random_state = random_state
@@ -184,11 +194,17 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         """
         check_complete(self)
         check_unseen(self.unseen)
+        check_calibrate(self.calibrate)
         frame = self._named_frame(X, y)
         table, self.intake_ = self._code(frame, y, sample_weight, class_weight=self.class_weight)
         self.classes_, self.target_, self.schema_ = self.intake_.classes, table.target, table.take([])
         cost_matrix(self.costs, self.classes_, warn=True)
-        return self._learn(table, lambda n_folds: self._inner_folds(frame, y, sample_weight, n_folds))
+        self._learn(table, lambda n_folds: self._inner_folds(frame, y, sample_weight, n_folds))
+        if self.calibrate is not None:
+            rows = RawRows.of(frame, y, sample_weight, self.class_weight)
+            self.temperature_ = best_temperature(self, rows, self.target_)
+            self._set_model(tempered(self.tables_, self.temperature_))
+        return self
 
     def _code(self, frame: pd.DataFrame, y: Any, weights: Any, **others: Any) -> tuple[Table, Intake]:
         """Make rows discrete as the parameters say, but for `others`."""
@@ -349,6 +365,7 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
             check_missing(self.missing)
             check_unseen(self.unseen)
             check_rules(self.on_useless, self.max_categories, self.min_frequency, self.dates)
+            check_calibrate(self.calibrate)
             check_numbers(self, "max_parameters", "max_clique_size", positive=True)
             if not isinstance(self.n_jobs, int | None):
                 raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None")

@@ -7,6 +7,7 @@ from bnplug.gradient.lbfgs import minimize
 from bnplug.gradient.losses import Loss, classified, conditional_nll
 from bnplug.gradient.objective import Objective
 from bnplug.gradient.problem import HeldOut, Problem, folds, held_out, with_values
+from bnplug.gradient.tempering import temperature
 
 __all__ = [
     "Columns",
@@ -19,5 +20,6 @@ __all__ = [
     "folds",
     "held_out",
     "minimize",
+    "temperature",
     "with_values",
 ]

@@ -168,6 +168,24 @@ def gather(index, merged, joint):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def gather_own(index, merged, y, joint):  # type: ignore[no-untyped-def]
+    """joint[m, y[m]] += the sum over groups of merged[index[m, g], y[m]]."""
+    for m in range(joint.shape[0]):
+        total = 0.0
+        for g in range(index.shape[1]):
+            total += merged[index[m, g], y[m]]
+        joint[m, y[m]] += total
+
+
+@kernel
+def scatter_own(index, derivative, y, gradient):  # type: ignore[no-untyped-def]
+    """gradient[index[m, g], y[m]] += derivative[m, y[m]] for every group g."""
+    for m in range(derivative.shape[0]):
+        for g in range(index.shape[1]):
+            gradient[index[m, g], y[m]] += derivative[m, y[m]]
+
+
+@kernel
 def scatter(index, derivative, gradient):  # type: ignore[no-untyped-def]
     """gradient[index[m, g], :] += derivative[m, :] for every group g, for what of it is not zero.
 

@@ -17,7 +17,16 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.compiling import run_in_threads
 from bnplug.data.table import Table
-from bnplug.gradient._shared_tables import distinct_rows, gather, merge, scatter, share_tables, unmerge
+from bnplug.gradient._shared_tables import (
+    distinct_rows,
+    gather,
+    gather_own,
+    merge,
+    scatter,
+    scatter_own,
+    share_tables,
+    unmerge,
+)
 from bnplug.gradient.losses import Loss
 from bnplug.inference.complete import Terms
 
@@ -99,19 +108,71 @@ class Objective:
         params : float64 array, optional
             What the loss is given as its parameters.
         """
-        shared = self._shared
-        merge(values, shared.members, shared.bounds, self._merged)
+        self._merge(values, self._merged)
         run_part = partial(self._run_part, loss=loss, params=params)
         sums = run_in_threads(run_part, range(len(self._parts)), n_jobs=self.n_jobs)
-        total = self._gradients[0]
-        for more in self._gradients[1:]:
+        return float(sum(sums)), self._summed(self._gradients)
+
+    def with_own(
+        self, values: FloatArray, own: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return what a call does where the class that a row has finds other values, and the derivative by `own` too.
+
+        A row with the class y has the log joint of `values` with every class, and the sum of its entries in `own` more
+        with y: such as what leaving the row out changes.
+
+        Parameters
+        ----------
+        values, own : float64 arrays
+            In the layout of ``terms.values``.
+        loss, params
+            As for a call.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bnplug import parameter_learner
+        >>> from bnplug.gradient import conditional_nll
+        >>> from bnplug.inference.complete import terms
+        >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1], "c": ["n", "n", "y"]}), "c")
+        >>> layout = terms(parameter_learner("ml").fit(table, table.dag([[1], []])), "c")
+        >>> values, own = np.zeros(layout.values.size), np.zeros(layout.values.size)
+        >>> nll, gradient, of_own = Objective(layout, table).with_own(values, own, conditional_nll)
+        >>> of_own.tolist()  # x = 0 and 1 with each class, then the class: where a row is
+        [-1.0, 0.0, 0.0, -0.5, -1.0, -0.5]
+        """
+        merged = np.empty_like(self._merged)
+        gradients = [np.zeros_like(merged) for _ in self._parts]
+        self._merge(values, self._merged)
+        self._merge(own, merged)
+
+        def run_part(part: int) -> float:
+            return self._run_part(part, loss, params, merged, gradients[part])
+
+        sums = run_in_threads(run_part, range(len(self._parts)), n_jobs=self.n_jobs)
+        return float(sum(sums)), self._summed(self._gradients), self._summed(gradients)
+
+    def _merge(self, values: FloatArray, merged: FloatArray) -> None:
+        merge(values, self._shared.members, self._shared.bounds, merged)
+
+    def _summed(self, gradients: list[FloatArray]) -> FloatArray:
+        """Return the gradient by the values, from those of the parts by the shared tables; the first is changed."""
+        total = gradients[0]
+        for more in gradients[1:]:
             total += more
         gradient = np.zeros(self._size)
-        unmerge(total, shared.members, shared.bounds, gradient)
-        return float(sum(sums)), gradient
+        unmerge(total, self._shared.members, self._shared.bounds, gradient)
+        return gradient
 
-    def _run_part(self, part: int, loss: Loss, params: FloatArray) -> float:
-        """Add up one part of the rows, block by block; its gradient goes to ``self._gradients[part]``."""
+    def _run_part(
+        self,
+        part: int,
+        loss: Loss,
+        params: FloatArray,
+        own: FloatArray | None = None,
+        of_own: FloatArray | None = None,
+    ) -> float:
+        """Add up one part of the rows, block by block; its gradient goes to ``self._gradients[part]`` and `of_own`."""
         first, last = self._parts[part]
         gradient = self._gradients[part]
         gradient[:] = 0.0
@@ -120,7 +181,12 @@ class Objective:
         for low in range(first, last, self._block):
             high = min(low + self._block, last)
             L, dL, index = joint[: high - low], derivative[: high - low], self._shared.index[low:high]
+            y = self._y[low:high]
             gather(index, self._merged, L)
-            total += loss(L, self._y[low:high], self._weights[low:high], params, dL)
+            if own is not None:
+                gather_own(index, own, y, L)
+            total += loss(L, y, self._weights[low:high], params, dL)
             scatter(index, dL, gradient)
+            if of_own is not None:
+                scatter_own(index, dL, y, of_own)
         return total

@@ -95,3 +95,48 @@ def test_a_missing_class_is_refused():
     _, own = random_problem(table, seed=0)
     with pytest.raises(ValueError, match="the class 'c' is missing in 1 row"):
         Objective(own, Table(codes, table.names, table.states, "c"))
+
+
+def slow_joint(layout, values, table):
+    """The log joint of every row and class, without sharing anything."""
+    cells = layout.cells(table.codes)
+    padded = np.append(values, np.zeros(layout.n_classes))
+    places = np.where(cells < 0, len(values), cells)
+    return sum(padded[own[:, None] + np.arange(layout.n_classes)] for own in places)
+
+
+@settings(max_examples=25)
+@given(tables(weighted=True, missing=True), st.integers(0, 2**32 - 1))
+def test_the_class_that_a_row_has_may_find_other_values(table, seed):
+    _, layout = random_problem(table, seed)
+    values = layout.values
+    own = np.random.default_rng(seed).normal(size=values.size)
+    objective = Objective(layout, table)
+    value, gradient_of_values, gradient_of_own = objective.with_own(values, own, conditional_nll)
+    y = table.codes[table.target_index].astype(int)
+    rows = np.arange(table.n_rows)
+    joint = slow_joint(layout, values, table)
+    joint[rows, y] += slow_joint(layout, own, table)[rows, y]
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights
+    assert value == pytest.approx(weights @ (logsumexp(joint, axis=1) - joint[rows, y]), rel=1e-10, abs=1e-10)
+    tolerance = {"rtol": 1e-6, "atol": 1e-6 * table.total_weight}
+    numeric = differences(lambda point: objective.with_own(point, own, conditional_nll)[0], values)
+    np.testing.assert_allclose(gradient_of_values, numeric, **tolerance)
+    numeric = differences(lambda point: objective.with_own(values, point, conditional_nll)[0], own)
+    np.testing.assert_allclose(gradient_of_own, numeric, **tolerance)
+
+
+def test_other_values_for_the_own_class_change_no_bit_by_threads(monkeypatch):
+    monkeypatch.setattr(gradient.objective, "_BLOCK_CELLS", 512)
+    table = large_table()
+    layout = terms(parameter_learner("ml").fit(table, naive_bayes(table)), "c")
+    own = np.random.default_rng(0).normal(size=layout.values.size)
+    first, *others = (
+        Objective(layout, table, n_jobs=n_jobs).with_own(layout.values, own, conditional_nll) for n_jobs in (1, 2, 3)
+    )
+    for other in others:
+        assert all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+    # Nothing is kept of it: a plain call answers as ever.
+    plain, both = Objective(layout, table), Objective(layout, table)
+    both.with_own(layout.values, own, conditional_nll)
+    assert plain(layout.values, conditional_nll)[0] == both(layout.values, conditional_nll)[0]

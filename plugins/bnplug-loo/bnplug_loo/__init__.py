@@ -1,0 +1,1 @@
+"""Parameters and structures chosen by rows that are left out."""

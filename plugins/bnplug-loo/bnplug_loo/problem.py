@@ -1,0 +1,157 @@
+"""What there is to minimise: the conditional NLL of rows, each of which finds its own class as if it were left out.
+
+In training the log joint of a row with the class that it has takes the estimates p- of the parameter learner
+``backoff``, which leave the row out, and with the others p. All of it is linear in the free numbers, so that the NLL is
+convex.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bnplug import parameter_learner
+from bnplug.data.table import Table, smallest_dtype
+from bnplug.gradient import Objective, conditional_nll, minimize
+from bnplug.model.log_tables import LogTables
+from bnplug.typing import FloatArray, IntArray
+from bnplug_loo.layout import Layout, Node
+
+if TYPE_CHECKING:
+    from bnplug.typing import DAG
+
+
+class LeaveOneOutProblem:
+    """Weights and corrections of back-off estimates, to be learned on the rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    dag : DAG
+        The structure.
+    held_out : Table, optional
+        Other rows, whose NLL will be asked for.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+
+    Attributes
+    ----------
+    generative : LogTables
+        The back-off estimates.
+    layout : Layout
+        What the free numbers are.
+    """
+
+    def __init__(self, table: Table, dag: DAG, held_out: Table | None = None, n_jobs: int | None = None) -> None:
+        self.table = table
+        learner = parameter_learner("backoff")
+        self.generative: LogTables = learner.fit(table, dag)
+        children = [v for v, own in enumerate(table.parents(dag)) if table.target_index in own]
+        prior = self.generative[table.target].values
+        if prior.ndim > 1:
+            # A class with parents has a table of its own, and b starts at nothing.
+            children.append(table.target_index)
+            prior = np.zeros(len(prior))
+        nodes = [Node.of(table, v, learner.levels_[table.names[v]]) for v in children]
+        sizes = np.maximum(table.padded()[1], table.cards if held_out is None else held_out.padded()[1])
+        self.layout = Layout(nodes, sizes, prior, table.total_weight)
+        rows = _with_missing_as_state(table, sizes)
+        self._objective = Objective(self.layout.terms, rows, n_jobs)
+        self._occurring = self._configurations(rows)
+        self._held_out = (
+            None if held_out is None else Objective(self.layout.terms, _with_missing_as_state(held_out, sizes), n_jobs)
+        )
+
+    def _configurations(self, rows: Table) -> IntArray:
+        """Return the configurations that occur in the training rows: no other has a derivative."""
+        terms, n_classes = self.layout.terms, self.layout.n_classes
+        found = [np.unique(terms.cells(rows.codes, [t])) // n_classes for t in range(len(terms.starts))]
+        return np.concatenate(found)
+
+    def nll(self, free: FloatArray) -> tuple[float, FloatArray]:
+        """Return the sum of -log P(class | features) over rows left out of their own class, and its gradient."""
+        layout, chosen = self.layout, self._occurring
+        values = layout.fold(free, layout.base, True, chosen)
+        shift = layout.fold(free, layout.shift, False, chosen)
+        nll, gradient, of_shift = self._objective.with_own(values, shift, conditional_nll)
+        return nll, layout.chain(gradient, of_shift, chosen)
+
+    def penalized(self, free: FloatArray, lam: float, center: float) -> tuple[float, FloatArray]:
+        """Return the NLL and the penalty: 1/2 sum (w - center)^2 + lam/2 sum over levels of 4^l ||delta_l||^2."""
+        nll, gradient = self.nll(free)
+        first, n_classes = self.layout.first_correction, self.layout.n_classes
+        away = free.copy()
+        away[n_classes:first] -= center
+        pull = self.layout.strength * away
+        pull[first:] *= lam
+        return nll + 0.5 * float(pull @ away), gradient + pull
+
+    def scaled(self, max_iter: int, tol: float) -> tuple[FloatArray, float]:
+        """Return the free numbers with one weight for all nodes, the best b and the best w, and that weight."""
+        layout = self.layout
+        n_classes, first = layout.n_classes, layout.first_correction
+
+        def common(head: FloatArray) -> tuple[float, FloatArray]:
+            nll, gradient = self.nll(self._with_common_weight(head))
+            return nll, np.append(gradient[:n_classes], gradient[n_classes:first].sum())
+
+        start = np.append(layout.start[:n_classes], 1.0)
+        head, _ = minimize(common, start, tol, max_iter)
+        return self._with_common_weight(head), float(head[-1])
+
+    def _with_common_weight(self, head: FloatArray) -> FloatArray:
+        free = self.layout.start.copy()
+        free[: self.layout.n_classes] = head[:-1]
+        free[self.layout.n_classes : self.layout.first_correction] = head[-1]
+        return free
+
+    def minimize(
+        self, free: FloatArray, lam: float, center: float, max_iter: int, tol: float
+    ) -> tuple[FloatArray, int]:
+        """Return the free numbers of the least penalised NLL, and the number of steps.
+
+        With an infinite `lam` there are no corrections.
+        """
+        if np.isfinite(lam):
+            return minimize(partial(self.penalized, lam=lam, center=center), free, tol, max_iter)
+        first = self.layout.first_correction
+        rest = np.zeros(len(free) - first)
+
+        def without_corrections(head: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = self.penalized(np.concatenate([head, rest]), 0.0, center)
+            return value, gradient[:first]
+
+        head, n_iter = minimize(without_corrections, free[:first], tol, max_iter)
+        return np.concatenate([head, rest]), n_iter
+
+    def held_out_nll(self, free: FloatArray) -> tuple[float, float]:
+        """Return the NLL of the rows held out, and its derivative by the logarithm of a factor of all numbers."""
+        assert self._held_out is not None
+        values = self.layout.fold(free, self.layout.base, True, np.arange(len(self.layout.base)))
+        nll, gradient = self._held_out(values, conditional_nll)
+        return nll, float(gradient @ values)
+
+    def network_tables(self, free: FloatArray) -> LogTables:
+        """Return log parameters of all nodes; those of the class and its children are the learned ones."""
+        table, target = self.table, self.table.target
+        changed = {name: (own.parents, own.values) for name, own in self.generative.tables.items()}
+        b, found = self.layout.tables(free)
+        if not changed[target][0]:
+            changed[target] = ((), b)
+        for node, values in zip(self.layout.nodes, found, strict=True):
+            name = table.names[node.number]
+            axes = [*(table.names[v] for v in node.variables), target]
+            parents = self.generative.tables[name].parents
+            own = values + b if name == target else values
+            changed[name] = (parents, own.transpose([axes.index(axis) for axis in (name, *parents)]))
+        return LogTables(self.generative.names, self.generative.states, changed, target)
+
+
+def _with_missing_as_state(table: Table, sizes: IntArray) -> Table:
+    """Return the rows with missing as the last state of the variables that have one more in `sizes`."""
+    codes, _ = table.padded()
+    states = {name: range(int(size)) for name, size in zip(table.names, sizes, strict=True)}
+    return Table(codes.astype(smallest_dtype(sizes)), table.names, states, table.target, table.weights)

@@ -1,0 +1,210 @@
+"""Selective KDB (Martinez et al. 2016): as many features and parents as are best for rows that are left out.
+
+Features come by falling I(X; C), each with the earlier ones of the largest I(Xi; Xj | C) as parents, as in KDB. The
+structure with the first n features, each with its first k parents, is a part of the largest one, so that its counts are
+known. One pass over the rows leaves out each in turn, whose counts are one less, and adds up the loss of all n and k.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bnplug import StructureLearner, structure_learner
+from bnplug.compiling import kernel, run_in_threads
+from bnplug.counts.counting import tally
+from bnplug.counts.information import by_falling, pairwise_information
+from bnplug.data.table import Table
+from bnplug.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from bnplug.typing import DAG
+
+#: The losses of a row, by name: what the kernel knows them by.
+LOSSES = {"rmse": 0, "log": 1, "error": 2}
+
+_MOST_PARENTS = 5
+# Losses that differ by no more, relative to the least, are tied: the fewest parents, then the fewest features win.
+_TIE = 1e-9
+_CLASSES_TIE = 1e-9
+
+
+class SelectiveKDependence(StructureLearner):
+    """KDB whose number of parents and of features is chosen by leaving out each row in turn.
+
+    Estimates are the paper's, (n + 1 / states) / (N + 1), with the row taken off: its weight, but no more than 1, since
+    a row of weight 2 is two rows. Features that are not chosen have no edges. Where a parent is missing in a
+    row, that counts as one more state of it in choosing; a feature that is missing adds nothing.
+
+    Parameters
+    ----------
+    k : int
+        The most feature parents of a feature, at most 5; fewer are chosen where they are better.
+    loss : {"rmse", "log", "error"}
+        Of a row that is left out: the squared 1 - P(its class), -log P(its class), or whether another class wins.
+    select : bool
+        Whether to choose the features too, or the number of parents alone.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+
+    Attributes
+    ----------
+    order_ : list of str
+        The features that were chosen, by falling I(X; C).
+    k_ : int
+        The number of parents that was chosen.
+    losses_ : float64 array of shape (k + 1, features + 1)
+        The mean loss with each number of parents and of the first features; with 0 features it is that of the prior.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bnplug.datasets import monks
+    >>> X, y = monks(1)
+    >>> table = Table.from_frame(X.assign(c=y), "c")
+    >>> learner = SelectiveKDependence(k=3)
+    >>> edges = learner.learn(table).edges
+    >>> learner.k_, sorted(learner.order_)
+    (2, ['a1', 'a2', 'a5'])
+    """
+
+    def __init__(self, k: int = 5, loss: str = "rmse", select: bool = True, n_jobs: int | None = None) -> None:
+        self.k = k
+        self.loss = loss
+        self.select = select
+        self.n_jobs = n_jobs
+
+    def learn(self, table: Table) -> DAG:
+        """Return the structure of the least loss."""
+        self._check()
+        order, parents = self._largest(table)
+        search = _LeftOut(table, LOSSES[self.loss])
+        found = run_in_threads(lambda k: search.losses(order, parents, k), range(self.k + 1), n_jobs=self.n_jobs)
+        self.losses_ = np.array(found) / table.total_weight
+        self.k_, n_features = self._best(self.losses_)
+        self.order_ = [table.names[v] for v in order[:n_features]]
+        kept: list[list[int]] = [[] for _ in table.names]
+        for v in order[:n_features]:
+            kept[v] = [table.target_index, *parents[v][: self.k_]]
+        return table.dag(kept)
+
+    def _largest(self, table: Table) -> tuple[list[int], dict[int, list[int]]]:
+        """Return KDB's order of the features, and the parents of each, those that tell most first."""
+        kdb = structure_learner("kdb", k=self.k, n_jobs=self.n_jobs)
+        families = table.parents(kdb.learn(table))
+        between = pairwise_information(table, self.n_jobs)
+        order = [table.index(name) for name in kdb.order_]
+        return order, {v: by_falling(between[v], [p for p in families[v] if p != table.target_index]) for v in order}
+
+    def _best(self, losses: FloatArray) -> tuple[int, int]:
+        """Return the number of parents and of features of the least loss; of tied ones the least."""
+        able = losses if self.select else losses[:, -1:]
+        k, place = divmod(int(np.argmax(able <= able.min() * (1.0 + _TIE))), able.shape[1])
+        return k, place if self.select else losses.shape[1] - 1
+
+    def _check(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 0 <= self.k <= _MOST_PARENTS:
+            raise ValueError(f"k={self.k!r}: the most feature parents are a whole number from 0 to {_MOST_PARENTS}")
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss={self.loss!r} is not one of {sorted(LOSSES)}")
+        if not isinstance(self.select, bool):
+            raise ValueError(f"select={self.select!r} must be True or False")
+
+
+class _LeftOut:
+    """The losses of rows that are left out in turn."""
+
+    def __init__(self, table: Table, loss: int) -> None:
+        self._codes, self._sizes = table.padded()
+        self._table = table
+        self._loss = loss
+        self._weights = np.ones(table.n_rows) if table.weights is None else table.weights
+        self._taken = np.minimum(self._weights, 1.0)
+        self._y = table.codes[table.target_index].astype(np.int64)
+        self._n_classes = int(table.cards[table.target_index])
+
+    def losses(self, order: list[int], parents: dict[int, list[int]], k: int) -> FloatArray:
+        """Return the sum of the losses with the first 0, 1, 2, ... features, each with its first k parents."""
+        joint = self._prior()
+        found = [_add_up(joint, self._y, self._weights, self._loss)]
+        for v in order:
+            self._add(joint, v, parents[v][:k])
+            found.append(_add_up(joint, self._y, self._weights, self._loss))
+        return np.array(found)
+
+    def _prior(self) -> FloatArray:
+        """Return log P(class) for every row and class, (n + 1/|C|) / (N + 1), the row left out."""
+        counts = np.bincount(self._y, self._weights, self._n_classes)
+        joint = np.tile(counts, (len(self._y), 1))
+        joint[np.arange(len(self._y)), self._y] -= self._taken
+        total = counts.sum() - self._taken
+        return np.asarray(np.log(np.maximum(joint, 0.0) + 1.0 / self._n_classes) - np.log(total + 1.0)[:, None])
+
+    def _add(self, joint: FloatArray, v: int, parents: list[int]) -> None:
+        """Add a feature's log probability, given every class and its parents, the row left out."""
+        known = self._table.codes[v] != self._table.missing
+        of_parents, n_parents = self._numbers(parents)
+        cells, n_cells = self._numbers([*parents, v])
+        of_parents[~known] = cells[~known] = -1
+        totals = self._counts(of_parents, n_parents)
+        counts = self._counts(cells, n_cells)
+        states = int(self._table.cards[v])
+        _add_term(cells, of_parents, counts, totals, 1.0 / states, self._y, self._taken, joint)
+
+    def _numbers(self, variables: list[int]) -> tuple[IntArray, int]:
+        """Number the joint states that occur, missing being one of them."""
+        numbers, size = np.zeros(len(self._y), dtype=np.int64), 1
+        for v in variables:
+            occurring, numbers = np.unique(numbers * int(self._sizes[v]) + self._codes[v], return_inverse=True)
+            size = len(occurring)
+        return numbers, size
+
+    def _counts(self, cells: IntArray, size: int) -> FloatArray:
+        """Return what the rows of every cell and class weigh."""
+        index = np.where(cells < 0, -1, cells * self._n_classes + self._y)
+        return tally(index, size * self._n_classes, self._weights).reshape(size, self._n_classes)
+
+
+@kernel
+def _add_term(cells, of_parents, counts, totals, share, y, taken, joint):  # type: ignore[no-untyped-def]
+    """joint[m, c] += log of (n + share) / (N + 1), n and N without row m where c is its class.
+
+    cells, of_parents : int64 (rows,), of the value with its parents and of these alone; -1 where the value is missing.
+    counts, totals : float64 (cells, classes). y : int64 (rows,). taken : float64 (rows,), what leaving out takes off.
+    joint : float64 (rows, classes).
+    """
+    for m in range(joint.shape[0]):
+        if cells[m] < 0:
+            continue
+        for c in range(joint.shape[1]):
+            own = taken[m] if c == y[m] else 0.0
+            n = max(counts[cells[m], c] - own, 0.0)
+            total = max(totals[of_parents[m], c] - own, 0.0)
+            joint[m, c] += np.log((n + share) / (total + 1.0))
+
+
+@kernel
+def _add_up(joint, y, weights, loss):  # type: ignore[no-untyped-def]
+    """The weighted sum over the rows of a loss: 0 the squared 1 - P(class), 1 -log P(class), 2 another class wins."""
+    result = 0.0
+    for m in range(joint.shape[0]):
+        largest = joint[m, 0]
+        for c in range(1, joint.shape[1]):
+            largest = max(largest, joint[m, c])
+        if loss == 2:
+            winner = 0
+            while joint[m, winner] < largest - _CLASSES_TIE:
+                winner += 1
+            result += weights[m] if winner != y[m] else 0.0
+            continue
+        total = 0.0
+        for c in range(joint.shape[1]):
+            total += np.exp(joint[m, c] - largest)
+        own = joint[m, y[m]] - largest
+        if loss == 1:
+            result += weights[m] * (np.log(total) - own)
+        else:
+            away = 1.0 - np.exp(own) / total
+            result += weights[m] * away * away
+    return result
