@@ -13,7 +13,7 @@ import pandas as pd
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import InnerFold
 from bnplug.data.class_labels import class_labels
-from bnplug.data.intake import Intake, learning_weights
+from bnplug.data.intake import Intake, _learning_weights
 from bnplug.data.table import Table
 from bnplug.data.weights import present_rows
 from bnplug.errors import BnplugWarning
@@ -42,7 +42,7 @@ class RawRows(NamedTuple):
     def of(cls, frame: pd.DataFrame, y: Any, sample_weight: Any, class_weight: Any) -> RawRows:
         """Return the rows that are there."""
         labels = class_labels(y)
-        rows = cls(frame, labels, learning_weights(frame, labels, sample_weight, class_weight))
+        rows = cls(frame, labels, _learning_weights(frame, labels, sample_weight, class_weight))
         present = present_rows(rows.weights)
         return rows if present is None else rows.take(np.flatnonzero(present))
 

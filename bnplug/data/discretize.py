@@ -271,7 +271,7 @@ class QuantileDiscretizer(Discretizer):
         self.n_bins = n_bins
 
     def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        return partial(quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
+        return partial(_quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
 
 
 class UniformDiscretizer(Discretizer):
@@ -450,7 +450,7 @@ def _checked_bins(n_bins: Any) -> int:
     return int(n_bins)
 
 
-def quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
+def _quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
     """Return the cuts of a column, NaN among its values, into bins of equal weight."""
     # NaN sorts to the end.
     order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]

@@ -94,7 +94,7 @@ def code(
     rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates)
     frame, labels = _checked_frame(X), class_labels(y)
     check_consistent_length(frame, labels)
-    weights = learning_weights(frame, labels, sample_weight, class_weight)
+    weights = _learning_weights(frame, labels, sample_weight, class_weight)
     name = _target_name(y, frame) if target is None else target
     if name in frame.columns:
         raise ValueError(f"target={name!r} is the name of a feature too")
@@ -356,7 +356,7 @@ def _checked_frame(X: Any) -> pd.DataFrame:
     return frame
 
 
-def learning_weights(
+def _learning_weights(
     frame: pd.DataFrame, labels: npt.NDArray[Any], sample_weight: Any, class_weight: Any
 ) -> FloatArray | None:
     """Return what rows count for in learning; None where all count alike."""

@@ -78,7 +78,7 @@ class BackOff(ParameterLearner):
     References
     ----------
     Petitjean, Buntine, Webb, Zaidi: Accurate parameter estimation for Bayesian network classifiers using hierarchical
-    Dirichlet processes (2018), whose levels these are; the concentrations are chosen more simply.
+    Dirichlet processes (2018). The levels are theirs; the concentrations are chosen more simply.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class BackOff(ParameterLearner):
             counts, rows = counts.reshape(states, -1), rows.reshape(states, -1)
             p, loo = np.empty_like(counts), np.empty_like(counts)
             candidates = self._candidates(is_prior=v == table.target_index and not prefix)
-            chosen = fill_level(counts, rows, below, below_loo, candidates, p, loo)
+            chosen = _fill_level(counts, rows, below, below_loo, candidates, p, loo)
             names = tuple(table.names[u] for u in prefix)
             levels.append(BackoffLevel(names, chosen, np.log(p).reshape(shape), np.log(loo).reshape(shape)))
             below, below_loo = p, loo
@@ -155,7 +155,7 @@ def _counts(table: Table, v: int, parents: list[int]) -> tuple[FloatArray, Float
 
 
 @kernel
-def fill_level(counts, rows, below, below_loo, candidates, p, loo):  # type: ignore[no-untyped-def]
+def _fill_level(counts, rows, below, below_loo, candidates, p, loo):  # type: ignore[no-untyped-def]
     """Fill the estimates of a level and those of rows left out; return the concentration, of which the best is taken.
 
     counts, rows : float64 (states, configurations), what the rows of a cell weigh and how many they are.
