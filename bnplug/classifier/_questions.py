@@ -73,7 +73,7 @@ class AskedNetwork(Composite, ABC):
         ----------
         variables : str or sequence of str
             What is asked about, jointly.
-        evidence : mapping of str to value, or frame, optional
+        evidence : mapping or series of str to value, or frame, optional
             What is known, by name, as data hold it; a numeric feature's value is a number, or the label of its bin.
             None (or NaN) is a missing cell, where training made that a state (``missing="value"``); the state's label
             is no value. A dict of state to likelihood is soft evidence: how probable what was seen is in each
@@ -103,7 +103,7 @@ class AskedNetwork(Composite, ABC):
         """
         check_is_fitted(self)
         names = [variables] if isinstance(variables, str) else list(variables)
-        if evidence is not None and not isinstance(evidence, Mapping):
+        if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
             return self._query_rows(names, evidence)
         known = self._findings(evidence)
         check_variables(self.tables_, names, [name for name in known if np.ndim(known[name]) == 0])
@@ -256,7 +256,9 @@ class AskedNetwork(Composite, ABC):
         check_is_fitted(self)
         return conflict(self._marginalizer, self._findings(evidence))
 
-    def _findings(self, evidence: Mapping[str, Any] | None) -> dict[str, Finding]:
+    def _findings(self, evidence: Mapping[str, Any] | pd.Series[Any] | None) -> dict[str, Finding]:
+        if isinstance(evidence, pd.Series):
+            evidence = {str(name): value for name, value in evidence.items()}
         return encode_evidence(evidence, self.intake_, self.schema_)
 
     def _compiled(self, target: str) -> Marginals:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from bnplug import BayesianNetworkClassifier, LogTables, MissingFeatureWarning
-from bnplug.datasets import tic_tac_toe, wine
+from bnplug.datasets import iris, tic_tac_toe, wine
+from bnplug.hooks import registry
 from bnplug.inference.marginals import Marginalizer
 
 
@@ -177,6 +178,33 @@ def test_a_measure_that_is_no_network_is_warned_of():
     rows = pd.DataFrame({name: [None] for name in model.intake_.names}, dtype=object)
     with pytest.warns(MissingFeatureWarning, match="no Bayesian network"):
         model.what_next(rows)
+
+
+def test_evidence_may_be_a_row_of_a_frame(grown):
+    model, X = grown
+    row = X.iloc[0].dropna()
+    pd.testing.assert_frame_equal(model.query("cultivar", row), model.query("cultivar", row.to_dict()))
+    assert model.most_probable(row) == model.most_probable(row.to_dict())
+    assert model.conflict(row) == model.conflict(row.to_dict())
+    with pytest.raises(ValueError, match="evidence: expected a frame"):
+        model.query("cultivar", [1.0, 2.0])
+
+
+@pytest.mark.parametrize("engine", [m.name for m in registry.methods("inference engine") if m.exact])
+def test_every_exact_engine_gives_the_same_answers(engine):
+    X, y = iris()
+    first = BayesianNetworkClassifier("tan").fit(X, y)
+    other = BayesianNetworkClassifier.from_tables(first.tables_, first.intake_, inference=engine)
+    bins = first.schema_.states["petal width (cm)"]
+    known = {"petal length (cm)": 4.8, "petal width (cm)": dict(zip(bins, (0.1, 0.7, 0.3), strict=True))}
+    rows = X.iloc[[0, 70]].mask(np.array([[True, False, True, False], [False, True, True, True]]))
+    for ask in (
+        lambda model: model.query(["species", "sepal width (cm)"], known)["probability"],
+        lambda model: model.query("species", rows)["probability"],
+        lambda model: model.what_next(rows).sort_values(["row", "feature"])["information"],
+        lambda model: [model.conflict(known)],
+    ):
+        np.testing.assert_allclose(ask(other), ask(first), rtol=0, atol=1e-9)
 
 
 class Counting(Marginalizer):
