@@ -178,13 +178,30 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
 
 @hookimpl
 def bnplug_inference_engines() -> Iterable[InferenceEngineMethod]:
-    """Variable elimination."""
+    """Variable elimination, pgmpy's junction tree, draws."""
     yield InferenceEngineMethod(
         name="elimination",
         factory="bnplug.builtin.engines.elimination:EliminationEngine",
         summary="Variable elimination: exact, each row instantiated with what it knows.",
         reference="Zhang, Poole: Exploiting causal independence in Bayesian network inference (1996)",
         api=2,
+    )
+    yield InferenceEngineMethod(
+        name="junction-tree",
+        factory="bnplug.builtin.engines.junction_tree:JunctionTreeEngine",
+        summary="pgmpy's junction tree and belief propagation: exact, in Python.",
+        reference="Lauritzen, Spiegelhalter: Local computations with probabilities on graphical structures and their "
+        "application to expert systems (1988)",
+        api=2,
+    )
+    yield InferenceEngineMethod(
+        name="sampling",
+        factory="bnplug.builtin.engines.sampling:SamplingEngine",
+        summary="Likelihood weighting: estimates with a standard error, for cliques too large to be summed.",
+        reference="Fung, Chang: Weighing and integrating evidence for stochastic simulation in Bayesian networks "
+        "(1990)",
+        api=2,
+        exact=False,
     )
 
 

@@ -80,6 +80,6 @@ def too_large(tables: LogTables, names: Sequence[str], limit: int, where: str = 
     """Return the error that names the table that is too large."""
     return ValueError(
         f"{where}summing the missing variables out takes a table over {list(names)}, {n_cells(tables, names):,} "
-        f"cells, above max_clique_size={limit:,}. Raise it if memory allows, or use a structure with fewer "
-        "parents or features with fewer states"
+        f"cells, above max_clique_size={limit:,}. Raise it if memory allows, use a structure with fewer parents or "
+        "features with fewer states, or take estimates: inference='sampling'"
     )

@@ -43,6 +43,15 @@ def naming_row(m: int) -> Iterator[None]:
         raise ValueError(f"row {m}: {error}") from None
 
 
+def connected(factors: Sequence[Factor], name: str) -> list[Factor]:
+    """Return the factors that a variable is in, those that share a variable with them, and so on."""
+    found, before = {name}, 0
+    while len(found) > before:
+        before = len(found)
+        found |= {u for scope, _ in factors if found & {*scope} for u in scope}
+    return [(scope, values) for scope, values in factors if found & {*scope}]
+
+
 class Factors:
     """The factors that are left, and which of them mention each variable that is to be summed out.
 

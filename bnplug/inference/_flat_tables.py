@@ -109,6 +109,17 @@ def flat_tables(tables: LogTables, target: str) -> FlatTables:
     )
 
 
+def in_shape(tables: LogTables, flat: FlatTables, cells: FloatArray) -> list[FloatArray]:
+    """Return numbers of all cells, in the order of memory, as an array of the shape of each table."""
+    found, start = [], 0
+    for table, layout in zip(tables.tables.values(), flat.layouts, strict=True):
+        stored = [table.values.shape[axis] for axis in layout]
+        own = cells[start : start + table.values.size].reshape(stored)
+        found.append(np.ascontiguousarray(own.transpose(np.argsort(layout))))
+        start += table.values.size
+    return found
+
+
 def _layout(ranks: Sequence[int]) -> list[int]:
     """Return the order of axes in memory: summed out last first; the two that are summed out first swap places.
 

@@ -52,11 +52,11 @@ class Memo:
         return int(self.arrays[-1]["outcome"][0])
 
     def make_room(self) -> None:
-        """Forget all messages; take larger arrays where many were used again, or where one row fills them."""
+        """Forget all messages; take larger arrays where some were used again, or where one row fills them."""
         used = self.arrays[-1]
-        often = used["asked"] > 1.3 * used["computed"] and self._room[-1] < _MOST_NUMBERS
+        often = used["asked"] > 1.15 * used["computed"] and self._room[-1] < _MOST_NUMBERS
         if often or used["rows"] == 0:
-            self._room *= 2
+            self._room *= 4 if 4 * self._room[-1] <= _MOST_NUMBERS else 2
             self._allocate()
         else:
             self.arrays[4].view(np.uint8)[:] = 0

@@ -14,13 +14,13 @@ import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel, run_in_threads
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE
-from bnplug.inference._factors import known_states, naming_row
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique
+from bnplug.inference._factors import Factors, connected, known_states, naming_row, product
 from bnplug.inference._flat_tables import flat_tables
 from bnplug.inference._memo import Memo
 from bnplug.inference._messages import DONE, TOO_LARGE, send_messages
 from bnplug.inference._missing_part import PLAIN, collect, mark
-from bnplug.inference.queries import log_measure
+from bnplug.inference.queries import instantiated, relevant
 from bnplug.model.log_tables import LogTables
 
 # Rows that a thread takes at a time.
@@ -96,8 +96,16 @@ class Elimination:
     def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
         """Return the log joint of a row by cliques of its own, which may be smaller than the network's."""
         known = known_states(self.tables, self.target, row)
+        needed = relevant(self.tables, {self.target, *known})
+        factors = [instantiated(self.tables, name, known) for name in self.tables.names if name in needed]
+        # What is known separates the other factors from the class: they are the same for all.
+        left = Factors(self.tables, connected(factors, self.target), {self.target})
         with naming_row(m):
-            return log_measure(self.tables, [self.target], known, {}, self.max_clique_size)
+            while left.hidden:
+                v, clique = left.cheapest()
+                check_clique(self.tables, clique, self.max_clique_size)
+                left.sum_out(v, clique)
+        return product(list(left.by_number.values()), (self.target,))
 
 
 @kernel(allocates=False)

@@ -14,7 +14,7 @@ from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Weigh
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference._factors import known_states, naming_row
-from bnplug.inference._flat_tables import flat_tables
+from bnplug.inference._flat_tables import flat_tables, in_shape
 from bnplug.inference._memo import Memo
 from bnplug.inference._messages import DONE, FULL, TOO_LARGE, send_messages
 from bnplug.inference._missing_part import PLAIN, collect, mark_all
@@ -138,17 +138,7 @@ class Expectation:
         parts = run_in_threads(
             lambda start, end: _Part(self, codes, weigh).count(start, end), bounds[:-1], bounds[1:], n_jobs=n_jobs
         )
-        return self._in_shape(sum(parts[1:], start=parts[0]))
-
-    def _in_shape(self, flat: FloatArray) -> list[FloatArray]:
-        """Return the counts of each family with the axes of its table, from those of all in the order of memory."""
-        counts, start = [], 0
-        for table, layout in zip(self.tables.tables.values(), self.flat.layouts, strict=True):
-            stored = [table.values.shape[axis] for axis in layout]
-            own = flat[start : start + table.values.size].reshape(stored)
-            counts.append(np.ascontiguousarray(own.transpose(np.argsort(layout))))
-            start += table.values.size
-        return counts
+        return in_shape(self.tables, self.flat, sum(parts[1:], start=parts[0]))
 
 
 class _Part:

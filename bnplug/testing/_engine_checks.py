@@ -43,6 +43,29 @@ def check_returns_marginals(subject: EngineSubject) -> None:
     require(shapes == expected, f"expected_counts have the shapes {shapes}; those of the tables are {expected}")
 
 
+def check_refuses_in_a_sentence(subject: EngineSubject) -> None:
+    """A kind of network that it cannot answer about is a ``ValueError`` of one line, which says why."""
+    for tables in _small_networks():
+        try:
+            subject.make().compile(tables, data.NAMES[data.TARGET])
+        except Exception as error:
+            require(
+                isinstance(error, ValueError) and len(str(error)) > 0 and "\n" not in str(error),
+                f"compile raised {type(error).__name__}: {str(error)!r}; raise a ValueError whose message says in one "
+                "line what it cannot answer about, and which engine to use",
+            )
+
+
+@only_if(lambda method: not method.exact)
+def check_estimates_are_near(subject: EngineSubject) -> None:
+    """On average over rows, the posteriors of one that is not exact are within 0.1 of those of enumeration."""
+    for compiled, tables, codes in _networks(subject):
+        answers, expected = compiled.log_joint(codes), _log_joint(tables, codes)
+        possible = ~np.isneginf(expected).all(axis=1)
+        far = float(np.abs(posterior(answers) - posterior(expected))[possible].mean())
+        require(far <= 0.1, f"posteriors are off by {far:.2f} on average; draw more often")
+
+
 @only_if(lambda method: method.exact)
 def check_log_joint_is_exact(subject: EngineSubject) -> None:
     """Where cells are missing, the posterior of ``log_joint`` is that of summing over every completion."""
@@ -115,13 +138,28 @@ def check_network_not_mutated(subject: EngineSubject) -> None:
 
 
 def _networks(subject: EngineSubject) -> Iterator[tuple[Any, LogTables, CodeArray]]:
-    """Yield networks of several shapes, compiled, with zeros and without, each with every row that there can be."""
+    """Yield the networks that an engine compiles, each with every row that there can be."""
     table = data.standard()
     every = data.every_row(table)
+    for tables in _small_networks():
+        try:
+            compiled = subject.make().compile(tables, table.target)
+        except Exception:
+            continue  # another check looks at how it refuses
+        yield compiled, tables, every
+
+
+def _small_networks() -> Iterator[LogTables]:
+    """Yield networks of several shapes, without zeros, with some, and with columns that do not sum to one."""
+    table = data.standard()
+    random = np.random.RandomState(7)
     for parents in (*data.graphs(table), data.complete_below_class(table)):
-        for zeros in (0.0, 0.2):
-            tables = data.network(table, parents, zeros)
-            yield subject.make().compile(tables, table.target), tables, every
+        yield data.network(table, parents)
+        yield data.network(table, parents, zeros=0.2)
+        tables = data.network(table, parents, zeros=0.2)
+        for name in tables.names:
+            tables[name].values[...] += random.normal(size=tables[name].values.shape)
+        yield LogTables(tables.names, tables.states, tables.tables, table.target)
 
 
 def _joint(tables: LogTables) -> FloatArray:
@@ -194,6 +232,8 @@ CHECKS: tuple[Check, ...] = (
     _common_checks.check_n_jobs_does_not_matter,
     _common_checks.check_pickles,
     check_returns_marginals,
+    check_refuses_in_a_sentence,
+    check_estimates_are_near,
     check_log_joint_is_exact,
     check_query_is_exact,
     check_expected_counts_are_exact,

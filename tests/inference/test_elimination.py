@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from random_networks import MISSING, TWO_TREE, enumerated, random_rows, random_tables
 
+from bnplug import LogTables
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.elimination import Elimination
 
@@ -47,3 +48,27 @@ def test_the_row_that_needs_too_large_a_table_is_named(tables):
     codes[1:5, 2] = MISSING
     with pytest.raises(ValueError, match=r"row 2: .*above max_clique_size=2"):
         Elimination(tables, "v0", max_clique_size=2).add_missing(codes, np.arange(4), np.zeros((4, 3)))
+
+
+def test_rows_with_cliques_of_their_own_leave_out_what_others_leave_out():
+    """x is known, and separates y, z from the class; z = 1 is impossible given any y, which is the same for all."""
+    with np.errstate(divide="ignore"):
+        tables = LogTables(
+            ["c", "w", "x", "y", "z"],
+            {name: [0, 1] for name in "cwxyz"},
+            {
+                "c": ((), np.log([0.5, 0.5])),
+                "w": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]])),
+                "x": (("c", "w"), np.log([[[0.3, 0.6], [0.5, 0.1]], [[0.7, 0.4], [0.5, 0.9]]])),
+                "y": (("x",), np.log([[0.5, 0.2], [0.5, 0.8]])),
+                "z": (("y",), np.log([[1.0, 1.0], [0.0, 0.0]])),
+            },
+            "c",
+        )
+    row = np.array([0, MISSING, 1, MISSING, 1], dtype=np.uint8)
+    joint = log_joint(terms(tables, "c"), row[:, None])
+    network = Elimination(tables, "c")
+    network.add_missing(row[:, None], np.arange(1), joint)
+    expected = np.log([0.5 * (0.9 * 0.7 + 0.1 * 0.4), 0.5 * (0.2 * 0.5 + 0.8 * 0.9)])
+    np.testing.assert_allclose(joint[0], expected)
+    np.testing.assert_allclose(network._by_other_cliques(row, 0), expected)

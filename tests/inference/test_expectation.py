@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from random_networks import MISSING, TWO_TREE, enumerated, full_joint, random_rows, random_tables
 from strategies import random_parents
 
+from bnplug.inference._flat_tables import in_shape
 from bnplug.inference.expectation import Expectation, _Part, expected_counts
 from bnplug.inference.marginals import Marginalizer
 
@@ -95,7 +96,7 @@ def test_a_row_that_needs_cliques_of_its_own_is_counted_as_others(seed):
     weights = rng.normal(size=(8, len(tables.states[tables.target])))
     expectation = Expectation(tables, tables.target)
     part = _Part(expectation, codes, lambda joint, rows: weights[rows])
-    counts = expectation._in_shape(sum(part._by_other_cliques(m) for m in range(8)))
+    counts = in_shape(tables, expectation.flat, sum(part._by_other_cliques(m) for m in range(8)))
     for count, expected in zip(counts, by_enumeration(tables, codes, weights), strict=True):
         np.testing.assert_allclose(count, expected, rtol=0, atol=1e-10)
 

@@ -47,6 +47,21 @@ class ReturnsWhatOnlyLooksLikeMarginals(InferenceEngine):
         return self.Answers(Marginalizer(tables, target))
 
 
+@fails("check_refuses_in_a_sentence")
+class RefusesWithoutAReason(Enumeration):
+    def compile(self, tables, target):
+        if not all(table.normalized for table in tables.tables.values()):
+            raise ValueError
+        return super().compile(tables, target)
+
+
+@fails("check_estimates_are_near", exact=False)
+class Guesses(Enumeration):
+    class own_marginals(Enumerated):  # noqa: N801
+        def log_joint(self, codes, n_jobs=None):
+            return np.zeros((codes.shape[1], 3))
+
+
 @fails("check_log_joint_is_exact")
 class SkipsWhatIsMissing(Enumeration):
     class own_marginals(Enumerated):  # noqa: N801

@@ -255,6 +255,9 @@ def _recipes() -> Iterator[Case]:
 def _engines() -> Iterator[Case]:
     for data in ("monks-weighted", "led-missing"):
         yield Case("answers", "elimination", data, ("elimination", {}), structure="tan")
+    yield Case("answers", "junction-tree", "monks-weighted", ("junction-tree", {}), structure="tan")
+    drawing = ("sampling", {"n_samples": 100, "random_state": 0})
+    yield Case("answers", "sampling", "monks-weighted", drawing, structure="tan")
 
 
 def _cuts() -> Iterator[Case]:

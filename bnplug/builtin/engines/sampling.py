@@ -1,0 +1,223 @@
+"""Likelihood weighting: answers with a standard error, for networks whose cliques are too large to be summed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+from sklearn.utils import check_random_state
+
+from bnplug.arrays import CodeArray, FloatArray, IntArray
+from bnplug.compiling import run_in_threads
+from bnplug.contracts import InferenceEngine, Marginals
+from bnplug.hooks.components import check_numbers
+from bnplug.inference._flat_tables import FlatTables, flat_tables, in_shape
+from bnplug.inference._missing_part import VARIABLE
+from bnplug.inference._particles import add_counts, estimate, tally
+from bnplug.inference.complete import log_joint, terms
+from bnplug.inference.queries import check_variables, split_evidence
+from bnplug.model.log_tables import LogTables
+
+# Rows that a thread takes at a time.
+_BLOCK = 16
+
+
+class SamplingEngine(InferenceEngine):
+    """Answers by likelihood weighting: draws of what is missing, weighted by how likely they make what is known.
+
+    No clique is too large for it, but it is not exact: the error falls with the square root of the number of draws,
+    and is the larger the less likely what is known. Rows without a hole get exact answers.
+
+    Parameters
+    ----------
+    n_samples : int
+        Draws for each row and class, or each question and class.
+    random_state : int, RandomState or None
+        The seed; None takes the classifier's. Equal rows get equal answers.
+
+    References
+    ----------
+    Fung, Chang: Weighing and integrating evidence for stochastic simulation in Bayesian networks (1990).
+    Shachter, Peot: Simulation approaches to general probabilistic inference on belief networks (1990).
+    """
+
+    def __init__(self, n_samples: int = 10_000, random_state: Any = None) -> None:
+        self.n_samples = n_samples
+        self.random_state = random_state
+
+    def compile(self, tables: LogTables, target: str) -> SampledMarginals:
+        """Return what answers questions about the network `tables`, whose class is `target`."""
+        check_numbers(self, "n_samples", positive=True)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return SampledMarginals(tables, target, self.n_samples, seed)
+
+
+class SampledMarginals(Marginals):
+    """A network of which draws are made.
+
+    Parameters
+    ----------
+    tables : LogTables
+    target : str
+        The class.
+    n_samples : int
+        Draws for each row and class.
+    seed : int
+        The same one gives the same answers.
+
+    Examples
+    --------
+    >>> tables = LogTables(
+    ...     ["c", "x", "y"], {"c": ["n", "p"], "x": [0, 1], "y": [0, 1]},
+    ...     {"c": ((), np.log([0.5, 0.5])),
+    ...      "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]])),
+    ...      "y": (("c", "x"), np.log([[[0.3, 0.6], [0.5, 0.1]], [[0.7, 0.4], [0.5, 0.9]]]))})
+    >>> marginals = SampledMarginals(tables, "c", 10_000, 0)
+    >>> codes = np.array([[255], [255], [1]], dtype=np.uint8)  # x is missing, y is 1
+    >>> np.exp(marginals.log_joint(codes)).round(2), marginals.standard_errors(codes).round(3)
+    (array([[0.34, 0.41]]), array([[0.001, 0.001]]))
+    """
+
+    def __init__(self, tables: LogTables, target: str, n_samples: int, seed: int) -> None:
+        self.tables = tables
+        self.target = target
+        self.n_samples = n_samples
+        self.seed = seed
+        self._terms = terms(tables, target)
+        self._flat = flat_tables(tables, target)
+        self._network = (
+            self._flat[:5],
+            self._flat.axes,
+            _own_strides(self._flat),
+            _tables_to_draw_from(tables, self._flat),
+        )
+
+    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
+        """Return an estimate of log P(c, what row m knows), of shape (rows, classes).
+
+        What is the same for all classes is left out. A class that no draw finds possible is at ``-inf``.
+        """
+        return self._estimate(codes, n_jobs)[0]
+
+    def standard_errors(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
+        """Return the standard errors of P(c | what row m knows), of shape (rows, classes); 0 where that is exact.
+
+        They are 1 where no draw is possible.
+        """
+        joint, errors = self._estimate(codes, n_jobs)
+        total = logsumexp(joint, axis=1, keepdims=True)
+        possible = np.isfinite(total)
+        top = np.where(possible, total, 0.0)
+        share, variance = np.exp(joint - top), np.exp(2 * (errors - top))
+        others = variance.sum(axis=1, keepdims=True) - variance
+        found = np.sqrt((1 - share) ** 2 * variance + share**2 * others)
+        exact = np.isneginf(errors.max(axis=1, keepdims=True))
+        return np.where(possible, np.minimum(found, 1.0), np.where(exact, 0.0, 1.0))
+
+    def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
+        """Return an estimate of P(variables | evidence), one axis for each of `variables`."""
+        return self._answer(variables, evidence)[0]
+
+    def query_errors(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
+        """Return the standard errors of what :meth:`query` gives."""
+        return self._answer(variables, evidence)[1]
+
+    def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
+        """Return estimates of the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
+        counts = np.zeros(len(self._flat.values) // 2)
+        given = np.ascontiguousarray(weights, dtype=np.float64)
+        add_counts(
+            *self._network, *_readable(codes), np.uint64(self.seed), self.n_samples, *self._room(), given, counts
+        )
+        return in_shape(self.tables, self._flat, counts)
+
+    def _estimate(self, codes: CodeArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
+        """Return log joints, and the logarithms of the standard errors of what they are the logarithms of."""
+        joint = log_joint(self._terms, codes)
+        errors = np.full(joint.shape, -np.inf)
+        given, missing = _readable(codes)
+        blocks = np.array_split(np.arange(len(joint)), range(_BLOCK, len(joint), _BLOCK))
+
+        def add(rows: IntArray) -> None:
+            seed, n = np.uint64(self.seed), self.n_samples
+            estimate(*self._network, given, missing, rows, seed, n, *self._room(), joint, errors)
+
+        run_in_threads(add, blocks, n_jobs=n_jobs)
+        return joint, errors
+
+    def _answer(
+        self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return P(variables | evidence) and its standard errors: those of a ratio of sums of weights."""
+        tables, sizes = self.tables, [len(self.tables.states[name]) for name in self.tables.names]
+        known, soft = split_evidence(tables, evidence)
+        check_variables(tables, variables, known)
+        states, likelihoods = np.full(len(sizes), -1), np.zeros((len(sizes), max(sizes)))
+        for name, own in soft.items():
+            likelihoods[tables.names.index(name), : len(own)] = own
+        for name, state in known.items():
+            states[tables.names.index(name)] = state
+        if self.target in known:
+            # The class is held at each state in turn; all but one are impossible.
+            likelihoods[self._flat.target] = np.where(np.arange(max(sizes)) == known[self.target], 0.0, -np.inf)
+        shape = [len(tables.states[name]) for name in variables]
+        strides = np.zeros(len(sizes), dtype=np.int64)
+        for i, name in enumerate(variables):
+            strides[tables.names.index(name)] = prod(shape[i + 1 :])
+        arguments = (*self._network, states, likelihoods, strides, np.uint64(self.seed), self.n_samples, *self._room())
+        largest = tally(*arguments, 0.0, np.zeros((2, 0)))
+        sums = np.zeros((2, prod(shape)))
+        if np.isneginf(largest):
+            raise ValueError(
+                f"no draw agrees with the evidence {dict(evidence)}: it is impossible, or too rare for "
+                f"n_samples={self.n_samples:,}"
+            )
+        tally(*arguments, largest, sums)
+        return _ratios(sums[0].reshape(shape), sums[1].reshape(shape))
+
+    def _room(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]:
+        return np.zeros(len(self.tables.names), VARIABLE), np.zeros(1, np.uint64)
+
+
+def _ratios(sums: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return shares of a total weight and their standard errors, one more draw of the largest weight, 1, counted in."""
+    total = sums.sum()
+    shares = sums / total
+    variance = ((1 - 2 * shares) * squares + shares**2 * squares.sum() + 1.0) / total**2
+    return shares, np.minimum(np.sqrt(variance), 1.0)
+
+
+def _readable(codes: CodeArray) -> tuple[CodeArray, int]:
+    """Return codes as the one kind of array that kernels are compiled for, and what is missing in them."""
+    given = np.ascontiguousarray(codes).view()
+    given.flags.writeable = False
+    return given, np.iinfo(codes.dtype).max
+
+
+def _own_strides(flat: FlatTables) -> IntArray:
+    """Return how far apart the states of each node are in its own table; those of the class are beside one another."""
+    strides = np.ones(len(flat.nodes), dtype=np.int64)
+    for v, node in enumerate(flat.nodes):
+        for axis in flat.axes[node["axes"] : node["axes_end"]]:
+            if axis["variable"] == v:
+                strides[v] = axis["stride"]
+    return strides
+
+
+def _tables_to_draw_from(tables: LogTables, flat: FlatTables) -> FloatArray:
+    """Return sums of probabilities up to each state, log parameters, and logarithms of whole columns, cell by cell."""
+    sums, totals = [], []
+    for (_, values), layout in zip(tables.tables.values(), flat.layouts, strict=True):
+        total = logsumexp(values, axis=0, keepdims=True)
+        cumulative = np.cumsum(np.exp(values - np.where(np.isneginf(total), 0.0, total)), axis=0)
+        # From the last possible state on it is 1, whatever rounding leaves: no draw passes it.
+        possible = np.flip(np.cumsum(np.flip(values > -np.inf, axis=0), axis=0), axis=0)
+        cumulative[(possible == 0) | ((possible == 1) & (values > -np.inf))] = 1.0
+        sums.append(cumulative.transpose(layout).ravel())
+        totals.append(np.broadcast_to(total, values.shape).transpose(layout).ravel())
+    logs = flat.values[len(flat.values) // 2 :]
+    return np.stack([np.concatenate(sums), logs, np.concatenate(totals)])
