@@ -40,27 +40,31 @@ class Columns:
 
     def log_softmax(self, beta: FloatArray) -> FloatArray:
         """Return log theta, where theta is the softmax of every column of `beta`."""
-        result = beta - self._reduced(beta, largest=True)
+        result = np.empty_like(beta)
+        _less_largest(beta, self.starts, self.outer, self.states, self.inner, result)
         # numpy takes many exponentials and logarithms at once, which a compiled loop does not.
         with np.errstate(under="ignore"):
-            result -= np.log(self._reduced(np.exp(result)))
+            sums = self._sums(np.exp(result))
+        result -= np.log(sums, out=sums)
         return result
 
     def chain(self, gradient: FloatArray, log_theta: FloatArray) -> FloatArray:
         """Return the derivative by beta from that by log theta: g - theta x (column sum of g)."""
+        result = self._sums(gradient)
         with np.errstate(under="ignore"):
-            return np.asarray(gradient - np.exp(log_theta) * self._reduced(gradient))
+            result *= np.exp(log_theta)
+        return np.subtract(gradient, result, out=result)
 
-    def _reduced(self, values: FloatArray, largest: bool = False) -> FloatArray:
-        """Return for each entry the sum of its column, or the largest value in it."""
+    def _sums(self, values: FloatArray) -> FloatArray:
+        """Return for each entry the sum of its column."""
         result = np.empty_like(values)
-        _reduce(values, largest, self.starts, self.outer, self.states, self.inner, result)
+        _add_up(values, self.starts, self.outer, self.states, self.inner, result)
         return result
 
 
-@kernel
-def _reduce(values, largest, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
-    """result[e] = the sum of e's column, or its largest value; shapes as in Columns. Columns side by side go as one."""
+@kernel(allocates=False)
+def _add_up(values, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """result[e] = the sum of e's column; shapes as in Columns. Columns side by side go as one."""
     for t in range(starts.shape[0]):
         r, q = states[t], inner[t]
         for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
@@ -68,7 +72,24 @@ def _reduce(values, largest, starts, outer, states, inner, result):  # type: ign
                 result[i] = values[i]
             for j in range(q, r * q, q):
                 for i in range(start, start + q):
-                    result[i] = max(result[i], values[j + i]) if largest else result[i] + values[j + i]
+                    result[i] += values[j + i]
             for j in range(q, r * q, q):
                 for i in range(start, start + q):
                     result[j + i] = result[i]
+
+
+@kernel(allocates=False)
+def _less_largest(values, starts, outer, states, inner, result):  # type: ignore[no-untyped-def]
+    """result[e] = values[e] less the largest of e's column."""
+    for t in range(starts.shape[0]):
+        r, q = states[t], inner[t]
+        for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
+            for i in range(start, start + q):
+                result[i] = values[i]
+            for j in range(q, r * q, q):
+                for i in range(start, start + q):
+                    result[i] = max(result[i], values[j + i])
+            # The first row holds the largest, and is the last that is overwritten.
+            for j in range((r - 1) * q, -1, -q):
+                for i in range(start, start + q):
+                    result[j + i] = values[j + i] - result[i]

@@ -160,7 +160,9 @@ class LargeMarginProblem(Problem):
         def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
             log_theta = self.columns.log_softmax(scaled / scale)
             value, gradient = self.soft(log_theta, setting.lam, params)
-            return value, self.columns.chain(gradient, log_theta) / scale
+            gradient = self.columns.chain(gradient, log_theta)
+            gradient /= scale
+            return value, gradient
 
         path = [objective(start * scale)[0]]
 
