@@ -21,6 +21,7 @@ from bnplug.arrays import CodeArray, FloatArray
 if TYPE_CHECKING:
     from bnplug.data.table import Table
     from bnplug.model.log_tables import LogTables
+    from bnplug.scoring.walking import Walk
     from bnplug.typing import DAG
 
 #: New parents of some variables, as numbers: one candidate of a search.
@@ -346,6 +347,14 @@ class Evaluator(ABC):
     @abstractmethod
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the current graph; return its new score."""
+
+    def walk(self, walk: Walk) -> bool:
+        """Go on with a random walk by many tries at once; return whether this evaluator does so.
+
+        The tries are those that proposals in turn and commits would make, to the last bit; there may be so many that
+        they take some hundredths of a second. By default False: then nothing was done.
+        """
+        return False
 
 
 class ScoringEvaluator(Evaluator):

@@ -18,8 +18,10 @@ from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.gains import Bounds, winner
 from bnplug.scoring.predictive import PredictiveScore
 from bnplug.scoring.resampling import Splitter, draw_folds
+from bnplug.scoring.walking import Accepted, Walk
 
 __all__ = [
+    "Accepted",
     "Bounds",
     "Candidates",
     "DecomposableEvaluator",
@@ -27,6 +29,7 @@ __all__ = [
     "PredictiveEvaluator",
     "PredictiveScore",
     "Splitter",
+    "Walk",
     "dimension",
     "draw_folds",
     "log_likelihood",

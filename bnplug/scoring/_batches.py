@@ -15,6 +15,17 @@ from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import inner_kernel, kernel
 from bnplug.scoring import _deltas, _passes
 from bnplug.scoring._rows import FoldedRows
+from bnplug.scoring._walks import (
+    FIRST,
+    GO_ON,
+    MADE,
+    MEASURED,
+    MOVED,
+    SCORED,
+    STOP,
+    TOO_WIDE,
+    go_on_at,
+)
 
 # A block of log joints on their way to the gain leaves room in a first-level cache.
 _BLOCK_CELLS = 2048
@@ -105,12 +116,6 @@ class Criterion(NamedTuple):
     slope: float
     droppable: bool
     divisor: float
-
-
-#: What became of a candidate: it changes no gain, or was not come to; it was scored; it has more configurations than
-#: the scratch has room for. What is asked for, if not a score of what can change one: a score in any case; to move
-#: there, which is no score; to move there by the table that is in the scratch.
-PASSED_OVER, SCORED, TOO_WIDE, MEASURED, MOVED, MADE = 0, 1, 2, 3, 4, 5
 
 
 class Batch(NamedTuple):
@@ -258,40 +263,53 @@ def _room(rows: FoldedRows, limit: int) -> dict[str, Any]:
 
 
 @kernel(allocates=False)
-def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn, scratch):  # type: ignore[no-untyped-def]
+def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn, scratch, steps):  # type: ignore[no-untyped-def]
     """Fill the scores of the candidates first <= i < stop of a Batch, or move there; see its status.
 
     One that changes no gain is passed over. One below its `at_least` gets -inf; one that is too wide is marked so, and
-    not scored. With `in_turn` the first one that is not below is the last, as is one that is too wide. Returns how many
-    were not passed over.
+    not scored. With `in_turn` the first one that is not below is the last, as is one that is too wide. Where `steps`
+    are those of a walk, it is gone on with: see `go_on`. Returns how many candidates were scored.
     """
-    at_least, scores, status, last = batch.at_least, batch.scores, batch.status, scratch.last
+    at_least, scores, status, last, numbers = batch.at_least, batch.scores, batch.status, scratch.last, steps.numbers
     n_scored = 0
-    last[0], last[1] = stop - 1, -1
-    for i in range(first, stop):
-        asked = status[i]
-        n_slots = _deltas.find_slots(
-            batch.nodes, batch.bounds, batch.parents, batch.starts[i], batch.starts[i + 1],
-            graph.n_parents, graph.parents, rows.target, scratch.slots,
-        )  # fmt: skip
-        if n_slots > 0 or asked in (MEASURED, MADE):
-            n_scored += 1
-            size = last[2] if asked == MADE else make_table(rows, graph, batch, n_slots, scratch)
-            status[i] = SCORED if size > 0 else TOO_WIDE
-            last[2] = size
-            if size > 0:
-                last[1] = i
-                if asked >= MOVED:
-                    _passes.add_table(
-                        rows.bounds, rows.n_folds * rows.cards[rows.target], joint.values, joint.zeros,
-                        scratch.configuration, size, scratch.terms, scratch.zeros, joint.gap, joint.rival,
-                        joint.second_gap, joint.lowest, joint.highest, scratch.by_class,
-                    )  # fmt: skip
-                else:
-                    scores[i] = score_table(rows, joint, criterion, size, batch.penalties[i], at_least[i], scratch)
-        if in_turn and (status[i] == TOO_WIDE or scores[i] >= at_least[i]):
-            last[0] = i
-            break
+    going = True
+    while going:
+        last[0], last[1] = stop - 1, -1
+        for i in range(first, stop):
+            asked = status[i]
+            n_slots = _deltas.find_slots(
+                batch.nodes, batch.bounds, batch.parents, batch.starts[i], batch.starts[i + 1],
+                graph.n_parents, graph.parents, rows.target, scratch.slots,
+            )  # fmt: skip
+            if n_slots > 0 or asked in (MEASURED, MADE):
+                size = last[2] if asked == MADE else make_table(rows, graph, batch, n_slots, scratch)
+                status[i] = SCORED if size > 0 else TOO_WIDE
+                last[2] = size
+                if size > 0:
+                    last[1] = i
+                    if asked >= MOVED:
+                        _passes.add_table(
+                            rows.bounds, rows.n_folds * rows.cards[rows.target], joint.values, joint.zeros,
+                            scratch.configuration, size, scratch.terms, scratch.zeros, joint.gap, joint.rival,
+                            joint.second_gap, joint.lowest, joint.highest, scratch.by_class,
+                        )  # fmt: skip
+                    else:
+                        scores[i] = score_table(rows, joint, criterion, size, batch.penalties[i], at_least[i], scratch)
+                n_scored += 1
+                if asked == MADE and numbers[GO_ON] != 0:
+                    scratch.known[batch.nodes[i]] = False
+                    n_scored -= 1
+            if in_turn and (status[i] == TOO_WIDE or scores[i] >= at_least[i]):
+                last[0] = i
+                break
+        going = numbers[GO_ON] != 0
+        if going:
+            going = go_on_at(numbers[GO_ON])(
+                numbers, steps.reals, steps.features, steps.pairs, steps.required, steps.paths, steps.accepted,
+                steps.values, steps.layers, graph.n_parents, graph.parents, batch.nodes, batch.bounds, batch.parents,
+                at_least, scores, status, last,
+            )  # fmt: skip
+            first, stop = numbers[FIRST], numbers[STOP]
     return n_scored
 
 

@@ -36,10 +36,8 @@ class Candidates(Sequence[Changes]):
     """
 
     def __init__(self, starts: IntArray, nodes: IntArray, bounds: IntArray, parents: IntArray) -> None:
-        self.starts = starts
-        self.nodes = nodes
-        self.bounds = bounds
-        self.parents = parents
+        # For arrays that are parts of others, kernels would be compiled once more.
+        self.starts, self.nodes, self.bounds, self.parents = map(np.ascontiguousarray, (starts, nodes, bounds, parents))
 
     @classmethod
     def of(cls, candidates: Sequence[Changes]) -> Candidates:

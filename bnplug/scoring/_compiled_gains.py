@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 from numba import config, types
-from numba.core import cgutils, ir
-from numba.core.ccallback import CFunc
+from numba.core import ir
 from numba.core.compiler import run_frontend
 from numba.core.errors import ConstantInferenceError, NumbaError, UnsupportedBytecodeError
-from numba.extending import intrinsic, is_jitted
+from numba.extending import is_jitted
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import interrupts_held_back, kernel
-from bnplug.compiling._cache import KernelCache
+from bnplug.compiling._addresses import compile_at, function_at
 from bnplug.errors import ContractError
 from bnplug.scoring.gains import Gain
 
@@ -57,7 +56,7 @@ def compile_gain(gain: Gain) -> Any:
     try:
         with interrupts_held_back():
             _refuse_python(gain, name)
-            compiled = _compile(gain)
+            compiled = compile_at(gain, _SIGNATURE)
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise ContractError(
             f"the gain {name!r} cannot be compiled: {error}\nA gain calls nothing but numpy, math, "
@@ -105,23 +104,8 @@ def _constant(code: ir.FunctionIR, variable: ir.Var | None) -> Any:
         return None
 
 
-@intrinsic
-def gain_at(typing_context, address):  # type: ignore[no-untyped-def]
-    """Return the compiled gain at an address, inside a kernel.
-
-    A kernel that were given the function itself would ask the interpreter for its address at every call, which takes
-    longer than a small candidate.
-    """
-    kind = types.FunctionType(_SIGNATURE)
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        function = cgutils.create_struct_proxy(kind)(context, builder)
-        function.c_addr = builder.inttoptr(arguments[0], cgutils.voidptr_t)
-        function.py_addr = function.jit_addr = cgutils.get_null_value(cgutils.voidptr_t)
-        return function._getvalue()
-
-    return kind(types.int64), generate
-
+#: Returns the compiled gain at an address, inside a kernel.
+gain_at = function_at(_SIGNATURE)
 
 # What kernels call where nothing is compiled: there, an address is the place in this list.
 _plain: list[Gain] = []
@@ -140,13 +124,6 @@ class _Plain:
     def __init__(self, gain: Gain) -> None:
         self.address = len(_plain)
         _plain.append(gain)
-
-
-def _compile(gain: Gain) -> Any:
-    compiled: Any = CFunc(gain, (_SIGNATURE.args, _SIGNATURE.return_type), locals={}, options={})
-    compiled._cache = KernelCache(gain, {"cfunc": True})
-    compiled.compile()
-    return compiled
 
 
 def evaluate(gain: Gain, L: FloatArray, y: IntArray, params: FloatArray) -> FloatArray:

@@ -17,11 +17,6 @@ from bnplug.contracts import Changes
 from bnplug.errors import ContractError
 from bnplug.scoring import _wide
 from bnplug.scoring._batches import (
-    MADE,
-    MEASURED,
-    MOVED,
-    PASSED_OVER,
-    TOO_WIDE,
     Batch,
     Criterion,
     Joint,
@@ -35,7 +30,25 @@ from bnplug.scoring._batches import (
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._compiled_gains import compile_gain
 from bnplug.scoring._rows import FoldedRows, arrange, rearrange, sorted_within
+from bnplug.scoring._walks import (
+    DRAWING,
+    GO_ON,
+    MADE,
+    MEASURED,
+    MOVED,
+    N_ACCEPTED,
+    NO_STEPS,
+    PASSED_OVER,
+    PHASE,
+    TOO_WIDE,
+    TRYING,
+    UNTIL_MOVES,
+    VALUE,
+    Steps,
+    go_on_address,
+)
 from bnplug.scoring.gains import Bounds
+from bnplug.scoring.walking import Walk, room_in
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -48,6 +61,9 @@ _REFRESH = 1000
 # A candidate's table may have this many cells [fold, configuration, class] before only the configurations that occur
 # are numbered: two for each cell of the log joint, within these limits. Room is made for fewer at first.
 _FEWEST_CELLS, _MOST_CELLS, _FIRST_CELLS = 1 << 16, 1 << 22, 1 << 12
+
+# A walk comes back to Python after tries that could look at so many cells of log joints: some hundredths of a second.
+_WALKED_CELLS = 1 << 24
 
 
 class SearchState:
@@ -159,6 +175,34 @@ class SearchState:
             self.is_tidy = False
             self.gain = self._measure() if gain is None else gain
 
+    def walk(self, walk: Walk) -> int:
+        """Go on with a walk by some tries; return how many candidates could change a gain.
+
+        Candidates that the scratch has no room for, and moves after which the log joint is made anew, are made here.
+        """
+        self.graph = room_in(self.graph, walk.k)
+        batch, steps = walk.room(), walk.begin(self.gain, _WALKED_CELLS // self.joint.values.size)
+        candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
+        numbers, n_before, n_scored = steps.numbers, self._n_moves, 0
+        numbers[GO_ON], stop = go_on_address(), 0
+        while True:
+            numbers[UNTIL_MOVES] = (self._n_moves // _REFRESH + 1) * _REFRESH - n_before
+            n_scored += self.score_batch(batch, stop, stop, True, self.scratch, steps)
+            self._n_moves = n_before + int(numbers[N_ACCEPTED])
+            self.gain = float(steps.reals[VALUE])
+            self.is_tidy &= numbers[N_ACCEPTED] == 0
+            if numbers[PHASE] == DRAWING:
+                walk.end(steps)
+                return n_scored
+            i = int(self.scratch.last[0])
+            if numbers[PHASE] == TRYING:
+                self.checked(float(batch.scores[: i + 1].sum()))
+                self.score_wide(batch, candidates[i], i, self.scratch)
+            else:
+                self.move({v: tuple(own) for v, own in candidates[i].items()}, gain=float(batch.scores[i]))
+                batch.scores[i] = self.value
+            stop = i + 1
+
     def penalty_after(self, changes: Changes) -> float:
         """Return the penalty of the graph that changes lead to."""
         if not self.score.penalized:
@@ -177,10 +221,12 @@ class SearchState:
         arrays = flat.starts, flat.nodes, flat.bounds, flat.parents
         return Batch(*arrays, penalties, at_least, scores, np.full(n, asked, dtype=np.uint8))
 
-    def score_batch(self, batch: Batch, first: int, stop: int, in_turn: bool, scratch: Scratch) -> int:
+    def score_batch(
+        self, batch: Batch, first: int, stop: int, in_turn: bool, scratch: Scratch, steps: Steps = NO_STEPS
+    ) -> int:
         """Score the candidates first:stop, but those that are too wide; return how many change a gain."""
         arrays = self.rows, self.joint, self.criterion, self.graph, batch
-        return int(score_candidates(*arrays, first, stop, in_turn, scratch))
+        return int(score_candidates(*arrays, first, stop, in_turn, scratch, steps))
 
     def score_wide(self, batch: Batch, changes: Changes, i: int, scratch: Scratch, asked: int = PASSED_OVER) -> Scratch:
         """Score candidate i, for which a scratch had no room; return the one that it was scored in.
@@ -226,7 +272,7 @@ class SearchState:
         # The table that is there says it all.
         batch = self.batch([{} if asked == MADE else changes], np.zeros(1), asked)
         arrays = self.rows, joint, self.criterion, self.graph, batch
-        changed = score_candidates(*arrays, 0, 1, False, self.scratch)
+        changed = score_candidates(*arrays, 0, 1, False, self.scratch, NO_STEPS)
         if batch.status[0] == TOO_WIDE:
             self.score_wide(batch, changes, 0, self.scratch, asked)
         return bool(changed)

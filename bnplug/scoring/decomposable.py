@@ -18,6 +18,11 @@ from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
 from bnplug.counts.counting import count_occurring, count_with_each
 from bnplug.data.table import Table
+from bnplug.errors import ContractError
+from bnplug.scoring._candidates import Candidates, FlatGraph
+from bnplug.scoring._terms import Terms, Walked, walk_terms
+from bnplug.scoring._walks import DRAWING, PHASE, SIZE, VALUE
+from bnplug.scoring.walking import Walk, can_be_compiled, room_in
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
@@ -29,6 +34,9 @@ _WORTH_THREADS = 1 << 21
 
 # A family with more cells is counted on its own, by the configurations that occur.
 _COUNTED_TOGETHER = 1 << 16
+
+# A walk comes back to Python after so many tries: some hundredths of a second.
+_WALKED_TRIES = 1 << 14
 
 
 class DecomposableScore(ScoreFunction):
@@ -78,6 +86,7 @@ class DecomposableEvaluator(Evaluator):
         self.table = table
         self.n_jobs = n_jobs
         self._terms: dict[_Family, float] = {}
+        self._looked_up: Terms | None = None
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Add up the terms of a graph."""
@@ -105,6 +114,35 @@ class DecomposableEvaluator(Evaluator):
     def commit(self, changes: Changes) -> float:
         """Exchange the terms of the variables that change."""
         return self.start([changes.get(v, own) for v, own in enumerate(self.parents)])
+
+    def walk(self, walk: Walk) -> bool:
+        """Go on with a walk in compiled code; terms not seen before are taken in between, a batch of them together."""
+        n, k = len(self.parents), walk.k
+        if not can_be_compiled() or not Terms.fit(n, k):
+            return False
+        if self._looked_up is None or self._looked_up.k != k:
+            self._looked_up = Terms(n, walk.target, k)
+        terms, before = self._looked_up, walk.tries
+        graph, batch, steps = room_in(FlatGraph.of(self.parents), k), walk.room(), walk.begin(self.value, _WALKED_TRIES)
+        current = np.array([self._terms[family] for family in enumerate(self.parents)])
+        walked = Walked(current, np.empty(len(batch.nodes)), np.empty(n + 1), np.zeros(3, dtype=np.int64))
+        candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
+        while not walk_terms(
+            terms.codes, terms.values, terms.shift, n + 1, walk.target, k, walked, steps, graph, batch
+        ):
+            self.parents = [graph.parents_of(v) for v in range(n)]
+            drawn = candidates[: int(steps.numbers[SIZE])]
+            families = [(v, tuple(own)) for changes in drawn for v, own in changes.items()]
+            self._take(families)
+            for family in families:
+                terms.add(*family, self._terms[family])
+        self.parents, self.value = [graph.parents_of(v) for v in range(n)], float(steps.reals[VALUE])
+        if steps.numbers[PHASE] != DRAWING:
+            i = int(walked.last[0])
+            raise ContractError(f"the score of the parents {candidates[i]} is nan")
+        walk.end(steps)
+        self.n_evaluations += walk.tries - before
+        return True
 
     def _take(self, families: Iterable[_Family]) -> None:
         """Take the terms not known yet. Families with one parent more than now are counted together."""

@@ -19,8 +19,10 @@ from bnplug.arrays import FloatArray
 from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes, Evaluator
 from bnplug.data.table import Table
-from bnplug.scoring._batches import TOO_WIDE, Batch, Scratch, make_scratch
+from bnplug.scoring._batches import Batch, Scratch, make_scratch
 from bnplug.scoring._state import SearchState
+from bnplug.scoring._walks import TOO_WIDE
+from bnplug.scoring.walking import Walk, can_be_compiled
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
@@ -134,6 +136,15 @@ class PredictiveEvaluator(Evaluator):
         state.checked(float(scores[:n].sum()))
         self._keep(candidates, at_least, scores[:n], made=state.scratch.last[1] == n - 1)
         return scores[:n]
+
+    def walk(self, walk: Walk) -> bool:
+        """Go on with a walk in compiled code, unless threads would score its candidates, or the score has a penalty."""
+        if not can_be_compiled() or self.score.penalized or self._workers(walk.batch_size) > 1:
+            return False
+        self._kept = None
+        self.n_evaluations += self._state.walk(walk)
+        self.value = self._state.value
+        return True
 
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the log joint, and score it.

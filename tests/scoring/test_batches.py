@@ -9,7 +9,7 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import HitRate
-from bnplug.scoring import _batches
+from bnplug.scoring import _batches, _walks
 from bnplug.scoring._state import SearchState
 
 CANDIDATES = [{0: [1]}, {0: [1, 2]}, {2: [0, 1, 3]}]
@@ -27,11 +27,11 @@ def test_candidates_are_marked_by_what_became_of_them(state):
     batch = state.batch(CANDIDATES, np.full(3, -np.inf))
     scratch = _batches.make_scratch(state.rows, 6)
     assert state.score_batch(batch, 0, 3, False, scratch) == 2
-    assert batch.status.tolist() == [_batches.PASSED_OVER, _batches.SCORED, _batches.TOO_WIDE]
+    assert batch.status.tolist() == [_walks.PASSED_OVER, _walks.SCORED, _walks.TOO_WIDE]
     assert batch.scores[[0, 2]].tolist() == [state.gain] * 2
     wider = state.score_wide(batch, CANDIDATES[2], 2, scratch)
     assert wider.limit >= 12
-    assert batch.status[2] == _batches.SCORED
+    assert batch.status[2] == _walks.SCORED
     for i in (1, 2):
         state.start([[1], [], [1], [1]])
         state.move({v: tuple(own) for v, own in CANDIDATES[i].items()})
@@ -42,7 +42,7 @@ def test_in_turn_the_first_that_is_good_enough_is_the_last(state):
     batch = state.batch(CANDIDATES, np.array([2.0, 0.0, 0.0]))
     assert state.score_batch(batch, 0, 3, True, state.scratch) == 1
     assert state.scratch.last.tolist() == [1, 1, 6]
-    assert batch.status[2] == _batches.PASSED_OVER
+    assert batch.status[2] == _walks.PASSED_OVER
 
 
 def test_a_scratch_with_more_room_keeps_the_rest(state):

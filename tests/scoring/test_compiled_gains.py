@@ -15,6 +15,7 @@ from scoring import slow
 from scoring.third_party import NegativeCost, margin
 
 from bnplug.compiling import kernel
+from bnplug.compiling._addresses import compile_at
 from bnplug.errors import ContractError
 from bnplug.scoring import PredictiveScore, _compiled_gains, winner
 from bnplug.scoring._compiled_gains import compile_gain, evaluate
@@ -350,7 +351,7 @@ def _environment():
 
 def test_a_gain_is_kept_where_kernels_are_and_numba_keeps_nothing_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    compiled = [_compiled_gains._compile(gives_nan) for _ in range(2)]
+    compiled = [compile_at(gives_nan, _compiled_gains._SIGNATURE) for _ in range(2)]
     assert [own.cache_hits for own in compiled] == [0, 1]
     (path,) = tmp_path.iterdir()
     assert path.name.startswith(f"{__name__}.gives_nan-")

@@ -17,6 +17,7 @@ import numpy as np
 
 from bnplug.contracts import Evaluator
 from bnplug.errors import ContractError
+from bnplug.scoring import Walk
 from bnplug.search import Progress, score_tie
 from bnplug.typing import FloatArray
 from bnplug_annealing.structures import Rules, Structure
@@ -199,7 +200,8 @@ class _Walk:
                 break
             if self._stops():
                 return False
-            self._try_some()
+            if not self._walk():
+                self._try_some()
         state.temperatures.append(state.temperature)
         state.temperature *= self.schedule.D
         state.random = dict(self.rng.bit_generator.state)
@@ -233,6 +235,41 @@ class _Walk:
         # A chain that goes on from its file may have tried more already.
         return max(0, min(left, self.schedule.max_evaluations - self.state.n_evaluations))
 
+    def _walk(self) -> bool:
+        """Let the evaluator make many tries by itself, where it does: just those that `_try_some` would make."""
+        rules = self.chain.rules
+        walk = Walk(
+            self.structure.parents,
+            self.chain.target,
+            self.rng,
+            scale=self.state.r * self.state.temperature,
+            max_try=self.tries + self._left(),
+            max_success=self.schedule.max_success,
+            k=self.chain.k,
+            tries=self.tries,
+            successes=self.successes,
+            tie=score_tie(1.0),
+            max_batch=_BATCH,
+            pairs=None if rules is None else rules.pairs,
+            required=None if rules is None else rules.required,
+        )
+        if not self.evaluator.walk(walk):
+            return False
+        self.changed |= walk.changed
+        for made in walk.accepted:
+            self._count(made.tries - self.tries - 1)
+            self._count(1, rejected=False)
+            self.value = made.value
+            self._accept(made.child, made.parents, made.better)
+        self._count(walk.tries - self.tries)
+        self.progress.tick(len(self.state.trace) - 1, self.state.best_value, self.state.n_evaluations)
+        return True
+
+    def _count(self, tries: int, rejected: bool = True) -> None:
+        self.tries += tries
+        self.state.n_evaluations += tries
+        self.state.rejections += tries if rejected else 0
+
     def _try_some(self) -> None:
         """Draw candidates and try them in turn, until one is accepted; those after it were drawn in vain.
 
@@ -245,20 +282,21 @@ class _Walk:
         scale, tied = self.state.r * self.state.temperature, score_tie(self.value)
         at_least = self.value - np.maximum(scale * self.rng.standard_exponential(size), tied)
         scores = self._checked(drawn, self.evaluator.propose_in_turn(_changes(drawn), at_least))
-        self.tries += len(scores)
-        self.state.n_evaluations += len(scores)
         self.changed |= bool(((scores > self.value + tied) | (scores < self.value - tied)).any())
         if scores[-1] >= at_least[len(scores) - 1]:
-            self.state.rejections += len(scores) - 1
+            self._count(len(scores) - 1)
+            self._count(1, rejected=False)
             child, parents = drawn[len(scores) - 1]
-            self._accept(child, parents, scores[-1] > self.value + tied)
+            better = bool(scores[-1] > self.value + tied)
+            self.value = float(self.evaluator.commit({child: parents}))
+            self._accept(child, parents, better)
         else:
-            self.state.rejections += len(scores)
+            self._count(len(scores))
         self.progress.tick(len(self.state.trace) - 1, self.state.best_value, self.state.n_evaluations)
 
     def _accept(self, child: int, parents: list[int], better: bool) -> None:
+        """Take note of a change that the evaluator has made."""
         state = self.state
-        self.value = float(self.evaluator.commit({child: parents}))
         self.structure.set(child, parents)
         state.parents[child] = parents
         self.successes += 1

@@ -1,0 +1,41 @@
+"""Functions that kernels call by their address.
+
+A kernel that is given a function itself asks the interpreter for its address at every call, which takes longer than a
+small candidate; and one that names it is compiled together with it, whether or not it is ever called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.core.ccallback import CFunc
+from numba.extending import intrinsic
+
+from bnplug.compiling._cache import KernelCache
+
+
+def compile_at(function: Callable[..., Any], signature: Any, **options: Any) -> Any:
+    """Compile a function for callers by address, its attribute ``address``; what is compiled is kept on disk."""
+    compiled: Any = CFunc(function, (signature.args, signature.return_type), locals={}, options={}, **options)
+    compiled._cache = KernelCache(function, {"cfunc": True})
+    compiled.compile()
+    return compiled
+
+
+def function_at(signature: Any) -> Any:
+    """Return what gives, inside a kernel, the function of this signature at an address."""
+    kind = types.FunctionType(signature)
+
+    def at(typing_context, address):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            function = cgutils.create_struct_proxy(kind)(context, builder)
+            function.c_addr = builder.inttoptr(arguments[0], cgutils.voidptr_t)
+            function.py_addr = function.jit_addr = cgutils.get_null_value(cgutils.voidptr_t)
+            return function._getvalue()
+
+        return kind(types.int64), generate
+
+    return intrinsic(at)

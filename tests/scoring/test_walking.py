@@ -1,0 +1,205 @@
+"""A walk in compiled code is the walk of proposals in turn and commits, to the last bit of scores and generator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import config
+from scoring import slow, third_party
+from strategies import seeds
+
+from bnplug.builtin.scores import MDL, BDeu, ConditionalLogLikelihood, HitRate
+from bnplug.contracts import ScoringEvaluator
+from bnplug.errors import ContractError
+from bnplug.scoring import Accepted, Walk, _state, decomposable
+from bnplug.search import score_tie
+
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+
+class Reference:
+    """A walk as its definition has it: one candidate after the other, in Python."""
+
+    def __init__(self, parents, target, generator, scale, k, pairs=None, required=None):
+        self.parents = [sorted(own) for own in parents]
+        self.target, self.generator, self.scale, self.k = target, generator, scale, k
+        self.pairs, self.required = pairs, required
+        self.features = [v for v in range(len(parents)) if v != target]
+        self.tries, self.accepted, self.changed = 0, [], False
+
+    def legal(self, child, parent):
+        ancestors, waiting = set(), [parent]
+        while waiting:
+            v = waiting.pop()
+            ancestors.add(v)
+            waiting += [p for p in self.parents[v] if p not in ancestors]
+        return child not in ancestors and parent not in self.parents[child]
+
+    def draw(self):
+        while True:
+            if self.pairs is not None:
+                child, parent = self.pairs[int(self.generator.random() * len(self.pairs))]
+            else:
+                n = len(self.features)
+                child, parent = (self.features[int(self.generator.random() * n)] for _ in range(2))
+            if self.legal(child, parent):
+                own = [p for p in self.parents[child] if p != self.target]
+                if len(own) == self.k:
+                    loose = [p for p in own if self.required is None or p not in self.required[child]]
+                    own.remove(loose[int(self.generator.random() * len(loose))])
+                return {child: sorted([*own, parent, self.target])}
+
+    def stuck(self):
+        pairs = self.pairs or [(v, u) for v in self.features for u in self.features if u != v]
+        return not any(self.legal(*pair) for pair in pairs)
+
+    def run(self, evaluator, max_try, max_success, max_batch=64):
+        evaluator.start(self.parents)
+        value, successes = evaluator.step(), 0
+        while self.tries < max_try and successes < max_success and not self.stuck():
+            size = min(max_batch, max_try - self.tries, (self.tries + 1) // (successes + 1))
+            drawn = [self.draw() for _ in range(size)]
+            least = value - np.maximum(self.scale * self.generator.standard_exponential(size), score_tie(value))
+            scores = evaluator.propose_in_turn(drawn, least)
+            self.tries += len(scores)
+            self.changed |= bool((np.abs(scores - value) > score_tie(value)).any())
+            if scores[-1] >= least[len(scores) - 1]:
+                better = scores[-1] > value + score_tie(value)
+                [(child, own)] = drawn[len(scores) - 1].items()
+                value = evaluator.commit({child: own})
+                self.parents[child] = own
+                successes += 1
+                self.accepted.append(Accepted(self.tries, child, own, value, bool(better)))
+
+
+def naive_bayes(table):
+    return [[] if v == table.target_index else [table.target_index] for v in range(len(table.names))]
+
+
+def check_same(score, table, scale, k=1, max_try=150, max_success=60, parents=None, pairs=None, required=None):
+    """Walk both ways; return the walk."""
+    ours, theirs = np.random.default_rng(3), np.random.default_rng(3)
+    start = parents or naive_bayes(table)
+    reference = Reference(start, table.target_index, theirs, scale, k, pairs, required)
+    slowly = score.evaluator(table)
+    reference.run(slowly, max_try, max_success)
+    evaluator = score.evaluator(table)
+    evaluator.start(start)
+    evaluator.step()
+    walk = Walk(
+        start, table.target_index, ours, scale=scale, max_try=max_try, max_success=max_success, k=k, pairs=pairs,
+        required=required,
+    )  # fmt: skip
+    assert evaluator.walk(walk)
+    while len(walk.accepted) < len(reference.accepted) or walk.tries < reference.tries:
+        before = walk.tries
+        assert evaluator.walk(walk)
+        assert walk.tries > before
+    assert walk.accepted == reference.accepted
+    assert (walk.tries, walk.changed) == (reference.tries, reference.changed)
+    assert [list(own) for own in walk.parents] == reference.parents == [list(own) for own in evaluator.parents]
+    assert evaluator.value == slowly.value
+    assert ours.random() == theirs.random()
+    change = reference.draw() if not reference.stuck() else {}
+    assert evaluator.propose(change) == slowly.propose(change)
+    return walk
+
+
+#: For up to three classes.
+COSTS = [0.0, 1.0, 3.0, 2.0, 0.0, 0.5, 1.0, 4.0, 0.0]
+
+PREDICTIVE = [
+    (HitRate(), 0.01),
+    (HitRate(cv=3), 0.02),
+    (HitRate(alpha=0.0), 0.01),
+    (ConditionalLogLikelihood(), 3.0),
+    (third_party.NegativeCost(COSTS, cv=2, random_state=0), 0.01),
+]
+
+
+@compiled
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize(("score", "scale"), PREDICTIVE, ids=lambda value: str(value)[:24])
+def test_predictive_scores(score, scale, k, seed):
+    table = slow.random_table(
+        np.random.default_rng(seed), 120, (3, 2, 3, 2, 2, 3), seed % 6, weighted=seed % 2 == 1, missing=0.1 * seed
+    )
+    assert check_same(score, table, scale, k).accepted
+
+
+@compiled
+@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize(("score", "scale"), [(MDL(), 2.0), (BDeu(), 5.0)])
+def test_decomposable_scores(score, scale, k, seed, monkeypatch):
+    table = slow.random_table(
+        np.random.default_rng(seed), 120, (3, 2, 3, 2, 2, 3), seed % 6, weighted=seed % 2 == 1, missing=0.1 * seed
+    )
+    walk = check_same(score, table, scale, k, max_try=400, max_success=200)
+    monkeypatch.setattr(decomposable, "_WALKED_TRIES", 1)
+    assert check_same(score, table, scale, k, max_try=400, max_success=200).accepted == walk.accepted
+
+
+@compiled
+def test_a_term_that_is_nan_is_named():
+    class Broken(MDL):
+        def local(self, table, child, parents, counts):
+            return np.nan if parents == (0, 3) else super().local(table, child, parents, counts)
+
+    table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2, 2), 3)
+    evaluator = Broken().evaluator(table)
+    evaluator.start(naive_bayes(table))
+    walk = Walk(naive_bayes(table), 3, np.random.default_rng(0), scale=1.0, max_try=99, max_success=99)
+    with pytest.raises(ContractError, match=r"\{[12]: \[0, 3\]\} is nan"):
+        evaluator.walk(walk)
+
+
+@compiled
+def test_blocks_wide_tables_and_sums_made_anew_change_nothing(monkeypatch):
+    table = slow.random_table(np.random.default_rng(5), 90, (3, 4, 3, 2, 5), 3)
+    expected = check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted
+    monkeypatch.setattr(_state, "_WALKED_CELLS", 1)
+    monkeypatch.setattr(_state, "_FIRST_CELLS", 1)
+    assert check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted == expected
+    monkeypatch.setattr(_state, "_FEWEST_CELLS", 8)
+    monkeypatch.setattr(_state, "_MOST_CELLS", 8)
+    assert len(check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted) == len(expected)
+    monkeypatch.setattr(_state, "_REFRESH", 3)
+    assert check_same(HitRate(), table, 0.01, 2).accepted
+
+
+@compiled
+def test_rules_are_kept_and_a_walk_ends_where_nothing_is_left():
+    table = slow.random_table(np.random.default_rng(6), 60, (2, 2, 2, 2, 2), 4)
+    parents = [[4], [0, 4], [4], [4], []]
+    pairs = [(1, 2), (1, 3), (2, 3), (3, 0)]
+    required = [[4], [0, 4], [4], [4], []]
+    walk = check_same(HitRate(), table, 0.5, 2, parents=parents, pairs=pairs, required=required)
+    assert 0 in walk.parents[1]
+    # 1 has two parents, of which 0 stays and 2 and 3 take turns for ever.
+    assert len(walk.accepted) == 60
+    walk = check_same(HitRate(), table, 0.5, 1, parents=naive_bayes(table), pairs=[(0, 1)])
+    assert (walk.tries, walk.parents[0]) == (1, (1, 4))
+
+
+@compiled
+def test_a_gain_that_gives_nan_is_named():
+    table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2, 2), 3)
+    evaluator = third_party.NegativeCost(COSTS).evaluator(table)
+    evaluator.start(naive_bayes(table))
+    evaluator._state.criterion.params[:] = np.nan
+    walk = Walk(naive_bayes(table), 3, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9)
+    with pytest.raises(ContractError, match="gave nan"):
+        evaluator.walk(walk)
+
+
+def test_who_does_not_walk_says_so():
+    table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2), 2)
+    walk = Walk(naive_bayes(table), 2, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9)
+    evaluator = ScoringEvaluator(HitRate(), table)
+    evaluator.start(naive_bayes(table))
+    assert not evaluator.walk(walk)
+    assert (walk.tries, walk.accepted, walk.changed) == (0, [], False)
+    with pytest.raises(ValueError, match="nothing to draw from"):
+        Walk(naive_bayes(table), 2, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9, pairs=[])
