@@ -102,7 +102,7 @@ def letter(repetitions: int = 3) -> None:
 
 def fit_letter(table: Table, structure: str, precondition: bool, max_iter: int = 500) -> np.ndarray:
     """Learn structure and parameters; return the NLL a row at the start and after each step."""
-    learner = bnplug.parameter_learner("ccbn-w", precondition=precondition, max_iter=max_iter, n_jobs=1)
+    learner = bnplug.parameter_learner("ccbn-w", l2=0.0, precondition=precondition, max_iter=max_iter, n_jobs=1)
     learner.fit(table, bnplug.structure_learner(structure).learn(table))
     return np.array(learner.nll_path_) / table.n_rows
 
@@ -127,7 +127,7 @@ def generate(rows: int = 1_000_000, features: int = 20, classes: int = 5, copied
 
 def large() -> None:
     table = generate()
-    learner = bnplug.parameter_learner("ccbn-w", n_jobs=2)
+    learner = bnplug.parameter_learner("ccbn-w", l2=0.0, n_jobs=2)
     dag = bnplug.structure_learner("nb").learn(table)
     learner.fit(table.take(np.arange(1000)), dag)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -152,7 +152,7 @@ def sgd() -> None:
 
 def compare_starts(title: str, table: Table, structure: str, batch: int = 10_000, rate: float = 0.02) -> None:
     """Print the seconds of CPU until the NLL is within 1e-5 of its minimum, with and without a stochastic start."""
-    learner = bnplug.parameter_learner("ccbn-w", n_jobs=1)
+    learner = bnplug.parameter_learner("ccbn-w", l2=0.0, n_jobs=1)
     problem = learner.problem(table, bnplug.structure_learner(structure).learn(table))
     plain = learner.start(problem)
     prepared, batches = timed(partial(mini_batches, problem, table, batch), process_time)

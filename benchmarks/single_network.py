@@ -7,7 +7,8 @@ to all; boosting gets them as codes, declared as categories. The groups of data 
   sixteen    those that the parameter learner `ccbn-loo` was developed on
   others     all others of 100 to 100,000 rows and at most 100 features, but those that are another version of one
 
-Usage: python benchmarks/single_network.py GROUP FILE [METHOD ...]    (no METHOD: all)
+Usage: python benchmarks/single_network.py [GROUP FILE [METHOD ...]]
+(default: sixteen demo-output/single-network.csv, and all methods)
 
 Every fold is written to FILE, a CSV, when it is done, so that a run that was stopped goes on; the means are printed.
 
@@ -15,6 +16,9 @@ The defaults of BayesianNetworkClassifier are decided by the group `others`. The
 run: of `log2-quantile` bins with `backoff`, with and without a temperature, the one with the lower mean log loss takes
 the place of the defaults if it has a lower mean log loss and a higher mean accuracy than they, and its mean seconds to
 fit are at most 10 times theirs.
+
+Seen over 47 data sets (accuracy, log loss, processor seconds to fit): defaults 77.9, 1.023, 0.035; `backoff` 82.2,
+0.605, 0.017; with a temperature 82.1, 0.457, 0.094. By the rule the last takes their place, which is still to be done.
 """
 
 from __future__ import annotations
@@ -110,8 +114,12 @@ def others(folder):
     return sorted(set(listed["name"][fit]) - VERSIONS - set(SIXTEEN))
 
 
-def main(group, file, *methods):
+def main(group="sixteen", file="demo-output/single-network.csv", *methods):
+    if not os.environ.get("BNPLUG_DATA"):
+        print("BNPLUG_DATA names no folder of data files")
+        return
     folder, file = Path(os.environ["BNPLUG_DATA"]), Path(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", BnplugWarning)
     warnings.simplefilter("ignore", UserWarning)
     done = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=COLUMNS)

@@ -56,7 +56,7 @@ def classifiers() -> dict[tuple[str, str], object]:
     """Return a classifier for each curve, by structure and parameters."""
     found: dict[tuple[str, str], object] = {(label, "ML"): recipe(label) for label in RECIPES}
     if any(method.name == "ccbn-e" for method in methods("parameter learner")):
-        discriminative = bnplug.parameter_learner("ccbn-e", max_iter=20)
+        discriminative = bnplug.parameter_learner("ccbn-e", max_iter=20, l2=0.0)
         for label in RECIPES:
             found[label, "CL"] = recipe(label).set_params(parameters=discriminative)
     # The paper's settings: a penalty of 3, and a kernel of width sigma = 1.

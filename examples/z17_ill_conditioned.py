@@ -37,7 +37,7 @@ def draw(alpha: float, rng: np.random.Generator) -> Table:
 
 def path(table: Table, letter: str) -> np.ndarray:
     """Return the NLL a row at zeros and after each step."""
-    learner = bnplug.parameter_learner(f"ccbn-{letter}", init="zeros", tol=1e-14)
+    learner = bnplug.parameter_learner(f"ccbn-{letter}", init="zeros", l2=0.0, tol=1e-14)
     learner.fit(table, bnplug.structure_learner("nb").learn(table))
     return np.array(learner.nll_path_) / ROWS
 

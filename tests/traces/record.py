@@ -226,9 +226,9 @@ _HELD = {"l2": 1.0, "tol": 1e-12}
 
 def _conditional_likelihoods() -> Iterator[tuple[str, Spec]]:
     for learner in ("ccbn-d", "ccbn-e", "ccbn-w"):
-        yield f"{learner} begun", (learner, _BEGUN)
+        yield f"{learner} begun", (learner, {"l2": 0.0, **_BEGUN})
         yield f"{learner} held", (learner, _HELD)
-    yield "ccbn-d zeros", ("ccbn-d", {"init": "zeros", **_BEGUN})
+    yield "ccbn-d zeros", ("ccbn-d", {"init": "zeros", "l2": 0.0, **_BEGUN})
     yield "ccbn-w level=1", ("ccbn-w", {"level": 1, **_HELD})
     yield "ccbn-w backoff", ("ccbn-w", {"backoff": True, **_HELD})
     yield "ccbn-d preconditioned", ("ccbn-d", {"precondition": True, **_HELD})

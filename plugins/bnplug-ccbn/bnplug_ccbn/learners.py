@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -77,7 +77,7 @@ class ConditionalLikelihood(ParameterLearner):
         Where to start: at the generative estimates or at zeros.
     l2 : float or "cv"
         The strength of the penalty l2 / 2 times the squared free numbers (log parameters; in ``ccbn-e``, beta);
-        "cv" chooses it by cross-validation.
+        "cv" chooses it by cross-validation, and is 1 where no class has rows for two folds. The paper has 0.
     max_iter : int
         The largest number of steps.
     tol : float
@@ -85,7 +85,7 @@ class ConditionalLikelihood(ParameterLearner):
     alpha, floor : float
         The smoothing of the generative estimates, as in ``ml``.
     cv : int
-        The number of folds for ``l2="cv"``.
+        The number of folds for ``l2="cv"``; no more than the largest class has rows.
     precondition : bool
         Take steps in variables in which the objective is rounder at the start: about half as many steps on naive
         Bayes with many classes, but other steps than the paper's. Only where tables are small (naive Bayes, mostly),
@@ -108,7 +108,7 @@ class ConditionalLikelihood(ParameterLearner):
     l2_ : float
         The strength that was used.
     cv_nll_ : float array
-        With ``l2="cv"``, the held-out NLL for each strength in ``L2_GRID``.
+        With ``l2="cv"``, the held-out NLL for each strength in ``L2_GRID``; not there where there were no two folds.
     """
 
     #: What messages call it.
@@ -117,7 +117,7 @@ class ConditionalLikelihood(ParameterLearner):
     def __init__(
         self,
         init: str = "generative",
-        l2: Any = 0.0,
+        l2: Any = "cv",
         max_iter: int = 500,
         tol: float = 1e-8,
         alpha: float = 1.0,
@@ -212,7 +212,12 @@ class ConditionalLikelihood(ParameterLearner):
     def _choose_l2(self, table: Table, dag: DAG) -> float:
         """Return the strength from ``L2_GRID`` with the smallest NLL on held-out folds; the larger of tied ones."""
         build = partial(self.problem, dag=dag, n_jobs=1)
-        self.cv_nll_ = held_out(table, self.cv, build, [self._held_out], self.random_state, self.n_jobs).sums[0]
+        most = int(np.bincount(table.codes[table.target_index]).max())
+        cv: Any = self.cv
+        n_folds = min(cv, most) if isinstance(cv, Integral) else cv
+        if n_folds == 1:
+            return 1.0
+        self.cv_nll_ = held_out(table, n_folds, build, [self._held_out], self.random_state, self.n_jobs).sums[0]
         return L2_GRID[int(self.cv_nll_.argmin())]
 
     def _held_out(self, problem: ConditionalProblem, rows: Objective) -> list[float]:
@@ -285,7 +290,7 @@ class Weighted(ConditionalLikelihood):
         attribute. The higher, the more the generative classifier can be corrected.
     l2 : float or "cv"
         The strength of the penalty l2 / 2 times the squared distance of the weights from `l2_center`;
-        "cv" chooses it by cross-validation.
+        "cv" chooses it by cross-validation. The paper has 0.
     l2_center : {0, 1}
         What weights are drawn to: 1 is the generative classifier.
     backoff : bool
@@ -322,7 +327,7 @@ class Weighted(ConditionalLikelihood):
         self,
         init: str = "generative",
         level: int = 4,
-        l2: Any = 0.0,
+        l2: Any = "cv",
         l2_center: float = 1.0,
         backoff: bool = False,
         max_iter: int = 500,

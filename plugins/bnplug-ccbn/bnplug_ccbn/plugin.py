@@ -42,6 +42,7 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
             summary=summary,
             reference=_PAPER,
             api=1,
+            stochastic=True,
         )
 
 
@@ -60,7 +61,7 @@ def _weighted_and_others() -> Iterator[Recipe]:
                 yield Recipe(
                     name=f"{title}{letter}{suffix}",
                     structure=structure,
-                    parameters=(f"ccbn-{letter}", {"init": init}),
+                    parameters=(f"ccbn-{letter}", {"init": init, "l2": 0.0}),
                     summary=f"{title} with ccbn-{letter} parameters, started at {start}.",
                     reference=_PAPER,
                     featured=(title, letter, init) == ("TAN", "w", "generative"),
@@ -81,7 +82,7 @@ def _conditional_likelihood() -> Iterator[Recipe]:
         yield Recipe(
             name=f"{title}-CL",
             structure=structure,
-            parameters=("ccbn-e", {"max_iter": 20, **_SMOOTHING}),
+            parameters=("ccbn-e", {"max_iter": 20, "l2": 0.0, **_SMOOTHING}),
             summary=f"The structure of {title}-ML with 20 steps towards the maximum conditional likelihood.",
             reference=_ORDER_PAPER,
             requires=requires,

@@ -130,7 +130,7 @@ def classifiers(structure: str, max_iter: int = MAX_ITER) -> dict[str, Any]:
     found: dict[str, Any] = {structure: bnplug.parameter_learner("ml")}
     for (suffix, init), letter in product(STARTS.items(), LETTERS):
         most = min(max_iter, _MAX_ITER_OF_RIVALS) if init == "zeros" and letter != "w" else max_iter
-        learner = bnplug.parameter_learner(f"ccbn-{letter}", init=init, tol=TOL, max_iter=most, n_jobs=1)
+        learner = bnplug.parameter_learner(f"ccbn-{letter}", init=init, l2=0.0, tol=TOL, max_iter=most, n_jobs=1)
         found[f"{structure}{letter}{suffix}"] = learner
     return found
 

@@ -7,6 +7,8 @@ from itertools import pairwise, product
 import numpy as np
 import pandas as pd
 import pytest
+from bnplug_ccbn import protocol
+from bnplug_ccbn.learners import L2_GRID
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
@@ -14,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 import bnplug
 from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning, NotRepresentableError
+from bnplug.hooks import registry
 from bnplug.inference.complete import log_joint, log_posterior, posterior, terms
 
 LETTERS = ("d", "e", "w")
@@ -47,7 +50,8 @@ def class_with_parents(table):
 
 
 def learner(letter, **params):
-    return bnplug.parameter_learner(f"ccbn-{letter}", **params)
+    """The paper's: without a penalty, unless one is asked for."""
+    return bnplug.parameter_learner(f"ccbn-{letter}", **{"l2": 0.0, **params})
 
 
 def rows_posterior(tables, table):
@@ -361,3 +365,25 @@ def test_constructors_only_store():
     for letter in LETTERS:
         made = learner(letter, l2="cv", max_iter=7)
         assert clone(made).get_params() == made.get_params()
+
+
+def test_a_penalty_is_chosen_unless_it_is_given():
+    table = noisy_table(rows=200)
+    dag = structure(table, "tan")
+    for letter in LETTERS:
+        plain = bnplug.parameter_learner(f"ccbn-{letter}", max_iter=5)
+        plain.fit(table, dag)
+        assert plain.l2_ == L2_GRID[int(plain.cv_nll_.argmin())]
+    # No class has two rows.
+    tiny = table.take([int(np.flatnonzero(table.codes[table.target_index] == c)[0]) for c in range(2)])
+    few = bnplug.parameter_learner("ccbn-w")
+    few.fit(tiny, dag)
+    assert few.l2_ == 1.0
+
+
+def test_recipes_and_protocol_have_the_papers_penalty():
+    plugin = next(info for info in bnplug.plugins() if info.name == "ccbn")
+    for name in plugin.names["recipe"]:
+        _, params = registry.find("recipe", name).parameters
+        assert params["l2"] == 0.0
+    assert all(own.l2 == 0.0 for name, own in protocol.classifiers("NB").items() if name != "NB")

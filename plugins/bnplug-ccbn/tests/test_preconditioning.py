@@ -98,9 +98,9 @@ def test_it_takes_fewer_steps():
 
 def test_large_tables_and_shared_weights_stay_as_they_are(monkeypatch):
     table = draw()
-    plain = bnplug.parameter_learner("ccbn-w", level=2)
-    asked = bnplug.parameter_learner("ccbn-w", level=2, precondition=True)
-    extended = [bnplug.parameter_learner("ccbn-e", precondition=p) for p in (False, True)]
+    plain = bnplug.parameter_learner("ccbn-w", l2=0.0, level=2)
+    asked = bnplug.parameter_learner("ccbn-w", l2=0.0, level=2, precondition=True)
+    extended = [bnplug.parameter_learner("ccbn-e", l2=0.0, precondition=p) for p in (False, True)]
     for learner in (plain, asked, *extended):
         learner.fit(table, naive_bayes(table))
     assert plain.nll_path_ == asked.nll_path_

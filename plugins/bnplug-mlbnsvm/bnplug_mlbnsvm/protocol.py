@@ -147,7 +147,7 @@ def networks(structure: str, coarse: bool) -> dict[str, Any]:
     lams, gammas = (COARSE_LAMS, COARSE_GAMMAS) if coarse else (LAMS, GAMMAS)
     learners: dict[str, tuple[str, dict[str, Any]]] = {
         "ML": ("ml", {}),
-        "MCL": ("ccbn-e", {}),
+        "MCL": ("ccbn-e", {"l2": 0.0}),
         "MM": ("mm", {"lam": "cv", "cv": cv}),
         "ML-BN-SVM": ("ml-bn-svm", {"lam": lams, "gamma": gammas, "cv": cv}),
     }
