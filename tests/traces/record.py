@@ -153,6 +153,7 @@ def _plain() -> Iterator[tuple[str, Spec]]:
     yield "tan", ("tan", {})
     for k in range(4):
         yield f"kdb k={k}", ("kdb", {"k": k})
+    yield "skdb", ("skdb", {"k": 2})
 
 
 def _climbs() -> Iterator[tuple[str, Spec]]:
@@ -215,6 +216,7 @@ def _parameters(data: str) -> Iterator[Case]:
     for structure in ("nb", "tan"):
         yield Case("parameters", f"{structure} ml", data, ("ml", {}), structure)
         yield Case("parameters", f"{structure} ml floor", data, ("ml", _LIFTED), structure)
+        yield Case("parameters", f"{structure} backoff", data, ("backoff", {}), structure)
         for name, method in (*_conditional_likelihoods(), *_margins()):
             yield Case("parameters", f"{structure} {name}", data, method, structure, OPTIMISED)
 
@@ -232,6 +234,7 @@ def _conditional_likelihoods() -> Iterator[tuple[str, Spec]]:
     yield "ccbn-w level=1", ("ccbn-w", {"level": 1, **_HELD})
     yield "ccbn-w backoff", ("ccbn-w", {"backoff": True, **_HELD})
     yield "ccbn-d preconditioned", ("ccbn-d", {"precondition": True, **_HELD})
+    yield "ccbn-loo held", ("ccbn-loo", {"lam": 30.0, "temperature": 1.0, "tol": 1e-12, "max_iter": 500})
     yield "ccbn-e l2=cv", ("ccbn-e", {"l2": "cv", "cv": 3, **_BEGUN})
 
 
@@ -248,6 +251,8 @@ def _recipes() -> Iterator[Case]:
     for name in _BEGUN_RECIPES:
         begun = {"parameters__max_iter": 10}
         yield Case("recipe", name, "tic-tac-toe", (name, begun), tolerance=OPTIMISED)
+    for name in ("TAN-LOO", "KDB-2-LOO"):
+        yield Case("recipe", name, "wine", (name, {"parameters__tol": 1e-10}), tolerance=OPTIMISED)
     for name in _SVM_RECIPES:
         yield Case("recipe", name, "wine", (name, {}), tolerance=OPTIMISED)
 
@@ -262,7 +267,7 @@ def _engines() -> Iterator[Case]:
 
 def _cuts() -> Iterator[Case]:
     for data in ("wine", "waveform"):
-        for name in ("mdl", "quantile", "uniform"):
+        for name in ("mdl", "quantile", "log2-quantile", "uniform"):
             yield Case("cuts", name, data, (name, {}))
 
 
