@@ -15,7 +15,7 @@ import numpy as np
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.counts._numbering import number_occurring
-from bnplug.data._counting import index_rows, strides
+from bnplug.data._counting import index_rows, strides, sum_in_order
 from bnplug.data._counting import tally as tally
 from bnplug.data.table import Table
 
@@ -32,7 +32,7 @@ class Configurations:
     Attributes
     ----------
     index : int64 array of shape (rows,)
-        Each row's configuration; -1 where one of the variables is missing.
+        Each row's configuration; -1 where one of the variables is missing. Empty where rows are in many blocks.
     size : int
         How many numbers there are.
     states : int64 array of shape (size, variables), or None
@@ -53,7 +53,7 @@ def configurations(table: Table, variables: Sequence[int], limit: int | None = N
     rows and not the product of the cardinalities.
     """
     cards = [int(table.cards[v]) for v in variables]
-    limit = max(_DENSE_LIMIT, table.n_rows) if limit is None else limit
+    limit = _most_numbered(table) if limit is None else limit
     if prod(cards) <= limit:
         index = np.empty(table.n_rows, dtype=np.int64)
         index_rows(table.codes, np.array(variables, dtype=np.int64), strides(cards), table.missing, index)
@@ -64,6 +64,11 @@ def configurations(table: Table, variables: Sequence[int], limit: int | None = N
     index = np.full(table.n_rows, -1, dtype=np.int64)
     index[complete] = numbers
     return Configurations(index, len(examples), codes[:, complete][:, examples].T.astype(np.int64))
+
+
+def _most_numbered(table: Table) -> int:
+    """Return how many configurations are all numbered; of more, those that occur."""
+    return max(_DENSE_LIMIT, table.n_rows)
 
 
 def count(table: Table, child: int, parents: Sequence[int] = ()) -> FloatArray:
@@ -88,9 +93,7 @@ def count(table: Table, child: int, parents: Sequence[int] = ()) -> FloatArray:
     array([[1., 1.],
            [0., 1.]])
     """
-    cards = [int(table.cards[v]) for v in (child, *parents)]
-    index = configurations(table, (child, *parents), limit=prod(cards)).index
-    return tally(index, prod(cards), table.weights).reshape(cards)
+    return table.counts([(child, *parents)])[0]
 
 
 def count_occurring(table: Table, child: int, parents: Sequence[int]) -> tuple[FloatArray, Configurations]:
@@ -100,15 +103,40 @@ def count_occurring(table: Table, child: int, parents: Sequence[int]) -> tuple[F
     -------
     counts : float64 array of shape (child, size)
     configurations : Configurations
-        Of the parents. Only those that occur have a number where all of them would be too many.
+        Of the parents. Only those that occur have a number where all of them would be too many. Where rows are in many
+        blocks, it has the index of none.
     """
-    parent = configurations(table, parents)
-    codes = table.codes[child]
+    found = table.map(_count_occurring, child, tuple(parents), _most_numbered(table))
+    return found[0] if len(found) == 1 else _merge(found, table.cards[list(parents)])
+
+
+def _count_occurring(
+    block: Table, child: int, parents: tuple[int, ...], limit: int
+) -> tuple[FloatArray, Configurations]:
+    parent = configurations(block, parents, limit)
+    codes = block.codes[child]
     index = np.where(
-        (codes == table.missing) | (parent.index < 0), -1, codes.astype(np.int64) * parent.size + parent.index
+        (codes == block.missing) | (parent.index < 0), -1, codes.astype(np.int64) * parent.size + parent.index
     )
-    card = int(table.cards[child])
-    return tally(index, card * parent.size, table.weights).reshape(card, parent.size), parent
+    card = int(block.cards[child])
+    return tally(index, card * parent.size, block.weights).reshape(card, parent.size), parent
+
+
+def _merge(found: list[tuple[FloatArray, Configurations]], cards: IntArray) -> tuple[FloatArray, Configurations]:
+    """Add up the counts of blocks, whose configurations that occur may be numbered differently."""
+    no_rows = np.empty(0, dtype=np.int64)
+    states = [own.states for _, own in found if own.states is not None]
+    if not states:
+        total = sum_in_order([[counts] for counts, _ in found])[0]
+        return total, Configurations(no_rows, total.shape[1], None)
+    every = np.concatenate(states).T
+    numbers, examples = number_occurring(every, cards, range(len(cards)))
+    total, first = np.zeros((len(found[0][0]), len(examples))), 0
+    for counts, _ in found:
+        # Of one block, no configuration has two numbers.
+        total[:, numbers[first : first + counts.shape[1]]] += counts
+        first += counts.shape[1]
+    return total, Configurations(no_rows, len(examples), every[:, examples].T)
 
 
 def count_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> list[FloatArray]:
@@ -119,16 +147,20 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     list of float64 arrays of shape (child, size)
         One for each of `others`; the order of the configurations is left open.
     """
+    return sum_in_order(table.map(_count_with_each, child, tuple(parents), tuple(others)))
+
+
+def _count_with_each(block: Table, child: int, parents: tuple[int, ...], others: tuple[int, ...]) -> list[FloatArray]:
     variables = (child, *parents)
-    family = configurations(table, variables, limit=prod(int(table.cards[v]) for v in variables))
+    family = configurations(block, variables, limit=prod(int(block.cards[v]) for v in variables))
     # One configuration more, for rows with a missing cell: -1 is above every number when it has no sign.
     index = np.minimum(family.index.astype(np.uint32), np.uint32(family.size))
-    cards = table.cards[list(others)]
+    cards = block.cards[list(others)]
     starts = np.concatenate([[0], np.cumsum((family.size + 1) * cards)])
-    counts = np.zeros((2, starts[-1]), dtype=np.int64 if table.weights is None else np.float64)
-    _tally_with_each(table.codes, np.array(others), cards, table.missing, table.weights, index, starts, counts)
+    counts = np.zeros((2, starts[-1]), dtype=np.int64 if block.weights is None else np.float64)
+    _tally_with_each(block.codes, np.array(others), cards, block.missing, block.weights, index, starts, counts)
     total = (counts[0] + counts[1]).astype(np.float64)
-    states, ends = int(table.cards[child]), starts[:-1] + family.size * cards
+    states, ends = int(block.cards[child]), starts[:-1] + family.size * cards
     return [total[start:end].reshape(states, -1) for start, end in zip(starts.tolist(), ends.tolist(), strict=False)]
 
 

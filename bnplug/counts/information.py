@@ -14,9 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
-from bnplug.counts.counting import configurations, count, tally
+from bnplug.counts._pairs import add_group, entropy_of, fill_from_blocks, information_that_occurs, reduce_table
+from bnplug.counts.counting import configurations, tally
+from bnplug.data._counting import sum_in_order
 from bnplug.data.table import Table
 
 #: Information values this close are tied; the lowest feature index comes first.
@@ -26,8 +28,6 @@ INFORMATION_TIE = 1e-9
 # occur. Tables of one feature with others are counted together as long as they have no more cells.
 _DENSE_CELLS = 1 << 22
 _DENSE_CELLS_PER_ROW, _FEWEST_DENSE = 64, 1 << 16
-
-_TILE = 4096
 
 
 def class_information(table: Table, confidence: float | None = None) -> FloatArray:
@@ -41,14 +41,18 @@ def class_information(table: Table, confidence: float | None = None) -> FloatArr
     """
     result, degrees = np.zeros(len(table.names)), np.zeros(len(table.names))
     rows = np.full(len(table.names), table.total_weight)
-    for v in table.features:
-        counts = count(table, v, [table.target_index])
-        result[v] = _entropy(counts.sum(0)) + _entropy(counts.sum(1)) - _entropy(counts)
+    for v, counts in zip(table.features, _with_class(table), strict=True):
+        result[v] = entropy_of(counts.sum(0)) + entropy_of(counts.sum(1)) - entropy_of(counts)
         degrees[v] = (np.count_nonzero(counts.sum(1)) - 1) * (np.count_nonzero(counts.sum(0)) - 1)
         rows[v] = counts.sum()
     if confidence is not None:
         result -= chance_information(degrees, rows, confidence)
     return np.maximum(result, 0.0)
+
+
+def _with_class(table: Table) -> list[FloatArray]:
+    """The counts of each feature with the class."""
+    return table.counts([(v, table.target_index) for v in table.features])
 
 
 def chance_information(degrees: FloatArray, rows: FloatArray, confidence: float) -> FloatArray:
@@ -96,18 +100,12 @@ def pairwise_information(table: Table, n_jobs: int | None = None, confidence: fl
     """
     size = len(table.names)
     result = np.zeros((size, size))
-    codes, _ = table.padded()
     largest = min(_DENSE_CELLS, max(_FEWEST_DENSE, _DENSE_CELLS_PER_ROW * table.n_rows))
     features = np.array(table.features, dtype=np.int64)
-    zero = np.zeros(0, np.int64 if table.weights is None else np.float64)
-    # Those with the most pairs come first, so that no thread is left with the longest at the end.
-    run_in_threads(
-        lambda position: _count_pairs(
-            codes, table.target_index, table.cards, features, largest, table.weights, zero, position, result
-        ),
-        range(len(features) - 1, 0, -1),
-        n_jobs=n_jobs,
-    )
+    if table.n_blocks > 1:
+        fill_from_blocks(table, features, largest, result, n_jobs)
+    else:
+        _fill(table, features, largest, result, n_jobs)
     n_classes = int(table.cards[table.target_index])
     for position, a in enumerate(features):
         before = features[:position]
@@ -122,16 +120,36 @@ def pairwise_information(table: Table, n_jobs: int | None = None, confidence: fl
     return result
 
 
+def _fill(table: Table, features: IntArray, largest: int, result: FloatArray, n_jobs: int | None) -> None:
+    """Fill what lies below the diagonal, from rows in memory."""
+    codes, _ = table.padded()
+    zero = np.zeros(0, np.int64 if table.weights is None else np.float64)
+    # Those with the most pairs come first, so that no thread is left with the longest at the end.
+    run_in_threads(
+        lambda position: _count_pairs(
+            codes, table.target_index, table.cards, features, largest, table.weights, zero, position, result
+        ),
+        range(len(features) - 1, 0, -1),
+        n_jobs=n_jobs,
+    )
+
+
 def _chance_of_pairs(table: Table, confidence: float) -> FloatArray:
     """What I(Xi; Xj | C) stays below by chance; 0 in the class's row and column."""
     spare = np.zeros((len(table.names), int(table.cards[table.target_index])))
-    for v in table.features:
-        spare[v] = np.maximum((count(table, v, [table.target_index]) > 0).sum(axis=0) - 1, 0)
-    known = (table.codes != table.missing).astype(np.float64)
-    rows = known @ (known if table.weights is None else known * table.weights).T
+    for v, counts in zip(table.features, _with_class(table), strict=True):
+        spare[v] = np.maximum((counts > 0).sum(axis=0) - 1, 0)
+    rows = sum_in_order([[own] for own in table.map(_rows_that_know)])[0]
     chance = chance_information(spare @ spare.T, rows, confidence)
     np.fill_diagonal(chance, 0.0)
     return chance
+
+
+def _rows_that_know(block: Table) -> FloatArray:
+    """The weight of the rows that know two variables, for all pairs."""
+    known = (block.codes != block.missing).astype(np.float64)
+    found: FloatArray = known @ (known if block.weights is None else known * block.weights).T
+    return found
 
 
 def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:
@@ -181,22 +199,17 @@ def conditional_information(table: Table, a: int, b: int, given: Sequence[int] =
     >>> [round(conditional_information(table, 0, other), 6) for other in (1, 2)]
     [0.693147, 0.0]
     """
+    if table.n_blocks > 1:
+        return information_that_occurs(table, a, b, given)
     known = np.logical_and.reduce([table.codes[v] != table.missing for v in (a, b, *given)])
     rows = table.take(known)
 
     def entropy(*variables: int) -> float:
         joint = configurations(rows, (*variables, *given))
-        return _entropy(tally(joint.index, joint.size, rows.weights))
+        return entropy_of(tally(joint.index, joint.size, rows.weights))
 
     # H(A, G) + H(B, G) - H(G) - H(A, B, G)
     return entropy(a) + entropy(b) - entropy() - entropy(a, b)
-
-
-def _entropy(counts: FloatArray) -> float:
-    """Return the entropy of the distribution that `counts` are proportional to; 0 where there are none."""
-    positive = counts[counts > 0]
-    total = positive.sum()
-    return float(np.log(total) - (positive * np.log(positive)).sum() / total) if total else 0.0
 
 
 @kernel
@@ -232,63 +245,10 @@ def _count_group(codes, c, cards, features, weights, position, first, last, star
     A pair's table has axes (class, a, b), its last state of a and of b being missing. In `counts`, all 0, that of
     `other` is ``starts[other]:starts[other + 1]``; a pair without cells is left out.
     """
-    n_rows, n_classes, target = codes.shape[1], cards[c], codes[c]
-    base = np.empty(_TILE, np.int64)
+    add_group(codes, c, cards, features, weights, position, first, last, starts, counts)
     a = features[position]
-    width = cards[a] + 1
-    for low in range(0, n_rows, _TILE):
-        size = min(_TILE, n_rows - low)
-        for m in range(size):
-            base[m] = np.int64(target[low + m]) * width + np.int64(codes[a, low + m])
-        for other in range(first, last):
-            b = features[other]
-            table = counts[starts[other] : starts[other + 1]]
-            if table.shape[0] > 0:
-                _add_tile(table, base, codes[b, low : low + size], cards[b] + 1, weights, low)
     for other in range(first, last):
         b = features[other]
         table = counts[starts[other] : starts[other + 1]]
         if table.shape[0] > 0:
-            result[a, b] = _reduce(table.reshape(n_classes, width, cards[b] + 1))
-
-
-@inner_kernel
-def _add_tile(table, base, column, width, weights, low):  # type: ignore[no-untyped-def]
-    """table[base[m] * width + column[m]] += weight of row low + m."""
-    for m in range(column.shape[0]):
-        cell = base[m] * width + np.int64(column[m])
-        if weights is None:
-            table[cell] += 1
-        else:
-            table[cell] += weights[low + m]
-
-
-@inner_kernel
-def _reduce(table):  # type: ignore[no-untyped-def]
-    """I(A; B | C) of counts with axes (C, A, B), without the last state of A and of B, which is missing."""
-    n_classes, n_a, n_b = table.shape[0], table.shape[1] - 1, table.shape[2] - 1
-    of_b = np.empty(n_b, np.float64)
-    total = 0.0
-    information = 0.0
-    for c in range(n_classes):
-        of_class = 0.0
-        for b in range(n_b):
-            of_b[b] = 0.0
-        for a in range(n_a):
-            of_a = 0.0
-            for b in range(n_b):
-                n = np.float64(table[c, a, b])
-                if n > 0:
-                    information += n * np.log(n)
-                of_a += n
-                of_b[b] += n
-            if of_a > 0:
-                information -= of_a * np.log(of_a)
-            of_class += of_a
-        for b in range(n_b):
-            if of_b[b] > 0:
-                information -= of_b[b] * np.log(of_b[b])
-        if of_class > 0:
-            information += of_class * np.log(of_class)
-        total += of_class
-    return information / total if total > 0 else 0.0
+            result[a, b] = reduce_table(table.reshape(cards[c], cards[a] + 1, cards[b] + 1))

@@ -268,16 +268,14 @@ class LogTables:
         ValueError
             If the table's variables or states are not these, or a cell is missing and must not be.
         """
-        from bnplug.counts.counting import count
-
         if set(table.names) != set(self.names) or any(table.states[n] != self.states[n] for n in self.names):
             raise ValueError("the table's variables or states differ from those of these parameters")
-        holes = [n for v, n in enumerate(table.names) if (table.codes[v] == table.missing).any()]
+        holes = [name for name, lacking in zip(table.names, table.has_missing, strict=True) if lacking]
         if holes and not incomplete:
             raise ValueError(f"columns {holes} have missing cells; give complete rows, or incomplete=True")
+        families = [[table.index(n) for n in (name, *parents)] for name, (parents, _) in self.tables.items()]
         total = 0.0
-        for name, (parents, values) in self.tables.items():
-            counts = count(table, table.index(name), [table.index(parent) for parent in parents])
+        for counts, (_, values) in zip(table.counts(families), self.tables.values(), strict=True):
             seen = counts > 0
             total += float((counts[seen] * values[seen]).sum())
         return total

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from bnplug.arrays import FloatArray
 from bnplug.contracts import ParameterLearner
-from bnplug.counts.counting import count
 from bnplug.hooks.components import check_numbers
 from bnplug.model.log_tables import LogTables, estimate
 
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
-#: Returns the log probabilities of a variable given its parents.
-_Learn = Callable[[int, list[int]], FloatArray]
+#: Returns the log probabilities of a variable given its parents, from its counts.
+_Learn = Callable[[int, list[int], FloatArray], FloatArray]
 
 
 class MaximumLikelihood(ParameterLearner):
@@ -54,10 +53,10 @@ class MaximumLikelihood(ParameterLearner):
             raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
         families = table.parents(dag)
         known, learn = self._known(table, families)
-        tables = {
-            table.names[v]: ([table.names[p] for p in parents], known[v] if v in known else learn(v, parents))
-            for v, parents in enumerate(families)
-        }
+        learned = [v for v in range(len(families)) if v not in known]
+        for v, counts in zip(learned, table.counts([(v, *families[v]) for v in learned]), strict=True):
+            known[v] = learn(v, families[v], counts)
+        tables = {table.names[v]: ([table.names[p] for p in parents], known[v]) for v, parents in enumerate(families)}
         return LogTables(table.names, table.states, tables, table.target)
 
     def _known(self, table: Table, families: list[list[int]]) -> tuple[dict[int, FloatArray], _Learn]:
@@ -68,10 +67,10 @@ class MaximumLikelihood(ParameterLearner):
 
             known = fixed_tables(self.fixed, table, families)
         if self.prior is None:
-            return known, lambda v, parents: estimate(count(table, v, parents), self.alpha, self.floor)
+            return known, lambda v, parents, counts: estimate(counts, self.alpha, self.floor)
         from bnplug.builtin.parameters._expert import Prior
 
         prior = Prior(self.prior, table)
-        return known, lambda v, parents: estimate(
-            count(table, v, parents) + self.alpha * prior.joint(v, parents), 0.0, self.floor
+        return known, lambda v, parents, counts: estimate(
+            counts + self.alpha * prior.joint(v, parents), 0.0, self.floor
         )
