@@ -64,6 +64,26 @@ def distinct_rows(table: Table, variables: IntArray) -> DistinctRows:
     return DistinctRows(table, places, np.ascontiguousarray(codes[:, places]), sizes, weights)
 
 
+def gather_distinct(table: Table, variables: IntArray, most: int) -> Table:
+    """Return the rows of many blocks that differ in the class or in `variables`, with their weights, in memory.
+
+    If they are more than `most` in all blocks together, the table is returned as it is; so is one in memory.
+    """
+    if table.n_blocks == 1:
+        return table
+    found = table.map(_distinct, variables, most)
+    parts = [own for own in found if own is not None]
+    if len(parts) < len(found) or sum(len(weights) for _, weights in parts) > most:
+        return table
+    codes, weights = np.concatenate([own for own, _ in parts], axis=1), np.concatenate([own for _, own in parts])
+    return Table(codes, table.names, table.states, table.target, weights)
+
+
+def _distinct(block: Table, variables: IntArray, most: int) -> tuple[CodeArray, FloatArray] | None:
+    rows = distinct_rows(block, variables)
+    return None if len(rows.places) > most else (block.codes[:, rows.places], rows.weights)
+
+
 def _groups(terms: Terms, n_rows: int, sizes: IntArray) -> list[list[int]]:
     """Return groups of terms that share a table: the first left, then what enlarges it least, while it is small."""
     reads = np.zeros((len(terms.starts), len(sizes)))

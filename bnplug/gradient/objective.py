@@ -4,13 +4,16 @@ A parameter learner writes its log parameters as the flat values of :class:`~bnp
 loss as a compiled function over a block of rows; :class:`Objective` does the rest. Two things make a pass fast. Rows
 that agree in the class and in all variables that matter are one row of a larger weight. And terms with few
 configurations share a table, over the joint configurations that occur: a row looks up the sum of several terms at once.
+Where rows are in many blocks, each has its own, and their sums are added in the order of the blocks.
 
 Missing cells: a term adds nothing to the log joint of a row in which one of its variables is missing.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from bnplug.data.table import Table
 from bnplug.gradient._shared_tables import (
     distinct_rows,
     gather,
+    gather_distinct,
     gather_own,
     merge,
     scatter,
@@ -33,6 +37,9 @@ from bnplug.inference.complete import Terms
 # A block of log joints and one of derivatives stay in a second-level cache.
 _BLOCK_CELLS = 1 << 14
 _MAX_PARTS = 16
+# Rows of many blocks that differ are brought together if they are no more than this: sums are then those of a table in
+# memory, to the last bit where weights are whole numbers.
+_MOST_GATHERED = 1 << 18
 _NO_PARAMS: FloatArray = np.empty(0)
 
 
@@ -74,27 +81,9 @@ class Objective:
     """
 
     def __init__(self, terms: Terms, table: Table, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
-        self._size = terms.values.size
-        rows = distinct_rows(table, np.unique(terms.variables))
-        self._y, self._weights = rows.codes[table.target_index].astype(np.int64), rows.weights
-        self.n_rows = len(rows.places)
-        self._shared = share_tables(terms, rows)
-        self._parts = self._part_bounds(terms.n_classes)
-        self._block = max(1, _BLOCK_CELLS // terms.n_classes)
-        self._merged = np.empty((self._shared.size, terms.n_classes))
-        self._gradients = [np.empty_like(self._merged) for _ in self._parts]
-        # For each part, a block of log joints and one of derivatives.
-        self._blocks = [np.empty((2, min(self._block, last - first), terms.n_classes)) for first, last in self._parts]
-
-    def _part_bounds(self, n_classes: int) -> list[tuple[int, int]]:
-        """Return the parts of rows that threads take: they follow from the data alone, and so does every sum.
-
-        Each part has a gradient of its own, so parts are large against the tables.
-        """
-        parts = min(_MAX_PARTS, self.n_rows * n_classes // max(2 * self._shared.size * n_classes, _BLOCK_CELLS))
-        edges = np.linspace(0, self.n_rows, max(1, parts) + 1).astype(int)
-        return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        rows = gather_distinct(table, np.unique(terms.variables), _MOST_GATHERED)
+        self._blocks = rows.spawn(_RowsOfBlock, terms, n_jobs)
+        self.n_rows = sum(self._blocks.call("__len__"))
 
     def __call__(self, values: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS) -> tuple[float, FloatArray]:
         """Return the sum of `loss` over the rows, and its derivative by every entry of `values`.
@@ -108,10 +97,8 @@ class Objective:
         params : float64 array, optional
             What the loss is given as its parameters.
         """
-        self._merge(values, self._merged)
-        run_part = partial(self._run_part, loss=loss, params=params)
-        sums = run_in_threads(run_part, range(len(self._parts)), n_jobs=self.n_jobs)
-        return float(sum(sums)), self._summed(self._gradients)
+        value, gradient = _add_up(self._blocks.call("sum", values, loss, params))
+        return value, gradient
 
     def with_own(
         self, values: FloatArray, own: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS
@@ -141,6 +128,55 @@ class Objective:
         >>> of_own.tolist()  # x = 0 and 1 with each class, then the class: where a row is
         [-1.0, 0.0, 0.0, -0.5, -1.0, -0.5]
         """
+        value, gradient, of_own = _add_up(self._blocks.call("sum_with_own", values, own, loss, params))
+        return value, gradient, of_own
+
+
+def _add_up(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Add what the blocks gave, in their order, each of its parts on its own."""
+    return parts[0] if len(parts) == 1 else tuple(reduce(add, own) for own in zip(*parts, strict=True))
+
+
+class _RowsOfBlock:
+    """The rows of one block, made fewer, as passes go over them."""
+
+    def __init__(self, table: Table, terms: Terms, n_jobs: int | None) -> None:
+        self.n_jobs = n_jobs
+        self._size = terms.values.size
+        rows = distinct_rows(table, np.unique(terms.variables))
+        self._y, self._weights = rows.codes[table.target_index].astype(np.int64), rows.weights
+        self.n_rows = len(rows.places)
+        self._shared = share_tables(terms, rows)
+        self._parts = self._part_bounds(terms.n_classes)
+        self._block = max(1, _BLOCK_CELLS // terms.n_classes)
+        self._merged = np.empty((self._shared.size, terms.n_classes))
+        self._gradients = [np.empty_like(self._merged) for _ in self._parts]
+        # For each part, a block of log joints and one of derivatives.
+        self._blocks = [np.empty((2, min(self._block, last - first), terms.n_classes)) for first, last in self._parts]
+
+    def _part_bounds(self, n_classes: int) -> list[tuple[int, int]]:
+        """Return the parts of rows that threads take: they follow from the data alone, and so does every sum.
+
+        Each part has a gradient of its own, so parts are large against the tables.
+        """
+        parts = min(_MAX_PARTS, self.n_rows * n_classes // max(2 * self._shared.size * n_classes, _BLOCK_CELLS))
+        edges = np.linspace(0, self.n_rows, max(1, parts) + 1).astype(int)
+        return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def sum(self, values: FloatArray, loss: Loss, params: FloatArray) -> tuple[float, FloatArray]:
+        """Return the sum of `loss` over the rows of the block, and its derivative."""
+        self._merge(values, self._merged)
+        run_part = partial(self._run_part, loss=loss, params=params)
+        sums = run_in_threads(run_part, range(len(self._parts)), n_jobs=self.n_jobs)
+        return float(sum(sums)), self._summed(self._gradients)
+
+    def sum_with_own(
+        self, values: FloatArray, own: FloatArray, loss: Loss, params: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return the sum of `loss` where the class that a row has finds other values, and both derivatives."""
         merged = np.empty_like(self._merged)
         gradients = [np.zeros_like(merged) for _ in self._parts]
         self._merge(values, self._merged)

@@ -221,6 +221,6 @@ def folds(table: Table, cv: Any, random_state: Any = None) -> Iterator[tuple[Tab
     with warnings.catch_warnings():
         # A class with fewer rows than folds is absent from some of them, which sums can bear.
         warnings.simplefilter("ignore", UserWarning)
-        splits = list(splitter.split(np.zeros((table.n_rows, 1)), table.codes[table.target_index]))
+        splits = list(splitter.split(np.zeros((table.n_rows, 1)), table.column(table.target_index)))
     for train, test in splits:
         yield table.take(train), table.take(test)
