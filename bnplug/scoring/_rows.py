@@ -86,34 +86,64 @@ def arrange(table: Table, folds: IntArray | None, alpha: float, floor: float) ->
         If the class has one state only or a missing cell, no row is tested, or the rows outside a fold
         are all of one class.
     """
-    labels = table.codes[table.target_index].astype(np.int64)
-    n_classes = int(table.cards[table.target_index])
+    fold, header = describe(table, folds, alpha, floor)
+    return sort_rows(table, fold, header)
+
+
+def describe(table: Table, folds: IntArray | None, alpha: float, floor: float) -> tuple[IntArray, FoldedRows]:
+    """Return the number of each row's fold, and what is the same for all rows, as :func:`arrange` has it, without rows.
+
+    Rows may be in many blocks.
+    """
     if not table.total_weight > 0:
         raise ValueError("the table has no rows (or none with a positive weight)")
-    _check_class(table, labels)
+    _check_class(table)
     fold, n_folds = _number_folds(table, folds)
-    order = np.lexsort((labels, fold))
-    segments = (fold * n_classes + labels)[order]
-    codes, sizes = table.padded()
-    weights, unit = _whole_weights(table.weights)
-    weights = weights[order] if len(weights) else weights
-    bounds = np.searchsorted(segments, np.arange((n_folds + 1) * n_classes + 1))
-    n_tested = int(bounds[n_folds * n_classes])
     if folds is not None:
-        _check_training(table, fold, labels, n_folds)
-    return FoldedRows(
-        codes=np.ascontiguousarray(codes[:, order]),
+        _check_training(table, fold, n_folds)
+    unit = _unit(table.total_weight) if table.weighted else 1.0
+    return fold, FoldedRows(
+        codes=np.empty((len(table.names), 0), dtype=table.dtype),
         cards=table.cards.copy(),
-        sizes=sizes,
+        sizes=table.cards + table.has_missing,
         target=table.target_index,
         n_folds=n_folds,
-        bounds=bounds.astype(np.int64),
-        weights=weights,
+        bounds=np.zeros((n_folds + 1) * int(table.cards[table.target_index]) + 1, dtype=np.int64),
+        weights=np.empty(0, dtype=np.int64),
         unit=unit,
-        tested_weight=float(weights[:n_tested].sum() if len(weights) else n_tested),
+        tested_weight=0.0,
         resubstitution=folds is None,
         alpha=float(alpha),
         floor=float(floor),
+    )
+
+
+def sort_rows(table: Table, fold: IntArray, header: FoldedRows) -> FoldedRows:
+    """Return the rows of a table in memory, or of one block, by fold and class.
+
+    Parameters
+    ----------
+    table : Table
+    fold : int64 array of shape (rows,)
+        The number of each row's fold.
+    header : FoldedRows
+        What is the same for all rows.
+    """
+    labels = table.codes[table.target_index].astype(np.int64)
+    order = np.lexsort((labels, fold))
+    segments = (fold * header.n_classes + labels)[order]
+    bounds = np.searchsorted(segments, np.arange(len(header.bounds)))
+    codes = table.codes
+    if (header.sizes > table.cards).any():
+        codes = np.minimum(codes, table.cards.astype(table.dtype)[:, None])
+    weights = _whole_weights(table.weights, header.unit)
+    weights = weights[order] if len(weights) else weights
+    n_tested = int(bounds[header.n_folds * header.n_classes])
+    return header._replace(
+        codes=np.ascontiguousarray(codes[:, order]),
+        bounds=bounds.astype(np.int64),
+        weights=weights,
+        tested_weight=float(weights[:n_tested].sum() if len(weights) else n_tested),
     )
 
 
@@ -133,12 +163,13 @@ def rearrange(rows: FoldedRows, order: IntArray) -> None:
             column[:n] = column[order]
 
 
-def _whole_weights(weights: FloatArray | None) -> tuple[IntArray, float]:
-    """Weights as multiples of a power of two: counts of 2 stay twice the row, and no sum is rounded."""
-    if weights is None:
-        return np.empty(0, dtype=np.int64), 1.0
-    unit = 2.0 ** np.ceil(np.log2(weights.sum() / _WHOLE))
-    return np.rint(weights / unit).astype(np.int64), float(unit)
+def _unit(total: float) -> float:
+    """The power of two that weights are multiples of: counts of 2 stay twice the row, and no sum is rounded."""
+    return float(2.0 ** np.ceil(np.log2(total / _WHOLE)))
+
+
+def _whole_weights(weights: FloatArray | None, unit: float) -> IntArray:
+    return np.empty(0, dtype=np.int64) if weights is None else np.rint(weights / unit).astype(np.int64)
 
 
 def _number_folds(table: Table, folds: IntArray | None) -> tuple[IntArray, int]:
@@ -157,18 +188,20 @@ def _number_folds(table: Table, folds: IntArray | None) -> tuple[IntArray, int]:
     return result, len(numbers)
 
 
-def _check_class(table: Table, labels: IntArray) -> None:
+def _check_class(table: Table) -> None:
     if table.cards[table.target_index] < 2:
         raise ValueError(f"the class {table.target!r} has one state only: there is nothing to tell apart")
-    absent = int((labels == table.missing).sum())
+    absent = sum(table.map(_n_without_class))
     if absent:
         raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop those rows")
 
 
-def _check_training(table: Table, fold: IntArray, labels: IntArray, n_folds: int) -> None:
-    weights = np.ones(table.n_rows) if table.weights is None else table.weights
-    n_classes = int(table.cards[table.target_index])
-    counts = np.bincount(fold * n_classes + labels, weights, (n_folds + 1) * n_classes).reshape(-1, n_classes)
+def _n_without_class(block: Table) -> int:
+    return int((block.codes[block.target_index] == block.missing).sum())
+
+
+def _check_training(table: Table, fold: IntArray, n_folds: int) -> None:
+    counts = table.counts([[table.target_index]], fold)[0]
     outside = (counts.sum(axis=0) - counts[:n_folds] > 0).sum(axis=1)
     if (outside < 2).any():
         raise ValueError(

@@ -245,20 +245,8 @@ class SearchState:
         return wider
 
     def checked(self, score: float) -> float:
-        """Return a score, or a sum of scores, if it is a number.
-
-        Raises
-        ------
-        ContractError
-            If it is nan, so that the gain of a row is.
-        """
-        if np.isnan(score):
-            name = getattr(type(self.score).gain, "__qualname__", "?")
-            raise ContractError(
-                f"the gain {name!r} of {type(self.score).__name__} gave nan, or left a row of `out` unfilled, as it "
-                "does where it raises an exception; set NUMBA_DISABLE_JIT=1 in the environment to see which"
-            )
-        return score
+        """Return a score, or a sum of scores, if it is a number; see :func:`checked`."""
+        return checked(self.score, score)
 
     def _measure(self) -> float:
         """Sum the gain over the log joint as it is."""
@@ -287,6 +275,23 @@ class SearchState:
         if family not in self._costs:
             self._costs[family] = float(self.score.penalty(self.table, node, parents))
         return self._costs[family]
+
+
+def checked(score: PredictiveScore, value: float) -> float:
+    """Return what a score gave for a graph, or a sum of that, if it is a number.
+
+    Raises
+    ------
+    ContractError
+        If it is nan, so that the gain of a row is.
+    """
+    if np.isnan(value):
+        name = getattr(type(score).gain, "__qualname__", "?")
+        raise ContractError(
+            f"the gain {name!r} of {type(score).__name__} gave nan, or left a row of `out` unfilled, as it "
+            "does where it raises an exception; set NUMBA_DISABLE_JIT=1 in the environment to see which"
+        )
+    return value
 
 
 def declared_bounds(score: PredictiveScore, table: Table) -> Bounds | None:

@@ -17,7 +17,7 @@ from bnplug.scoring._rows import FoldedRows
 
 def n_configurations(rows: FoldedRows, graph: FlatGraph, changes: Changes) -> int:
     """Return how many configurations the features of a candidate have, missing included."""
-    variables = {v for node, parents in _families(rows, graph, changes) for v in (node, *parents)}
+    variables = {v for node, parents, _ in families(rows, graph, changes) for v in (node, *parents)}
     return prod(int(rows.sizes[v]) for v in variables - {rows.target})
 
 
@@ -26,14 +26,14 @@ def place(rows: FoldedRows, graph: FlatGraph, changes: Changes, scratch: Scratch
 
     What is not about this candidate, it shares with `scratch`.
     """
-    families = list(_families(rows, graph, changes))
-    features = np.unique([v for node, parents in families for v in (node, *parents) if v != rows.target])
+    slots = [(node, parents) for node, parents, _ in families(rows, graph, changes)]
+    features = np.unique([v for node, parents in slots for v in (node, *parents) if v != rows.target])
     features = features.astype(np.int64)
     numbers, examples = number_occurring(rows.codes, rows.sizes, features)
     codes = rows.codes[features][:, examples].astype(np.int64)
-    placed = [_place(rows, features, codes, node, np.array(parents, dtype=np.int64)) for node, parents in families]
+    placed = [place_family(rows, features, codes, node, np.array(parents, dtype=np.int64)) for node, parents in slots]
     # Of a family, states and parent configurations are numbered that do not occur together.
-    widest = max(int(rows.cards[node]) * columns for (node, _), (_, columns) in zip(families, placed, strict=True))
+    widest = max(int(rows.cards[node]) * columns for (node, _), (_, columns) in zip(slots, placed, strict=True))
     last = scratch.last.copy()
     last[2] = len(examples)
     return with_room(scratch, rows, max(widest, len(examples)))._replace(
@@ -44,20 +44,22 @@ def place(rows: FoldedRows, graph: FlatGraph, changes: Changes, scratch: Scratch
     )
 
 
-def _families(rows: FoldedRows, graph: FlatGraph, changes: Changes) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield what a candidate takes out and puts in, as far as it can change a gain: its slots, in their order."""
+def families(rows: FoldedRows, graph: FlatGraph, changes: Changes) -> Iterator[tuple[int, tuple[int, ...], int]]:
+    """Yield what a candidate takes out (-1) and puts in (1), as far as it can change a gain: its slots, in order."""
     for v, own in changes.items():
         before, after = graph.parents_of(v), tuple(own)
         if set(before) == set(after) and graph.n_parents[v] >= 0:
             continue
         if rows.target in before or (v == rows.target and graph.n_parents[v] >= 0):
-            yield v, before
+            yield v, before, -1
         if v == rows.target or rows.target in after:
-            yield v, after
+            yield v, after, 1
 
 
-def _place(rows: FoldedRows, features: IntArray, codes: IntArray, node: int, parents: IntArray) -> tuple[IntArray, int]:
-    """`place` and the number of columns of `find_logs`, for configurations with the given codes (features, size)."""
+def place_family(
+    rows: FoldedRows, features: IntArray, codes: IntArray, node: int, parents: IntArray
+) -> tuple[IntArray, int]:
+    """Return `place` and the number of columns of `find_logs`, for configurations of given codes (features, size)."""
     own = np.isin(features, parents)
     known = (codes < rows.cards[features][:, None])[own | (features == node)].all(axis=0)
     numbers, examples = number_occurring(codes[:, known], rows.cards[features], np.flatnonzero(own))

@@ -20,6 +20,7 @@ from bnplug.contracts import ScoreFunction
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.components import check_numbers
+from bnplug.scoring._block_evaluating import BlockEvaluator
 from bnplug.scoring._compiled_gains import compile_gain, try_gain
 from bnplug.scoring.evaluating import PredictiveEvaluator
 from bnplug.scoring.gains import Bounds, Gain
@@ -156,13 +157,13 @@ class PredictiveScore(ScoreFunction):
         """Return the score of `dag` on `table`."""
         return self.evaluator(table).start(table.parents(dag))
 
-    def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
+    def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator | BlockEvaluator:
         """Return an evaluator that keeps the log joint of every row."""
         self._check()
         gain = type(self).gain
         try_gain(gain, int(table.cards[table.target_index]), self._numbers(table))
         compile_gain(gain)
-        return PredictiveEvaluator(self, table, n_jobs)
+        return (PredictiveEvaluator if table.n_blocks == 1 else BlockEvaluator)(self, table, n_jobs)
 
     def _check(self) -> None:
         gain = getattr(type(self), "gain", None)

@@ -51,7 +51,7 @@ def draw_folds(table: Table, cv: int | Splitter | None, random: np.random.Random
     if not (isinstance(cv, int | np.integer) or hasattr(cv, "get_n_splits")):
         raise ValueError(f"cv={cv!r} is not a number of folds, a splitter or None")
     splitter = _stratified(cv, random) if isinstance(cv, int | np.integer) else cv
-    labels = table.codes[table.target_index]
+    labels = table.column(table.target_index)
     folds = np.full(table.n_rows, -1, dtype=np.int64)
     rows = np.zeros((table.n_rows, 1))
     for number, (train, test) in enumerate(splitter.split(rows, labels)):
