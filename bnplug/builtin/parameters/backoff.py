@@ -8,6 +8,7 @@ seen, each left out in turn: of counts that costs one pass over the cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,9 +150,13 @@ def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
 def _counts(table: Table, v: int, parents: list[int]) -> tuple[FloatArray, FloatArray]:
     """Return how much the rows of every cell weigh, and how many they are."""
     weighed = count(table, v, parents)
-    if table.weights is None:
+    if not table.weighted:
         return weighed, weighed
-    return weighed, count(Table(table.codes, table.names, table.states, table.target), v, parents)
+    return weighed, reduce(np.add, table.map(_numbers_of_rows, (v, *parents)))
+
+
+def _numbers_of_rows(block: Table, family: tuple[int, ...]) -> FloatArray:
+    return Table(block.codes, block.names, block.states, block.target).counts([family])[0]
 
 
 @kernel

@@ -183,8 +183,13 @@ def chain_path(path: Path, number: int) -> Path:
 
 def digest(table: Table) -> str:
     """Return a string that differs for tables that differ."""
-    content = hashlib.sha256(table.codes.tobytes())
-    content.update(repr((table.names, table.states, table.target, table.codes.shape)).encode())
-    if table.weights is not None:
-        content.update(table.weights.tobytes())
+    blocks = table.map(_digest)
+    return blocks[0] if len(blocks) == 1 else hashlib.sha256("".join(blocks).encode()).hexdigest()
+
+
+def _digest(block: Table) -> str:
+    content = hashlib.sha256(block.codes.tobytes())
+    content.update(repr((block.names, block.states, block.target, block.codes.shape)).encode())
+    if block.weights is not None:
+        content.update(block.weights.tobytes())
     return content.hexdigest()

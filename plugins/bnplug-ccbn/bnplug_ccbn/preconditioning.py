@@ -52,7 +52,7 @@ class Preconditioner:
         size = terms.values.size // terms.n_classes
         if size * size * terms.n_classes > _CELLS:
             return None
-        chosen = table.take(np.linspace(0, table.n_rows - 1, min(_ROWS, table.n_rows)).astype(np.int64))
+        chosen = table.take(np.linspace(0, table.n_rows - 1, min(_ROWS, table.n_rows)).astype(np.int64)).gather()
         # The number of a configuration; -1 stays what it is.
         cells = terms.cells(chosen.codes) // terms.n_classes
         joint = np.zeros((chosen.n_rows, terms.n_classes))

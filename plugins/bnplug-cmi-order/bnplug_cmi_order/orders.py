@@ -13,6 +13,7 @@ import numpy as np
 
 from bnplug.counts.information import first_largest
 from bnplug.data.table import Table
+from bnplug_cmi_order.block_patterns import BlockPatterns
 from bnplug_cmi_order.patterns import Patterns
 
 #: Says which of the features that are left may come next.
@@ -35,7 +36,7 @@ def order_by_all(
         Says which of the features that are left may come next; by default all.
     """
     left, order = list(table.features), []
-    patterns = Patterns(table)
+    patterns = _patterns(table)
     while left:
         next_ones = ready(left)
         order.append(next_ones[0] if patterns.determine_class else _most_informative(patterns, next_ones, n_jobs))
@@ -43,24 +44,28 @@ def order_by_all(
         if max_condition is None:
             patterns.split(order[-1])
         else:
-            patterns = Patterns(table, order[max(0, len(order) - max_condition) :])
+            patterns = _patterns(table, order[max(0, len(order) - max_condition) :])
     return order
 
 
 def order_by_single(table: Table, n_jobs: int | None = None, ready: Ready = list) -> list[int]:
     """Return the features, each the argmax of I(C; X | X') over X and one X' before it (eq. 6)."""
     largest = np.full(len(table.names), -np.inf)
-    order = [_most_informative(Patterns(table), ready(table.features), n_jobs)]
+    order = [_most_informative(_patterns(table), ready(table.features), n_jobs)]
     left = [v for v in table.features if v != order[0]]
     while left:
-        given_last = Patterns(table, order[-1:]).information(left, n_jobs)
+        given_last = _patterns(table, order[-1:]).information(left, n_jobs)
         largest[left] = np.maximum(largest[left], given_last)
         order.append(first_largest(largest, ready(left)))
         left.remove(order[-1])
     return order
 
 
-def _most_informative(patterns: Patterns, candidates: Sequence[int], n_jobs: int | None) -> int:
+def _patterns(table: Table, variables: Sequence[int] = ()) -> Patterns | BlockPatterns:
+    return (Patterns if table.n_blocks == 1 else BlockPatterns)(table, variables)
+
+
+def _most_informative(patterns: Patterns | BlockPatterns, candidates: Sequence[int], n_jobs: int | None) -> int:
     information = np.zeros(len(patterns.table.names))
     information[candidates] = patterns.information(candidates, n_jobs)
     return first_largest(information, candidates)

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from bnplug.counts.counting import count
 from bnplug.gradient import Problem, minimize
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
@@ -72,10 +71,12 @@ class LargeMarginProblem(Problem):
     @cached_property
     def counts(self) -> FloatArray:
         """The smoothed counts n of eq. (4), in the layout of the terms' values."""
-        table, smoothed = self.table, {}
-        for name, (parents, _) in self.generative.tables.items():
-            counts = count(table, table.index(name), [table.index(parent) for parent in parents])
-            smoothed[name] = (parents, counts + self.alpha / counts.size)
+        table, tables = self.table, self.generative.tables
+        families = [[table.index(n) for n in (name, *parents)] for name, (parents, _) in tables.items()]
+        smoothed = {
+            name: (parents, counts + self.alpha / counts.size)
+            for (name, (parents, _)), counts in zip(tables.items(), table.counts(families), strict=True)
+        }
         # These are no logarithms, but have the shapes of the estimates.
         return self.values(LogTables(table.names, table.states, smoothed, table.target))
 
@@ -87,7 +88,7 @@ class LargeMarginProblem(Problem):
         normalising a sub-normalised solution changes the margins of these rows.
         """
         used = [self.table.target_index, *self.terms.variables]
-        return self.is_c1 and not (self.table.codes[used] == self.table.missing).any()
+        return self.is_c1 and not self.table.has_missing[used].any()
 
     def soft(self, values: FloatArray, lam: float, params: FloatArray) -> tuple[float, FloatArray]:
         """Return the objective of problem (11) and its gradient."""

@@ -1,0 +1,127 @@
+"""Conditional mutual information from the patterns that occur in rows that are in many blocks.
+
+Each block knows the pattern of its rows by a number that is the same in all blocks. What blocks are asked for is small:
+the patterns that occur and their classes, and counts of the cells that occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bnplug.data.table import Table
+from bnplug.typing import FloatArray, IntArray
+
+# So many variables are asked for at once.
+_TOGETHER = 32
+
+
+class BlockPatterns:
+    """The rows of a table of many blocks, grouped as :class:`~bnplug_cmi_order.patterns.Patterns` groups them.
+
+    Parameters
+    ----------
+    table : Table
+    variables : sequence of int
+        The variables to condition on; more come by :meth:`split`.
+    """
+
+    def __init__(self, table: Table, variables: Sequence[int] = ()) -> None:
+        self.table = table
+        self._rows = table.spawn(_PatternRows)
+        self._size = 1
+        for v in variables:
+            self.split(v)
+
+    @property
+    def determine_class(self) -> bool:
+        """Whether every pattern occurs with one class only: no further variable has any information."""
+        return not self._size
+
+    def split(self, v: int) -> None:
+        """Condition on one variable more; rows in which it is missing are left out."""
+        found = [np.concatenate(own) for own in zip(*self._rows.call("offer", v), strict=True)]
+        labels, place = np.unique(found[0], return_inverse=True)
+        lowest, highest = np.full(len(labels), np.iinfo(np.int64).max), np.full(len(labels), -1)
+        np.minimum.at(lowest, place, found[1])
+        np.maximum.at(highest, place, found[2])
+        mixed = labels[lowest != highest]
+        self._rows.call("number", mixed)
+        self._size = len(mixed)
+
+    def information(self, variables: Sequence[int], n_jobs: int | None = None) -> FloatArray:
+        """Return I(C; X | pattern) in nats for each X in `variables`, over the rows in which all are known."""
+        result = np.zeros(len(variables))
+        for low in range(0, 0 if self.determine_class else len(variables), _TOGETHER):
+            chosen = list(variables[low : low + _TOGETHER])
+            total = sum(self._rows.call("weights_of_known", chosen))
+            cells = zip(*self._rows.call("cells", chosen), strict=True)
+            for i, (v, own) in enumerate(zip(chosen, cells, strict=True)):
+                result[low + i] = self._sum_information(v, own) / total[i] if total[i] > 0 else 0.0
+        return np.maximum(result, 0.0)
+
+    def _sum_information(self, v: int, parts: Sequence[tuple[IntArray, FloatArray]]) -> float:
+        """M I(C; X | B), M the weight of the rows counted; cells are numbered (pattern, state, class), in C order."""
+        cells, weights = _add_up(*[np.concatenate(own) for own in zip(*parts, strict=True)])
+        n_classes = int(self.table.cards[self.table.target_index])
+        group = cells // (n_classes * int(self.table.cards[v]))
+        with_states = _add_up(cells // n_classes, weights)[1]
+        with_classes = _add_up(group * n_classes + cells % n_classes, weights)[1]
+        return _sum(weights) - _sum(with_states) - _sum(with_classes) + _sum(_add_up(group, weights)[1])
+
+
+class _PatternRows:
+    """The rows of a block: the number of each one's pattern, -1 where it is of no more use."""
+
+    def __init__(self, block: Table) -> None:
+        self.block = block
+        self._classes = block.codes[block.target_index].astype(np.int64)
+        self._known = np.ones(block.n_rows, dtype=bool)
+        self._number: IntArray = np.zeros(block.n_rows, dtype=np.int64)
+
+    def offer(self, v: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Split the patterns by one variable more; return the labels, and the lowest and highest class of each."""
+        column = self.block.codes[v]
+        self._known &= column != self.block.missing
+        kept = self._known & (self._number >= 0)
+        self._number = np.where(kept, self._number * int(self.block.cards[v]) + column, -1)
+        labels, place = np.unique(self._number[kept], return_inverse=True)
+        lowest, highest = np.full(len(labels), np.iinfo(np.int64).max), np.full(len(labels), -1)
+        np.minimum.at(lowest, place, self._classes[kept])
+        np.maximum.at(highest, place, self._classes[kept])
+        return labels, lowest, highest
+
+    def number(self, labels: IntArray) -> None:
+        """Number the patterns of these labels, in ascending order, and leave the others out."""
+        place = np.searchsorted(labels, self._number)
+        found = np.append(labels, -2)[place] == self._number
+        self._number = np.where(found, place, -1)
+
+    def cells(self, variables: Sequence[int]) -> list[tuple[IntArray, FloatArray]]:
+        """Return the cells (pattern, state, class) of each variable that occur, and what their rows weigh."""
+        n_classes = int(self.block.cards[self.block.target_index])
+        found = []
+        for v in variables:
+            kept = (self.block.codes[v] != self.block.missing) & (self._number >= 0)
+            state = self._number[kept] * int(self.block.cards[v]) + self.block.codes[v][kept]
+            weights = np.ones(len(state)) if self.block.weights is None else self.block.weights[kept]
+            found.append(_add_up(state * n_classes + self._classes[kept], weights))
+        return found
+
+    def weights_of_known(self, variables: Sequence[int]) -> FloatArray:
+        """Return the weight of the rows in which the pattern and each variable are known."""
+        weights = np.ones(self.block.n_rows) if self.block.weights is None else self.block.weights
+        known = [self._known & (self.block.codes[v] != self.block.missing) for v in variables]
+        return np.array([weights[own].sum() for own in known])
+
+
+def _add_up(numbers: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the numbers that occur, in ascending order, and what each weighs."""
+    occurring, place = np.unique(numbers, return_inverse=True)
+    return occurring, np.bincount(place, weights, len(occurring)).astype(np.float64)
+
+
+def _sum(weights: FloatArray) -> float:
+    """Return the sum of n log n."""
+    return float((weights * np.log(weights)).sum())
