@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.contracts import ScoreFunction
+from bnplug.contracts import Evaluator, ScoreFunction
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.components import check_numbers
@@ -157,13 +157,15 @@ class PredictiveScore(ScoreFunction):
         """Return the score of `dag` on `table`."""
         return self.evaluator(table).start(table.parents(dag))
 
-    def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator | BlockEvaluator:
-        """Return an evaluator that keeps the log joint of every row."""
+    def evaluator(self, table: Table, n_jobs: int | None = 1) -> Evaluator:
+        """Return an evaluator that keeps the log joint of every row, where the row is."""
         self._check()
         gain = type(self).gain
         try_gain(gain, int(table.cards[table.target_index]), self._numbers(table))
         compile_gain(gain)
-        return (PredictiveEvaluator if table.n_blocks == 1 else BlockEvaluator)(self, table, n_jobs)
+        if table.n_blocks > 1:
+            return BlockEvaluator(self, table, n_jobs)
+        return PredictiveEvaluator(self, table, n_jobs)
 
     def _check(self) -> None:
         gain = getattr(type(self), "gain", None)

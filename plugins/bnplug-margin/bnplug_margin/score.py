@@ -25,7 +25,7 @@ from bnplug.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from bnplug.contracts import Evaluator
     from bnplug.data.table import Table
-    from bnplug.scoring import PredictiveEvaluator, Splitter
+    from bnplug.scoring import Splitter
 
 #: What ``lam="cv"`` chooses from: ten values from 0.01 to 1 (Peharz, Tschiatschek and Pernkopf 2013, section 5.3), here
 #: with equal ratios, since evenly spaced ones leave out all between 0.01 and 0.12, where the best is on digit images.
@@ -110,7 +110,7 @@ class MaximumMargin(PredictiveScore):
         """Return that a row is worth 1 from a log margin of 1 / lam on, and below it lam times its margin."""
         return Bounds(maximum=1.0, high_gap=1.0 / self.lam, slope=self.lam)
 
-    def evaluator(self, table: Table, n_jobs: int | None = 1) -> PredictiveEvaluator:
+    def evaluator(self, table: Table, n_jobs: int | None = 1) -> Evaluator:
         """Return an evaluator that keeps the log joint of every row; chooses `lam` first where it is "cv"."""
         return PredictiveScore.evaluator(self._fixed(table, n_jobs), table, n_jobs)
 
