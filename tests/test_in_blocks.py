@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import third_party
 from blocked import mapped
 
 import bnplug
@@ -9,7 +10,6 @@ from bnplug import Table, datasets
 from bnplug.builtin.parameters.ml import MaximumLikelihood
 from bnplug.gradient import Objective, conditional_nll, objective
 from bnplug.inference.complete import terms
-from bnplug.scoring import DecomposableScore, log_likelihood
 
 
 def real(name, weights=None, holes=0.0):
@@ -156,28 +156,29 @@ def test_the_sum_of_a_loss_and_its_gradient(pair, monkeypatch):
     found, gradient = Objective(own, blocks, n_jobs=2)(values, conditional_nll)
     assert found == pytest.approx(expected, rel=1e-10)
     np.testing.assert_allclose(gradient, slopes, rtol=1e-10, atol=1e-10 * np.abs(slopes).max())
+    both = [Objective(own, rows).with_own(values, own.values, conditional_nll) for rows in pair]
+    for one, other in zip(*both, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-10 * np.abs(one).max())
 
 
-class Akaike(DecomposableScore):
-    """A third party's score, of counts."""
-
-    def local(self, table, child, parents, counts):
-        return log_likelihood(counts) - counts.size
-
-
-class Reader(DecomposableScore):
-    """A third party's score that looks at all rows at once."""
-
-    def local(self, table, child, parents, counts):
-        return -float((table.codes[child] == table.missing).sum())
-
-
-def test_a_third_partys_score_of_counts_needs_to_know_nothing_of_blocks(pair):
+@pytest.mark.parametrize("score", [third_party.Cost(), third_party.Holes(), third_party.Rank(cv=3)])
+def test_a_third_partys_score_needs_to_know_nothing_of_blocks(pair, score):
     table, blocks = pair
-    learner = bnplug.structure_learner("hill-climb", score=Akaike(), max_parents=2)
-    assert learned(learner, blocks) == learned(learner, table)
+    one, other = (bnplug.structure_learner("hill-climb", score=score, max_parents=2, max_iter=4) for _ in range(2))
+    assert learned(one, blocks) == learned(other, table)
+    np.testing.assert_allclose(one.trace_, other.trace_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("learner", [third_party.Backoff(alpha=2.0), third_party.Boosted()])
+def test_a_third_partys_parameters_need_to_know_nothing_of_blocks(pair, learner, monkeypatch):
+    monkeypatch.setattr(objective, "_MOST_GATHERED", 0)
+    table, _ = pair
+    one, other = (learner.fit(own, own.dag(own.naive_bayes())) for own in pair)
+    for node in table.names:
+        np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-6)
 
 
 def test_a_third_partys_score_that_reads_all_rows_is_told_what_to_do_instead(pair):
+    learner = bnplug.structure_learner("hill-climb", score=third_party.Reader())
     with pytest.raises(bnplug.ManyBlocksError, match=r"table.codes: .* in 7 blocks.*table.map"):
-        bnplug.structure_learner("hill-climb", score=Reader()).learn(pair[1])
+        learner.learn(pair[1])

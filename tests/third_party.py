@@ -8,10 +8,14 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import bnplug
+from bnplug import ParameterLearner
 from bnplug.builtin.parameters.ml import MaximumLikelihood
 from bnplug.builtin.scores.mdl import MDL
+from bnplug.compiling import kernel
+from bnplug.gradient import Problem, minimize
 from bnplug.hooks import discovery
 from bnplug.hooks.discovery import FoundPlugin
+from bnplug.scoring import DecomposableScore, PredictiveScore
 
 
 class Majority(ClassifierMixin, BaseEstimator):
@@ -50,6 +54,72 @@ class Cost(MDL):
 
 class Backoff(MaximumLikelihood):
     """A parameter learner of a third party's."""
+
+
+class Reader(DecomposableScore):
+    """A score that looks at all rows at once, and so cannot do with rows in many blocks."""
+
+    def local(self, table, child, parents, counts):
+        return -float((table.codes[child] == table.missing).sum())
+
+
+class Holes(DecomposableScore):
+    """The same score, by sums over blocks."""
+
+    def local(self, table, child, parents, counts):
+        return -float(sum(table.map(holes, child)))
+
+
+def holes(block, v):
+    """Return how many rows of a block lack a variable."""
+    return int((block.codes[v] == block.missing).sum())
+
+
+def rank(L, y, params, out):
+    """A gain: minus the number of classes before the right one."""
+    for m in range(L.shape[0]):
+        out[m] = 0.0
+        for c in range(L.shape[1]):
+            if L[m, c] > L[m, y[m]] + params[0]:
+                out[m] -= 1.0
+
+
+class Rank(PredictiveScore):
+    """A predictive score with a gain of its own."""
+
+    gain = rank
+
+    def gain_params(self, table):
+        return [1e-9]
+
+
+@kernel
+def exponential(L, y, weights, params, dL):
+    """A loss: the sum of exp(L of a class - L of the right one) over the others, as boosting has it."""
+    total = 0.0
+    for m in range(L.shape[0]):
+        dL[m, y[m]] = 0.0
+        for c in range(L.shape[1]):
+            if c != y[m]:
+                own = weights[m] * np.exp(params[0] * (L[m, c] - L[m, y[m]]))
+                total += own
+                dL[m, c] = params[0] * own
+                dL[m, y[m]] -= params[0] * own
+    return total
+
+
+class Boosted(ParameterLearner):
+    """A parameter learner with a loss of its own."""
+
+    def fit(self, table, dag):
+        problem = Problem(table, dag)
+        start = problem.terms.values
+
+        def penalized(values):
+            loss, gradient = problem.objective(values, exponential, np.array([0.5]))
+            return loss + 0.5 * float((values - start) @ (values - start)), gradient + values - start
+
+        return problem.tables(minimize(penalized, start, 1e-10, 200)[0])
 
 
 def _described(descriptor, name, factory, **fields):
