@@ -47,7 +47,7 @@ def fill_from_blocks(table: Table, features: IntArray, largest: int, result: Flo
     for groups in _passes(table, features, largest):
         found = sum_in_order(table.map(_count_groups, features, groups, n_jobs))
         for group, counts in zip(groups, found, strict=True):
-            _reduce_group(
+            _reduce_groups(
                 counts, table.target_index, table.cards, features, group.position, group.first, group.last,
                 group.starts, result,
             )  # fmt: skip
@@ -129,14 +129,9 @@ def _add_groups(codes, c, cards, features, weights, position, first, last, start
 
 
 @kernel
-def _reduce_group(counts, c, cards, features, position, first, last, starts, result):  # type: ignore[no-untyped-def]
-    """Fill result[a, b] from the tables of a group of pairs."""
-    a = features[position]
-    for other in range(first, last):
-        b = features[other]
-        table = counts[starts[other] : starts[other + 1]]
-        if table.shape[0] > 0:
-            result[a, b] = reduce_table(table.reshape(cards[c], cards[a] + 1, cards[b] + 1))
+def _reduce_groups(counts, c, cards, features, position, first, last, starts, result):  # type: ignore[no-untyped-def]
+    """Reduce the tables of a group of pairs; see reduce_group."""
+    reduce_group(counts, c, cards, features, position, first, last, starts, result)
 
 
 @inner_kernel
@@ -159,11 +154,11 @@ def add_group(codes, c, cards, features, weights, position, first, last, starts,
             b = features[other]
             table = counts[starts[other] : starts[other + 1]]
             if table.shape[0] > 0:
-                add_tile(table, base, codes[b, low : low + size], cards[b] + 1, weights, low)
+                _add_tile(table, base, codes[b, low : low + size], cards[b] + 1, weights, low)
 
 
 @inner_kernel
-def add_tile(table, base, column, width, weights, low):  # type: ignore[no-untyped-def]
+def _add_tile(table, base, column, width, weights, low):  # type: ignore[no-untyped-def]
     """table[base[m] * width + column[m]] += weight of row low + m."""
     for m in range(column.shape[0]):
         cell = base[m] * width + np.int64(column[m])
@@ -174,7 +169,18 @@ def add_tile(table, base, column, width, weights, low):  # type: ignore[no-untyp
 
 
 @inner_kernel
-def reduce_table(table):  # type: ignore[no-untyped-def]
+def reduce_group(counts, c, cards, features, position, first, last, starts, result):  # type: ignore[no-untyped-def]
+    """Fill result[a, b] from the tables of a group of pairs, as add_group leaves them."""
+    a = features[position]
+    for other in range(first, last):
+        b = features[other]
+        table = counts[starts[other] : starts[other + 1]]
+        if table.shape[0] > 0:
+            result[a, b] = _reduce(table.reshape(cards[c], cards[a] + 1, cards[b] + 1))
+
+
+@inner_kernel
+def _reduce(table):  # type: ignore[no-untyped-def]
     """I(A; B | C) of counts with axes (C, A, B), without the last state of A and of B, which is missing."""
     n_classes, n_a, n_b = table.shape[0], table.shape[1] - 1, table.shape[2] - 1
     of_b = np.empty(n_b, np.float64)

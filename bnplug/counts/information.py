@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import inner_kernel, kernel, run_in_threads
-from bnplug.counts._pairs import add_group, entropy_of, fill_from_blocks, information_that_occurs, reduce_table
+from bnplug.compiling import kernel, run_in_threads
+from bnplug.counts._pairs import add_group, entropy_of, fill_from_blocks, information_that_occurs, reduce_group
 from bnplug.counts.counting import configurations, tally
 from bnplug.data._counting import sum_in_order
 from bnplug.data.table import Table
@@ -234,21 +234,6 @@ def _count_pairs(codes, c, cards, features, largest, weights, zero, position, re
             starts[last + 1] = starts[last] + cells
             last += 1
         counts = np.zeros(starts[last], zero.dtype)
-        _count_group(codes, c, cards, features, weights, position, first, last, starts, counts, result)
+        add_group(codes, c, cards, features, weights, position, first, last, starts, counts)
+        reduce_group(counts, c, cards, features, position, first, last, starts, result)
         first = last
-
-
-@inner_kernel
-def _count_group(codes, c, cards, features, weights, position, first, last, starts, counts, result):  # type: ignore[no-untyped-def]
-    """Count the pairs of the feature at a position with those from `first` to before `last`, and reduce their tables.
-
-    A pair's table has axes (class, a, b), its last state of a and of b being missing. In `counts`, all 0, that of
-    `other` is ``starts[other]:starts[other + 1]``; a pair without cells is left out.
-    """
-    add_group(codes, c, cards, features, weights, position, first, last, starts, counts)
-    a = features[position]
-    for other in range(first, last):
-        b = features[other]
-        table = counts[starts[other] : starts[other + 1]]
-        if table.shape[0] > 0:
-            result[a, b] = reduce_table(table.reshape(cards[c], cards[a] + 1, cards[b] + 1))
