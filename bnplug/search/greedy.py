@@ -20,6 +20,7 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.contracts import Changes, Evaluator
 from bnplug.errors import ContractError, SearchInterruptedWarning, SearchWarning
+from bnplug.search.met import BestMet
 from bnplug.search.progress import Progress
 
 # Relative to the score. Gains below it come from the order of summation: a reversal between equivalent
@@ -56,6 +57,8 @@ class GreedySearch:
         These moves, in words.
     last_of_ties : bool
         Whether the last of tied candidates is taken, and not the first.
+    met : BestMet
+        The best graphs that the search was at, trials included.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class GreedySearch:
         self.label = label
         self.max_time = max_time
         self.last_of_ties = False
+        self.met = BestMet()
         self._start = [sorted(own) for own in parents]
         self._deadline = None if max_time is None else time.monotonic() + max_time
         self._progress = Progress(label, verbose)
@@ -147,6 +151,7 @@ class GreedySearch:
 
     def _begin_at_start(self) -> None:
         self._reached = _Reached(list(self._start), [float(self.evaluator.start(self._start))], [])
+        self.met.add(self.trace[-1], self.parents)
 
     def begin(self) -> float:
         """Begin a step; return the current graph's score for it."""
@@ -200,6 +205,7 @@ class GreedySearch:
         for v, own in changes.items():
             parents[v] = sorted(own)
         self._reached = self._reached.after(parents, value, move)
+        self.met.add(value, parents)
         self._progress.moved(*self._state(), move)
 
     def _state(self) -> tuple[int, float, int]:

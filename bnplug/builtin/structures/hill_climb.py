@@ -76,6 +76,8 @@ class HillClimb(StructureLearner):
         The moves, such as ``"add outlook -> wind"``.
     n_evaluations_ : int
         How many candidates were scored.
+    best_structures_ : list of lists of edges
+        The graphs that the search was at, as edges ``(parent, child)`` by name, the best of them first; 100 at most.
 
     Examples
     --------
@@ -135,6 +137,7 @@ class HillClimb(StructureLearner):
                 climb(search, start, table.names, self.max_iter, improve=not self.complete)
         self.trace_, self.moves_ = search.trace, search.moves
         self.n_evaluations_ = evaluator.n_evaluations
+        self.best_structures_ = search.met.edges(table.names)
         return table.dag(search.parents)
 
     def _check(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from bnplug.contracts import ScoreFunction, StructureLearner
 from bnplug.errors import SearchInterruptedWarning, SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import check_numbers, component
-from bnplug.search import Constraints, first_best
+from bnplug.search import BestMet, Constraints, first_best
 from bnplug_annealing.chain import Chain, Schedule, State
 from bnplug_annealing.checkpoints import Checkpoint, chain_path, check_state, digest
 from bnplug_annealing.structures import Rules
@@ -109,6 +110,8 @@ class SimulatedAnnealing(StructureLearner):
         How many candidates were tried, by all chains together.
     chain_scores_ : list of float
         The best score of each chain.
+    best_structures_ : list of lists of edges
+        The best structures of the chains, as edges ``(parent, child)`` by name, each once, the best of them first.
 
     References
     ----------
@@ -172,7 +175,7 @@ class SimulatedAnnealing(StructureLearner):
         score = component("score function", self.score, self)
         chains = self._chains(constraints, start, score)
         why = self._run(chains, table, score)
-        best = self._keep([chain.state for chain, _ in chains])
+        best = self._keep([chain.state for chain, _ in chains], table.names)
         if why:
             message = f"sa {why}; the best structure so far is returned, after {self.n_evaluations_} evaluations"
             category = SearchInterruptedWarning if why == INTERRUPTED else SearchWarning
@@ -283,9 +286,13 @@ class SimulatedAnnealing(StructureLearner):
             return INTERRUPTED
         return f"reached max_time={self.max_time}" if any(chain.out_of_time for chain, _ in chains) else None
 
-    def _keep(self, states: list[State]) -> list[list[int]]:
+    def _keep(self, states: list[State], names: Sequence[str]) -> list[list[int]]:
         """Leave what the chains found in attributes; return the best structure."""
         self.chain_scores_ = [state.best_value for state in states]
+        met = BestMet(len(states))
+        for state in states:
+            met.add(state.best_value, state.best)
+        self.best_structures_ = met.edges(names)
         winner = states[first_best(np.array(self.chain_scores_)) or 0]
         self.trace_, self.evaluations_ = winner.visited()
         self.temperatures_ = winner.temperatures

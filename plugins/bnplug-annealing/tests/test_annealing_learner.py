@@ -516,3 +516,11 @@ def test_a_walk_finds_the_best_that_is_allowed(k):
     edges = feature_edges(table, dag)
     assert {("x0", "x2"), ("x0", "x1"), ("x2", "x3")} <= edges
     assert not {("x1", "x2"), ("x3", "x0"), ("x3", "x1")} & edges
+
+
+def test_the_best_structure_of_each_chain_is_kept():
+    table = make_table()
+    learner = SimulatedAnnealing(score="cr", restarts=3, max_evaluations=20, random_state=1)
+    dag = learner.learn(table)
+    assert 1 <= len(learner.best_structures_) <= 3
+    assert set(learner.best_structures_[0]) == set(dag.edges())

@@ -65,6 +65,8 @@ class RiskMinimization(StructureLearner):
         others are never looked at where these are known.
     n_evaluations_ : int
         How many candidates were scored.
+    best_structures_ : list of lists of edges
+        The graphs that the search was at, as edges ``(parent, child)`` by name, the best of them first.
 
     References
     ----------
@@ -129,6 +131,7 @@ class RiskMinimization(StructureLearner):
         self.trace_: list[float] = search.trace_
         self.moves_: list[str] = search.moves_
         self.n_evaluations_: int = search.n_evaluations_
+        self.best_structures_: list[list[tuple[str, str]]] = search.best_structures_
         self.markov_blanket_ = markov_blanket({node: [*dag.predecessors(node)] for node in table.names}, table.target)
         return dag
 
