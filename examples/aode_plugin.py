@@ -11,7 +11,8 @@ Run: ``python examples/aode_plugin.py`` (needs pip and hatchling)
 """
 
 # %%
-# The distribution is called ``bnplug-aode``; its hooks say what there is.
+# The distribution is called ``bnplug-aode``; its hooks say what there is. The classifier goes by a name that nobody has:
+# ``aode`` is that of bnplug-mixture, which makes it of networks.
 import os
 import subprocess
 import sys
@@ -44,7 +45,7 @@ from bnplug import ClassifierMethod, DiscretizerMethod, hookimpl
 @hookimpl
 def bnplug_classifiers():
     yield ClassifierMethod(
-        name="aode",
+        name="my-aode",
         factory="bnplug_aode.classifier:AODE",
         summary="The mean of all one-dependence estimators, one for each feature as everybody's parent.",
         reference="Webb, Boughton, Wang: Not so naive Bayes: aggregating one-dependence estimators (2005)",
@@ -242,7 +243,7 @@ def run(*arguments):
 
 # %%
 # The command knows them.
-run("-m", "bnplug", "methods", "aode")
+run("-m", "bnplug", "methods", "my-aode")
 run("-m", "bnplug", "methods", "proportional")
 
 # %%
@@ -256,7 +257,7 @@ run(
     """
 from bnplug.experiments import compare
 
-methods = ["nb", "tan", "aode", "aode(discretizer='proportional')"]
+methods = ["nb", "tan", "my-aode", "my-aode(discretizer='proportional')"]
 print(compare(methods, ["iris", "tic-tac-toe"], cv=5).to_text("accuracy"))
 """,
 )
@@ -273,7 +274,7 @@ import bnplug
 from bnplug.datasets import iris
 
 X, y = iris()
-model = bnplug.make_classifier("aode", min_count=1, discretizer="proportional").fit(X, y)
+model = bnplug.make_classifier("my-aode", min_count=1, discretizer="proportional").fit(X, y)
 bnplug.save(model, {str(folder / "model")!r})
 loaded = bnplug.load({str(folder / "model")!r})
 print(loaded)

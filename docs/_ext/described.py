@@ -13,10 +13,15 @@ from bnplug.hooks import recipes, registry
 from bnplug.hooks.descriptors import Method
 
 #: The folder under ``methods/`` for each kind of method that has pages.
-FOLDERS = {"structure learner": "structure", "score function": "score", "parameter learner": "parameters"}
+FOLDERS = {
+    "structure learner": "structure",
+    "score function": "score",
+    "parameter learner": "parameters",
+    "classifier": "classifier",
+}
 
 #: What a user calls to make a method of a kind.
-MAKERS = {kind: kind.replace(" ", "_") for kind in FOLDERS}
+MAKERS = {kind: kind.replace(" ", "_") for kind in FOLDERS} | {"classifier": "make_classifier"}
 
 _UNDERLINE = re.compile(r"^-{3,}$")
 _ROLE = re.compile(r":\w+:`~?([^`]+)`")

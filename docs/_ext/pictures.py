@@ -103,8 +103,21 @@ def _learning_curve(parameters: Any) -> tuple[Any, Any]:
     return accuracies.mean(axis=1), accuracies.std(axis=1)
 
 
+def _classifier(method: Method) -> tuple[Any, str]:
+    """How many of a mixture's networks have each edge, on the corral data, whose rule is known."""
+    X, y = datasets.corral()
+    model = bnplug.make_classifier(method.name).fit(X, y)
+    figure, ax = plt.subplots(figsize=(5.5, 4.5), layout="constrained")
+    model.plot(ax=ax)
+    return figure, (
+        f"`{method.name}` on `corral`, whose class is (A0 and A1) or (B0 and B1): the darker, the more of its "
+        f"{len(model.members_)} networks have an edge between two features."
+    )
+
+
 _DRAWERS: dict[str, Callable[[Method], tuple[Any, str]]] = {
     "structure learner": _structure,
     "score function": _score,
     "parameter learner": _parameters,
+    "classifier": _classifier,
 }

@@ -1,0 +1,1 @@
+"""Mixtures of Bayesian-network classifiers: a plugin for bnplug."""

@@ -1,0 +1,76 @@
+"""How sure edges are: counted, drawn and reported."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from bnplug_mixture.edges import MOST_FEATURES, between_features, edge_frequencies, plot_frequencies
+
+import bnplug
+from bnplug.datasets import corral
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = corral()
+    return bnplug.make_classifier("mixture", parameters="ml", generative=None, n_members=3, random_state=0).fit(X, y)
+
+
+def test_shares_by_hand():
+    members = [[("y", "a"), ("a", "b")], [("y", "a"), ("b", "a")], [("y", "a"), ("b", "a")], [("y", "a"), ("a", "c")]]
+    found = edge_frequencies(members)
+    assert found.values.tolist() == [["y", "a", 1.0, 1.0], ["b", "a", 0.5, 0.75], ["a", "c", 0.25, 0.25]]
+    names, shares = between_features(found, "y")
+    assert names == ["b", "a", "c"]
+    assert shares.tolist() == [[0, 0.75, 0], [0.75, 0, 0.25], [0, 0.25, 0]]
+
+
+def test_shares_are_those_of_the_members(fitted):
+    found = fitted.edge_frequencies()
+    for parent, child, share, either in found.itertuples(index=False):
+        has = [(parent, child) in member.tables_.edges for member in fitted.members_]
+        back = [(child, parent) in member.tables_.edges for member in fitted.members_]
+        assert share == np.mean(has) >= np.mean(back)
+        assert either == pytest.approx(np.mean(has) + np.mean(back))
+    assert sum(len(member.tables_.edges) for member in fitted.members_) == pytest.approx(
+        len(fitted.members_) * found["either"].sum()
+    )
+
+
+def test_the_picture_names_the_features(fitted):
+    ax = fitted.plot()
+    assert {label.get_text() for label in ax.get_xticklabels()} == set(corral()[0].columns)
+    assert "9 members" in ax.get_title()
+
+
+def test_many_features_are_cut_short_and_none_is_said():
+    many = edge_frequencies([[(f"a{i}", f"b{i}") for i in range(50)]])
+    assert len(plot_frequencies(many, "y", 1).get_yticklabels()) == MOST_FEATURES
+    (said,) = plot_frequencies(edge_frequencies([[("y", "a")]]), "y", 1).texts
+    assert said.get_text() == "no member has an edge between features"
+
+
+def test_the_report_tells_members_edges_and_how_it_does(fitted, tmp_path):
+    X, y = corral()
+    fitted.report(tmp_path / "page.html", X, y)
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert f"{fitted.score(X, y):.4f}" in page
+    assert page.count("KDependence") == 6
+    assert len(re.findall(r"<h2>", page)) == 3
+    assert not re.search(r"https?://|<script", page)
+
+
+def test_names_are_text_in_the_report(tmp_path):
+    X, y = corral()
+    odd = X.rename(columns={X.columns[0]: "<b>&\n$x$"})
+    params = {"parameters": "ml", "generative": None, "n_members": 1, "random_state": 0}
+    model = bnplug.make_classifier("mixture", **params).fit(odd, pd.Series(y, name="<i>"))
+    model.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>" not in page
+    assert "&lt;b&gt;&amp;\\n$x$" in page
+    assert model.plot().figure is not None
+    with pytest.raises(ValueError, match="y is given without X"):
+        model.report(tmp_path / "page.html", y=y)
