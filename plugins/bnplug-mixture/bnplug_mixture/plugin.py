@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from bnplug import ClassifierMethod, DiscretizerMethod, hookimpl
 
 _WEBB = "Webb, Boughton, Wang: Not so naive Bayes: aggregating one-dependence estimators (2005)"
-_MEILA = "Meila, Jordan: Learning with mixtures of trees (2000)"
+_MEILA = "Meilă, Jordan: Learning with mixtures of trees (2000)"
 _DOUGHERTY = "Dougherty, Kohavi, Sahami: Supervised and unsupervised discretization of continuous features (1995)"
 
 
