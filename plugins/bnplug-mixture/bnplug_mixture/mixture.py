@@ -7,7 +7,7 @@ ones are less sharp than they could be: each member then answers by the mean of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -22,14 +22,13 @@ from bnplug.compiling import run_in_threads
 from bnplug.data.discretize import unfitted
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import is_component, name_and_parameters
-from bnplug.inference.complete import posterior
-from bnplug.inference.explain import contributions, to_long_frame
+from bnplug.inference.explain import to_long_frame
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE
+from bnplug_mixture.answering import Answering, mean_of_known, refused_rows
 from bnplug_mixture.averaging import AVERAGING, AveragedNetworks, encoded, log_odds, quietly
 
 if TYPE_CHECKING:
     from bnplug import Table
-    from bnplug.contracts import Marginals
     from bnplug.typing import DAG, CodeArray, FloatArray
 
 # Three parents pay where states are as the data have them; with bins that are drawn, too few rows are in each cell.
@@ -93,6 +92,9 @@ class NetworkMixture(AveragedNetworks):
         As for `BayesianNetworkClassifier`.
     inference, costs, max_parameters, max_clique_size
         As for `BayesianNetworkClassifier`.
+    quick_clique_size : int
+        A member that takes a table of more cells to sum out what is missing in a row leaves the row to the others; if
+        all do, they are asked again with `max_clique_size`. A `tan` seldom does, a `kdb` with three parents often.
     random_state : int or RandomState, optional
         What the seeds of the members are drawn by.
     n_jobs : int, optional
@@ -147,6 +149,7 @@ class NetworkMixture(AveragedNetworks):
         costs: Any = None,
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
+        quick_clique_size: int = 10_000,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -170,6 +173,7 @@ class NetworkMixture(AveragedNetworks):
         self.costs = costs
         self.max_parameters = max_parameters
         self.max_clique_size = max_clique_size
+        self.quick_clique_size = quick_clique_size
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -186,7 +190,7 @@ class NetworkMixture(AveragedNetworks):
         sample_weight : array-like, optional
             A weight of 2 is the row twice; rows of weight 0 are absent.
         """
-        check_numbers(self, "n_members", "n_best", positive=True)
+        check_numbers(self, "n_members", "n_best", "quick_clique_size", positive=True)
         check_numbers(self, "jitter")
         random = check_random_state(self.random_state)
         data = (X, y, sample_weight)
@@ -279,8 +283,9 @@ class NetworkMixture(AveragedNetworks):
         self.generative_ = list(networks["generative"])
         if len(self.generative_) not in (0, len(self.members_)):
             raise ValueError(f"{len(self.members_)} members with {len(self.generative_)} generative twins")
-        self._compiled = [_compiled(network) for network in self.members_]
-        self._twins_compiled = [_compiled(network) for network in self.generative_]
+        both = (self.members_, self.generative_)
+        self._quick = Answering(*both, min(self.quick_clique_size, self.max_clique_size))
+        self._patient = Answering(*both, self.max_clique_size)
         return self
 
     def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -298,35 +303,49 @@ class NetworkMixture(AveragedNetworks):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the mean of the members' posteriors for every row, classes in the order of ``classes_``.
 
-        Where features are missing, a member's posterior is the mean of its own and of its generative twin's.
+        Where features are missing, a member's posterior is the mean of its own and of its generative twin's. Rows for
+        which that takes large tables are left to members that need smaller ones; see `quick_clique_size`.
         """
         check_is_fitted(self)
         first = self.members_[0].encode(X)
 
-        def of_member(number: int) -> FloatArray:
-            return self._answer(number, self.members_[number].encode(X) if number else first)
+        def codes_of(number: int) -> CodeArray:
+            return self.members_[number].encode(X) if number else first
+
+        def of_member(number: int) -> FloatArray | ValueError:
+            return self._quick.posterior(number, codes_of(number))
 
         with quietly():
             answers = run_in_threads(of_member, range(len(self.members_)), n_jobs=self.n_jobs)
-        mean: FloatArray = np.zeros_like(answers[0])
-        for answer in answers:  # in the order of the members, however many threads there were
-            mean += answer
-        return mean / len(answers)
+            return self._everywhere(mean_of_known(answers), self._patiently, codes_of)
 
-    def _answer(self, number: int, codes: CodeArray) -> FloatArray:
-        """Return the posterior of one member."""
-        own = posterior(self._compiled[number].log_joint(codes, 1))
-        incomplete = np.flatnonzero(self._incomplete(codes)) if self._twins_compiled else np.empty(0, dtype=np.int64)
-        if len(incomplete):
-            twin = posterior(self._twins_compiled[number].log_joint(np.ascontiguousarray(codes[:, incomplete]), 1))
-            own[incomplete] = (own[incomplete] + twin) / 2
-        return own
+    def _patiently(self, codes: list[CodeArray]) -> FloatArray | ValueError:
+        numbers = range(len(codes))
+        return mean_of_known(run_in_threads(self._patient.posterior, numbers, codes, n_jobs=self.n_jobs))
 
-    def _incomplete(self, codes: CodeArray) -> npt.NDArray[np.bool_]:
-        """Return which rows miss a feature."""
-        missing = np.iinfo(codes.dtype).max
-        holes: npt.NDArray[np.bool_] = (codes[self.members_[0].schema_.features] == missing).any(axis=0)
-        return holes
+    def _everywhere(
+        self,
+        mean: FloatArray | ValueError,
+        patiently: Callable[[list[CodeArray]], FloatArray | ValueError],
+        codes_of: Callable[[int], CodeArray],
+    ) -> FloatArray:
+        """Return what the members say; rows that all of them have refused are asked about again, with larger tables."""
+        refused = slice(None) if isinstance(mean, ValueError) else refused_rows(mean)
+        if not isinstance(mean, ValueError) and not refused_rows(mean).any():
+            return mean
+        rows = [np.ascontiguousarray(codes_of(number)[:, refused]) for number in range(len(self.members_))]
+        again = patiently(rows)
+        if isinstance(again, ValueError):
+            raise again
+        if refused_rows(again).any():
+            raise ValueError(
+                "for every member, to sum out what is missing in some row takes a table of more than "
+                f"max_clique_size={self.max_clique_size:,} cells; raise it, or use structures with fewer parents"
+            )
+        if isinstance(mean, ValueError):
+            return again
+        mean[refused] = again
+        return mean
 
     def explain(self, X: Any) -> pd.DataFrame:
         """Return what each known feature contributes to the log odds of each class, row by row.
@@ -341,14 +360,10 @@ class NetworkMixture(AveragedNetworks):
             Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
         """
         check_is_fitted(self)
-        codes, target = encoded(self.members_, X), self.members_[0].schema_.target_index
-        values = [contributions(*pair, target, self.n_jobs) for pair in zip(self._compiled, codes, strict=True)]
-        mean = np.mean(values, axis=0)
-        if self._twins_compiled:
-            incomplete = self._incomplete(codes[0])
-            pairs = [(twin, own[:, incomplete]) for twin, own in zip(self._twins_compiled, codes, strict=True)]
-            twins = np.mean([contributions(*pair, target, self.n_jobs) for pair in pairs], axis=0)
-            mean[incomplete] = (mean[incomplete] + twins) / 2
+        codes = encoded(self.members_, X)
+        mean = self._everywhere(
+            self._quick.contributions(codes), self._patient.contributions, lambda number: codes[number]
+        )
         rest = log_odds(self.predict_proba(X)) - mean.sum(axis=1)
         names = [*self.members_[0].intake_.names, AVERAGING]
         rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(mean))
@@ -380,13 +395,15 @@ class NetworkMixture(AveragedNetworks):
             )
         complete = set(self.members_[0].intake_.names) <= set(evidence or {})
         networks = self.members_ if complete else [*self.members_, *self.generative_]
-        answers = [network.query(variables, evidence) for network in networks]
+        answers, refused = [], None
+        for network in networks:
+            try:
+                answers.append(network.query(variables, evidence))
+            except ValueError as error:
+                refused = error
+        if refused is not None and not answers:
+            raise refused
         return answers[0].assign(probability=np.mean([answer["probability"] for answer in answers], axis=0))
-
-
-def _compiled(network: BayesianNetworkClassifier) -> Marginals:
-    compiled: Marginals = network.inference_.compile(network.tables_, network.target_)
-    return compiled
 
 
 def _listed(structures: Any) -> list[Any]:
