@@ -11,7 +11,7 @@ Run: ``python examples/aode_plugin.py`` (needs pip and hatchling)
 """
 
 # %%
-# The distribution is called ``bnplug-aode``; its hooks say what there is. The classifier goes by a name that nobody has:
+# The distribution is called ``bnplug-aode``; its hooks say what there is. The classifier has a name of its own, since
 # ``aode`` is that of bnplug-mixture, which makes it of networks.
 import os
 import subprocess
