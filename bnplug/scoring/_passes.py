@@ -29,9 +29,17 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
     follow are made finite or nan, so that a gap that is infinite itself decides nothing wrongly.
     """
     counted = zeros.shape[0] > 0
+    if n_classes == 2 and not counted:
+        _find_two_thresholds(counts, terms, n_folds, size, high_gap, low_gap, high, low, ends)
+        return
     for s in range(n_folds * n_classes):
         ends[2 * s], ends[2 * s + 1] = -np.inf, np.inf
+    f = np.int64(-1)
+    left = np.int64(0)
     for row in range(n_folds * size):
+        # Counted down, since a division takes longer than all the rest.
+        f += left == 0
+        left = size - 1 if left == 0 else left - 1
         cell = row * n_classes
         top = second = -np.inf
         bottom = last_but_one = np.inf
@@ -55,7 +63,7 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
                 most = -np.inf if zeros[cell + c] > 0 else np.inf
             rise = least - (second if most == top else top)
             fall = most - (last_but_one if least == bottom else bottom)
-            s = row // size * n_classes + c
+            s = f * n_classes + c
             high_from = high_gap - rise if rise > -np.inf else np.nan
             low_upto = low_gap - fall if fall < np.inf else np.nan
             high_from = -_LARGEST if high_from < -_LARGEST else high_from
@@ -65,6 +73,22 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
             largest, smallest = ends[2 * s], ends[2 * s + 1]
             ends[2 * s] = largest if (largest >= high_from) | (largest != largest) else high_from
             ends[2 * s + 1] = smallest if (smallest <= low_upto) | (smallest != smallest) else low_upto
+
+
+@inner_kernel(allocates=False)
+def _find_two_thresholds(counts, terms, n_folds, size, high_gap, low_gap, high, low, ends):  # type: ignore[no-untyped-def]
+    """As `find_thresholds` for two classes without zeros: what raises the gap of one lowers that of the other."""
+    for f in range(n_folds):
+        least = most = np.float64(np.nan)
+        for row in range(f * size, f * size + size):
+            rise = terms[2 * row] - terms[2 * row + 1]
+            high[2 * row], high[2 * row + 1] = high_gap - rise, high_gap + rise
+            low[2 * row], low[2 * row + 1] = low_gap - rise, low_gap + rise
+            occurs = (counts[2 * row] | counts[2 * row + 1]) > 0
+            least = rise if occurs and not least <= rise else least
+            most = rise if occurs and not most >= rise else most
+        ends[4 * f], ends[4 * f + 1] = high_gap - least, low_gap - most
+        ends[4 * f + 2], ends[4 * f + 3] = high_gap + most, low_gap + least
 
 
 @inner_kernel(allocates=False)
@@ -111,13 +135,16 @@ def settle(  # type: ignore[no-untyped-def]
     low_weight = 0
     fallen = 0.0
     n = 0
-    s = 0
+    s = -1
+    y = first = upto = np.int64(0)
     for i in range(start, stop):
-        while found[s + 1] <= i:
-            s += 1
+        # A division for each row would take longer than all the rest.
+        if i >= upto:
+            while found[s + 1] <= i:
+                s += 1
+            y, first, upto = s % n_classes, s // n_classes * size, found[s + 1]
         m = pending[i]
-        y, k = s % values.shape[1], number[m]
-        cell = (s // n_classes * size + k) * n_classes
+        cell = (first + number[m]) * n_classes
         weight = 1 if weights.shape[0] == 0 else weights[m]
         if not counted:
             ahead, from_gap = gap[m] + terms[cell + y] - terms[cell + rival[m]], high[cell + y]
@@ -156,10 +183,17 @@ def fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros,
         while bounds[s + 1] <= start:
             s += 1
         first, end = np.uint64(s // values.shape[1] * size), min(stop, bounds[s + 1])
-        for m in range(np.uint64(start), np.uint64(end)):
-            cell = (first + np.uint64(number[m])) * n_classes
-            for c in range(n_classes):
-                joint[m - origin, c] = values[m, c] + terms[cell + c]
+        if values.shape[1] == 2:
+            # A loop over two classes would take longer than what it does.
+            for m in range(np.uint64(start), np.uint64(end)):
+                cell = (first + np.uint64(number[m])) * np.uint64(2)
+                joint[m - origin, 0] = values[m, 0] + terms[cell]
+                joint[m - origin, 1] = values[m, 1] + terms[cell + np.uint64(1)]
+        else:
+            for m in range(np.uint64(start), np.uint64(end)):
+                cell = (first + np.uint64(number[m])) * n_classes
+                for c in range(n_classes):
+                    joint[m - origin, c] = values[m, c] + terms[cell + c]
         for m in range(np.uint64(start), np.uint64(end)):
             labels[m - origin] = s % values.shape[1]
         if weights.shape[0] > 0:
@@ -207,7 +241,7 @@ def add_table(  # type: ignore[no-untyped-def]
     columns: float64 (classes + 4, BLOCK_ROWS), scratch: the log joints of a block by class, so that what is done to
     them vectorises over rows.
     """
-    n_classes, counted = np.uint64(values.shape[1]), zeros.shape[0] > 0
+    n_classes, counted, gapped = np.uint64(values.shape[1]), zeros.shape[0] > 0, gap.shape[0] > 0
     b = 0
     for s in range(n_segments):
         first = np.uint64(s // values.shape[1] * size)
@@ -215,13 +249,17 @@ def add_table(  # type: ignore[no-untyped-def]
             n, origin = min(BLOCK_ROWS, bounds[s + 1] - start), np.uint64(start)
             for m in range(origin, np.uint64(start + n)):
                 cell = (first + np.uint64(number[m])) * n_classes
-                for c in range(n_classes):
-                    values[m, c] += terms[cell + c]
-                    columns[c, m - origin] = values[m, c]
-                    if counted:
+                if gapped:
+                    for c in range(n_classes):
+                        columns[c, m - origin] = values[m, c] = values[m, c] + terms[cell + c]
+                else:
+                    for c in range(n_classes):
+                        values[m, c] += terms[cell + c]
+                if counted:
+                    for c in range(n_classes):
                         dead[m, c] += zeros[cell + c]
                         columns[c, m - origin] = -np.inf if dead[m, c] > 0 else columns[c, m - origin]
-            if gap.shape[0] > 0:
+            if gapped:
                 find_gaps(
                     columns,
                     n,
