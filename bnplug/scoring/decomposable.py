@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 from math import fsum, prod
 from typing import TYPE_CHECKING
 
@@ -93,8 +94,9 @@ class DecomposableEvaluator(Evaluator):
         self.parents = [tuple(sorted(own)) for own in parents]
         families = list(enumerate(self.parents))
         self._take(families)
+        self._now = [self._terms[family] for family in families]
         # An exact sum: the value of a graph does not depend on the way that led to it.
-        self.value = fsum(self._terms[family] for family in families)
+        self.value = fsum(self._now)
         return self.value
 
     def propose(self, changes: Changes) -> float:
@@ -104,16 +106,22 @@ class DecomposableEvaluator(Evaluator):
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate; terms not seen before are taken in threads."""
         self.n_evaluations += len(candidates)
-        moves = [[(v, tuple(sorted(own))) for v, own in changes.items()] for changes in candidates]
-        self._take(family for families in moves for family in families)
-        terms, current = self._terms, [self._terms[family] for family in enumerate(self.parents)]
-        return np.array(
-            [self.value + sum(terms[family] - current[family[0]] for family in families) for families in moves]
-        )
+        starts, families = _families(Candidates.of(candidates))
+        self._take(families)
+        terms, now = self._terms, self._now
+        rises = [terms[family] - now[family[0]] for family in families]
+        return np.array([self.value + sum(rises[first:last]) for first, last in pairwise(starts)], dtype=np.float64)
 
     def commit(self, changes: Changes) -> float:
         """Exchange the terms of the variables that change."""
-        return self.start([changes.get(v, own) for v, own in enumerate(self.parents)])
+        families = [(v, tuple(sorted(own))) for v, own in changes.items()]
+        self._take(families)
+        parents, now = self.parents.copy(), self._now.copy()
+        for v, own in families:
+            parents[v], now[v] = own, self._terms[v, own]
+        # Together: an interrupt finds no half of a move.
+        self.parents, self._now, self.value = parents, now, fsum(now)
+        return self.value
 
     def walk(self, walk: Walk) -> bool:
         """Go on with a walk in compiled code; terms not seen before are taken in between, a batch of them together."""
@@ -124,7 +132,7 @@ class DecomposableEvaluator(Evaluator):
             self._looked_up = Terms(n, walk.target, k)
         terms, before = self._looked_up, walk.tries
         graph, batch, steps = room_in(FlatGraph.of(self.parents), k), walk.room(), walk.begin(self.value, _WALKED_TRIES)
-        current = np.array([self._terms[family] for family in enumerate(self.parents)])
+        current = np.array(self._now)
         walked = Walked(current, np.empty(len(batch.nodes)), np.empty(n + 1), np.zeros(3, dtype=np.int64))
         candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
         while not walk_terms(
@@ -137,6 +145,7 @@ class DecomposableEvaluator(Evaluator):
             for family in families:
                 terms.add(*family, self._terms[family])
         self.parents, self.value = [graph.parents_of(v) for v in range(n)], float(steps.reals[VALUE])
+        self._now = [self._terms[family] for family in enumerate(self.parents)]
         if steps.numbers[PHASE] != DRAWING:
             i = int(walked.last[0])
             raise ContractError(f"the score of the parents {candidates[i]} is nan")
@@ -152,9 +161,8 @@ class DecomposableEvaluator(Evaluator):
             if (child, parents) in self._terms:
                 continue
             now = self.parents[child]
-            added = set(parents) - set(now)
-            small = n_configurations(self.table, (child, *now)) <= _COUNTED_TOGETHER
-            if small and len(added) == 1 and len(parents) == len(now) + 1:
+            added = set(parents).difference(now)
+            if len(added) == 1 and len(parents) == len(now) + 1 and self._is_small(child):
                 grown.setdefault(child, []).extend(added)
             else:
                 others.append((child, parents))
@@ -164,6 +172,10 @@ class DecomposableEvaluator(Evaluator):
         n_jobs = self.n_jobs if rows >= _WORTH_THREADS else 1
         for terms in run_in_threads(lambda job: job(), jobs, n_jobs=n_jobs):
             self._terms.update(terms)
+
+    def _is_small(self, child: int) -> bool:
+        """Say whether the family that a variable has now may be counted with one parent more."""
+        return n_configurations(self.table, (child, *self.parents[child])) <= _COUNTED_TOGETHER
 
     def _terms_of_grown(self, child: int, added: list[int]) -> dict[_Family, float]:
         """Return the terms of `child` with its parents of now and each one of `added`."""
@@ -178,6 +190,15 @@ class DecomposableEvaluator(Evaluator):
     def _term(self, family: _Family) -> dict[_Family, float]:
         counts = count_occurring(self.table, *family)[0]
         return {family: float(self.score.local(self.table, *family, counts))}
+
+
+def _families(candidates: Candidates) -> tuple[list[int], list[_Family]]:
+    """Return where each candidate's families begin, and where the last end, and all of them one after the other."""
+    bounds, parents = candidates.bounds.tolist(), candidates.parents.tolist()
+    first, last = int(candidates.starts[0]), int(candidates.starts[-1])
+    nodes = candidates.nodes[first:last].tolist()
+    families = [(v, tuple(sorted(parents[bounds[j] : bounds[j + 1]]))) for j, v in enumerate(nodes, first)]
+    return (candidates.starts - first).tolist(), families
 
 
 def log_likelihood(counts: FloatArray) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray
 from bnplug.search.greedy import GreedySearch
-from bnplug.search.moves import Move, Neighbourhood
+from bnplug.search.moves import Move, Moves, Neighbourhood
 
 
 class Climber:
@@ -80,14 +80,11 @@ class RememberingClimber(Climber):
     def _learn(self, wanted: BoolArray, value: float) -> None:
         """Ask for rises that are not known."""
         children, others = np.nonzero(wanted.T)
-        candidates = [self._toggled(u, v) for u, v in zip(others.tolist(), children.tolist(), strict=True)]
-        self.rise[others, children] = self.search.propose(candidates) - value
+        edges = self.neighbourhood.graph.edges
+        # An edge that is there goes, any other comes: as arrays, both are one kind of move.
+        toggles = Moves(edges, np.zeros(len(others), dtype=np.int64), np.stack([others, children], axis=1))
+        self.rise[others, children] = self.search.propose(toggles) - value
         self.known |= wanted
-
-    def _toggled(self, u: int, v: int) -> dict[int, list[int]]:
-        """Return v's parents without u if it is one of them, else with it."""
-        graph = self.neighbourhood.graph
-        return graph.changes(Move("delete" if graph.edges[u, v] else "add", u, v))
 
     def make(self, move: Move) -> dict[int, list[int]]:
         """Make a move, and forget the rises of the children that it changed."""
