@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnplug.arrays import FloatArray
-from bnplug.data._dates import parts_of
-from bnplug.data._looking import NUMBERS, STATES, TIMES, Look, column_kinds, listed_columns, look, refuse, unsupported
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.data._cells import Cells, Seen, cells_of, count_rows, rows_by_number
+from bnplug.data._dates import all_parts, varying
+from bnplug.data._looking import NUMBERS, STATES, TIMES, Look, column_kind, listed_columns, look, refuse, unsupported
 from bnplug.data._pooling import FEW_ROWS, FEW_TELLING_ROWS, MANY_STATES, check_limits, pool, tells, unlike
 from bnplug.data.coding import Coded, Codes, State, coded, factorize
 from bnplug.errors import PooledStatesWarning, UselessColumnWarning, warn_outside
@@ -54,17 +55,19 @@ _CLOSE = "make them text, or take the least of them off"
 _SHOWN = 10
 
 #: Why a column is left out.
-EMPTY, IDENTIFIER, MANY, NUMBERED = (
+EMPTY, IDENTIFIER, MANY, NUMBERED, UNCOUNTED = (
     "have no value at all",
     "have a state of their own for nearly every row, like an identifier",
     "have more states than half the rows, like an identifier",
     "are named like an identifier, and nearly every row has a whole number of its own",
+    "have more distinct values than are kept of rows that are not in memory",
 )
 _REMEDIES = {
     EMPTY: "drop them",
     IDENTIFIER: "drop them, or name them in categorical_features",
     MANY: "drop them, make them numeric or coarser, or name them in categorical_features",
     NUMBERED: "drop them, or name them in categorical_features",
+    UNCOUNTED: "drop them, or make them numeric or coarser",
 }
 
 
@@ -107,6 +110,8 @@ class Settled:
         The features of few whole numbers: which ones there are.
     pooled : dict of str to tuple
         The features with rare values: their states, the last of which stands for these.
+    cells : dict of str to Cells
+        What all that was decided by.
     """
 
     names: tuple[str, ...] = ()
@@ -116,6 +121,7 @@ class Settled:
     dates: dict[str, dict[str, str]] = field(default_factory=dict)
     whole: dict[str, tuple[State, ...]] = field(default_factory=dict)
     pooled: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    cells: dict[str, Cells] = field(default_factory=dict)
 
 
 def settle(
@@ -143,21 +149,45 @@ def settle(
     ValueError
         For columns that cannot be learned from, and where none is left; the message names all of them.
     """
-    listed = listed_columns(frame, rules.categorical_features)
+    given = cells_of(frame, labels, weights)
+    kinds = {name: column_kind(own.column) for name, own in given.items()}
+    columns: dict[str, Seen] = dict(given)
+    for name, own in given.items():
+        if kinds[name] == TIMES and rules.dates == "parts":
+            columns[name] = {part: own._replace(column=numbers) for part, numbers in all_parts(own.column).items()}
+    return settle_cells(columns, rules, binned, kinds)
+
+
+def settle_cells(
+    columns: Mapping[str, Seen], rules: Rules, binned: bool = True, kinds: Mapping[str, str] | None = None
+) -> Settled:
+    """Decide about columns by their cells, as :func:`settle` does.
+
+    Parameters
+    ----------
+    columns : mapping of str to Cells, or to mapping of str to Cells
+        With ``dates="parts"``, a column of points in time is given as all parts of them.
+    rules : Rules
+    binned : bool
+    kinds : mapping of str to str, optional
+        What the columns hold, where that is known.
+    """
+    listed = listed_columns(list(columns), rules.categorical_features)
     found = Settled()
-    columns, kinds = _spread_times(frame, rules, found)
+    if kinds is None:
+        kinds = {name: column_kind(own.column) if isinstance(own, Cells) else TIMES for name, own in columns.items()}
+    found.cells, kinds = _spread_times(columns, kinds, rules, found)
     named = {part for name in listed or () for part in found.dates.get(name, {name: name}).values()}
-    seen = look(columns, kinds, None if listed is None else named, weights)
+    seen = look(found.cells, kinds, None if listed is None else named)
     problems = [*unsupported(kinds), *seen.problems]
     found.numbers = seen.numbers if binned else {}
     found.whole = {name: few.states for name, few in seen.few.items() if _have_middles(few.states)}
-    for name, column in columns.items():
+    for name, own in found.cells.items():
         if kinds[name] in (NUMBERS, STATES):
-            strict = rules.on_useless == "error"
-            _settle_column(name, column, seen, named, strict, found, problems)
-    found.names = tuple(name for name in columns if name not in found.left_out)
+            _settle_column(name, own, seen, named, rules.on_useless == "error", found, problems)
+    found.names = tuple(name for name in found.cells if name not in found.left_out)
     _leave_out(found, rules, problems)
-    _pool(found, rules, named if binned else named | seen.numbers.keys(), weights, labels)
+    _pool(found, rules, named if binned else named | seen.numbers.keys())
     return found
 
 
@@ -167,38 +197,35 @@ def empty_columns(frame: pd.DataFrame, rules: Rules) -> list[str]:
 
 
 def _spread_times(
-    frame: pd.DataFrame, rules: Rules, found: Settled
-) -> tuple[dict[str, pd.Series[Any]], dict[str, str]]:
-    """Return the columns of a frame, with times as the rule says, and their kinds."""
-    # A frame makes a series of a column each time that it is asked for it, which takes longer than to code a short one.
-    given = {str(name): column for name, column in frame.items()}
-    kinds = column_kinds(given)
-    if TIMES not in kinds.values() or rules.dates == "error":
-        return given, kinds
-    columns: dict[str, pd.Series[Any]] = {}
+    columns: Mapping[str, Seen], kinds: Mapping[str, str], rules: Rules, found: Settled
+) -> tuple[dict[str, Cells], dict[str, str]]:
+    """Return the cells of all columns, with times as the rule says, and what each column holds."""
+    cells: dict[str, Cells] = {}
     taken = set(kinds)
-    for name, column in given.items():
-        if kinds[name] != TIMES:
-            columns[name] = column
-        elif rules.dates == "drop":
-            found.left_out[name] = TIMES
-        elif column.isna().all():
+    for name, own in columns.items():
+        if isinstance(own, Cells):
+            if kinds[name] == TIMES and rules.dates == "drop":
+                found.left_out[name] = TIMES
+            else:
+                cells[name] = own
+        elif all(part.column.isna().all() for part in own.values()):
             found.left_out[name] = EMPTY
         else:
-            parts = parts_of(column)
+            parts = varying({part: cell.column for part, cell in own.items()})
             found.dates[name] = {part: unlike(f"{name}.{part}", taken) for part in parts}
             taken |= set(found.dates[name].values())
-            called = {found.dates[name][part]: own for part, own in parts.items()}
-            columns |= {new: own.rename(new) for new, own in called.items()}
-    return columns, {name: kinds.get(name, NUMBERS) for name in columns}
+            called = {found.dates[name][part]: own[part] for part in parts}
+            cells |= {new: cell._replace(column=cell.column.rename(new)) for new, cell in called.items()}
+    return cells, {name: kinds.get(name, NUMBERS) for name in cells}
 
 
 def _settle_column(
-    name: str, column: pd.Series[Any], seen: Look, named: set[str], strict: bool, found: Settled, problems: list[str]
+    name: str, cells: Cells, seen: Look, named: set[str], strict: bool, found: Settled, problems: list[str]
 ) -> None:
     """Code a discrete column, or note why a column is useless."""
+    column = cells.column
     if name in found.numbers:
-        reason = _useless_numbers(name, column, found.numbers[name])
+        reason = _useless_numbers(name, cells, found.numbers[name])
         if reason is None and _are_merged(column, found.numbers[name]):
             problems.append(
                 f"column {name!r} holds whole numbers that are too large for floats to tell apart; {_CLOSE}"
@@ -206,9 +233,11 @@ def _settle_column(
     elif name in seen.few:
         found.coded[name] = seen.few[name]
         reason = None if seen.few[name].states else EMPTY
+    elif cells.n_distinct is not None:
+        reason = UNCOUNTED
     else:
         codes, values = factorize(column)
-        reason = _useless_states(codes, len(values), strict)
+        reason = _useless_states(codes, len(values), strict, cells.repeats)
         if reason != EMPTY and name in named:
             reason = None
         if reason is None:
@@ -227,22 +256,23 @@ def _are_merged(column: pd.Series[Any], values: FloatArray) -> bool:
     return int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
 
 
-def _useless_numbers(name: str, column: pd.Series[Any], values: FloatArray) -> str | None:
+def _useless_numbers(name: str, cells: Cells, values: FloatArray) -> str | None:
     if np.isnan(values[:1]).all() and np.isnan(values).all():
         return EMPTY
-    if not _is_named_like_identifier(name):
+    if not is_named_like_identifier(name):
         return None
-    present = values[~np.isnan(values)]
-    n_distinct = column.nunique()
-    nearly_all = n_distinct > _IDENTIFIER_STATES and n_distinct >= _NEARLY_ALL * len(present)
-    return NUMBERED if nearly_all and (present == np.rint(present)).all() else None
+    present = ~np.isnan(values)
+    n_distinct = cells.column.nunique() if cells.n_distinct is None else cells.n_distinct
+    n_rows = count_rows(present, cells.repeats)
+    nearly_all = n_distinct > _IDENTIFIER_STATES and n_distinct >= _NEARLY_ALL * n_rows
+    return NUMBERED if nearly_all and (values[present] == np.rint(values[present])).all() else None
 
 
-def _useless_states(codes: Codes, n_values: int, strict: bool) -> str | None:
+def _useless_states(codes: Codes, n_values: int, strict: bool, repeats: IntArray | None) -> str | None:
     """Tell whether a discrete column is useless; of categories those count that occur."""
     if n_values <= _IDENTIFIER_STATES and (codes[:1] >= 0).any():
         return None
-    rows = np.bincount(codes[codes >= 0], minlength=1)
+    rows = rows_by_number(codes, repeats, 1)
     if not rows.any():
         return EMPTY
     n_states = np.count_nonzero(rows)
@@ -253,7 +283,14 @@ def _useless_states(codes: Codes, n_values: int, strict: bool) -> str | None:
     return IDENTIFIER if n_states >= _NEARLY_ALL_STATES * rows.sum() else None
 
 
-def _is_named_like_identifier(name: str) -> bool:
+def is_named_like_identifier(name: str) -> bool:
+    """Whether a column is named as one is whose numbers name rows.
+
+    Examples
+    --------
+    >>> is_named_like_identifier("customerId"), is_named_like_identifier("width")
+    (True, False)
+    """
     words = [word.lower() for word in _WORD.findall(name)]
     return bool(words) and (words[-1] in _LAST_WORDS or words[0] in _FIRST_WORDS)
 
@@ -282,15 +319,15 @@ def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
     return {reason: [name for name, own in left_out.items() if own == reason] for reason in reasons}
 
 
-def _pool(found: Settled, rules: Rules, spared: set[str], weights: FloatArray | None, labels: Codes | None) -> None:
+def _pool(found: Settled, rules: Rules, spared: set[str]) -> None:
     """Pool rare states as the rules say, with one warning; by default, `spared` columns keep theirs."""
     told = []
     for name, column in found.coded.items():
-        fewest = rules.min_frequency
+        own, fewest = found.cells[name], rules.min_frequency
         if fewest == "auto":
             many = rules.max_categories is None and len(column.states) > MANY_STATES
-            fewest = _rows_needed(column, labels) if many and name not in spared else None
-        pooled = pool(column, weights, rules.max_categories, fewest)
+            fewest = _rows_needed(column, own) if many and name not in spared else None
+        pooled = pool(column, own.weights, rules.max_categories, fewest, own.repeats)
         if pooled is not None:
             found.coded[name], found.pooled[name] = pooled, pooled.states
             found.whole.pop(name, None)
@@ -307,9 +344,10 @@ def _pool(found: Settled, rules: Rules, spared: set[str], weights: FloatArray | 
         )
 
 
-def _rows_needed(column: Coded, labels: Codes | None) -> int:
+def _rows_needed(column: Coded, cells: Cells) -> int:
     """Return how many rows a state of a column with many states needs."""
-    return FEW_TELLING_ROWS if labels is not None and tells(column, labels) else FEW_ROWS
+    telling = cells.labels is not None and tells(column, cells.labels, cells.repeats)
+    return FEW_TELLING_ROWS if telling else FEW_ROWS
 
 
 def _have_middles(states: Sequence[State]) -> bool:

@@ -29,10 +29,24 @@ def parts_of(column: pd.Series[Any]) -> dict[str, pd.Series[Any]]:
     >>> {name: part.tolist() for name, part in parts_of(times).items()}
     {'month': [1.0, 2.0, nan], 'day': [31.0, 28.0, nan]}
     """
-    everything = take_parts(column, (SECONDS,) if _is_duration(column) else PARTS)
-    varying = {name: part for name, part in everything.items() if part.nunique() > 1}
-    first = next(iter(everything))
-    return varying or {first: everything[first]}
+    everything = all_parts(column)
+    return {name: everything[name] for name in varying(everything)}
+
+
+def all_parts(column: pd.Series[Any]) -> dict[str, pd.Series[Any]]:
+    """Return all parts of a column's times, by name; of durations, their seconds."""
+    return take_parts(column, (SECONDS,) if _is_duration(column) else PARTS)
+
+
+def varying(parts: Mapping[str, pd.Series[Any]]) -> list[str]:
+    """Return the names of the parts that vary, of the first where none does.
+
+    Examples
+    --------
+    >>> varying({"year": pd.Series([2026, 2026]), "month": pd.Series([1, 2])})
+    ['month']
+    """
+    return [name for name, part in parts.items() if part.nunique() > 1] or [next(iter(parts))]
 
 
 def take_parts(column: pd.Series[Any], parts: Iterable[str]) -> dict[str, pd.Series[Any]]:

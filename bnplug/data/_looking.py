@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bnplug.arrays import BoolArray, FloatArray
+from bnplug.data._cells import Cells
 from bnplug.data._checks import CONTAINERS, unlearnable
 from bnplug.data.coding import Coded, State, coded, factorize
 from bnplug.errors import did_you_mean
@@ -46,33 +47,27 @@ class Look(NamedTuple):
     problems: list[str]
 
 
-def look(
-    columns: pd.DataFrame | Mapping[str, pd.Series[Any]],
-    kinds: Mapping[str, str],
-    listed: set[str] | None,
-    weights: FloatArray | None = None,
-) -> Look:
+def look(columns: Mapping[str, Cells], kinds: Mapping[str, str], listed: set[str] | None) -> Look:
     """Tell numeric columns from discrete ones, among those of numbers; every cell is looked at once.
 
     Parameters
     ----------
-    columns : pandas.DataFrame, or mapping of str to pandas.Series
+    columns : mapping of str to Cells
     kinds : mapping of str to str
         As :func:`column_kinds` gives them.
     listed : set of str, or None
         The columns of numbers that are discrete. None: those of few whole numbers.
-    weights : float64 array of shape (rows,), optional
     """
     found = Look({}, {}, [])
     infinite = []
-    for name, column in ((str(name), column) for name, column in columns.items() if kinds[str(name)] == NUMBERS):
+    for name, cells in ((name, cells) for name, cells in columns.items() if kinds[name] == NUMBERS):
         try:
-            few = few_whole_numbers(column, weights) if listed is None else None
-            values = _floats_among(few.states) if few is not None else to_floats(column)
+            few = few_whole_numbers(cells) if listed is None else None
+            values = _floats_among(few.states) if few is not None else to_floats(cells.column)
         except ValueError as error:
             found.problems.append(str(error))
             continue
-        if column.dtype.kind not in "iu" and np.isinf(values).any():
+        if cells.column.dtype.kind not in "iu" and np.isinf(values).any():
             infinite.append(name)
         if few is not None:
             found.few[name] = few
@@ -81,25 +76,24 @@ def look(
     return found._replace(problems=[*_infinities(infinite), *found.problems])
 
 
-def listed_columns(frame: pd.DataFrame, categorical_features: Any) -> set[str] | None:
-    """Return the names of the columns that are said to be discrete; None where the data decide.
+def listed_columns(names: Sequence[str], categorical_features: Any) -> set[str] | None:
+    """Return which of these columns are said to be discrete; None where the data decide.
 
     Raises
     ------
     ValueError
-        For `categorical_features` that do not fit the frame.
+        For `categorical_features` that do not fit the columns.
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"sky": ["sun"], "rooms": [1]})
-    >>> listed_columns(frame, [1]), listed_columns(frame, None), listed_columns(frame, "auto")
+    >>> names = ["sky", "rooms"]
+    >>> listed_columns(names, [1]), listed_columns(names, None), listed_columns(names, "auto")
     ({'rooms'}, set(), None)
     """
     if categorical_features is None:
         return set()
-    names = list(map(str, frame.columns))
     if not isinstance(categorical_features, str):
-        return {names[j] for j in np.flatnonzero(_listed(names, categorical_features))}
+        return {names[j] for j in np.flatnonzero(_listed(names, categorical_features)).tolist()}
     if categorical_features != "auto":
         raise ValueError(
             f"categorical_features={categorical_features!r}: expected 'auto', None, or a list of "
@@ -197,7 +191,7 @@ def column_kinds(columns: pd.DataFrame | Mapping[str, pd.Series[Any]]) -> dict[s
     >>> column_kinds(pd.DataFrame({"area": [30.5], "sky": ["sun"], "when": [pd.Timestamp("2026-01-31")]}))
     {'area': 'numbers', 'sky': 'states', 'when': 'points in time or durations'}
     """
-    return {str(name): _kind(column) for name, column in columns.items()}
+    return {str(name): column_kind(column) for name, column in frame.items()}
 
 
 def unsupported(kinds: Mapping[str, str]) -> list[str]:
@@ -212,14 +206,15 @@ def unsupported(kinds: Mapping[str, str]) -> list[str]:
     return [unlearnable(names, kind) for kind, names in odd.items() if names]
 
 
-def few_whole_numbers(column: pd.Series[Any], weights: FloatArray | None = None) -> Coded | None:
+def few_whole_numbers(cells: Cells) -> Coded | None:
     """Return a column of numbers as codes, if they are whole, and few; else None.
 
     Examples
     --------
-    >>> few_whole_numbers(pd.Series([3, 1, 1, 3])), few_whole_numbers(pd.Series([0.5, 1.0, 0.5, 1.0]))
+    >>> few_whole_numbers(Cells(pd.Series([3, 1, 1, 3]))), few_whole_numbers(Cells(pd.Series([0.5, 1.0, 0.5, 1.0])))
     (Coded(codes=array([1, 0, 0, 1]), states=(1, 3)), None)
     """
+    column = cells.column
     if len(column) > _FIRST_ROWS and len(_distinct(to_floats(column.iloc[:_FIRST_ROWS]))) > MAX_WHOLE_STATES:
         return None
     codes, values = factorize(column)
@@ -227,16 +222,13 @@ def few_whole_numbers(column: pd.Series[Any], weights: FloatArray | None = None)
         return None
     is_plain = isinstance(values, np.ndarray) and values.dtype != object
     distinct = values.astype(np.float64) if is_plain else to_floats(pd.Series(values, name=column.name))
-    present = codes >= 0
-    n_rows = float(np.count_nonzero(present))
-    if weights is not None:
-        n_rows = max(n_rows, float(weights[present].sum()))
-    if (distinct != np.rint(distinct)).any() or len(distinct) > n_rows / 2:
+    if (distinct != np.rint(distinct)).any() or len(distinct) > cells.n_rows(codes >= 0) / 2:
         return None
     return coded(column, codes, values)
 
 
-def _kind(column: pd.Series[Any]) -> str:
+def column_kind(column: pd.Series[Any]) -> str:
+    """Return what a column holds, as :func:`column_kinds` tells it."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         return NUMBERS
     inferred = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""

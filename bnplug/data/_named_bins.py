@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import CodeArray
-from bnplug.data.bins import bin_labels, in_bins
-from bnplug.data.coding import MISSING, Coded, factorize, label_index
-from bnplug.data.kinds import is_numeric
+from bnplug.data.bins import bin_labels, in_bins, nearest
+from bnplug.data.coding import MISSING, Coded, State, factorize, label_index
+from bnplug.data.kinds import is_numeric, to_floats
 from bnplug.data.table import Table
 
 
@@ -64,3 +64,32 @@ def as_states(codes: CodeArray, schema: Table, missing_states: Mapping[str, str]
         column = pd.Categorical.from_codes(signed, categories=label_index(schema.states[name]))
         found[name] = column.remove_categories([missing_states[name]]) if name in missing_states else column
     return found
+
+
+def to_cells(column: pd.Series[Any] | Coded) -> Any:
+    """Return a column as a frame holds it."""
+    if not isinstance(column, Coded):
+        return column
+    return pd.Categorical.from_codes(column.codes, categories=label_index(column.states), ordered=True)
+
+
+def snapped(column: pd.Series[Any], states: Sequence[State]) -> pd.Series[Any]:
+    """Return a column with every number that is no state in place of the nearest one, as it is where there is none."""
+    if not is_numeric(column):
+        return column
+    values = to_floats(column)
+    numbers = np.append(np.asarray(states, dtype=np.float64), np.nan)[nearest(values, states).codes]
+    return column if np.array_equal(values, numbers, equal_nan=True) else pd.Series(numbers, column.index)
+
+
+def with_state(column: pd.Series[Any], label: str) -> pd.Series[Any]:
+    """Return `column` with missing cells as a state of their own, behind the others."""
+    if any(str(value) == label for value in column.dropna().unique()):
+        raise ValueError(
+            f"column {column.name!r} has the value {label!r}, which is the name of the state of missing cells; "
+            "training has not seen that value"
+        )
+    as_categorical = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
+    if label not in as_categorical.cat.categories:
+        as_categorical = as_categorical.cat.add_categories([label])
+    return as_categorical.fillna(label)

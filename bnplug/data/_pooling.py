@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaincc
 
-from bnplug.arrays import BoolArray, FloatArray
+from bnplug.arrays import BoolArray, FloatArray, IntArray
+from bnplug.data._cells import rows_by_number
 from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, match_column
 
 #: What "auto" means: in a column with more states than this, a state needs as many rows as that; fewer where the
@@ -35,7 +36,11 @@ def check_limits(max_categories: Any, min_frequency: Any) -> None:
 
 
 def pool(
-    column: Coded, weights: FloatArray | None, max_categories: int | None, min_frequency: float | None
+    column: Coded,
+    weights: FloatArray | None,
+    max_categories: int | None,
+    min_frequency: float | None,
+    repeats: IntArray | None = None,
 ) -> Coded | None:
     """Return a column whose last state stands for all that are rare; None where none is.
 
@@ -48,13 +53,15 @@ def pool(
         The most states that are left, the pooled one among them; of equally frequent ones the first stay.
     min_frequency : float, optional
         The rows, or the share of those with a value, that a state needs.
+    repeats : int64 array, optional
+        How many rows each cell stands for; by default one.
 
     Examples
     --------
     >>> pool(Coded(np.array([0, 0, 1, 2, -1]), ("a", "b", "c")), None, None, 2)
     Coded(codes=array([ 0,  0,  1,  1, -1]), states=('a', 'other'))
     """
-    rows = _rows_of_states(column, weights)
+    rows = _rows_of_states(column, weights, repeats)
     kept = np.ones(len(rows), dtype=bool)
     if min_frequency is not None:
         kept = rows >= (min_frequency if min_frequency >= 1 else min_frequency * rows.sum())
@@ -64,7 +71,7 @@ def pool(
     return None if kept.all() else _pooled(column, kept)
 
 
-def tells(column: Coded, labels: Codes) -> bool:
+def tells(column: Coded, labels: Codes, repeats: IntArray | None = None) -> bool:
     """Whether chance does not explain how a column and the class go together: Pearson's test of independence.
 
     Parameters
@@ -72,6 +79,8 @@ def tells(column: Coded, labels: Codes) -> bool:
     column : Coded
     labels : int array of shape (rows,)
         The number of each row's class; -1 where it has none.
+    repeats : int64 array, optional
+        How many rows each cell stands for; by default one.
 
     Examples
     --------
@@ -79,8 +88,10 @@ def tells(column: Coded, labels: Codes) -> bool:
     >>> tells(Coded(codes, range(40)), codes % 2), tells(Coded(codes, range(40)), np.arange(400) // 200)
     (True, False)
     """
-    known = (column.codes >= 0) & (labels >= 0)
-    seen = pd.crosstab(column.codes[known], labels[known]).to_numpy(np.float64)
+    n_classes = int(labels.max(initial=0)) + 1
+    cells = np.where((column.codes >= 0) & (labels >= 0), column.codes.astype(np.int64) * n_classes + labels, -1)
+    seen = rows_by_number(cells, repeats, len(column.states) * n_classes).reshape(-1, n_classes)
+    seen = seen[seen.any(axis=1)][:, seen.any(axis=0)]
     if min(seen.shape) < 2:
         return False
     expected = seen.sum(axis=1, keepdims=True) * (seen.sum(axis=0) / seen.sum())
@@ -101,13 +112,9 @@ def match_pooled(column: pd.Series[Any], states: Sequence[State]) -> Coded:
     return Coded(np.where(codes == UNSEEN, len(states) - 1, codes), tuple(states))
 
 
-def _rows_of_states(column: Coded, weights: FloatArray | None) -> FloatArray:
-    present = column.codes >= 0
-    codes = column.codes[present]
-    rows: FloatArray = np.bincount(codes, minlength=len(column.states)).astype(np.float64)
-    if weights is not None:
-        rows = np.maximum(rows, np.bincount(codes, weights[present], len(column.states)))
-    return rows
+def _rows_of_states(column: Coded, weights: FloatArray | None, repeats: IntArray | None) -> FloatArray:
+    rows = rows_by_number(column.codes, repeats, len(column.states))
+    return rows if weights is None else np.maximum(rows, rows_by_number(column.codes, weights, len(column.states)))
 
 
 def _pooled(column: Coded, kept: BoolArray) -> Coded:

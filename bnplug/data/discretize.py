@@ -21,9 +21,12 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from bnplug.arrays import FloatArray, IntArray
+from bnplug.data._cells import Cells
 from bnplug.data._checks import native
+from bnplug.data._looking import few_whole_numbers
 from bnplug.data.bins import bin_labels, in_bins
 from bnplug.data.coding import MISSING
+from bnplug.data.equal_bins import quantile_cuts, uniform_cuts
 from bnplug.data.frames import collected, is_polars, to_frame
 from bnplug.data.kinds import is_numeric, refuse_infinities, split_columns, to_floats
 from bnplug.data.weights import present_rows, row_weights
@@ -77,10 +80,33 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
         n_rows = len(next(iter(columns.values())))
         return self._cut(columns.values(), self._cutter(y, np.ones(n_rows) if weights is None else weights))
 
+    def fit_cells(self, columns: Mapping[str, Cells], numbers: Mapping[str, FloatArray]) -> Self:
+        """Find the cuts of columns of numbers by their distinct cells, each column having cells of its own.
+
+        Where rows are summed up as cells without loss, the cuts are those that :meth:`fit_numbers` finds.
+
+        Parameters
+        ----------
+        columns : mapping of str to Cells
+            With labels and weights.
+        numbers : mapping of str to float64 array
+            The numbers of the cells, NaN where one is missing.
+        """
+        self.n_features_in_, self.feature_names_in_ = len(columns), np.array(list(columns), dtype=object)
+        return self._set_cuts([self._cuts_of_cells(own, numbers[name]) for name, own in columns.items()])
+
+    def _cuts_of_cells(self, cells: Cells, numbers: FloatArray) -> FloatArray | None:
+        if self.categorical_features is not None and few_whole_numbers(cells) is not None:
+            return None
+        return self._cutter(cells.labels, cells.row_weights())(numbers)
+
     def _cut(self, columns: Iterable[FloatArray | None], cutter: Callable[[FloatArray], FloatArray]) -> Self:
-        self.cut_points_: list[FloatArray | None] = [None if own is None else cutter(own) for own in columns]
+        return self._set_cuts([None if own is None else cutter(own) for own in columns])
+
+    def _set_cuts(self, cuts: Sequence[FloatArray | None]) -> Self:
+        self.cut_points_: list[FloatArray | None] = list(cuts)
         self.bin_labels_: list[list[str] | None] = [
-            None if cuts is None else bin_labels(cuts) for cuts in self.cut_points_
+            None if own is None else bin_labels(own) for own in self.cut_points_
         ]
         return self
 
@@ -271,7 +297,7 @@ class QuantileDiscretizer(Discretizer):
         self.n_bins = n_bins
 
     def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        return partial(_quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
+        return partial(quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
 
 
 class UniformDiscretizer(Discretizer):
@@ -302,7 +328,7 @@ class UniformDiscretizer(Discretizer):
         self.n_bins = n_bins
 
     def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        return partial(_uniform_cuts, n_bins=_checked_bins(self.n_bins))
+        return partial(uniform_cuts, n_bins=_checked_bins(self.n_bins))
 
 
 class _GivenCuts(Discretizer):
@@ -448,32 +474,6 @@ def _checked_bins(n_bins: Any) -> int:
     if isinstance(n_bins, bool) or not isinstance(n_bins, Integral) or int(n_bins) < 2:
         raise ValueError(f"n_bins={n_bins!r}: expected a whole number of at least 2")
     return int(n_bins)
-
-
-def _quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
-    """Return the cuts of a column, NaN among its values, into bins of equal weight."""
-    # NaN sorts to the end.
-    order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
-    if len(order) == 0:
-        return np.empty(0)
-    values, cumulative = values[order], np.cumsum(weights[order])
-    # Multiplied out, the comparison is exact for whole weights.
-    reached = np.searchsorted(cumulative * n_bins, np.arange(1, n_bins) * cumulative[-1], side="left")
-    cuts = np.unique(values[reached])
-    inner: FloatArray = cuts[cuts < values[-1]]
-    return inner
-
-
-def _uniform_cuts(values: FloatArray, n_bins: int) -> FloatArray:
-    present = values[~np.isnan(values)]
-    if len(present) == 0:
-        return np.empty(0)
-    low, high = present.min(), present.max()
-    # The difference of the two may overflow.
-    share = np.arange(1, n_bins) / n_bins
-    cuts = np.unique(low * (1 - share) + high * share)
-    inner: FloatArray = cuts[(low <= cuts) & (cuts < high)]
-    return inner
 
 
 def _to_array(frame: pd.DataFrame, codes: Mapping[int, IntArray]) -> npt.NDArray[Any]:

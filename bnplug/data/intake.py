@@ -7,7 +7,7 @@ once, on the training rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,16 @@ from sklearn.utils import check_array, check_consistent_length, compute_sample_w
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from bnplug.arrays import CodeArray, FloatArray
+from bnplug.data._cells import Seen
 from bnplug.data._checks import check_sum, native, refuse_surrogates, weight_numbers
-from bnplug.data._columns import Rules, empty_columns, settle
+from bnplug.data._columns import Rules, Settled, empty_columns, settle, settle_cells
 from bnplug.data._dates import spread
 from bnplug.data._looking import refuse
-from bnplug.data._named_bins import named_bins
+from bnplug.data._named_bins import named_bins, snapped, to_cells, with_state
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
 from bnplug.data.class_labels import class_labels, distinct_classes
-from bnplug.data.coding import MISSING, Coded, State, code_column, label_index
+from bnplug.data.coding import MISSING, Coded, State, code_column
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_complex, refuse_infinities, to_floats
@@ -186,23 +187,62 @@ class Intake:
         found = settle(frame, rules, weights, transformer is not None, codes)
         if found.numbers:
             _fit(transformer, found.numbers, codes, weights)
-        intake = cls(
-            found.names,
-            tuple(found.numbers),
-            transformer if found.numbers else None,
-            {},
-            classes,
-            columns=tuple(map(str, frame.columns)),
-            left_out=found.left_out,
-            dates=found.dates,
-            whole=found.whole,
-            pooled=found.pooled,
-        )
+        intake = cls._of(found, transformer, classes, tuple(map(str, frame.columns)))
         binned = intake._bins(found.numbers, frame.index)
         columns = {name: found.coded[name] if name in found.coded else _coded(binned[name]) for name in found.names}
         if missing_is_a_state:
             columns = {name: intake._with_missing_state(name, column) for name, column in columns.items()}
         return intake, columns
+
+    @classmethod
+    def learn_cells(
+        cls,
+        columns: Mapping[str, Seen],
+        classes: npt.NDArray[Any],
+        discretizer: Any = "mdl",
+        rules: Rules = _DEFAULT,
+        missing_is_a_state: bool = False,
+    ) -> tuple[Intake, dict[str, tuple[State, ...]]]:
+        """Settle the same by the distinct cells of every column; return that, and the states of every feature.
+
+        Parameters
+        ----------
+        columns : mapping of str to Cells, or to mapping of str to Cells
+            As for :func:`~bnplug.data._columns.settle_cells`, with labels and weights.
+        classes, discretizer, rules, missing_is_a_state
+            As for :meth:`learn`; a discretiser must be one of those that cut column by column.
+
+        Raises
+        ------
+        ValueError
+            For columns that cannot be learned from, and a discretiser that needs all columns of a row at once.
+        """
+        transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
+        found = settle_cells(columns, rules, transformer is not None)
+        if found.numbers:
+            with_frames(transformer).fit_cells({name: found.cells[name] for name in found.numbers}, found.numbers)
+        intake = cls._of(found, transformer, classes, tuple(columns))
+        binned = {name: intake._bins({name: own}, pd.RangeIndex(len(own)))[name] for name, own in found.numbers.items()}
+        coded = found.coded | {name: _coded(own) for name, own in binned.items()}
+        if missing_is_a_state:
+            coded = {name: intake._with_missing_state(name, coded[name]) for name in found.names}
+        return intake, {name: coded[name].states for name in found.names}
+
+    @classmethod
+    def _of(cls, found: Settled, transformer: Any, classes: npt.NDArray[Any], columns: tuple[str, ...]) -> Intake:
+        """Return what was settled about columns, with a discretiser that is fitted where one is needed."""
+        return cls(
+            found.names,
+            tuple(found.numbers),
+            transformer if found.numbers else None,
+            {},
+            classes,
+            columns=columns,
+            left_out=found.left_out,
+            dates=found.dates,
+            whole=found.whole,
+            pooled=found.pooled,
+        )
 
     @property
     def cut_points(self) -> dict[str, FloatArray]:
@@ -242,10 +282,10 @@ class Intake:
             for an unseen value.
         """
         features = self.features(frame)
-        cells: dict[str, Any] = {name: _to_cells(column) for name, column in self._columns(features).items()}
-        cells |= {name: _snapped(features[name], states) for name, states in self.whole.items() if name in cells}
+        cells: dict[str, Any] = {name: to_cells(column) for name, column in self._columns(features).items()}
+        cells |= {name: snapped(features[name], states) for name, states in self.whole.items() if name in cells}
         for name in self.missing_states.keys() & cells.keys():
-            cells[name] = _with_state(pd.Series(cells[name], name=name, index=frame.index), self.missing_states[name])
+            cells[name] = with_state(pd.Series(cells[name], name=name, index=frame.index), self.missing_states[name])
         return pd.DataFrame(cells, index=frame.index)
 
     def encode(self, frame: pd.DataFrame, schema: Table, unseen: str = "missing") -> CodeArray:
@@ -433,32 +473,3 @@ def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any
 
 def _coded(column: pd.Series[Any] | Coded) -> Coded:
     return column if isinstance(column, Coded) else code_column(column)
-
-
-def _to_cells(column: pd.Series[Any] | Coded) -> Any:
-    """Return a column as a frame holds it."""
-    if not isinstance(column, Coded):
-        return column
-    return pd.Categorical.from_codes(column.codes, categories=label_index(column.states), ordered=True)
-
-
-def _snapped(column: pd.Series[Any], states: Sequence[State]) -> pd.Series[Any]:
-    """Return a column with every number that is no state in place of the nearest one, as it is where there is none."""
-    if not is_numeric(column):
-        return column
-    values = to_floats(column)
-    numbers = np.append(np.asarray(states, dtype=np.float64), np.nan)[nearest(values, states).codes]
-    return column if np.array_equal(values, numbers, equal_nan=True) else pd.Series(numbers, column.index)
-
-
-def _with_state(column: pd.Series[Any], label: str) -> pd.Series[Any]:
-    """Return `column` with missing cells as a state of their own, behind the others."""
-    if any(str(value) == label for value in column.dropna().unique()):
-        raise ValueError(
-            f"column {column.name!r} has the value {label!r}, which is the name of the state of missing cells; "
-            "training has not seen that value"
-        )
-    as_categorical = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
-    if label not in as_categorical.cat.categories:
-        as_categorical = as_categorical.cat.add_categories([label])
-    return as_categorical.fillna(label)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bnplug.arrays import BoolArray, FloatArray
+from bnplug.data._cells import cells_of
 from bnplug.data._looking import (
     MAX_WHOLE_STATES,
     column_kinds,
@@ -93,7 +94,7 @@ def split_columns(
     (array([ True, False]), {'area': array([30.5,  nan])})
     """
     kinds = column_kinds(frame)
-    listed = listed_columns(frame, categorical_features)
-    found = look(frame, kinds, listed, weights)
+    listed = listed_columns(list(kinds), categorical_features)
+    found = look(cells_of(frame, weights=weights), kinds, listed)
     refuse([*unsupported(kinds), *found.problems])
     return np.array([str(name) not in found.numbers for name in frame.columns], dtype=bool), found.numbers

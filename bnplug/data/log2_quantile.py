@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray
-from bnplug.data.discretize import Discretizer, _quantile_cuts
+from bnplug.data.discretize import Discretizer
+from bnplug.data.equal_bins import quantile_cuts
 
 _FEWEST = 3
 
@@ -40,7 +41,7 @@ class Log2QuantileDiscretizer(Discretizer):
     """
 
     def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        return lambda values: _quantile_cuts(values, weights, _n_bins(float(weights[~np.isnan(values)].sum())))
+        return lambda values: quantile_cuts(values, weights, _n_bins(float(weights[~np.isnan(values)].sum())))
 
 
 def _n_bins(weight: float) -> int:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bnplug.data._cells import Cells, cells_of
 from bnplug.data._looking import (
     COMPLEX,
     CONTAINERS,
@@ -43,19 +44,19 @@ def test_kinds():
 
 
 def test_few_whole_numbers_are_coded_as_they_are_found():
-    found = few_whole_numbers(pd.Series([3.0, np.nan, 1.0, 3.0, 1.0]))
+    found = few_whole_numbers(Cells(pd.Series([3.0, np.nan, 1.0, 3.0, 1.0])))
     assert found.codes.tolist() == [1, -1, 0, 1, 0]
     assert found.states == (1, 3)
-    assert few_whole_numbers(pd.Series(np.arange(22) // 2)) is None
-    assert few_whole_numbers(pd.Series([*[0] * 2000, *range(20)])) is None
-    assert few_whole_numbers(pd.Series([np.nan] * 3)).states == ()
+    assert few_whole_numbers(Cells(pd.Series(np.arange(22) // 2))) is None
+    assert few_whole_numbers(Cells(pd.Series([*[0] * 2000, *range(20)]))) is None
+    assert few_whole_numbers(Cells(pd.Series([np.nan] * 3))).states == ()
 
 
 def test_all_problems_of_numbers_are_found():
     far = [np.inf, 1, 1, 2]
     frame = pd.DataFrame({"a": [0.5, -np.inf, 0, 0], "few": far, "big": pd.Series([10**400] * 4, dtype=object)})
     for listed in (None, {"few"}, set()):
-        found = look(frame, column_kinds(frame), listed)
+        found = look(cells_of(frame), column_kinds(frame), listed)
         assert found.problems[0].startswith("infinite numbers in columns ['a', 'few']")
         assert "'big' holds whole numbers too large" in found.problems[1]
     with pytest.raises(ValueError, match=r"'few'\].*\. Also: column 'big'"):
