@@ -293,12 +293,13 @@ def _parse(folder: Path, content: bytes) -> dict[str, Any]:
             f"{folder}: format version {version!r}; bnplug {bnplug.__version__} reads {READABLE}. "
             f"It was written by bnplug {index.get('bnplug')}"
         )
-    if (version > 1 or "checksum" in index) and not _seal_holds(content, index.get("checksum")):
+    if (version > 1 or "checksum" in index) and not seal_holds(content, index.get("checksum")):
         raise damaged(folder, f"{INDEX} is not what its checksum says")
     return index
 
 
-def _seal_holds(content: bytes, checksum: object) -> bool:
+def seal_holds(content: bytes, checksum: object) -> bool:
+    """Whether a content is what :func:`sealed` made, by the checksum in it."""
     if not isinstance(checksum, str) or not re.fullmatch("[0-9a-f]{64}", checksum):
         return False
     # Tools that keep text may have changed the line ends.

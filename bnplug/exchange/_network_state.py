@@ -37,17 +37,27 @@ class SavedNetwork:
 
 def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Return the state and the arrays of a fitted network."""
-    intake, tables = model.intake_, model.tables_
+    tables = model.tables_
+    columns = intake_state(model.intake_, {name: tables.states[name] for name in tables.parents}, model.target_)
     state = {
         "made": dict(model.made_),
         "components": [dict(found) for found in model.components_],
-        "target": model.target_,
-        "class_dtype": model.classes_.dtype.str if model.classes_.dtype != object else "object",
         "named": hasattr(model, "feature_names_in_"),
+        **columns,
         "variables": [
-            {"name": name, "states": _plain_labels(name, tables.states[name]), "parents": list(parents)}
-            for name, parents in tables.parents.items()
+            {**variable, "parents": list(parents)}
+            for variable, parents in zip(columns["variables"], tables.parents.values(), strict=True)
         ],
+    }
+    return state, {str(i): table.values for i, table in enumerate(tables.tables.values())}
+
+
+def intake_state(intake: Intake, states: Mapping[str, Iterable[Any]], target: str) -> dict[str, Any]:
+    """Return how frames become discrete, and the states that they then have, as what JSON holds."""
+    return {
+        "target": target,
+        "class_dtype": intake.classes.dtype.str if intake.classes.dtype != object else "object",
+        "variables": [{"name": name, "states": _plain_labels(name, labels)} for name, labels in states.items()],
         "intake": {
             "columns": list(intake.columns),
             "names": list(intake.names),
@@ -60,7 +70,6 @@ def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dic
             "pooled": list(intake.pooled),
         },
     }
-    return state, {str(i): table.values for i, table in enumerate(tables.tables.values())}
 
 
 def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> SavedNetwork:
@@ -72,7 +81,7 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
         If it is damaged.
     """
     variables = state["variables"]
-    states = {variable["name"]: _read_labels(variable) for variable in variables}
+    states = {variable["name"]: read_labels(variable) for variable in variables}
     parents = {variable["name"]: tuple(variable["parents"]) for variable in variables}
     tables = {}
     for i, name in enumerate(states):
@@ -83,7 +92,7 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
         tables[name] = (parents[name], values)
     return SavedNetwork(
         LogTables(list(states), states, tables, str(state["target"])),
-        _read_intake(state),
+        read_intake(state),
         bool(state["named"]),
         {str(part): str(text) for part, text in state["made"].items()},
         [{str(key): str(text) for key, text in found.items()} for found in state["components"]],
@@ -99,7 +108,8 @@ def _plain_labels(name: str, labels: Iterable[Any]) -> list[State]:
     return plain
 
 
-def _read_labels(variable: Mapping[str, Any]) -> list[Any]:
+def read_labels(variable: Mapping[str, Any]) -> list[Any]:
+    """Return the states of a variable."""
     labels = variable["states"]
     if not isinstance(labels, list) or not all(isinstance(label, str | int | float) for label in labels):
         raise ValueError(f"the states of {variable['name']!r} must be a list of texts, numbers and truth values")
@@ -118,7 +128,8 @@ def _read_classes(state: Mapping[str, Any], labels: list[Any]) -> npt.NDArray[An
     return classes
 
 
-def _read_intake(state: Mapping[str, Any]) -> Intake:
+def read_intake(state: Mapping[str, Any]) -> Intake:
+    """Return what :func:`intake_state` wrote down; the errors are those of :func:`network_of`."""
     intake = state["intake"]
     features = {variable["name"] for variable in state["variables"]} - {state["target"]}
     if set(intake["names"]) != features or not set(intake["numeric"]) <= features:

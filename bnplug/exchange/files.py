@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 _Path = str | os.PathLike[str]
 _Result = TypeVar("_Result")
@@ -100,6 +100,35 @@ def write_atomically(path: _Path, content: str | bytes) -> None:
             if error.errno not in _IN_PLACE:
                 raise
             _write_in_place(target, data)
+
+
+@contextmanager
+def writing_atomically(path: _Path) -> Iterator[BinaryIO]:
+    """Give a file to write to piece by piece; it gets its name when all is written, and where that fails it is removed.
+
+    What is there keeps what :func:`write_atomically` keeps; devices and pipes are written in place.
+
+    Raises
+    ------
+    OSError
+        If `path` is a folder, is in no folder, or may not be written, or if the disk is full; the message names it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with writing_atomically(pathlib.Path(folder, "a.txt")) as file:
+    ...         print(file.write(b"half"), os.path.exists(pathlib.Path(folder, "a.txt")))
+    4 False
+    """
+    target, there = os.path.realpath(path), _stat(path)
+    _check_target(path, target, there)
+    if there is not None and not stat.S_ISREG(there.st_mode):
+        with naming_file(path), open(path, "wb") as file:
+            yield file
+        return
+    with _renamed(target, access_of(target), _set_what_is_allowed) as file:
+        yield file
 
 
 class Access(NamedTuple):
@@ -238,6 +267,13 @@ def patiently(action: Callable[[], _Result]) -> _Result:
 def _write_and_rename(
     target: _Path, data: bytes, access: Access | None, set_access: Callable[[_Path, Access], None]
 ) -> None:
+    with _renamed(target, access, set_access) as file:
+        file.write(data)
+
+
+@contextmanager
+def _renamed(target: _Path, access: Access | None, set_access: Callable[[_Path, Access], None]) -> Iterator[BinaryIO]:
+    """Give a file to write to, which gets the name `target` when all went well, and is removed else."""
     folder = os.path.dirname(os.path.abspath(target))
     # Until owner and mode are set, it is open to nobody that the file is not meant for.
     mode = 0o666 if access is None else 0o600 & access.mode
@@ -251,7 +287,7 @@ def _write_and_rename(
         with naming_file(target), open(descriptor, "wb") as file:
             if access is not None:
                 set_access(temporary, access)
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
             if not _WINDOWS:  # while it is locked
