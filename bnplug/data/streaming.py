@@ -200,7 +200,8 @@ def _kind(column: pd.Series[Any], is_text: bool) -> str:
         return TEXT
     if isinstance(column.dtype, pd.CategoricalDtype):
         return CATEGORIES
-    if column.dtype == object and column.isna().all():
+    # Of a batch without any value, readers make what they like.
+    if column.dtype.kind in "Of" and column.iloc[:1].isna().any() and column.isna().all():
         return NOTHING
     if column.dtype.kind == "b" or (column.dtype == object and pd.api.types.infer_dtype(column) == "boolean"):
         return TRUTH

@@ -1,7 +1,7 @@
 """What training must know of a column, gathered batch by batch: how often each value goes with each class.
 
-Numbers are summed up by :mod:`bnplug.data.distributions`, one distribution a class: exactly up to 65,536 distinct
-numbers of a class. Of everything else all values are kept, as long as they are at most 262,144.
+Numbers are summed up by :mod:`bnplug.data.distributions`: exactly up to 65,536 distinct ones. Of everything else all
+values are kept, as long as they are at most 262,144.
 """
 
 from __future__ import annotations
@@ -38,25 +38,20 @@ class Labels(NamedTuple):
     weights : float64 array of shape (rows,), or None
     order : int64 array of shape (rows,)
         The rows by class.
-    classes : int64 array
-        The classes that occur.
-    starts : int64 array
-        Where the rows of each class begin in `order`.
+    n_classes : int
+        One more than the greatest number of a class.
     """
 
     codes: IntArray
     weights: FloatArray | None
     order: IntArray
-    classes: IntArray
-    starts: IntArray
+    n_classes: int
 
     @classmethod
     def of(cls, codes: Codes, weights: FloatArray | None = None) -> Labels:
         """Sort rows by their class."""
         numbers = codes.astype(np.int64)
-        order = np.argsort(codes, kind="stable")
-        classes, starts = np.unique(numbers[order], return_index=True)
-        return cls(numbers, weights, order, classes, starts)
+        return cls(numbers, weights, np.argsort(codes, kind="stable"), int(numbers.max(initial=-1)) + 1)
 
 
 class ByClass:
@@ -69,7 +64,7 @@ class ByClass:
 
     def add(self, places: Sequence[int] | IntArray, numbers: IntArray, labels: Labels) -> None:
         """Add rows: row m goes to ``places[numbers[m]]``, unless its number is negative."""
-        n_classes, present = int(labels.classes.max()) + 1, numbers >= 0
+        n_classes, present = labels.n_classes, numbers >= 0
         shape = len(places), n_classes
         cells = numbers[present] * n_classes + labels.codes[present]
         self._grow(int(max(places, default=-1)) + 1, n_classes)
@@ -136,7 +131,7 @@ class NumberSummary(Summary):
     """
 
     def __init__(self, identifier: bool = False) -> None:
-        self.distributions: dict[int, Distribution] = {}
+        self.distribution = Distribution()
         self.missing = ByClass()
         self.dtype: np.dtype[Any] | None = None
         self.whole = True
@@ -145,7 +140,7 @@ class NumberSummary(Summary):
     @property
     def complete(self) -> bool:  # type: ignore[override]
         """Whether every number is kept."""
-        return all(own.exact for own in self.distributions.values())
+        return self.distribution.exact
 
     def add(self, column: pd.Series[Any], labels: Labels) -> None:
         """Take in the rows of one more batch."""
@@ -157,13 +152,8 @@ class NumberSummary(Summary):
             self.hashes.add(values[~holes])
             self.whole &= bool((values[~holes] == np.rint(values[~holes])).all())
         order = labels.order[~holes[labels.order]] if holes.any() else labels.order
-        ends = np.searchsorted(labels.codes[order], labels.classes, side="right") if holes.any() else None
-        bounds = np.append(labels.starts, len(order)) if ends is None else np.append(0, ends)
-        sorted_values = values[order]
         weights = None if labels.weights is None else labels.weights[order]
-        for c, low, high in zip(labels.classes.tolist(), bounds[:-1], bounds[1:], strict=True):
-            own = None if weights is None else weights[low:high]
-            self.distributions.setdefault(c, Distribution()).add(Points.of(sorted_values[low:high], own))
+        self.distribution.add(Points.of(values[order], labels.codes[order], weights))
 
     def merge(self, other: NumberSummary) -> None:
         """Take in what another summary of numbers has seen."""
@@ -173,8 +163,7 @@ class NumberSummary(Summary):
         self.whole &= other.whole
         if self.hashes is not None and other.hashes is not None:
             self.hashes.merge(other.hashes)
-        for c, own in other.distributions.items():
-            self.distributions.setdefault(c, Distribution()).merge(own)
+        self.distribution.merge(other.distribution)
 
     def lack(self, rows: ByClass) -> None:
         """Take in rows whose cells are missing."""
@@ -182,19 +171,18 @@ class NumberSummary(Summary):
 
     def cells(self) -> Cells:
         """Return the distinct numbers with the classes that they go with, and the missing cells of each class."""
-        found = {c: own.points() for c, own in self.distributions.items() if not own.is_empty}
+        found = self.distribution.points()
         missing = np.flatnonzero(self.missing.rows.sum(axis=0))
-        dtype = np.dtype(np.float64) if self.dtype is None else self.dtype
-        if len(missing) and dtype.kind != "f":
-            dtype = np.dtype(np.float64)
-        values = [own.values.astype(dtype) for own in found.values()]
-        counts = [own.rows for own in found.values()]
-        weights = [own.weights for own in found.values() if own.weights is not None]
+        # Beside missing cells, whole numbers are floats.
+        holes = np.full(len(missing), np.nan) if len(missing) else np.zeros(0, dtype=self.dtype)
+        weights = None if found.weights is None else [found.weights, self.missing.weights[0, missing]]
+        if weights is None and self.missing.weighted:
+            weights = [self.missing.weights[0, missing]]
         return Cells(
-            pd.Series(np.concatenate([*values, np.full(len(missing), np.nan if len(missing) else 0, dtype)])),
-            np.concatenate([np.repeat([*found], [len(own) for own in counts]).astype(np.int64), missing]),
-            np.concatenate([*weights, self.missing.weights[0, missing]]) if self.missing.weighted else None,
-            np.concatenate([*counts, self.missing.rows[0, missing]]),
+            pd.Series(np.concatenate([found.values.astype(self.dtype), holes])),
+            np.concatenate([found.classes, missing]),
+            None if weights is None else np.concatenate(weights),
+            np.concatenate([found.rows, self.missing.rows[0, missing] if len(missing) else missing]),
             None if self.complete else self._n_distinct(),
         )
 

@@ -249,7 +249,7 @@ class _Gathered:
         self.valued |= {name for name in self.names if name not in self.valued and looked_at[name].notna().any()}
         lacking = {name for name in self.names if name not in self.incomplete and batch.frame[name].hasnans}
         self.incomplete |= lacking
-        self.all_rows, self.rows = _with(self.all_rows, codes), _with(self.rows, codes[rows.kept])
+        self.all_rows, self.rows = self._with(self.all_rows, codes), self._with(self.rows, codes[rows.kept])
         if len(rows.frame):
             self.total_weight += len(rows.frame) if rows.weights is None else float(rows.weights.sum())
             labels = Labels.of(codes[rows.kept], rows.weights)
@@ -270,6 +270,12 @@ class _Gathered:
         labels = _checked_labels(pd.Series(values[occurring], name=column.name), batch)
         self.labels.append(labels)
         return np.array([self.places.setdefault(own, len(self.places)) for own in labels.tolist()])[numbers]
+
+    def _with(self, total: IntArray, codes: IntArray) -> IntArray:
+        """Return the number of rows of each class, with more rows."""
+        counted = np.bincount(codes, minlength=len(self.places)).astype(np.int64)
+        counted[: len(total)] += total
+        return counted
 
     def surveyed(self, empty: frozenset[str]) -> Surveyed:
         """Decide about every column."""
@@ -370,10 +376,3 @@ def _class_weights(given: Any, classes: npt.NDArray[Any], rows: IntArray) -> Flo
         return balanced
     weights: FloatArray = compute_sample_weight(given, classes)
     return weights
-
-
-def _with(total: IntArray, codes: IntArray) -> IntArray:
-    """Return numbers of rows with those of more rows."""
-    counted = np.bincount(codes, minlength=len(total)).astype(np.int64)
-    counted[: len(total)] += total
-    return counted
