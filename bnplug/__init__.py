@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
     from bnplug.errors import UselessColumnWarning as UselessColumnWarning
+    from bnplug.exchange.table_files import open_table as open_table
     from bnplug.hooks.descriptors import ClassifierMethod as ClassifierMethod
     from bnplug.hooks.descriptors import DiscretizerMethod as DiscretizerMethod
     from bnplug.hooks.descriptors import InferenceEngineMethod as InferenceEngineMethod
@@ -123,6 +124,7 @@ _HOMES = {
         "structure_learner",
     ],
     "data.intake": ["code"],
+    "exchange.table_files": ["open_table"],
     "data.table": ["Table"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -9,10 +9,10 @@ block is, and adds. A block is itself a :class:`~bnplug.Table` in memory, for as
 from __future__ import annotations
 
 import mmap
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,7 +43,7 @@ class MappedArray:
         The byte of the file that it begins at.
     """
 
-    path: Path | str
+    path: str | os.PathLike[str]
     dtype: npt.DTypeLike
     shape: tuple[int, ...]
     offset: int = 0
@@ -52,7 +52,7 @@ class MappedArray:
         """Return the array; its memory is the file's, and free again when nothing refers to it."""
         if 0 in self.shape:  # which cannot be mapped
             return np.empty(self.shape, dtype=self.dtype)
-        return np.asarray(np.memmap(self.path, self.dtype, "r", self.offset, self.shape))
+        return np.asarray(np.memmap(os.fspath(self.path), self.dtype, "r", self.offset, self.shape))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import errno
 import os
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -68,7 +67,7 @@ class Layout(NamedTuple):
         """Return the bytes of a block."""
         return self.code_bytes(rows) + 8 * rows * self.weighted
 
-    def blocks(self, path: Path | os.PathLike[str]) -> Iterator[Block]:
+    def blocks(self, path: str | os.PathLike[str]) -> Iterator[Block]:
         """Yield the blocks of a file, by their places."""
         offset = 0
         for rows in self.rows:

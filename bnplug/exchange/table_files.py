@@ -112,8 +112,21 @@ def open_table(
     Notes
     -----
     States, cuts and codes are those of :func:`bnplug.code` on all rows, as long as every numeric column has at most
-    65,536 distinct values in the rows of one class, and every other column at most 262,144. Above, cuts come from a
-    summary in which the rank of a number is wrong by at most 0.3% of 100 million rows, and other columns are left out.
+    65,536 distinct values and every other column at most 262,144. Above, cuts come from a summary, which counts too few
+    rows at or below a number, but no fewer than by ``n / 8192 * (1 + log2(n / 32768))``, 0.16% of 100 million; and a
+    column that is not numeric is left out.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for i, sky in enumerate(["sun", "rain"]):
+    ...         frame = pd.DataFrame({"sky": [sky, "sun"], "play": ["yes", "no"]})
+    ...         frame.to_csv(pathlib.Path(folder, f"{i}.csv"), index=False)
+    ...     table = open_table(f"{folder}/*.csv", target="play")
+    >>> table.n_rows, table.states["sky"], table.counts([[0, 1]])[0].tolist()
+    (4, ('rain', 'sun'), [[0.0, 1.0], [2.0, 1.0]])
     """
     rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates)
     question = Question(
