@@ -191,7 +191,7 @@ def column_kinds(columns: pd.DataFrame | Mapping[str, pd.Series[Any]]) -> dict[s
     >>> column_kinds(pd.DataFrame({"area": [30.5], "sky": ["sun"], "when": [pd.Timestamp("2026-01-31")]}))
     {'area': 'numbers', 'sky': 'states', 'when': 'points in time or durations'}
     """
-    return {str(name): column_kind(column) for name, column in frame.items()}
+    return {str(name): column_kind(column) for name, column in columns.items()}
 
 
 def unsupported(kinds: Mapping[str, str]) -> list[str]:
