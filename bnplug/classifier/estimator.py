@@ -12,9 +12,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.classifier._answers import FittedNetwork
 from bnplug.classifier._calibration import best_temperature, check_calibrate, tempered
 from bnplug.classifier._costs import cost_matrix
+from bnplug.classifier._in_parts import LearnsInParts
 from bnplug.classifier._inner_folds import RawRows, inner_folds
 from bnplug.contracts import InnerFold
 from bnplug.data._checks import native
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG, DiscreteBayesianNetwork
 
 
-class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore[misc]
+class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore[misc]
     """A Bayesian network that predicts its class variable.
 
     Parameters
@@ -196,9 +196,8 @@ class BayesianNetworkClassifier(ClassifierMixin, FittedNetwork):  # type: ignore
         check_unseen(self.unseen)
         check_calibrate(self.calibrate)
         frame = self._named_frame(X, y)
-        table, self.intake_ = self._code(frame, y, sample_weight, class_weight=self.class_weight)
-        self.classes_, self.target_, self.schema_ = self.intake_.classes, table.target, table.take([])
-        cost_matrix(self.costs, self.classes_, warn=True)
+        table, intake = self._code(frame, y, sample_weight, class_weight=self.class_weight)
+        self._note_table(table, intake)
         self._learn(table, lambda n_folds: self._inner_folds(frame, y, sample_weight, n_folds))
         if self.calibrate is not None:
             rows = RawRows.of(frame, y, sample_weight, self.class_weight)

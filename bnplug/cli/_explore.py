@@ -8,7 +8,7 @@ import click
 
 from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import model_argument, open_network, target_option, write_output
-from bnplug.cli._reading import Reading, Rows, read_rows, reading_options
+from bnplug.cli._reading import Reading, read_rows, reading_options
 
 
 @click.command("explore")
@@ -23,6 +23,7 @@ def explore_command(
     model_path: Path, data: Path | None, reading: Reading, target: str | None, features: int | None, output: Path
 ) -> None:
     """Write one self-contained HTML page that answers click by click; rows of DATA can be loaded in it."""
+    from bnplug.classifier._rows import Rows
     from bnplug.show import explorer
 
     model = open_network(model_path, target)

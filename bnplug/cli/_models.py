@@ -24,6 +24,7 @@ from bnplug.cli._opening import (
 )
 from bnplug.cli._reading import (
     Reading,
+    check_labelled,
     chosen_columns,
     data_argument,
     kinds_of,
@@ -34,6 +35,7 @@ from bnplug.cli._reading import (
     take_target,
 )
 from bnplug.cli._starting import load_scikit_learn
+from bnplug.cli._streaming import batches_for, fit_streamed, streamed
 from bnplug.errors import printable
 
 
@@ -72,7 +74,10 @@ def fit_command(
     output: Path,
     **options: Any,
 ) -> None:
-    """Learn a classifier from DATA (CSV or Parquet; - is standard input) and save it to a folder."""
+    """Learn a classifier from DATA (CSV or Parquet; - is standard input) and save it to a folder.
+
+    Several files, as in 'rows/*.parquet', and files above 256 MiB are read in batches, and need not fit into memory.
+    """
     load_scikit_learn()
     from bnplug.exchange.model_folder import check_destination
 
@@ -84,14 +89,19 @@ def fit_command(
     params = {name: value for name, value in options.items() if value is not None and (name, value) != ("verbose", 0)}
     model = bnplug.make_classifier(method, **params) if method else bnplug.BayesianNetworkClassifier(**params)
     model.set_params(**dict(_setting(text) for text in settings))
-    X, y = take_target(reading.frame(data), target, data)
-    X = chosen_columns(X, listed(keep), listed(drop), data)
-    model.fit(X, y)
-    if not isinstance(model, bnplug.BayesianNetworkClassifier):
-        # It need not know; the commands that read the model must.
-        model.target_, model.column_kinds_ = target, kinds_of(X)
+    files = streamed(data)
+    if files is not None:
+        n_rows = fit_streamed(model, files, target, reading, listed(keep), listed(drop))
+    else:
+        X, y = take_target(reading.frame(data), target, data)
+        X = chosen_columns(X, listed(keep), listed(drop), data)
+        model.fit(X, y)
+        n_rows = len(X)
+        if not isinstance(model, bnplug.BayesianNetworkClassifier):
+            # It need not know; the commands that read the model must.
+            model.target_, model.column_kinds_ = target, kinds_of(X)
     bnplug.save(model, output)
-    click.echo(f"{output}: {target!r}, {len(X):,} rows, {described(model)}")
+    click.echo(f"{output}: {target!r}, {n_rows:,} rows, {described(model)}")
 
 
 @click.command("predict")
@@ -100,7 +110,9 @@ def fit_command(
 @reading_options
 @target_option
 @click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the predictions: keys.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A CSV or Parquet file; by default CSV to standard output."
+)
 @click.option("--formulas", is_flag=True, help="Write text as it is, also what a spreadsheet would run.")
 @one_line_errors
 def predict_command(
@@ -114,28 +126,27 @@ def predict_command(
 ) -> None:
     """Predict the rows of DATA (- is standard input) with MODEL: the class, and each class's probability.
 
-    Columns that MODEL does not know are ignored with a warning.
+    Columns that MODEL does not know are ignored with a warning. Several files, as in 'rows/*.parquet', and files above
+    256 MiB are read in batches.
     """
     load_scikit_learn()
-    import pandas as pd
-
-    from bnplug.exchange.files import write_atomically
+    from bnplug.classifier._rows import answers
+    from bnplug.exchange.answer_files import answer_file
     from bnplug.exchange.spreadsheets import to_csv
-    from bnplug.show.evaluation import decisions
 
-    model, keys = open_model(model_path, target), listed(ids)
-    rows = read_rows(model, data, reading, target, keys)
-    probabilities = model.predict_proba(rows.X)
-    result = pd.DataFrame(
-        {target or getattr(model, "target_", "class"): model.classes_[decisions(model, rows.X, probabilities)]}
-    )
-    for label, column in zip(model.classes_, probabilities.T, strict=True):
-        result[f"P({label})"] = column
-    text = to_csv(pd.concat([rows.keys, result], axis=1), formulas)
-    if output is None or output == STANDARD:
-        click.echo(text, nl=False)
+    model, keys, files = open_model(model_path, target), listed(ids), streamed(data)
+    if files is None:
+        rows = iter([read_rows(model, data, reading, target, keys)])
     else:
-        write_atomically(output, text)
+        rows = batches_for(model, files, reading, target, keys)
+    found = (answers(model, own, target) for own in rows)
+    if output is not None and output != STANDARD:
+        with answer_file(output, formulas) as file:
+            for frame in found:
+                file.write(frame)
+        return
+    for number, frame in enumerate(found):
+        click.echo(to_csv(frame, formulas, header=number == 0), nl=False)
 
 
 @click.command("export")
@@ -202,12 +213,23 @@ def show_command(model_path: Path, target: str | None, plot: Path | None, nodes:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
 def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str | None, as_json: bool) -> None:
-    """Compare what MODEL predicts for DATA (- is standard input) with the class that DATA holds."""
+    """Compare what MODEL predicts for DATA (- is standard input) with the class that DATA holds.
+
+    Several files, as in 'rows/*.parquet', and files above 256 MiB are read in batches.
+    """
     load_scikit_learn()
+    from bnplug.show._evaluating import Evaluating
     from bnplug.show.evaluation import evaluate
 
-    model = open_model(model_path, target)
-    found = evaluate(model, *read_labelled(model, data, reading, target))
+    model, files = open_model(model_path, target), streamed(data)
+    if files is None:
+        found = evaluate(model, *read_labelled(model, data, reading, target))
+    else:
+        adding = Evaluating(model)
+        for rows in batches_for(model, files, reading, target):
+            check_labelled(model, rows, data, target)
+            adding.add(rows.X, rows.y)
+        found = adding.result()
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
         return

@@ -72,3 +72,30 @@ class ProgressLine:
     def _write(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+class RowsLine(ProgressLine):
+    """Tells of rows that are read: how many of them, and how many a second.
+
+    Examples
+    --------
+    >>> with RowsLine() as progress:
+    ...     progress.tell("codes", 250, 1000)
+    ...     progress.text().rsplit(",", 1)[0]
+    'codes: 250 of 1,000 rows (25%)'
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Note how many rows are done, and of how many."""
+        if what != self.last or done < self.count:
+            self._started = time.monotonic()
+        self.last, self.count, self.total = what, done, total
+
+    def text(self) -> str:
+        """Return the line."""
+        rate = self.count / max(time.monotonic() - self._started, 1e-3)
+        share = 100 * self.count // max(self.total, 1)
+        return f"{self.last}: {self.count:,} of {self.total:,} rows ({share}%), {rate:,.0f} rows a second"

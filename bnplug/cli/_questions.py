@@ -10,7 +10,7 @@ import click
 
 from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import model_argument, open_network, target_option, write_output
-from bnplug.cli._reading import Reading, as_states, data_argument, listed, read_rows, reading_options
+from bnplug.cli._reading import Reading, data_argument, listed, read_rows, reading_options
 from bnplug.errors import printable
 
 if TYPE_CHECKING:
@@ -144,6 +144,8 @@ def _named(text: str, option: str, is_name: Callable[[str], bool]) -> tuple[str,
 def _value(model: Any, name: str, text: str) -> Any:
     """Return what a text means as a value of a variable; what is empty is missing."""
     import pandas as pd
+
+    from bnplug.classifier._rows import as_states
 
     if text == "":
         return None

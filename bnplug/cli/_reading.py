@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import csv
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-import bnplug
 from bnplug.cli._opening import STANDARD
 from bnplug.errors import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bnplug.classifier._rows import Rows
 
 _KINDS = ("text", "number", "date")
 
@@ -75,18 +75,15 @@ class Reading:
             "encoding": self.encoding,
         }
 
+    def in_batches(self, known: Mapping[str, str] | None) -> dict[str, Any]:
+        """Return the options of :class:`bnplug.data.streaming.DataFiles`; `known` are kinds as for :meth:`frame`."""
+        dates = None if known is None else [name for name, kind in known.items() if kind == "date"]
+        return {**self.options(known), "dates": dates, **({"convert": self.converted} if self.kinds else {})}
+
     def converted(self, frame: pd.DataFrame, dates: Iterable[str] = ()) -> pd.DataFrame:
         """Return a frame whose columns are of the kinds that the user says; `dates` are dates if they say nothing."""
         kinds = {**dict.fromkeys(dates, "date"), **self.kinds}
         return frame.assign(**{name: _converted(frame[name], kind) for name, kind in kinds.items() if name in frame})
-
-
-class Rows(NamedTuple):
-    """Rows for a model: their features, the class where the file has it, and columns that are repeated in answers."""
-
-    X: Any = None
-    y: Any = None
-    keys: Any = None
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,11 +121,16 @@ def listed(texts: Iterable[str]) -> list[str]:
 
 def check_columns(names: Iterable[str], frame: pd.DataFrame, option: str, data: Path) -> None:
     """Raise a ``ValueError`` if an option names a column that is not there."""
+    check_names(names, list(frame.columns), option, data)
+
+
+def check_names(names: Iterable[str], columns: Sequence[str], option: str, data: Path) -> None:
+    """Raise a ``ValueError`` if an option names a column that is not there."""
     for name in names:
-        if name not in frame.columns:
+        if name not in columns:
+            hint = did_you_mean(name, columns)
             raise ValueError(
-                f"{data}: {option} names {name!r}, and there is no such column."
-                f"{did_you_mean(name, list(frame.columns))} There are {list(frame.columns)}"
+                f"{data}: {option} names {name!r}, and there is no such column.{hint} There are {list(columns)}"
             )
 
 
@@ -152,32 +154,28 @@ def take_target(frame: pd.DataFrame, target: str, data: Path) -> tuple[pd.DataFr
 
 def read_rows(model: Any, data: Path, reading: Reading, target: str | None = None, ids: Sequence[str] = ()) -> Rows:
     """Read rows for a model: what it knows as text stays text, and columns that it does not know are left out."""
+    from bnplug.classifier._rows import kinds_for, rows_for
+
     target = target or getattr(model, "target_", None)
-    known = _known_kinds(model, target)
-    # As they are written: a key is no number.
-    frame = reading.frame(data, {**dict.fromkeys(ids, "text"), **known})
+    frame = reading.frame(data, kinds_for(model, target, ids))
     check_columns(ids, frame, "--id", data)
-    keys = frame[list(ids)]
-    y = None if target is None or target not in frame.columns else frame.pop(target)
-    names = _features(model)
-    extra = [name for name in frame.columns if names is not None and name not in names]
-    told = [name for name in extra if name not in ids]
-    if told:
-        warnings.warn(
-            f"columns {told} were not there in training; they are ignored", bnplug.BnplugWarning, stacklevel=2
-        )
-    return Rows(_with_states(model, frame.drop(columns=extra)), y, keys)
+    return rows_for(model, frame, target, ids)
 
 
 def read_labelled(model: Any, data: Path, reading: Reading, target: str | None = None) -> tuple[Any, Any]:
     """Read rows and their class, in the column that the model names or that is given."""
     rows = read_rows(model, data, reading, target)
+    check_labelled(model, rows, data, target)
+    return rows.X, rows.y
+
+
+def check_labelled(model: Any, rows: Rows, data: Path, target: str | None) -> None:
+    """Raise a ``ValueError`` for rows whose class is not there."""
     if rows.y is None:
         name, there = target or getattr(model, "target_", None), list(rows.X.columns)
         if name is None:
             raise ValueError(f"the model does not say which column is its class: --target, one of {there}")
         raise ValueError(f"{data}: there is no column {name!r}, the class of the model; there are {there}")
-    return rows.X, rows.y
 
 
 def kinds_of(X: pd.DataFrame) -> dict[str, str]:
@@ -217,52 +215,3 @@ def _converted(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
         return pd.to_numeric(column) if kind == "number" else column.map(str, na_action="ignore")
     except (ValueError, TypeError) as error:
         raise ValueError(f"--dtype {column.name}={kind}: {error}") from None
-
-
-def _known_kinds(model: Any, target: str | None) -> dict[str, str]:
-    """Return the kind of each column that a model knows."""
-    if isinstance(model, bnplug.BayesianNetworkClassifier):
-        numeric = model.intake_.numeric
-        kinds = {
-            name: "number" if name in numeric else _kind_of_labels(own) for name, own in model.schema_.states.items()
-        }
-        kinds |= dict.fromkeys(model.intake_.dates, "date")
-    else:
-        kinds = dict(getattr(model, "column_kinds_", {}))
-    return kinds if target is None else {**kinds, target: _kind_of_labels(model.classes_)}
-
-
-def _kind_of_labels(labels: Iterable[Any]) -> str:
-    return "text" if all(isinstance(label, str) for label in labels) else "number"
-
-
-def _features(model: Any) -> list[str] | None:
-    """Return the columns that a model was trained on; None where it does not say."""
-    if isinstance(model, bnplug.BayesianNetworkClassifier):
-        return [*model.intake_.columns, *model.intake_.names]
-    names = getattr(model, "feature_names_in_", getattr(model, "column_kinds_", None))
-    return None if names is None else list(names)
-
-
-def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return rows in which a number among text is the number that the model knows."""
-    if not isinstance(model, bnplug.BayesianNetworkClassifier):
-        return frame
-    numbered = {
-        name: states
-        for name, states in model.schema_.states.items()
-        if name not in model.intake_.numeric and not all(isinstance(state, str) for state in states)
-    }
-    odd = [name for name in numbered if name in frame.columns and frame[name].dtype.kind not in "biuf"]
-    return frame.assign(**{name: as_states(frame[name], numbered[name]) for name in odd})
-
-
-def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
-    """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
-    import pandas as pd
-
-    known = {str(state): state for state in states} | {state: state for state in states}
-    values = pd.Series(column.dropna().unique(), dtype=object)
-    numbers = pd.to_numeric(values, errors="coerce").tolist()
-    meant = {value: known.get(value, known.get(number, value)) for value, number in zip(values, numbers, strict=True)}
-    return column.astype(object).map(meant)

@@ -80,6 +80,8 @@ class Rules:
     max_categories: int | None = None
     min_frequency: Any = "auto"
     dates: str = "parts"
+    #: Columns whose states are given, so that none is rare.
+    spared: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Raise a ``ValueError`` for a rule that there is not."""
@@ -187,7 +189,8 @@ def settle_cells(
             _settle_column(name, own, seen, named, rules.on_useless == "error", found, problems)
     found.names = tuple(name for name in found.cells if name not in found.left_out)
     _leave_out(found, rules, problems)
-    _pool(found, rules, named if binned else named | seen.numbers.keys())
+    spared = named | rules.spared
+    _pool(found, rules, spared if binned else spared | seen.numbers.keys())
     return found
 
 

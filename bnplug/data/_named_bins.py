@@ -11,9 +11,10 @@ import pandas as pd
 
 from bnplug.arrays import CodeArray
 from bnplug.data.bins import bin_labels, in_bins, nearest
-from bnplug.data.coding import MISSING, Coded, State, factorize, label_index
+from bnplug.data.coding import MISSING, Coded, State, code_column, factorize, label_index
 from bnplug.data.kinds import is_numeric, to_floats
 from bnplug.data.table import Table
+from bnplug.errors import did_you_mean
 
 
 def named_bins(column: pd.Series[Any], cuts: npt.ArrayLike) -> Coded | None:
@@ -64,6 +65,33 @@ def as_states(codes: CodeArray, schema: Table, missing_states: Mapping[str, str]
         column = pd.Categorical.from_codes(signed, categories=label_index(schema.states[name]))
         found[name] = column.remove_categories([missing_states[name]]) if name in missing_states else column
     return found
+
+
+def with_given_states(frame: pd.DataFrame, states: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """Return a frame in which some columns have more states than occur, as categories in the order that states have.
+
+    Examples
+    --------
+    >>> with_given_states(pd.DataFrame({"n": [2, None]}), {"n": [1, 3]})["n"].cat.categories.tolist()
+    [1.0, 2.0, 3.0]
+    """
+    for name in states:
+        if name not in frame.columns:
+            hint = did_you_mean(name, frame.columns)
+            raise ValueError(f"states names {name!r}, and there is no such column.{hint}")
+    return frame.assign(**{name: _with_categories(frame[name], own) for name, own in states.items()})
+
+
+def _with_categories(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.add_categories([own for own in dict.fromkeys(states) if own not in column.cat.categories])
+    given = pd.Series(list(states), dtype=object)
+    every = pd.concat([column.astype(object), given], ignore_index=True)
+    every.name = column.name
+    found = code_column(every)
+    return pd.Series(
+        pd.Categorical.from_codes(found.codes[: len(column)], categories=label_index(found.states)), column.index
+    )
 
 
 def to_cells(column: pd.Series[Any] | Coded) -> Any:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from bnplug.data._checks import is_beyond_numpy, unmasked
-from bnplug.data.coding import State, plain_label
+from bnplug.data.coding import State, match_column, plain_label
 from bnplug.data.frames import collected, is_polars
 
 _ACCEPTED = (
@@ -78,6 +78,27 @@ def distinct_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.ND
     if classes.dtype == object:
         classes = np.array([plain_label(label) for label in classes], dtype=object)
     return classes, codes
+
+
+def among_classes(labels: npt.NDArray[Any], classes: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Return given classes, sorted, and which of them each row has.
+
+    Raises
+    ------
+    ValueError
+        If a row has another; the message tells it.
+
+    Examples
+    --------
+    >>> among_classes(np.array([2, 2]), [2, 1])
+    (array([1, 2]), array([1, 1]))
+    """
+    known = distinct_classes(class_labels(np.tile(label_array(classes), 3)))[0]
+    codes = match_column(pd.Series(labels), known.tolist())
+    if (codes < 0).any():
+        unknown = pd.unique(pd.Series(labels)[codes < 0]).tolist()
+        raise ValueError(f"y has the labels {unknown}, which are not among the classes {known.tolist()}")
+    return known, codes.astype(np.intp)
 
 
 def _called(y: Any) -> str:

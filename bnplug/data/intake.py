@@ -7,7 +7,7 @@ once, on the training rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,10 @@ from bnplug.data._checks import check_sum, native, refuse_surrogates, weight_num
 from bnplug.data._columns import Rules, Settled, empty_columns, settle, settle_cells
 from bnplug.data._dates import spread
 from bnplug.data._looking import refuse
-from bnplug.data._named_bins import named_bins, snapped, to_cells, with_state
+from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_state
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
-from bnplug.data.class_labels import class_labels, distinct_classes
+from bnplug.data.class_labels import among_classes, class_labels, distinct_classes
 from bnplug.data.coding import MISSING, Coded, State, code_column
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
@@ -54,6 +54,8 @@ def code(
     min_frequency: Any = "auto",
     dates: str = "parts",
     target: str | None = None,
+    classes: npt.ArrayLike | None = None,
+    states: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[Table, Intake]:
     """Return the table that :meth:`bnplug.BayesianNetworkClassifier.fit` learns on, and what codes other rows alike.
 
@@ -69,6 +71,10 @@ def code(
         As parameters of :class:`~bnplug.BayesianNetworkClassifier`.
     target : str, optional
         What to call the class; by default the name of `y`, or ``"class"``, made unlike every feature's.
+    classes : array-like, optional
+        All classes, where `y` need not have each of them.
+    states : dict of str to sequence, optional
+        States that columns have besides those that occur; such columns are discrete, and their states are not rare.
 
     Returns
     -------
@@ -92,8 +98,8 @@ def code(
     [[1], [1], [255]]
     """
     check_missing(missing)
-    rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates)
-    frame, labels = _checked_frame(X), class_labels(y)
+    rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates, frozenset(states or ()))
+    frame, labels = with_given_states(_checked_frame(X), states or {}), class_labels(y)
     check_consistent_length(frame, labels)
     weights = _learning_weights(frame, labels, sample_weight, class_weight)
     name = _target_name(y, frame) if target is None else target
@@ -103,11 +109,11 @@ def code(
     if not kept.all():
         frame, labels = frame[kept], labels[kept]
         weights = None if weights is None else weights[kept]
-    classes, codes = distinct_classes(labels)
-    if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes.tolist()[0]!r}; a classifier needs at least two")
-    intake, columns = Intake.learn(frame, classes, codes, weights, discretizer, rules, missing == "value")
-    columns[name] = Coded(codes, tuple(classes.tolist()))
+    known, codes = distinct_classes(labels) if classes is None else among_classes(labels, classes)
+    if len(known) < 2:
+        raise ValueError(f"y has only one class, {known.tolist()[0]!r}; a classifier needs at least two")
+    intake, columns = Intake.learn(frame, known, codes, weights, discretizer, rules, missing == "value")
+    columns[name] = Coded(codes, tuple(known.tolist()))
     return Table.from_coded(columns, name, weights, intake.left_out), intake
 
 

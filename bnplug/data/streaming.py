@@ -62,8 +62,8 @@ class DataFiles:
     paths : path, pattern or sequence of them
         As for :func:`find_files`.
     **options
-        As for :func:`bnplug.data.files.read_data`; and `dates`, the columns of CSV files that are points in time
-        (None: those in which all values are).
+        As for :func:`bnplug.data.files.read_data`; `dates`, the columns of CSV files that are points in time (None:
+        those in which all values are); `convert`, a function of each frame, which returns what is taken for it.
 
     Attributes
     ----------
@@ -81,6 +81,7 @@ class DataFiles:
 
     def __init__(self, paths: Paths, **options: Any) -> None:
         self.paths = find_files(paths)
+        self._convert = options.pop("convert", None)
         self._files = [_opened(path, options) for path in self.paths]
         self.names = self._files[0].names
         for path, file in zip(self.paths[1:], self._files[1:], strict=True):
@@ -104,7 +105,8 @@ class DataFiles:
         wanted = [name for name in self.names if columns is None or name in columns]
         for path, file in zip(self.paths, self._files, strict=True):
             with _naming(path):
-                for frame in file.batches(wanted):
+                for given in file.batches(wanted):
+                    frame = given if self._convert is None else self._convert(given)
                     text = getattr(file, "text", ())
                     kinds = {str(name): _kind(column, name in text) for name, column in frame.items()}
                     self._check_kinds(path, kinds)
@@ -119,6 +121,16 @@ class DataFiles:
                 raise ValueError(
                     f"column {name!r} holds {there} in {first}, and {kind} in {path}; make it the same in all files"
                 )
+
+
+def column_names(path: Path, sep: str = ",", encoding: str | None = None) -> list[str]:
+    """Return the columns of a file that have a name, without reading its rows."""
+    check_plain(path)
+    with _naming(path):
+        if DataFile(path).is_parquet:
+            return _ParquetRows(path).names
+        header = DataFile(path, sep, encoding).read(header=None, nrows=1, dtype=str).iloc[0]
+        return [name for name in header if name]
 
 
 def find_files(paths: Paths) -> list[Path]:
@@ -196,7 +208,7 @@ def _check_names(names: list[str], path: Path, expected: list[str], first: Path)
 
 def _kind(column: pd.Series[Any], is_text: bool) -> str:
     """Return what a column of a batch holds."""
-    if is_text:
+    if is_text and column.dtype.kind == "O":
         return TEXT
     if isinstance(column.dtype, pd.CategoricalDtype):
         return CATEGORIES

@@ -12,7 +12,7 @@ import pandas as pd
 _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def to_csv(frame: pd.DataFrame, formulas: bool = False) -> str:
+def to_csv(frame: pd.DataFrame, formulas: bool = False, header: bool = True) -> str:
     """Return a frame as CSV, without its index.
 
     Parameters
@@ -22,6 +22,8 @@ def to_csv(frame: pd.DataFrame, formulas: bool = False) -> str:
         Whether text is written as it is. By default, text that a spreadsheet program would run (it begins with
         ``=``, ``+``, ``-``, ``@``, a tab or a line end, and is no number) gets an apostrophe before it, which
         such programs take for the mark of text.
+    header : bool
+        Whether the names of the columns come first.
 
     Examples
     --------
@@ -36,9 +38,11 @@ def to_csv(frame: pd.DataFrame, formulas: bool = False) -> str:
         text = [i for i, dtype in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
         for i in text:
             frame.isetitem(i, [_shown(cell) for cell in frame.iloc[:, i]])
-    written = frame.to_csv(index=False, lineterminator="\n")
+    written = frame.to_csv(index=False, header=header, lineterminator="\n")
+    if "\r" not in written:
+        return written
     # A carriage return ends a row for those who read, and makes no quotes for pandas, who writes.
-    return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC) if "\r" in written else written
+    return frame.to_csv(index=False, header=header, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _shown(cell: Any) -> Any:

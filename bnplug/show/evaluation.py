@@ -17,7 +17,19 @@ from bnplug.data.coding import MISSING, UNSEEN, Codes, label_index, match_column
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-__all__ = ["Evaluation", "area_under_curve", "decisions", "evaluate", "evaluate_probabilities"]
+__all__ = [
+    "Evaluation",
+    "area_under_curve",
+    "check_probabilities",
+    "class_codes",
+    "decisions",
+    "evaluate",
+    "evaluate_probabilities",
+    "labelled",
+]
+
+#: What is wrong where there is nothing to evaluate on.
+NO_ROW = "there is no row to evaluate on"
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +147,7 @@ def evaluate_probabilities(
     `predicted`: what :func:`decisions` returned for them; by default what ``model.decide`` makes of the probabilities.
     """
     predicted = model.decide(probabilities) if predicted is None else predicted
-    truth = _class_codes(model, y).astype(np.int64)
+    truth = class_codes(model, y).astype(np.int64)
     if len(truth) != len(probabilities):
         raise ValueError(f"X has {len(probabilities)} rows and y has {len(truth)}")
     weights = None
@@ -144,8 +156,8 @@ def evaluate_probabilities(
         kept = weights > 0
         truth, probabilities, predicted, weights = truth[kept], probabilities[kept], predicted[kept], weights[kept]
     if len(truth) == 0:
-        raise ValueError("there is no row to evaluate on")
-    _check_probabilities(probabilities)
+        raise ValueError(NO_ROW)
+    check_probabilities(probabilities)
     costs, n_classes = getattr(model, "costs_", None), len(model.classes_)
     confusion = np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
     of_class = confusion.sum(axis=1)
@@ -160,23 +172,25 @@ def evaluate_probabilities(
         log_loss=float(np.average(-np.log(own), weights=weights)),
         brier=float(np.average(errors, weights=weights)),
         mean_cost=None if costs is None else float(np.average(costs[truth, predicted], weights=weights)),
-        confusion=_labelled(confusion, model.classes_.tolist()),
+        confusion=labelled(confusion, model.classes_.tolist()),
     )
 
 
-def _check_probabilities(probabilities: FloatArray) -> None:
+def check_probabilities(probabilities: FloatArray) -> None:
+    """Raise a ``ValueError`` for numbers that are no probabilities."""
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise ValueError(
             "predict_proba of the model returns numbers that are no probabilities, below 0, above 1 or nan"
         )
 
 
-def _labelled(confusion: npt.NDArray[Any], classes: list[Any]) -> pd.DataFrame:
+def labelled(confusion: npt.NDArray[Any], classes: list[Any]) -> pd.DataFrame:
+    """Return a matrix of true and predicted classes as a frame."""
     rows, columns = (pd.Index(classes, dtype=object, name=name) for name in ("true", "predicted"))
     return pd.DataFrame(confusion, rows, columns)
 
 
-def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
+def class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
     """Return each label's position among the model's classes."""
     if not isinstance(y, pd.Series):
         given = label_index(label_array(y).tolist())

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
-#: Returns the log probabilities of a variable given its parents, from its counts.
-_Learn = Callable[[int, list[int], FloatArray], FloatArray]
+#: Returns the log probabilities of a variable given its parents.
+_Learn = Callable[[int, list[int]], FloatArray]
 
 
 class MaximumLikelihood(ParameterLearner):
@@ -38,6 +38,12 @@ class MaximumLikelihood(ParameterLearner):
         Tables that are taken as they are, for some nodes or all. Their parents must be those of the structure. In a
         dict, a table is ``{state: probability}``, or ``(parents, {their states: {state: probability}})``, or a network
         that has the node.
+
+    Attributes
+    ----------
+    counts_ : list of float64 arrays
+        How often each state of a variable occurs with each configuration of its parents, in the order of the table's
+        variables.
     """
 
     def __init__(self, alpha: float = 1.0, floor: float = 0.0, prior: Any = None, fixed: Any = None) -> None:
@@ -48,15 +54,31 @@ class MaximumLikelihood(ParameterLearner):
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
         """Return the estimates; each table counts the rows in which its variables are known."""
+        self.counts_ = self._counts(table, table.parents(dag))
+        return self._estimates(table, dag)
+
+    def partial_fit(self, table: Table, dag: DAG) -> LogTables:
+        """Return the estimates on these rows and all before them: counts add up.
+
+        The states of the table and the structure must be those of the rows before.
+        """
+        counts = self._counts(table, table.parents(dag))
+        self.counts_ = [there + own for there, own in zip(self.counts_, counts, strict=True)]
+        return self._estimates(table, dag)
+
+    def _counts(self, table: Table, families: list[list[int]]) -> list[FloatArray]:
         check_numbers(self, "alpha", "floor")
         if not self.floor < 1:
             raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
+        return table.counts([(v, *parents) for v, parents in enumerate(families)])
+
+    def _estimates(self, table: Table, dag: DAG) -> LogTables:
         families = table.parents(dag)
         known, learn = self._known(table, families)
-        learned = [v for v in range(len(families)) if v not in known]
-        for v, counts in zip(learned, table.counts([(v, *families[v]) for v in learned]), strict=True):
-            known[v] = learn(v, families[v], counts)
-        tables = {table.names[v]: ([table.names[p] for p in parents], known[v]) for v, parents in enumerate(families)}
+        tables = {
+            table.names[v]: ([table.names[p] for p in parents], known[v] if v in known else learn(v, parents))
+            for v, parents in enumerate(families)
+        }
         return LogTables(table.names, table.states, tables, table.target)
 
     def _known(self, table: Table, families: list[list[int]]) -> tuple[dict[int, FloatArray], _Learn]:
@@ -67,10 +89,10 @@ class MaximumLikelihood(ParameterLearner):
 
             known = fixed_tables(self.fixed, table, families)
         if self.prior is None:
-            return known, lambda v, parents, counts: estimate(counts, self.alpha, self.floor)
+            return known, lambda v, _: estimate(self.counts_[v], self.alpha, self.floor)
         from bnplug.builtin.parameters._expert import Prior
 
         prior = Prior(self.prior, table)
-        return known, lambda v, parents, counts: estimate(
-            counts + self.alpha * prior.joint(v, parents), 0.0, self.floor
+        return known, lambda v, parents: estimate(
+            self.counts_[v] + self.alpha * prior.joint(v, parents), 0.0, self.floor
         )

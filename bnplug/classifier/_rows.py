@@ -1,0 +1,93 @@
+"""Rows of files as a model takes them: what it knows as text stays text, and what it does not know is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from bnplug.errors import BnplugWarning, warn_outside
+
+
+class Rows(NamedTuple):
+    """Rows for a model: their features, the class where the file has it, and columns that are repeated in answers."""
+
+    X: Any = None
+    y: Any = None
+    keys: Any = None
+
+
+def kinds_for(model: Any, target: str | None, ids: Iterable[str] = ()) -> dict[str, str]:
+    """Return how the columns that a model knows are read: as text, number or date; keys as they are written."""
+    return {**dict.fromkeys(ids, "text"), **_known_kinds(model, target)}
+
+
+def rows_for(model: Any, frame: pd.DataFrame, target: str | None, ids: Sequence[str] = ()) -> Rows:
+    """Return rows as a model takes them; columns that training did not have are ignored with a warning."""
+    names = _features(model)
+    used = [name for name in frame.columns if name != target and (names is None or name in names)]
+    told = [name for name in frame.columns if name not in used and name != target and name not in ids]
+    if told:
+        warn_outside(f"columns {told} were not there in training; they are ignored", BnplugWarning)
+    y = frame[target] if target in frame.columns else None
+    return Rows(_with_states(model, frame[used]), y, frame[list(ids)])
+
+
+def answers(model: Any, rows: Rows, target: str | None = None) -> pd.DataFrame:
+    """Return what a model predicts, as a frame: the keys, the class, and each class's probability."""
+    from bnplug.show.evaluation import decisions
+
+    probabilities = model.predict_proba(rows.X)
+    name = target or getattr(model, "target_", "class")
+    result = pd.DataFrame({name: model.classes_[decisions(model, rows.X, probabilities)]})
+    for label, column in zip(model.classes_, probabilities.T, strict=True):
+        result[f"P({label})"] = column
+    return result if rows.keys is None else pd.concat([rows.keys.reset_index(drop=True), result], axis=1)
+
+
+def _known_kinds(model: Any, target: str | None) -> dict[str, str]:
+    """Return the kind of each column that a model knows."""
+    if hasattr(model, "intake_"):
+        numeric = model.intake_.numeric
+        kinds = {
+            name: "number" if name in numeric else _kind_of_labels(own) for name, own in model.schema_.states.items()
+        }
+        kinds |= dict.fromkeys(model.intake_.dates, "date")
+    else:
+        kinds = dict(getattr(model, "column_kinds_", {}))
+    return kinds if target is None else {**kinds, target: _kind_of_labels(model.classes_)}
+
+
+def _kind_of_labels(labels: Iterable[Any]) -> str:
+    return "text" if all(isinstance(label, str) for label in labels) else "number"
+
+
+def _features(model: Any) -> list[str] | None:
+    """Return the columns that a model was trained on; None where it does not say."""
+    if hasattr(model, "intake_"):
+        return [*model.intake_.columns, *model.intake_.names]
+    names = getattr(model, "feature_names_in_", getattr(model, "column_kinds_", None))
+    return None if names is None else list(names)
+
+
+def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return rows in which a number among text is the number that the model knows."""
+    if not hasattr(model, "intake_"):
+        return frame
+    numbered = {
+        name: states
+        for name, states in model.schema_.states.items()
+        if name not in model.intake_.numeric and not all(isinstance(state, str) for state in states)
+    }
+    odd = [name for name in numbered if name in frame.columns and frame[name].dtype.kind not in "biuf"]
+    return frame.assign(**{name: as_states(frame[name], numbered[name]) for name in odd})
+
+
+def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
+    """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
+    known = {str(state): state for state in states} | {state: state for state in states}
+    values = pd.Series(column.dropna().unique(), dtype=object)
+    numbers = pd.to_numeric(values, errors="coerce").tolist()
+    meant = {value: known.get(value, known.get(number, value)) for value, number in zip(values, numbers, strict=True)}
+    return column.astype(object).map(meant)
