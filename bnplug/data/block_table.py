@@ -24,8 +24,9 @@ _T = TypeVar("_T")
 class BlockTable(Table):
     """A table of many blocks of rows: all that a :class:`~bnplug.Table` is, but for the arrays of all its rows.
 
-    Who reads ``codes`` (or ``weights``, where rows have them) gets a :class:`~bnplug.errors.ManyBlocksError`. Sums come
-    from :meth:`counts`, :meth:`map` and :meth:`spawn`; :meth:`gather` makes a copy in memory.
+    Who reads ``codes`` (or ``weights``, where rows have them) gets a :class:`~bnplug.errors.ManyBlocksError`, unless
+    there is one block only. Sums come from :meth:`counts`, :meth:`map` and :meth:`spawn`; :meth:`gather` makes a copy
+    in memory.
 
     Parameters
     ----------
@@ -86,6 +87,10 @@ class BlockTable(Table):
     def __getattr__(self, name: str) -> Any:
         if name not in ("codes", "weights") or "store" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if self.n_blocks == 1:
+            # What is written for one block reads its arrays.
+            ((self.codes, self.weights),) = self.map(_rows)
+            return getattr(self, name)
         raise ManyBlocksError(
             f"table.{name}: the {self.n_rows:,} rows of this table are in {self.n_blocks} blocks, not in one array. "
             "Sums over them come from table.counts, table.map and table.spawn; table.gather() makes a copy in memory"

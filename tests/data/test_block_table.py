@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,3 +114,10 @@ def test_new_rows_are_coded_without_looking_at_any(blocks):
     assert blocks.encode(pd.DataFrame({"x": [1, 0]})).tolist() == [[1, 0], [255, 255]]
     assert blocks.naive_bayes() == [[1], []]
     assert repr(blocks) == "BlockTable(4 rows in 2 blocks, 1 features, target 'c')"
+
+
+def test_the_arrays_of_one_block_are_those_of_the_table():
+    table = Table.from_frame(pd.DataFrame({"a": [0, 1, 1], "c": [0, 0, 1]}), "c", [1, 2, 3])
+    one = BlockTable.cut(table, [3])
+    assert (one.codes == table.codes).all()
+    assert one.weights.tolist() == [1, 2, 3]
