@@ -19,7 +19,7 @@ from bnplug.classifier._costs import cost_matrix
 from bnplug.classifier._rows import answers, kinds_for, rows_for
 from bnplug.contracts import InnerFold
 from bnplug.data.class_labels import among_classes, class_labels
-from bnplug.data.intake import Intake, learning_weights
+from bnplug.data.intake import Intake, _learning_weights
 from bnplug.data.table import Table, check_unseen
 from bnplug.exchange._parameters import check_complete
 from bnplug.hooks.components import component
@@ -257,7 +257,7 @@ class LearnsInParts(FittedNetwork):
         if len(found) != codes.shape[1]:
             raise ValueError(f"X has {codes.shape[1]} rows and y has {len(found)}")
         codes[self.schema_.target_index] = found
-        weights = learning_weights(pd.DataFrame(index=range(len(labels))), labels, sample_weight, self.class_weight)
+        weights = _learning_weights(pd.DataFrame(index=range(len(labels))), labels, sample_weight, self.class_weight)
         kept = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
         kept &= self._complete_enough(codes)
         weights = None if weights is None else weights[kept]
