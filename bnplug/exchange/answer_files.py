@@ -6,7 +6,7 @@ import gzip
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -53,7 +53,13 @@ def answer_file(path: str | os.PathLike[str], formulas: bool = True) -> Iterator
     with writing_atomically(path) as file:
         in_columns = suffix in (".parquet", ".pq")
         made: AnswerFile = _ParquetFile(file) if in_columns else _CsvFile(file, formulas, suffix == ".gz")
-        yield made
+        try:
+            yield made
+        except BaseException:
+            # Or a writer that is not closed complains when it goes.
+            with suppress(Exception):
+                made.close()
+            raise
         made.close()
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bnplug.cli._progress import ProgressLine
+from bnplug.cli._progress import ProgressLine, RowsLine
 
 
 class Terminal(io.StringIO):
@@ -39,3 +39,18 @@ def test_a_pipe_sees_nothing(monkeypatch):
         progress.advance("wine, TAN")
         progress.aside(said.append)("a row")
     assert (said, sys.stderr.getvalue()) == (["a row"], "")
+
+
+def test_rows_are_told_with_their_speed(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("bnplug.cli._progress.time.monotonic", lambda: now[0])
+    line = RowsLine()
+    line.tell("codes", 0, 4000)
+    now[0] += 2
+    line.tell("codes", 1000, 4000)
+    assert line.text() == "codes: 1,000 of 4,000 rows (25%), 500 rows a second"
+    # What comes next has a speed of its own.
+    line.tell("predictions", 0, 10)
+    now[0] += 1
+    line.tell("predictions", 10, 10)
+    assert line.text() == "predictions: 10 of 10 rows (100%), 10 rows a second"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, Table
-from bnplug.data.class_labels import class_labels
+from bnplug.data.class_labels import among_classes, class_labels
 from bnplug.data.coding import as_array, code_column, match_column, plain_label
 from bnplug.exchange.bif import format_bif
 from bnplug.exchange.xmlbif import format_xmlbif
@@ -332,3 +332,11 @@ def test_a_list_of_several_types_is_refused(labels):
 @pytest.mark.parametrize("labels", [[1, 2.0, 3], [True, False], ["a", "b"], [np.int8(1), 2], [2**63, 2**63 + 1]])
 def test_a_list_that_numpy_keeps_is_taken(labels):
     assert class_labels(labels).tolist() == labels
+
+
+def test_labels_among_given_classes():
+    classes, codes = among_classes(np.array(["q", "q"], dtype=object), ["r", "q", "p"])
+    assert classes.tolist() == ["p", "q", "r"]
+    assert codes.tolist() == [1, 1]
+    with pytest.raises(ValueError, match=r"labels \['z'\], which are not among the classes \['p', 'q'\]"):
+        among_classes(np.array(["z", "p"], dtype=object), ["p", "q"])

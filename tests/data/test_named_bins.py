@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bnplug import BayesianNetworkClassifier, MissingColumnWarning
-from bnplug.data._named_bins import named_bins
+from bnplug.data._named_bins import named_bins, with_given_states
 
 CUTS = [0.5, 2.0]
 LABELS = ["<=0.5", "0.5..2", ">2"]
@@ -57,3 +57,14 @@ def test_what_is_drawn_can_be_predicted(structure):
     drawn = model.sample(300, random_state=0)
     assert (model.predict(drawn.drop(columns="y")) == drawn["y"]).mean() > 0.9
     assert model.query("y", {"a": drawn["a"].iloc[0]})["probability"].sum() == pytest.approx(1)
+
+
+def test_states_that_do_not_occur_come_in_their_order():
+    frame = pd.DataFrame({"t": ["b", None], "n": [2, 2], "c": pd.Categorical(["lo", "hi"], categories=["lo", "hi"])})
+    found = with_given_states(frame, {"t": ["c", "a"], "n": [3, 1], "c": ["top", "lo"]})
+    assert found["t"].cat.categories.tolist() == ["a", "b", "c"]
+    assert found["t"].cat.codes.tolist() == [1, -1]
+    assert found["n"].cat.categories.tolist() == [1, 2, 3]
+    assert found["c"].cat.categories.tolist() == ["lo", "hi", "top"]
+    with pytest.raises(ValueError, match="states names 'T'"):
+        with_given_states(frame, {"T": ["a"]})
