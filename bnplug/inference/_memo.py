@@ -33,13 +33,16 @@ class Memo:
         slots, factors, axes, strides, numbers = self._room
         self.arrays: tuple[npt.NDArray[Any], ...] = (
             np.zeros(len(self._flat.nodes), VARIABLE),
-            np.concatenate([self._flat.axes, np.zeros(self._begin["axes"] - len(self._flat.axes) + axes, AXIS)]),
+            np.zeros(self._begin["axes"] + axes, AXIS),
             np.zeros(self._begin["factors"] + factors, FACTOR),
             np.empty(strides, np.int64),
             np.zeros(slots, SLOT),
-            np.concatenate([self._flat.values, np.empty(numbers)]),
+            np.empty(self._begin["numbers"] + numbers),
             np.array([self._begin], USED),
         )
+        # The network's own come first; the room behind them costs nothing until it is used.
+        self.arrays[1][: len(self._flat.axes)] = self._flat.axes
+        self.arrays[5][: len(self._flat.values)] = self._flat.values
 
     @property
     def n_numbers(self) -> int:
@@ -56,7 +59,8 @@ class Memo:
         used = self.arrays[-1]
         often = used["asked"] > 1.15 * used["computed"] and self._room[-1] < _MOST_NUMBERS
         if often or used["rows"] == 0:
-            self._room *= 4 if 4 * self._room[-1] <= _MOST_NUMBERS else 2
+            # Each time all is computed again: a large step where two small ones have not sufficed.
+            self._room *= 4 if 2 * _NUMBERS < self._room[-1] < _MOST_NUMBERS // 2 else 2
             self._allocate()
         else:
             self.arrays[4].view(np.uint8)[:] = 0

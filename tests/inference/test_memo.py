@@ -39,8 +39,11 @@ def test_counts_that_come_down_in_turns_are_those_of_all_rows(tables, numbers, m
         np.testing.assert_allclose(own, other, rtol=0, atol=1e-12)
 
 
-def test_a_row_that_fills_it_gets_four_times_the_room(tables):
+def test_a_row_that_fills_it_gets_more_room_in_small_steps_first(tables):
     memo = Memo(flat_tables(tables, "v0"))
-    before = memo.n_numbers
-    memo.make_room()
-    assert memo.n_numbers == before + 3 * _memo._NUMBERS
+    of_tables = memo.n_numbers - _memo._NUMBERS
+    found = []
+    for _ in range(5):
+        memo.make_room()
+        found.append((memo.n_numbers - of_tables) // _memo._NUMBERS)
+    assert found == [2, 4, 16, 32, 64]
