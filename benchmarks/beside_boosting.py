@@ -1,11 +1,12 @@
-"""Bayesian networks beside boosting, a forest and an SVM on 31 data sets: complete, with features hidden.
+"""Bayesian networks beside boosting, a forest and an SVM on 53 data sets: complete, with features hidden.
 
-The protocol was fixed before any figure was looked at:
+The protocol was fixed before any figure was looked at, but for the limit of features:
 
-- Data: every set of the folder with at least 100 rows, at most 24 features and at most 10 classes, but for those that
-  are another's rows or rule (LEFT_OUT), and for those that the methods were made on (DEVELOPMENT); of more than 2,000
-  rows a random 2,000 (seed 0). These limits were chosen by how long a run takes. Classes of fewer than 10 of these rows
-  are left out: a fold may lack them.
+- Data: every set of the folder with at least 100 rows, at most 40 features and at most 10 classes, but for those that
+  are another's rows or rule (LEFT_OUT); and, as a group of their own, the sixteen that the methods were made on
+  (DEVELOPMENT), whatever their size. The limit of features was 24 at first, to save time; it was widened after the
+  figures of the 31 sets within it had been seen. Of more than 2,000 rows a random 2,000 (seed 0) are taken. Classes of
+  fewer than 10 of these rows are left out: a fold may lack them.
 - Five stratified folds, once, seed 0, the same for all. Cells missing in the data stay missing, in training too.
 - The classifiers are trained on these rows, and asked three times: for the test rows as they are, and with 25 and 50%
   of the features of every row hidden, drawn for each row, the same for all.
@@ -22,7 +23,8 @@ Usage: python benchmarks/beside_boosting.py DATA [FOLDER] [METHOD ...]
 
 DATA is a folder of CSV files (see docs/experiments.md), FOLDER (demo-output/beside-boosting by default) keeps the
 figures of every fold, so that a run that was stopped goes on; the methods are all of METHODS by default. The tables are
-written there as beside-boosting.md, with pictures of the ranks, for the methods that have all folds of all sets.
+written there as beside-boosting.md, with pictures of the ranks, for the methods that have all folds of all sets: for
+the sets that the methods were not made on, and for the others; pictures also of both together.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ DEVELOPMENT = [
 ]  # fmt: skip
 #: What is only asked for where features are hidden, and what the claims are about.
 MASKED, BOOSTING = "boosting, masked", ["boosting", "boosting, 8 leaves"]
-MIN_ROWS, MAX_ROWS, MAX_FEATURES, MAX_CLASSES, MIN_OF_CLASS, N_FOLDS, FLOOR = 100, 2000, 24, 10, 10, 5, 1e-6
+MIN_ROWS, MAX_ROWS, MAX_FEATURES, MAX_CLASSES, MIN_OF_CLASS, N_FOLDS, FLOOR = 100, 2000, 40, 10, 10, 5, 1e-6
 SHARES = {"complete": 0.0, "25%": 0.25, "50%": 0.5}
 PROTOCOL = {"rows": MAX_ROWS, "of class": MIN_OF_CLASS, "folds": N_FOLDS, "floor": FLOOR, "shares": SHARES, "seed": 0}
 
@@ -152,10 +154,12 @@ METHODS: dict[str, Callable[[pd.DataFrame], BaseEstimator]] = {
 
 
 def names(folder):
-    """The data sets of the protocol."""
-    listed = pd.read_csv(Path(folder, "MANIFEST.csv"))
-    small = (listed["features"] <= MAX_FEATURES) & (listed["classes"] <= MAX_CLASSES)
-    return sorted(set(listed[small & (listed["rows"] >= MIN_ROWS)]["name"]) - {*LEFT_OUT, *DEVELOPMENT})
+    """The data sets of the protocol, those that take least time first."""
+    listed = pd.read_csv(Path(folder, "MANIFEST.csv")).set_index("name")
+    small = (listed["features"] <= MAX_FEATURES) & (listed["classes"] <= MAX_CLASSES) & (listed["rows"] >= MIN_ROWS)
+    kept = listed[(small & ~listed.index.isin(LEFT_OUT)) | listed.index.isin(DEVELOPMENT)]
+    work = kept["rows"].clip(upper=MAX_ROWS) * kept["features"] * kept["classes"]
+    return list(work.sort_values(kind="stable").index)
 
 
 def load(name, folder):
@@ -305,24 +309,32 @@ def by_set(found, figure, scale, digits, high):
 
 
 def write(found, folder):
-    """Write the tables and the pictures of ranks."""
-    parts = {
-        "beside-boosting.md": {
-            "Complete rows": markdown(summary(found), _digits, of_column),
-            "Features of the test rows hidden": markdown(with_features_hidden(found), _digits, of_column),
-        },
-        "beside-boosting-sets.md": {
-            "Accuracy (%)": by_set(found, "accuracy", 100, 1, True),
-            "Log loss": by_set(found, "log loss", 1, 3, False),
-        },
-    }
-    for name, tables in parts.items():
+    """Write the tables of both groups of sets, and the pictures of ranks: of the sets held out, and of all."""
+    seen = found["data set"].isin(DEVELOPMENT)
+    groups = {"sets held out": found[~seen], "development sets": found[seen]}
+    overall, each = {}, {}
+    for name, own in groups.items():
+        title = f"{own['data set'].nunique()} {name}"
+        overall[f"{title}, complete rows"] = markdown(summary(own), _digits, of_column)
+        overall[f"{title}, features of the test rows hidden"] = markdown(with_features_hidden(own), _digits, of_column)
+        each[f"Accuracy (%), {title}"] = by_set(own, "accuracy", 100, 1, True)
+        each[f"Log loss, {title}"] = by_set(own, "log loss", 1, 3, False)
+    for name, tables in {"beside-boosting.md": overall, "beside-boosting-sets.md": each}.items():
         (folder / name).write_text("\n\n".join(f"**{title}**\n\n{own}" for title, own in tables.items()) + "\n")
+    draw_ranks(groups["sets held out"], folder, "")
+    draw_ranks(found, folder, "-all")
+    print((folder / "beside-boosting.md").read_text())
+    for name, own in {**groups, "all sets": found}.items():
+        print(f"{name}:", *claims(own), "", sep="\n")
+
+
+def draw_ranks(found, folder, ending):
+    """Draw the average ranks on complete rows, by accuracy and by log loss, with their critical difference."""
     for figure, high in (("accuracy", True), ("log loss", False)):
         means = table(found, f"{figure} complete").drop(columns=MASKED, errors="ignore").round(9)
         picture = critical_difference(nemenyi(means, higher_is_better=high)).figure
-        picture.savefig(folder / f"beside-boosting-{figure.replace(' ', '-')}.png", dpi=110, bbox_inches="tight")
-    print((folder / "beside-boosting.md").read_text(), *claims(found), sep="\n")
+        name = f"beside-boosting-{figure.replace(' ', '-')}{ending}.png"
+        picture.savefig(folder / name, dpi=110, bbox_inches="tight")
 
 
 def main(data, folder="demo-output/beside-boosting", *methods):
