@@ -212,7 +212,7 @@ class ConditionalLikelihood(ParameterLearner):
     def _choose_l2(self, table: Table, dag: DAG) -> float:
         """Return the strength from ``L2_GRID`` with the smallest NLL on held-out folds; the larger of tied ones."""
         build = partial(self.problem, dag=dag, n_jobs=1)
-        most = int(np.bincount(table.codes[table.target_index]).max())
+        most = int(np.bincount(table.column(table.target_index)).max())
         cv: Any = self.cv
         n_folds = min(cv, most) if isinstance(cv, Integral) else cv
         if n_folds == 1:

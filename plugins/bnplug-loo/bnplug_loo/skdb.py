@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bnplug import StructureLearner, structure_learner
+from bnplug import ManyBlocksError, StructureLearner, structure_learner
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.counts.counting import tally
 from bnplug.counts.information import by_falling, pairwise_information
@@ -78,6 +78,11 @@ class SelectiveKDependence(StructureLearner):
     def learn(self, table: Table) -> DAG:
         """Return the structure of the least loss."""
         self._check()
+        if table.n_blocks > 1:
+            raise ManyBlocksError(
+                f"skdb needs all rows in memory, and they are in {table.n_blocks} blocks: use fit, not fit_files, "
+                "table.gather(), or the structure kdb"
+            )
         order, parents = self._largest(table)
         search = _LeftOut(table, LOSSES[self.loss])
         found = run_in_threads(lambda k: search.losses(order, parents, k), range(self.k + 1), n_jobs=self.n_jobs)
