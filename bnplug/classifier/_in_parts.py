@@ -18,7 +18,7 @@ from bnplug.classifier._answers import FittedNetwork
 from bnplug.classifier._costs import cost_matrix
 from bnplug.classifier._rows import answers, kinds_for, rows_for
 from bnplug.contracts import InnerFold
-from bnplug.data.class_labels import among_classes, class_labels
+from bnplug.data.class_labels import _among_classes, class_labels
 from bnplug.data.intake import Intake, _learning_weights
 from bnplug.data.table import Table, check_unseen
 from bnplug.exchange._parameters import check_complete
@@ -27,7 +27,7 @@ from bnplug.model.checks import check_tables
 from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
-    from bnplug.data.streaming import Paths
+    from bnplug.data._streaming import Paths
     from bnplug.typing import DAG
 
 #: Told what is being done, the rows that are done, and their number.
@@ -157,8 +157,8 @@ class LearnsInParts(FittedNetwork):
         progress : callable, optional
             Called with what is being done, the number of rows that are done, and the number of all.
         """
-        from bnplug.data.streaming import DataFiles
-        from bnplug.exchange.answer_files import answer_file
+        from bnplug.data._streaming import DataFiles
+        from bnplug.exchange._answer_files import answer_file
 
         check_is_fitted(self)
         kinds = kinds_for(self, self.target_, ids)
@@ -253,7 +253,7 @@ class LearnsInParts(FittedNetwork):
         labels = class_labels(y)
         codes = np.array(self.encode(X))
         validate_data(self, X, labels, reset=False, skip_check_array=True)
-        found = among_classes(labels, self.classes_)[1]
+        found = _among_classes(labels, self.classes_)[1]
         if len(found) != codes.shape[1]:
             raise ValueError(f"X has {codes.shape[1]} rows and y has {len(found)}")
         codes[self.schema_.target_index] = found

@@ -131,7 +131,7 @@ def predict_command(
     """
     load_scikit_learn()
     from bnplug.classifier._rows import answers
-    from bnplug.exchange.answer_files import answer_file
+    from bnplug.exchange._answer_files import answer_file
     from bnplug.exchange.spreadsheets import to_csv
 
     model, keys, files = open_model(model_path, target), listed(ids), streamed(data)

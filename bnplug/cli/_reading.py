@@ -76,7 +76,7 @@ class Reading:
         }
 
     def in_batches(self, known: Mapping[str, str] | None) -> dict[str, Any]:
-        """Return the options of :class:`bnplug.data.streaming.DataFiles`; `known` are kinds as for :meth:`frame`."""
+        """Return the options of :class:`bnplug.data._streaming.DataFiles`; `known` are kinds as for :meth:`frame`."""
         dates = None if known is None else [name for name, kind in known.items() if kind == "date"]
         return {**self.options(known), "dates": dates, **({"convert": self.converted} if self.kinds else {})}
 

@@ -20,7 +20,7 @@ STREAMED_BYTES = 1 << 28
 
 def streamed(data: Path) -> list[Path] | None:
     """Return the files that a path or a pattern stands for, where they are read in batches; None for all others."""
-    from bnplug.data.streaming import find_files
+    from bnplug.data._streaming import find_files
 
     if data == STANDARD:
         return None
@@ -40,7 +40,7 @@ def fit_streamed(
     ValueError
         If the model is none that learns from files, or an option names a column that is not there.
     """
-    from bnplug.data.streaming import column_names
+    from bnplug.data._streaming import column_names
 
     if not hasattr(model, "fit_files"):
         raise ValueError(f"a {type(model).__name__} learns from one file that fits into memory, not from {paths[0]}")
@@ -62,10 +62,10 @@ def fit_streamed(
 def _dates_in_text(path: Path, columns: Sequence[str]) -> list[str]:
     """Return the columns of a Parquet file that are text, and in whose first rows all values are points in time."""
     from bnplug.data._csv_batches import are_dates
-    from bnplug.data.files import DataFile
-    from bnplug.data.streaming import TEXT, DataFiles
+    from bnplug.data._streaming import TEXT, DataFiles
+    from bnplug.data.files import _DataFile
 
-    first = next(DataFiles(path).batches(columns), None) if DataFile(path).is_parquet else None
+    first = next(DataFiles(path).batches(columns), None) if _DataFile(path).is_parquet else None
     if first is None:
         return []
     return [name for name, kind in first.kinds.items() if kind == TEXT and are_dates(first.frame[name].astype(object))]
@@ -76,7 +76,7 @@ def batches_for(
 ) -> Iterator[Rows]:
     """Yield the rows of files as a model takes them, and tell how many there were."""
     from bnplug.classifier._rows import kinds_for, rows_for
-    from bnplug.data.streaming import DataFiles
+    from bnplug.data._streaming import DataFiles
 
     target = target or getattr(model, "target_", None)
     files, done = DataFiles(paths, **reading.in_batches(kinds_for(model, target, ids))), 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bnplug.data.files import MISSING_TEXT, DataFile, is_whole, too_long, with_zeros_first
+from bnplug.data.files import _MISSING_TEXT, _DataFile, _is_whole, _too_long, _with_zeros_first
 
 # A day, perhaps with a time, as ISO 8601 writes it.
 _DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?"
@@ -48,8 +48,8 @@ class CsvRows:
         dates: Sequence[str] | None = (),
         batch_rows: int = 1 << 18,
     ) -> None:
-        self._file = DataFile(path, sep, encoding)
-        self._missing = [*MISSING_TEXT, *missing]
+        self._file = _DataFile(path, sep, encoding)
+        self._missing = [*_MISSING_TEXT, *missing]
         self._batch_rows = batch_rows
         header = self._header()
         kinds, self.n_rows = self._look(header, {*text, *(dates or ())})
@@ -59,7 +59,7 @@ class CsvRows:
         self._read = [name or f"Unnamed: {i}" for i, name in enumerate(header)]
         self.names = self._read[:width]
         zeros = [i for i in range(width) if kinds[i] == {_WHOLE} and self.names[i] not in numbers]
-        as_text = with_zeros_first(self._file, zeros) if zeros and self._file.may_lose_zeros() else []
+        as_text = _with_zeros_first(self._file, zeros) if zeros and self._file.may_lose_zeros() else []
         own = [i for i in range(width) if self.names[i] in text or i in as_text or not _is_one_type(kinds[i])]
         said = [i for i in range(width) if (self.names[i] in dates if dates is not None else kinds[i] == {_DATES})]
         self._dtypes: dict[Any, Any] = dict.fromkeys([*own, *said], str)
@@ -77,7 +77,7 @@ class CsvRows:
         try:
             top = self._file.read(header=None, nrows=2, dtype=str)
         except pd.errors.ParserError as error:
-            raise ValueError(too_long(self._file, str(error)) or str(error)) from error
+            raise ValueError(_too_long(self._file, str(error)) or str(error)) from error
         return list(top.iloc[0])
 
     def _look(self, header: list[str], text: set[str]) -> tuple[list[set[str]], int]:
@@ -96,7 +96,7 @@ class CsvRows:
         try:
             yield from self._file.read(index_col=False, dtype=dtype, **options)
         except pd.errors.ParserError as error:
-            raise ValueError(too_long(self._file, str(error)) or str(error)) from error
+            raise ValueError(_too_long(self._file, str(error)) or str(error)) from error
 
 
 def _look_of(column: pd.Series[Any]) -> set[str]:
@@ -105,7 +105,7 @@ def _look_of(column: pd.Series[Any]) -> set[str]:
     if not len(present):
         return set()
     if column.dtype.kind in "iuf":
-        return {_WHOLE if is_whole(column) else _NUMBER}
+        return {_WHOLE if _is_whole(column) else _NUMBER}
     if column.dtype.kind == "b" or pd.api.types.infer_dtype(present) == "boolean":
         return {_TRUTH}
     return {_DATES if are_dates(present) else _TEXT}

@@ -80,7 +80,7 @@ def distinct_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.ND
     return classes, codes
 
 
-def among_classes(labels: npt.NDArray[Any], classes: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+def _among_classes(labels: npt.NDArray[Any], classes: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """Return given classes, sorted, and which of them each row has.
 
     Raises
@@ -90,7 +90,7 @@ def among_classes(labels: npt.NDArray[Any], classes: npt.ArrayLike) -> tuple[npt
 
     Examples
     --------
-    >>> among_classes(np.array([2, 2]), [2, 1])
+    >>> _among_classes(np.array([2, 2]), [2, 1])
     (array([1, 2]), array([1, 1]))
     """
     known = distinct_classes(class_labels(np.tile(label_array(classes), 3)))[0]

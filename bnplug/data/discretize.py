@@ -23,10 +23,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.data._cells import Cells
 from bnplug.data._checks import native
+from bnplug.data._equal_bins import quantile_cuts, uniform_cuts
 from bnplug.data._looking import few_whole_numbers
 from bnplug.data.bins import bin_labels, in_bins
 from bnplug.data.coding import MISSING
-from bnplug.data.equal_bins import quantile_cuts, uniform_cuts
 from bnplug.data.frames import collected, is_polars, to_frame
 from bnplug.data.kinds import is_numeric, refuse_infinities, split_columns, to_floats
 from bnplug.data.weights import present_rows, row_weights

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 #: What stands for a missing value in any CSV file.
-MISSING_TEXT = ("", "NaN", "nan")
+_MISSING_TEXT = ("", "NaN", "nan")
 
 # What pandas says where a row has more fields than the rows before it.
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
@@ -70,13 +70,13 @@ def read_data(
     ValueError
         Where the file cannot be read; the message names it.
     """
-    file = DataFile(source, sep, encoding)
+    file = _DataFile(source, sep, encoding)
     if isinstance(source, str | Path):
-        check_plain(Path(source))
+        _check_plain(Path(source))
     try:
         if file.is_parquet:
             return pd.read_parquet(file.open())
-        return _read_csv(file, list(text), [*MISSING_TEXT, *missing], set(numbers))
+        return _read_csv(file, list(text), [*_MISSING_TEXT, *missing], set(numbers))
     except ImportError as error:
         raise ValueError(f'{file.name}: reading Parquet needs pyarrow: pip install "bnplug[parquet]"') from error
     except UnicodeDecodeError as error:
@@ -93,14 +93,14 @@ def read_text(path: str | Path) -> pd.DataFrame:
     ValueError
         Where the file cannot be read; the message names it.
     """
-    check_plain(Path(path))
+    _check_plain(Path(path))
     try:
-        return _read_checked(DataFile(path), dtype=str)
+        return _read_checked(_DataFile(path), dtype=str)
     except Exception as error:
         raise ValueError(f"{path}: not readable as CSV: {error}") from error
 
 
-def check_plain(path: Path) -> None:
+def _check_plain(path: Path) -> None:
     """Refuse what may never end or never begin."""
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
@@ -109,7 +109,7 @@ def check_plain(path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class DataFile:
+class _DataFile:
     """A file, or its content, that can be opened several times."""
 
     source: str | Path | bytes
@@ -164,18 +164,18 @@ def _pieces(file: Any) -> Iterator[bytes]:
         end = piece[-8:]
 
 
-def _read_csv(file: DataFile, text: list[str], missing: list[str], numbers: set[str]) -> pd.DataFrame:
+def _read_csv(file: _DataFile, text: list[str], missing: list[str], numbers: set[str]) -> pd.DataFrame:
     dtypes: dict[Any, Any] = dict.fromkeys(text, str)
     frame = _read_checked(file, dtype=dtypes, na_values=missing)
-    whole = [i for i, name in enumerate(frame.columns) if name not in numbers and is_whole(frame.iloc[:, i])]
+    whole = [i for i, name in enumerate(frame.columns) if name not in numbers and _is_whole(frame.iloc[:, i])]
     if whole and file.may_lose_zeros():
-        for i in with_zeros_first(file, whole):
+        for i in _with_zeros_first(file, whole):
             column = file.read(index_col=False, usecols=[i], dtype=str, na_values=missing)
             frame.isetitem(i, column.iloc[:, 0].to_numpy())
     return frame
 
 
-def is_whole(column: pd.Series[Any]) -> bool:
+def _is_whole(column: pd.Series[Any]) -> bool:
     """Whether a column holds whole numbers, also as the floats that a missing cell made of them."""
     if column.dtype.kind != "f":
         return column.dtype.kind in "iu"
@@ -183,7 +183,7 @@ def is_whole(column: pd.Series[Any]) -> bool:
     return bool((np.isnan(values) | (values == np.rint(values))).all())
 
 
-def with_zeros_first(file: DataFile, positions: list[int]) -> list[int]:
+def _with_zeros_first(file: _DataFile, positions: list[int]) -> list[int]:
     """Return the positions of columns in which a cell begins with a zero that a number would lose."""
     found: set[int] = set()
     for rows in file.read(index_col=False, usecols=positions, dtype=str, chunksize=_ROWS):
@@ -192,7 +192,7 @@ def with_zeros_first(file: DataFile, positions: list[int]) -> list[int]:
     return sorted(found)
 
 
-def _read_checked(file: DataFile, **options: Any) -> pd.DataFrame:
+def _read_checked(file: _DataFile, **options: Any) -> pd.DataFrame:
     """Read a CSV file in which no row is longer than the header, each column as one type.
 
     A repeated column name stays repeated, so that it is noticed.
@@ -203,7 +203,7 @@ def _read_checked(file: DataFile, **options: Any) -> pd.DataFrame:
         top = file.read(header=None, nrows=2, dtype=str)
         frame = file.read(index_col=False, low_memory=False, **options)
     except pd.errors.ParserError as error:
-        raise ValueError(too_long(file, str(error)) or str(error)) from error
+        raise ValueError(_too_long(file, str(error)) or str(error)) from error
     names = [written or read for written, read in zip(top.iloc[0], frame.columns, strict=True)]
     return _without_unnamed(frame.set_axis(names, axis=1), list(top.iloc[0]))
 
@@ -216,7 +216,7 @@ def _without_unnamed(frame: pd.DataFrame, header: list[str]) -> pd.DataFrame:
     return frame.iloc[:, :width]
 
 
-def too_long(file: DataFile, message: str) -> str | None:
+def _too_long(file: _DataFile, message: str) -> str | None:
     """Return what is wrong with the row that pandas calls too long; None where that is not what `message` says."""
     found = _TOO_LONG.search(message)
     if found is None:

@@ -25,7 +25,7 @@ from bnplug.data._looking import refuse
 from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_state
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
-from bnplug.data.class_labels import among_classes, class_labels, distinct_classes
+from bnplug.data.class_labels import _among_classes, class_labels, distinct_classes
 from bnplug.data.coding import MISSING, Coded, State, code_column
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
@@ -109,7 +109,7 @@ def code(
     if not kept.all():
         frame, labels = frame[kept], labels[kept]
         weights = None if weights is None else weights[kept]
-    known, codes = distinct_classes(labels) if classes is None else among_classes(labels, classes)
+    known, codes = distinct_classes(labels) if classes is None else _among_classes(labels, classes)
     if len(known) < 2:
         raise ValueError(f"y has only one class, {known.tolist()[0]!r}; a classifier needs at least two")
     intake, columns = Intake.learn(frame, known, codes, weights, discretizer, rules, missing == "value")

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import FloatArray
+from bnplug.data._equal_bins import quantile_cuts
 from bnplug.data.discretize import Discretizer
-from bnplug.data.equal_bins import quantile_cuts
 
 _FEWEST = 3
 

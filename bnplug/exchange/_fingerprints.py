@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bnplug.data._survey import Question
 from bnplug.data.discretize import unfitted
-from bnplug.data.survey import Question
 
 # So much of a file is looked at: both ends, and pieces in between.
 _END, _PIECE, _PIECES = 1 << 16, 1 << 12, 16

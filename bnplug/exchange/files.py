@@ -103,7 +103,7 @@ def write_atomically(path: _Path, content: str | bytes) -> None:
 
 
 @contextmanager
-def writing_atomically(path: _Path) -> Iterator[BinaryIO]:
+def _writing_atomically(path: _Path) -> Iterator[BinaryIO]:
     """Give a file to write to piece by piece; it gets its name when all is written, and where that fails it is removed.
 
     What is there keeps what :func:`write_atomically` keeps; devices and pipes are written in place.
@@ -117,7 +117,7 @@ def writing_atomically(path: _Path) -> Iterator[BinaryIO]:
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with writing_atomically(pathlib.Path(folder, "a.txt")) as file:
+    ...     with _writing_atomically(pathlib.Path(folder, "a.txt")) as file:
     ...         print(file.write(b"half"), os.path.exists(pathlib.Path(folder, "a.txt")))
     4 False
     """

@@ -19,22 +19,22 @@ from typing import Any
 import numpy as np
 
 from bnplug.data._columns import Rules
+from bnplug.data._streaming import DataFiles, Paths, find_files
+from bnplug.data._survey import Question, Surveyed, survey
 from bnplug.data.block_table import BlockTable
 from bnplug.data.coding import State
 from bnplug.data.intake import Intake
-from bnplug.data.streaming import DataFiles, Paths, find_files
-from bnplug.data.survey import Question, Surveyed, survey
 from bnplug.exchange._code_file import CodeWriter, Layout, checksums
 from bnplug.exchange._fingerprints import digest, fingerprint, key_of
 from bnplug.exchange._model_files import DAMAGE, seal_holds, sealed
 from bnplug.exchange._network_state import intake_state, read_intake, read_labels
-from bnplug.exchange.files import MAX_TEXT, read_plain, write_atomically, writing_atomically
+from bnplug.exchange.files import MAX_TEXT, _writing_atomically, read_plain, write_atomically
 
 # The version is another one where the same files would be coded in another way.
 _FORMAT = ("bnplug coded table", 1)
 
 #: Told what is being done, the rows that are done, and their number.
-Progress = Callable[[str, int, int], None]
+_Progress = Callable[[str, int, int], None]
 
 
 class FileTable(BlockTable):
@@ -66,7 +66,7 @@ def open_table(
     dates: str = "parts",
     csv: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: _Progress | None = None,
 ) -> FileTable:
     """Return the table of rows in files that need not fit into memory.
 
@@ -185,7 +185,7 @@ class _FileCoder:
         question: Question,
         csv: Mapping[str, Any],
         n_jobs: int | None,
-        progress: Progress | None,
+        progress: _Progress | None,
     ) -> FileTable:
         """Read files twice, and write their codes; then what says so."""
         before = fingerprint(paths)
@@ -248,7 +248,7 @@ def _write_codes(
     """Write the codes of all rows; return the checksums of the blocks."""
     used = {*surveyed.intake.columns, question.target, question.sample_weight}
     try:
-        with writing_atomically(path) as file:
+        with _writing_atomically(path) as file:
             writer = CodeWriter(file, layout)
             for batch in files.batches([name for name in files.names if name in used]):
                 writer.add(*surveyed.encode(batch, question))
@@ -271,7 +271,7 @@ def _check_unchanged(paths: Sequence[Path], before: list[list[Any]]) -> None:
         raise ValueError(f"{changed[0]} was changed while it was read; nothing is kept of it, so read it again")
 
 
-def _counting(progress: Progress | None, what: str, total: int) -> Callable[[int], None] | None:
+def _counting(progress: _Progress | None, what: str, total: int) -> Callable[[int], None] | None:
     """Return what is told of more rows, and tells of all so far."""
     if progress is None:
         return None

@@ -48,7 +48,7 @@ from bnplug.scoring._walks import (
     go_on_address,
 )
 from bnplug.scoring.gains import Bounds
-from bnplug.scoring.walking import Walk, room_in
+from bnplug.scoring.walking import Walk, _room_in
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -180,7 +180,7 @@ class SearchState:
 
         Candidates that the scratch has no room for, and moves after which the log joint is made anew, are made here.
         """
-        self.graph = room_in(self.graph, walk.k)
+        self.graph = _room_in(self.graph, walk.k)
         batch, steps = walk.room(), walk.begin(self.gain, _WALKED_CELLS // self.joint.values.size)
         candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
         numbers, n_before, n_scored = steps.numbers, self._n_moves, 0

@@ -23,7 +23,7 @@ from bnplug.errors import ContractError
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._terms import Terms, Walked, walk_terms
 from bnplug.scoring._walks import DRAWING, PHASE, SIZE, VALUE
-from bnplug.scoring.walking import Walk, can_be_compiled, room_in
+from bnplug.scoring.walking import Walk, _can_be_compiled, _room_in
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
@@ -126,12 +126,16 @@ class DecomposableEvaluator(Evaluator):
     def walk(self, walk: Walk) -> bool:
         """Go on with a walk in compiled code; terms not seen before are taken in between, a batch of them together."""
         n, k = len(self.parents), walk.k
-        if not can_be_compiled() or not Terms.fit(n, k):
+        if not _can_be_compiled() or not Terms.fit(n, k):
             return False
         if self._looked_up is None or self._looked_up.k != k:
             self._looked_up = Terms(n, walk.target, k)
         terms, before = self._looked_up, walk.tries
-        graph, batch, steps = room_in(FlatGraph.of(self.parents), k), walk.room(), walk.begin(self.value, _WALKED_TRIES)
+        graph, batch, steps = (
+            _room_in(FlatGraph.of(self.parents), k),
+            walk.room(),
+            walk.begin(self.value, _WALKED_TRIES),
+        )
         current = np.array(self._now)
         walked = Walked(current, np.empty(len(batch.nodes)), np.empty(n + 1), np.zeros(3, dtype=np.int64))
         candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)

@@ -22,7 +22,7 @@ from bnplug.data.table import Table
 from bnplug.scoring._batches import Batch, Scratch, make_scratch
 from bnplug.scoring._state import SearchState
 from bnplug.scoring._walks import TOO_WIDE
-from bnplug.scoring.walking import Walk, can_be_compiled
+from bnplug.scoring.walking import Walk, _can_be_compiled
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
@@ -139,7 +139,7 @@ class PredictiveEvaluator(Evaluator):
 
     def walk(self, walk: Walk) -> bool:
         """Go on with a walk in compiled code, unless threads would score its candidates, or the score has a penalty."""
-        if not can_be_compiled() or self.score.penalized or self._workers(walk.batch_size) > 1:
+        if not _can_be_compiled() or self.score.penalized or self._workers(walk.batch_size) > 1:
             return False
         self._kept = None
         self.n_evaluations += self._state.walk(walk)

@@ -203,12 +203,12 @@ class Walk:
             self.parents[child] = tuple(own)
 
 
-def room_in(graph: FlatGraph, k: int) -> FlatGraph:
+def _room_in(graph: FlatGraph, k: int) -> FlatGraph:
     """Return a graph with room for the class and k feature parents of every variable."""
     lacking = k + 1 - graph.parents.shape[1]
     return graph if lacking <= 0 else graph._replace(parents=np.pad(graph.parents, ((0, 0), (0, lacking))))
 
 
-def can_be_compiled() -> bool:
+def _can_be_compiled() -> bool:
     """Say whether walks can be: where nothing is compiled, nothing calls numpy's generators by address."""
     return not config.DISABLE_JIT

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.data.distributions import Distribution, Points
-from bnplug.show.evaluation import NO_ROW, Evaluation, check_probabilities, class_codes, decisions, labelled
+from bnplug.data._distributions import Distribution, Points
+from bnplug.show.evaluation import _NO_ROW, Evaluation, _check_probabilities, _class_codes, _labelled, decisions
 
 
 class Evaluating:
     """Adds batches of rows up to what :func:`~bnplug.show.evaluation.evaluate` finds on all of them.
 
     The area under the ROC curve is exact as long as a class has at most 65,536 distinct probabilities; above, ranks are
-    those of :mod:`bnplug.data.distributions`, which are too low by at most 0.16% of 100 million rows.
+    those of :mod:`bnplug.data._distributions`, which are too low by at most 0.16% of 100 million rows.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Evaluating:
     def add(self, X: Any, y: Any) -> None:
         """Take in more rows, whose classes are `y`."""
         probabilities = self.model.predict_proba(X)
-        check_probabilities(probabilities)
-        truth = class_codes(self.model, y).astype(np.int64)
+        _check_probabilities(probabilities)
+        truth = _class_codes(self.model, y).astype(np.int64)
         predicted = decisions(self.model, X, probabilities).astype(np.int64)
         n_classes = len(self.confusion)
         self.confusion += np.bincount(truth * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, -1)
@@ -70,7 +70,7 @@ class Evaluating:
         """
         n_rows = int(self.confusion.sum())
         if not n_rows:
-            raise ValueError(NO_ROW)
+            raise ValueError(_NO_ROW)
         of_class = self.confusion.sum(axis=1)
         present = of_class > 0
         costs = getattr(self.model, "costs_", None)
@@ -82,7 +82,7 @@ class Evaluating:
             log_loss=self.log_loss / n_rows,
             brier=self.brier / n_rows,
             mean_cost=None if costs is None else float((costs * self.confusion).sum() / n_rows),
-            confusion=labelled(self.confusion, self.model.classes_.tolist()),
+            confusion=_labelled(self.confusion, self.model.classes_.tolist()),
         )
 
     def _area(self, of_class: IntArray) -> float | None:

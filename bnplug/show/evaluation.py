@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Evaluation",
+    "_check_probabilities",
+    "_class_codes",
+    "_labelled",
     "area_under_curve",
-    "check_probabilities",
-    "class_codes",
     "decisions",
     "evaluate",
     "evaluate_probabilities",
-    "labelled",
 ]
 
 #: What is wrong where there is nothing to evaluate on.
-NO_ROW = "there is no row to evaluate on"
+_NO_ROW = "there is no row to evaluate on"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ def evaluate_probabilities(
     `predicted`: what :func:`decisions` returned for them; by default what ``model.decide`` makes of the probabilities.
     """
     predicted = model.decide(probabilities) if predicted is None else predicted
-    truth = class_codes(model, y).astype(np.int64)
+    truth = _class_codes(model, y).astype(np.int64)
     if len(truth) != len(probabilities):
         raise ValueError(f"X has {len(probabilities)} rows and y has {len(truth)}")
     weights = None
@@ -156,8 +156,8 @@ def evaluate_probabilities(
         kept = weights > 0
         truth, probabilities, predicted, weights = truth[kept], probabilities[kept], predicted[kept], weights[kept]
     if len(truth) == 0:
-        raise ValueError(NO_ROW)
-    check_probabilities(probabilities)
+        raise ValueError(_NO_ROW)
+    _check_probabilities(probabilities)
     costs, n_classes = getattr(model, "costs_", None), len(model.classes_)
     confusion = np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
     of_class = confusion.sum(axis=1)
@@ -172,11 +172,11 @@ def evaluate_probabilities(
         log_loss=float(np.average(-np.log(own), weights=weights)),
         brier=float(np.average(errors, weights=weights)),
         mean_cost=None if costs is None else float(np.average(costs[truth, predicted], weights=weights)),
-        confusion=labelled(confusion, model.classes_.tolist()),
+        confusion=_labelled(confusion, model.classes_.tolist()),
     )
 
 
-def check_probabilities(probabilities: FloatArray) -> None:
+def _check_probabilities(probabilities: FloatArray) -> None:
     """Raise a ``ValueError`` for numbers that are no probabilities."""
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
         raise ValueError(
@@ -184,13 +184,13 @@ def check_probabilities(probabilities: FloatArray) -> None:
         )
 
 
-def labelled(confusion: npt.NDArray[Any], classes: list[Any]) -> pd.DataFrame:
+def _labelled(confusion: npt.NDArray[Any], classes: list[Any]) -> pd.DataFrame:
     """Return a matrix of true and predicted classes as a frame."""
     rows, columns = (pd.Index(classes, dtype=object, name=name) for name in ("true", "predicted"))
     return pd.DataFrame(confusion, rows, columns)
 
 
-def class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
+def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
     """Return each label's position among the model's classes."""
     if not isinstance(y, pd.Series):
         given = label_index(label_array(y).tolist())

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bnplug
-import bnplug.data.streaming as streaming
+import bnplug.data._streaming as streaming
 import bnplug.exchange._code_file as code_file
 from bnplug import BayesianNetworkClassifier, UnseenValueWarning
 

@@ -8,7 +8,7 @@ import pytest
 from commands import run
 
 import bnplug
-import bnplug.data.streaming as streaming
+import bnplug.data._streaming as streaming
 from bnplug.cli import _streaming
 from bnplug.cli._streaming import streamed
 

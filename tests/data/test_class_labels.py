@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, Table
-from bnplug.data.class_labels import among_classes, class_labels
+from bnplug.data.class_labels import _among_classes, class_labels
 from bnplug.data.coding import as_array, code_column, match_column, plain_label
 from bnplug.exchange.bif import format_bif
 from bnplug.exchange.xmlbif import format_xmlbif
@@ -335,8 +335,8 @@ def test_a_list_that_numpy_keeps_is_taken(labels):
 
 
 def test_labels_among_given_classes():
-    classes, codes = among_classes(np.array(["q", "q"], dtype=object), ["r", "q", "p"])
+    classes, codes = _among_classes(np.array(["q", "q"], dtype=object), ["r", "q", "p"])
     assert classes.tolist() == ["p", "q", "r"]
     assert codes.tolist() == [1, 1]
     with pytest.raises(ValueError, match=r"labels \['z'\], which are not among the classes \['p', 'q'\]"):
-        among_classes(np.array(["z", "p"], dtype=object), ["p", "q"])
+        _among_classes(np.array(["z", "p"], dtype=object), ["p", "q"])

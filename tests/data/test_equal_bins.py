@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.data.equal_bins import quantile_cuts, uniform_cuts
+from bnplug.data._equal_bins import quantile_cuts, uniform_cuts
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 4)), min_size=1, max_size=30), st.integers(2, 6))

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bnplug.data.streaming as streaming
-from bnplug.data.streaming import DataFiles, find_files
+import bnplug.data._streaming as streaming
+from bnplug.data._streaming import DataFiles, find_files
 
 pytest.importorskip("pyarrow")
 FRAME = pd.DataFrame(

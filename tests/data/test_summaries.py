@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bnplug.data.summaries as summaries
-from bnplug.data.distributions import Distribution
-from bnplug.data.summaries import Labels, NumberSummary, SmallestHashes, StateSummary, TimeSummary, renumbered
+import bnplug.data._summaries as summaries
+from bnplug.data._distributions import Distribution
+from bnplug.data._summaries import Labels, NumberSummary, SmallestHashes, StateSummary, TimeSummary, renumbered
 
 ROWS = st.lists(
     st.tuples(st.sampled_from([None, 1, 2, 7]), st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=12

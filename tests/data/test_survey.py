@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 
 import bnplug
-import bnplug.data.streaming as streaming
-from bnplug.data import summaries
+import bnplug.data._streaming as streaming
 from bnplug.data._columns import EMPTY, UNCOUNTED, Rules
+from bnplug.data._distributions import Distribution
+from bnplug.data._streaming import DataFiles
+from bnplug.data._survey import Question, check_cuts_columns, survey
 from bnplug.data.discretize import MDLDiscretizer
-from bnplug.data.distributions import Distribution
-from bnplug.data.streaming import DataFiles
-from bnplug.data.survey import Question, check_cuts_columns, survey
 
 pytest.importorskip("pyarrow")
 N = 600

@@ -5,7 +5,7 @@ import gzip
 import pandas as pd
 import pytest
 
-from bnplug.exchange.answer_files import answer_file
+from bnplug.exchange._answer_files import answer_file
 
 FRAMES = [
     pd.DataFrame({"key": [None, None], "y": ["p", "=q"], "P": [0.5, 0.25]}),

@@ -13,7 +13,7 @@ import threading
 import pytest
 
 from bnplug.exchange import files
-from bnplug.exchange.files import TEMPORARY, access_of, replace_file, write_atomically, writing_atomically
+from bnplug.exchange.files import TEMPORARY, _writing_atomically, access_of, replace_file, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="devices, pipes and modes are those of POSIX")
 as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
@@ -321,15 +321,15 @@ def test_what_is_written_piece_by_piece_is_there_in_the_end_or_not_at_all(tmp_pa
     path = tmp_path / "a.bin"
     path.write_bytes(b"former")
     os.chmod(path, 0o640)
-    with writing_atomically(path) as file:
+    with _writing_atomically(path) as file:
         file.write(b"one, ")
         assert path.read_bytes() == b"former"
         file.write(b"two")
     assert path.read_bytes() == b"one, two"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    with pytest.raises(ZeroDivisionError), writing_atomically(path) as file:
+    with pytest.raises(ZeroDivisionError), _writing_atomically(path) as file:
         file.write(bytes([1 // 0]))
     assert path.read_bytes() == b"one, two"
     assert [own.name for own in tmp_path.iterdir()] == ["a.bin"]
-    with pytest.raises(FileNotFoundError, match="there is no folder"), writing_atomically(tmp_path / "gone" / "a.bin"):
+    with pytest.raises(FileNotFoundError, match="there is no folder"), _writing_atomically(tmp_path / "gone" / "a.bin"):
         pass

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from bnplug.data._columns import Rules
+from bnplug.data._survey import Question
 from bnplug.data.discretize import MDLDiscretizer, QuantileDiscretizer
-from bnplug.data.survey import Question
 from bnplug.exchange._fingerprints import fingerprint, key_of
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import bnplug
-import bnplug.data.streaming as streaming
+import bnplug.data._streaming as streaming
 import bnplug.exchange._code_file as code_file
 from bnplug.exchange import table_files
 from bnplug.exchange.table_files import open_table
@@ -208,7 +208,7 @@ def test_progress_is_told_for_both_readings(rows):
 
 SCRIPT = """
 import sys, time
-import bnplug.data.streaming as streaming
+import bnplug.data._streaming as streaming
 streaming.BATCH_ROWS = 25
 from bnplug.exchange.table_files import open_table
 

@@ -1,6 +1,6 @@
 """What training must know of a column, gathered batch by batch: how often each value goes with each class.
 
-Numbers are summed up by :mod:`bnplug.data.distributions`: exactly up to 65,536 distinct ones. Of everything else all
+Numbers are summed up by :mod:`bnplug.data._distributions`: exactly up to 65,536 distinct ones. Of everything else all
 values are kept, as long as they are at most 262,144.
 """
 
@@ -17,8 +17,8 @@ import pandas as pd
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.data._cells import Cells, Seen
 from bnplug.data._dates import all_parts
+from bnplug.data._distributions import Distribution, Points
 from bnplug.data.coding import Codes, factorize
-from bnplug.data.distributions import Distribution, Points
 from bnplug.data.kinds import to_floats
 
 #: A column that is not numeric may have as many distinct values.

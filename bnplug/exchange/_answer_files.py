@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
-from bnplug.exchange.files import writing_atomically
+from bnplug.exchange.files import _writing_atomically
 from bnplug.exchange.spreadsheets import to_csv
 
 
@@ -50,7 +50,7 @@ def answer_file(path: str | os.PathLike[str], formulas: bool = True) -> Iterator
     'y\\np\\nq\\n'
     """
     suffix = Path(path).suffix.lower()
-    with writing_atomically(path) as file:
+    with _writing_atomically(path) as file:
         in_columns = suffix in (".parquet", ".pq")
         made: AnswerFile = _ParquetFile(file) if in_columns else _CsvFile(file, formulas, suffix == ".gz")
         try:

@@ -1,7 +1,7 @@
 """The first of two readings of files that do not fit into memory: what training decides about every column.
 
 It comes out as :func:`bnplug.code` would decide on all rows at once, unless a column has more distinct values than
-:mod:`bnplug.data.summaries` keeps.
+:mod:`bnplug.data._summaries` keeps.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bnplug.data._cells import Cells, Seen
 from bnplug.data._checks import CONTAINERS, check_sum, weight_numbers
 from bnplug.data._columns import Rules, is_named_like_identifier
 from bnplug.data._looking import COMPLEX, NUMBERS, TIMES, refuse
+from bnplug.data._streaming import CATEGORIES, NOTHING, Batch, DataFiles
+from bnplug.data._summaries import ByClass, Labels, NumberSummary, StateSummary, Summary, TimeSummary, renumbered
 from bnplug.data.class_labels import class_labels, distinct_classes
 from bnplug.data.coding import factorize, match_column
 from bnplug.data.discretize import Discretizer, unfitted
 from bnplug.data.intake import Intake, check_missing
-from bnplug.data.streaming import CATEGORIES, NOTHING, Batch, DataFiles
-from bnplug.data.summaries import ByClass, Labels, NumberSummary, StateSummary, Summary, TimeSummary, renumbered
 from bnplug.data.table import Table
 from bnplug.errors import did_you_mean
 from bnplug.hooks.descriptors import is_component

@@ -17,7 +17,7 @@ import pandas as pd
 
 from bnplug.data._csv_batches import CsvRows
 from bnplug.data._looking import column_kind
-from bnplug.data.files import DataFile, check_plain
+from bnplug.data.files import _check_plain, _DataFile
 from bnplug.data.frames import to_frame
 
 #: Files are read so many rows at a time.
@@ -125,11 +125,11 @@ class DataFiles:
 
 def column_names(path: Path, sep: str = ",", encoding: str | None = None) -> list[str]:
     """Return the columns of a file that have a name, without reading its rows."""
-    check_plain(path)
+    _check_plain(path)
     with _naming(path):
-        if DataFile(path).is_parquet:
+        if _DataFile(path).is_parquet:
             return _ParquetRows(path).names
-        header = DataFile(path, sep, encoding).read(header=None, nrows=1, dtype=str).iloc[0]
+        header = _DataFile(path, sep, encoding).read(header=None, nrows=1, dtype=str).iloc[0]
         return [name for name in header if name]
 
 
@@ -177,9 +177,9 @@ class _ParquetRows:
 
 
 def _opened(path: Path, options: dict[str, Any]) -> _Rows:
-    check_plain(path)
+    _check_plain(path)
     with _naming(path):
-        if DataFile(path).is_parquet:
+        if _DataFile(path).is_parquet:
             return _ParquetRows(path)
         return CsvRows(path, **options, batch_rows=BATCH_ROWS)
 
@@ -196,7 +196,7 @@ def _naming(path: Path) -> Iterator[None]:
     except Exception as error:
         if str(path) in str(error) and isinstance(error, ValueError):
             raise
-        raise ValueError(f"{path}: not readable as {DataFile(path).kind}: {error}") from error
+        raise ValueError(f"{path}: not readable as {_DataFile(path).kind}: {error}") from error
 
 
 def _check_names(names: list[str], path: Path, expected: list[str], first: Path) -> None:
