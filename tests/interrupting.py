@@ -83,7 +83,7 @@ def watch_searches():
         return noting
 
     for evaluator in (evaluating.PredictiveEvaluator, DecomposableEvaluator):
-        for name in ("propose_many", "propose_in_turn"):
+        for name in ("propose_many", "propose_in_turn", "walk"):
             setattr(evaluator, name, before(getattr(evaluator, name), WATCH.begin))
     Table.dag = before(Table.dag, WATCH.end)
     # Small tables, too, are worth threads here.

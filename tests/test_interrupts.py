@@ -60,7 +60,10 @@ SEARCHES = [
 OTHERS = [
     other(STRUCTURE, "tan", 100_000),
     other(STRUCTURE, "kdb", 100_000),
+    other(STRUCTURE, "skdb", 20_000),
     other(PARAMETERS, "ml", 100_000),
+    other(PARAMETERS, "backoff", 100_000),
+    other(PARAMETERS, "ccbn-loo", 2_000),
     *(other(PARAMETERS, name, 2_000) for name in ("ccbn-d", "ccbn-e", "ccbn-w", "mm", "ml-bn-svm")),
     *(other(PARAMETERS, name, 2_000, n_jobs=2) for name in ("ccbn-e", "mm")),
     other("discretizer", "mdl", 20_000),

@@ -52,7 +52,7 @@ class Cost(MDL):
     """A score of a third party's."""
 
 
-class Backoff(MaximumLikelihood):
+class Steep(MaximumLikelihood):
     """A parameter learner of a third party's."""
 
 
@@ -131,7 +131,7 @@ def plugin():
     hooks = {
         "bnplug_classifiers": [_described(bnplug.ClassifierMethod, "majority", Majority, featured=True)],
         "bnplug_score_functions": [_described(bnplug.ScoreFunctionMethod, "cost", Cost, decomposable=True)],
-        "bnplug_parameter_learners": [_described(bnplug.ParameterLearnerMethod, "backoff", Backoff)],
+        "bnplug_parameter_learners": [_described(bnplug.ParameterLearnerMethod, "steep", Steep)],
         "bnplug_recipes": [
             bnplug.Recipe(name, "nb", summary="Odd names.", reference="Me (2026)") for name in ("A+B (I)", "A")
         ],

@@ -93,7 +93,6 @@ def bnplug_recipes() -> Iterable[Recipe]:
         structure=("kdb", {"k": 2}),
         summary="Naive Bayes and up to two more parents of each feature.",
         reference=_SAHAMI,
-        featured=True,
     )
 
 

@@ -171,8 +171,8 @@ def test_what_no_file_holds_predicts_and_is_named_by_a_refit(params, named, few,
 
 def test_a_component_that_is_not_installed_is_named_with_its_distribution(few, tmp_path, third, monkeypatch):
     structure = bnplug.structure_learner("hill-climb", score=bnplug.score_function("cost"))
-    model = BayesianNetworkClassifier(structure, "backoff").fit(*few)
-    assert {"kind": "parameter learner", "name": "backoff", "distribution": "bnplug-third", "version": "1.0"} in (
+    model = BayesianNetworkClassifier(structure, "steep").fit(*few)
+    assert {"kind": "parameter learner", "name": "steep", "distribution": "bnplug-third", "version": "1.0"} in (
         model.components_
     )
     model.save(tmp_path / "model")
@@ -185,7 +185,7 @@ def test_a_component_that_is_not_installed_is_named_with_its_distribution(few, t
         with pytest.raises(ValueError, match="pip install bnplug-third") as caught:
             again.fit(*few)
         assert "structure__score: <score function 'cost'" in str(caught.value)
-        assert "the parameter learner 'backoff' of bnplug-third 1.0 is not installed" in str(caught.value)
+        assert "the parameter learner 'steep' of bnplug-third 1.0 is not installed" in str(caught.value)
     # Saved again without the plugin, and read where it is: nothing is lost.
     bnplug.save(loaded, tmp_path / "model")
     third_party.install(monkeypatch)

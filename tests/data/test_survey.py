@@ -8,6 +8,7 @@ import pytest
 
 import bnplug
 import bnplug.data._streaming as streaming
+import bnplug.data._summaries as summaries
 from bnplug.data._columns import EMPTY, UNCOUNTED, Rules
 from bnplug.data._distributions import Distribution
 from bnplug.data._streaming import DataFiles

@@ -32,7 +32,7 @@ def test_methods_are_created_with_their_parameters():
         ),
         ("structure learner", "TAN", "'TAN' is a recipe, not a structure learner. Registered: "),
         ("structure learner", "count", "'count' is a score function, not a structure learner. Registered: "),
-        ("parameter learner", "zzz", "there is no parameter learner 'zzz'. Registered: estimate, ml."),
+        ("parameter learner", "zzz", "there is no parameter learner 'zzz'. Registered: backoff, estimate, ml."),
         ("score function", "count ", "Did you mean 'count'?"),
     ],
 )

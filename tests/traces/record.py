@@ -138,7 +138,7 @@ _SVM_RECIPES = [
 def cases() -> dict[str, Case]:
     """Return everything that is recorded, by key."""
     listed = [case for data in DATA for case in (*_searches(data), *_scores(data), *_parameters(data))]
-    return {case.key: case for case in (*listed, *_recipes(), *_cuts(), *_engines())}
+    return {case.key: case for case in (*listed, *_recipes(), *_cuts(), *_engines(), *_classifiers())}
 
 
 def _searches(data: str) -> Iterator[Case]:
@@ -269,6 +269,12 @@ def _cuts() -> Iterator[Case]:
     for data in ("wine", "waveform"):
         for name in ("mdl", "quantile", "log2-quantile", "uniform"):
             yield Case("cuts", name, data, (name, {}))
+    yield Case("cuts", "jittered-quantile", "wine", ("jittered-quantile", {"random_state": 0}))
+
+
+def _classifiers() -> Iterator[Case]:
+    for name in ("mixture", "aode"):
+        yield Case("classifier", name, "tic-tac-toe", (name, {}), tolerance=OPTIMISED)
 
 
 # The data.
@@ -325,6 +331,7 @@ def observe(case: Case, n_jobs: int | None = None) -> dict[str, Any]:
         "recipe": _recipe,
         "cuts": _cut,
         "answers": _answer,
+        "classifier": _classify,
     }
     look = looks[case.what]
     with warnings.catch_warnings():
@@ -386,9 +393,16 @@ def _recipe(case: Case, n_jobs: int | None) -> dict[str, Any]:
     }
 
 
+def _classify(case: Case, n_jobs: int | None) -> dict[str, Any]:
+    X, y, weights = raw(case.data)
+    model = _seeded(bnplug.make_classifier(case.method[0], **case.method[1]), n_jobs).fit(X, y, sample_weight=weights)
+    own = np.log(model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)])
+    return {"cll": float(own.sum())}
+
+
 def _cut(case: Case, n_jobs: int | None) -> dict[str, Any]:
     X, y, _ = raw(case.data)
-    found = bnplug.discretizer(case.method[0]).fit(X, y).cut_points_
+    found = bnplug.discretizer(case.method[0], **case.method[1]).fit(X, y).cut_points_
     return {name: None if cuts is None else [float(cut) for cut in cuts] for name, cuts in zip(X, found, strict=True)}
 
 

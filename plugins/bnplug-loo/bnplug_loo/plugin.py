@@ -51,4 +51,5 @@ def bnplug_recipes() -> Iterable[Recipe]:
             discretizer="log2-quantile",
             summary=f"{title} over fine bins, with parameters that make the class of rows left out likely.",
             reference=_ZAIDI,
+            featured=title == "TAN",
         )
