@@ -169,7 +169,7 @@ def test_a_third_partys_score_needs_to_know_nothing_of_blocks(pair, score):
     np.testing.assert_allclose(one.trace_, other.trace_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("learner", [third_party.Backoff(alpha=2.0), third_party.Boosted()])
+@pytest.mark.parametrize("learner", [third_party.Steep(alpha=2.0), third_party.Boosted()])
 def test_a_third_partys_parameters_need_to_know_nothing_of_blocks(pair, learner, monkeypatch):
     monkeypatch.setattr(objective, "_MOST_GATHERED", 0)
     table, _ = pair

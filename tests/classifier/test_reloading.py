@@ -152,7 +152,7 @@ def test_a_given_graph_comes_back_as_a_graph(few, tmp_path):
     [
         ({"random_state": np.random.RandomState(0)}, "random_state: <RandomState"),
         ({"structure": ("hill-climb", {"score": ("cr", {"cv": KFold(3)})})}, "structure__score__cv: <KFold"),
-        ({"parameters": third_party.Backoff()}, "parameters: <Backoff"),
+        ({"parameters": third_party.Steep()}, "parameters: <Steep"),
     ],
     ids=["generator", "splitter", "unregistered"],
 )
