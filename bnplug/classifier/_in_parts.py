@@ -210,7 +210,7 @@ class LearnsInParts(FittedNetwork):
         ...     rows = pd.DataFrame({"sky": [sky] * 3})
         ...     model = model.partial_fit(rows, [play] * 3, ["no", "yes"], states={"sky": ["rain", "sun"]})
         >>> model.predict(pd.DataFrame({"sky": ["rain", "sun"]}))
-        array(['no', 'yes'], dtype=object)
+        array(['no', 'yes'], dtype='<U3')
         """
         check_complete(self)
         check_unseen(self.unseen)

@@ -81,8 +81,8 @@ class RowsLine(ProgressLine):
     --------
     >>> with RowsLine() as progress:
     ...     progress.tell("codes", 250, 1000)
-    ...     progress.text().rsplit(",", 1)[0]
-    'codes: 250 of 1,000 rows (25%)'
+    ...     progress.text().partition("),")[0]
+    'codes: 250 of 1,000 rows (25%'
     """
 
     def __init__(self) -> None:

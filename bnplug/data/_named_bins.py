@@ -72,8 +72,8 @@ def with_given_states(frame: pd.DataFrame, states: Mapping[str, Sequence[Any]]) 
 
     Examples
     --------
-    >>> with_given_states(pd.DataFrame({"n": [2, None]}), {"n": [1, 3]})["n"].cat.categories.tolist()
-    [1.0, 2.0, 3.0]
+    >>> with_given_states(pd.DataFrame({"n": [2, None]}), {"n": [1, 3]})["n"].cat.categories.tolist() == [1, 2, 3]
+    True
     """
     for name in states:
         if name not in frame.columns:
