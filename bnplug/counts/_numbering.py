@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import IntArray
+from bnplug.arrays import FloatArray, IntArray
 
 _LARGEST_NUMBER = 1 << 62
+
+#: Joint states that occur, (variables, size), and numbers that belong to each, (any, size).
+Occurring: TypeAlias = tuple[IntArray, FloatArray]
 
 
 def number_occurring(
@@ -56,3 +59,43 @@ def number_occurring(
     row[numbers] = np.arange(n_rows)
     renumbered = np.cumsum(row >= 0) - 1
     return renumbered[numbers], row[row >= 0]
+
+
+def merge_occurring(parts: Iterable[Occurring], sizes: npt.NDArray[Any]) -> Occurring:
+    """Add up, over the blocks and in their order, the numbers that belong to each joint state that occurs.
+
+    Parts are merged as they come, whenever those that wait are as large as what is merged: memory follows the joint
+    states, not the number of blocks.
+
+    Parameters
+    ----------
+    parts : iterable of (states, numbers)
+        Of every block, each joint state once.
+    sizes : integer array of shape (variables,)
+        Each above every code of its variable.
+
+    Returns
+    -------
+    states : int64 array of shape (variables, joint states)
+        In ascending order, the last variable fastest.
+    numbers : float64 array of shape (any, joint states)
+    """
+    waiting: list[Occurring] = []
+    merged = 0
+    for part in parts:
+        waiting.append(part)
+        if sum(states.shape[1] for states, _ in waiting) > 2 * merged:
+            waiting = [_merge(waiting, sizes)]
+            merged = waiting[0][0].shape[1]
+    return _merge(waiting, sizes)
+
+
+def _merge(parts: list[Occurring], sizes: npt.NDArray[Any]) -> Occurring:
+    every = np.concatenate([states for states, _ in parts], axis=1)
+    place, examples = number_occurring(every, sizes, range(len(every)))
+    total, first = np.zeros((len(parts[0][1]), len(examples))), 0
+    for _, numbers in parts:
+        last = first + numbers.shape[1]
+        total[:, place[first:last]] += numbers  # of one block, no joint state has two places
+        first = last
+    return every[:, examples], total

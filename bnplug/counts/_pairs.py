@@ -9,8 +9,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
-from bnplug.counts._numbering import number_occurring
-from bnplug.data._counting import sum_in_order
+from bnplug.counts._numbering import merge_occurring, number_occurring
 from bnplug.data.table import Table
 
 _TILE = 4096
@@ -45,7 +44,7 @@ def fill_from_blocks(table: Table, features: IntArray, largest: int, result: Flo
     n_jobs : int, optional
     """
     for groups in _passes(table, features, largest):
-        found = sum_in_order(table.map(_count_groups, features, groups, n_jobs))
+        found = table.sum(_count_groups, features, groups, n_jobs)
         for group, counts in zip(groups, found, strict=True):
             _reduce_groups(
                 counts, table.target_index, table.cards, features, group.position, group.first, group.last,
@@ -93,10 +92,8 @@ def _count_groups(block: Table, features: IntArray, groups: list[_Group], n_jobs
 def information_that_occurs(table: Table, a: int, b: int, given: Sequence[int]) -> float:
     """Return I(A; B | given) over rows in many blocks, where all are known, by the joint states that occur."""
     family = a, b, *given
-    parts = table.map(_joint_states, family)
-    states = np.concatenate([own for own, _ in parts], axis=1)
-    weights = np.concatenate([own for _, own in parts])
     cards = table.cards[list(family)]
+    states, (weights,) = merge_occurring(table.each(_joint_states, family), cards)
 
     def entropy(*axes: int) -> float:
         numbers, examples = number_occurring(states, cards, axes)
@@ -107,12 +104,13 @@ def information_that_occurs(table: Table, a: int, b: int, given: Sequence[int]) 
 
 
 def _joint_states(block: Table, family: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
-    """Return the joint states of a family that occur in a block, and what the rows of each weigh."""
+    """Return the joint states of a family that occur in a block, and what the rows of each weigh, (1, size)."""
     codes = block.codes[list(family)]
     known = (codes != block.missing).all(axis=0)
     codes, weights = codes[:, known], None if block.weights is None else block.weights[known]
     numbers, examples = number_occurring(codes, block.cards[list(family)], range(len(family)))
-    return codes[:, examples].astype(np.int64), np.bincount(numbers, weights, len(examples)).astype(np.float64)
+    weighed = np.bincount(numbers, weights, len(examples)).astype(np.float64)
+    return codes[:, examples].astype(np.int64), weighed[None]
 
 
 def entropy_of(counts: FloatArray) -> float:

@@ -14,8 +14,8 @@ import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.counts._numbering import number_occurring
-from bnplug.data._counting import index_rows, strides, sum_in_order
+from bnplug.counts._numbering import merge_occurring, number_occurring
+from bnplug.data._counting import index_rows, strides
 from bnplug.data._counting import tally as tally
 from bnplug.data.table import Table
 
@@ -106,12 +106,25 @@ def count_occurring(table: Table, child: int, parents: Sequence[int]) -> tuple[F
         Of the parents. Only those that occur have a number where all of them would be too many. Where rows are in many
         blocks, it has the index of none.
     """
-    found = table.map(_count_occurring, child, tuple(parents), _most_numbered(table))
-    return found[0] if len(found) == 1 else _merge(found, table.cards[list(parents)])
+    if table.n_blocks == 1:
+        return table.map(_count_occurring, child, parents)[0]
+    no_rows, cards = np.empty(0, dtype=np.int64), table.cards[list(parents)]
+    if prod(cards.tolist()) <= _most_numbered(table):
+        counts = count(table, child, parents).reshape(int(table.cards[child]), -1)
+        return counts, Configurations(no_rows, counts.shape[1], None)
+    states, counts = merge_occurring(table.each(_states_that_occur, child, tuple(parents)), cards)
+    return counts, Configurations(no_rows, counts.shape[1], states.T)
+
+
+def _states_that_occur(block: Table, child: int, parents: tuple[int, ...]) -> tuple[IntArray, FloatArray]:
+    """Return the configurations that occur in a block, and the counts of each."""
+    counts, parent = _count_occurring(block, child, parents, limit=0)
+    assert parent.states is not None  # since the limit is below every number of them
+    return parent.states.T, counts
 
 
 def _count_occurring(
-    block: Table, child: int, parents: tuple[int, ...], limit: int
+    block: Table, child: int, parents: Sequence[int], limit: int | None = None
 ) -> tuple[FloatArray, Configurations]:
     parent = configurations(block, parents, limit)
     codes = block.codes[child]
@@ -122,23 +135,6 @@ def _count_occurring(
     return tally(index, card * parent.size, block.weights).reshape(card, parent.size), parent
 
 
-def _merge(found: list[tuple[FloatArray, Configurations]], cards: IntArray) -> tuple[FloatArray, Configurations]:
-    """Add up the counts of blocks, whose configurations that occur may be numbered differently."""
-    no_rows = np.empty(0, dtype=np.int64)
-    states = [own.states for _, own in found if own.states is not None]
-    if not states:
-        total = sum_in_order([[counts] for counts, _ in found])[0]
-        return total, Configurations(no_rows, total.shape[1], None)
-    every = np.concatenate(states).T
-    numbers, examples = number_occurring(every, cards, range(len(cards)))
-    total, first = np.zeros((len(found[0][0]), len(examples))), 0
-    for counts, _ in found:
-        # Of one block, no configuration has two numbers.
-        total[:, numbers[first : first + counts.shape[1]]] += counts
-        first += counts.shape[1]
-    return total, Configurations(no_rows, len(examples), every[:, examples].T)
-
-
 def count_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> list[FloatArray]:
     """Count `child` with `parents` and one more parent, for each of `others`, all in one pass.
 
@@ -147,7 +143,7 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     list of float64 arrays of shape (child, size)
         One for each of `others`; the order of the configurations is left open.
     """
-    return sum_in_order(table.map(_count_with_each, child, tuple(parents), tuple(others)))
+    return table.sum(_count_with_each, child, tuple(parents), tuple(others))
 
 
 def _count_with_each(block: Table, child: int, parents: tuple[int, ...], others: tuple[int, ...]) -> list[FloatArray]:

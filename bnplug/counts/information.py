@@ -18,7 +18,6 @@ from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.counts._pairs import add_group, entropy_of, fill_from_blocks, information_that_occurs, reduce_group
 from bnplug.counts.counting import configurations, tally
-from bnplug.data._counting import sum_in_order
 from bnplug.data.table import Table
 
 #: Information values this close are tied; the lowest feature index comes first.
@@ -139,17 +138,16 @@ def _chance_of_pairs(table: Table, confidence: float) -> FloatArray:
     spare = np.zeros((len(table.names), int(table.cards[table.target_index])))
     for v, counts in zip(table.features, _with_class(table), strict=True):
         spare[v] = np.maximum((counts > 0).sum(axis=0) - 1, 0)
-    rows = sum_in_order([[own] for own in table.map(_rows_that_know)])[0]
+    (rows,) = table.sum(_rows_that_know)
     chance = chance_information(spare @ spare.T, rows, confidence)
     np.fill_diagonal(chance, 0.0)
     return chance
 
 
-def _rows_that_know(block: Table) -> FloatArray:
+def _rows_that_know(block: Table) -> list[FloatArray]:
     """The weight of the rows that know two variables, for all pairs."""
     known = (block.codes != block.missing).astype(np.float64)
-    found: FloatArray = known @ (known if block.weights is None else known * block.weights).T
-    return found
+    return [known @ (known if block.weights is None else known * block.weights).T]
 
 
 def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:

@@ -24,15 +24,6 @@ def count_families(
     return [_count(block, family, folds, n_folds) for family in families]
 
 
-def sum_in_order(parts: Sequence[Sequence[FloatArray]]) -> list[FloatArray]:
-    """Add up, over the blocks and in their order, each of the arrays that a block gave."""
-    total = list(parts[0])
-    for more in parts[1:]:
-        for own, added in zip(total, more, strict=True):
-            own += added
-    return total
-
-
 def _count(block: Table, family: Sequence[int], folds: IntArray | None, n_folds: int) -> FloatArray:
     cards = [int(block.cards[v]) for v in family]
     index, size = np.empty(block.n_rows, dtype=np.int64), prod(cards)

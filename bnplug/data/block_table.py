@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -125,6 +125,14 @@ class BlockTable(Table):
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return ``function(block, *args)`` for every block, in their order."""
         return self.store.map(_with_table, self._schema, function, *args)
+
+    def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
+        """Yield ``function(block, *args)`` of one block after the other."""
+        return self.store.each(_with_table, self._schema, function, *args)
+
+    def sum(self, function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
+        """Add up what ``function(block, *args)`` returns of every block, each array or number on its own."""
+        return self.store.sum(_with_table, self._schema, function, *args)
 
     def spawn(self, factory: Callable[..., Any], *args: Any) -> Blocks:
         """Return an object of each block, kept where the block is."""

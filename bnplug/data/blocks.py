@@ -11,7 +11,7 @@ from __future__ import annotations
 import mmap
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -113,10 +113,33 @@ class EachBlock:
         return [own.values[number] if isinstance(own, EachBlock) else own for own in args]
 
 
+def sum_in_order(parts: Iterable[Sequence[Any]]) -> list[Any]:
+    """Add up, over the blocks and in their order, each of the arrays or numbers that a block gave.
+
+    They are added as they come, so that no more than two need be in memory; what was given is not changed.
+
+    Examples
+    --------
+    >>> sum_in_order([(1, np.array([1.0, 2.0])), (2, np.array([0.5, 0.0])), (3, np.array([0.0, 1.0]))])
+    [6, array([1.5, 3. ])]
+    """
+    total: list[Any] = []
+    for number, part in enumerate(parts):
+        if number == 0:
+            total = list(part)
+        elif number == 1:
+            total = [own + more for own, more in zip(total, part, strict=True)]
+        else:
+            for i, (_, more) in enumerate(zip(total, part, strict=True)):
+                total[i] += more
+    return total
+
+
 class Blocks:
     """Objects, one for each block of a table, each kept where its block is: what :meth:`Table.spawn` gives.
 
-    A store whose blocks are elsewhere derives a class of its own.
+    A store whose blocks are elsewhere derives a class of its own, with an :meth:`each`, and a :meth:`sum` if it can add
+    where the blocks are.
 
     Parameters
     ----------
@@ -129,7 +152,16 @@ class Blocks:
 
     def call(self, method: str, *args: Any) -> list[Any]:
         """Return what a method of each object returns, in the order of the blocks."""
-        return [getattr(own, method)(*EachBlock.of(args, i)) for i, own in enumerate(self._objects)]
+        return list(self.each(method, *args))
+
+    def each(self, method: str, *args: Any) -> Iterator[Any]:
+        """Yield what a method of each object returns, in the order of the blocks; see :meth:`Table.each`."""
+        for i, own in enumerate(self._objects):
+            yield getattr(own, method)(*EachBlock.of(args, i))
+
+    def sum(self, method: str, *args: Any) -> list[Any]:
+        """Add up what a method of each object returns, arrays or numbers; see :meth:`Table.sum`."""
+        return sum_in_order(self.each(method, *args))
 
 
 class BlockStore(ABC):
@@ -157,6 +189,21 @@ class BlockStore(ABC):
     def spawn(self, factory: Callable[..., Any], *args: Any) -> Blocks:
         """Return ``factory(rows, *args)`` of every block, each kept where its block is."""
 
+    def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
+        """Yield what :meth:`map` returns, one after the other, in the order of the blocks.
+
+        A store that need not hold all of them at once overrides it. Who asks may stop before the end.
+        """
+        return iter(self.map(function, *args))
+
+    def sum(self, function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
+        """Add up the arrays or numbers that `function` returns of every block, each of them on its own.
+
+        A store that adds where the blocks are overrides it; the order of the additions must follow from the blocks and
+        where they are, never from who is first.
+        """
+        return sum_in_order(self.each(function, *args))
+
     @abstractmethod
     def take(self, rows: Sequence[IntArray]) -> BlockStore:
         """Return a store of some rows of each block, without blocks that have none."""
@@ -181,7 +228,12 @@ class LocalStore(BlockStore):
 
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return what `function` makes of every block, in their order."""
-        return [function(block.load(), *EachBlock.of(args, i)) for i, block in enumerate(self.blocks)]
+        return list(self.each(function, *args))
+
+    def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
+        """Yield what `function` makes of one block after the other, when it is asked for."""
+        for i, block in enumerate(self.blocks):
+            yield function(block.load(), *EachBlock.of(args, i))
 
     def spawn(self, factory: Callable[..., Any], *args: Any) -> Blocks:
         """Return what `factory` makes of every block, kept in this process."""

@@ -6,7 +6,7 @@ live here, at the door; inside, variables and states are numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from operator import index as as_number
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -248,14 +248,14 @@ class Table:
         >>> table.counts([[1]], folds=[0, 0, -1])[0].tolist()
         [[1.0, 1.0], [0.0, 1.0]]
         """
-        from bnplug.data._counting import count_families, sum_in_order
+        from bnplug.data._counting import count_families
 
         families = [tuple(map(as_number, own)) for own in families]
         if folds is None:
-            return sum_in_order(self.map(count_families, families))
+            return self.sum(count_families, families)
         folds = np.asarray(folds, dtype=np.int64)
         n_folds = int(folds.max(initial=-1)) + 1
-        return sum_in_order(self.map(count_families, families, self.split(folds), n_folds))
+        return self.sum(count_families, families, self.split(folds), n_folds)
 
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return ``function(block, *args)`` for every block, in the order of the blocks; the caller adds up.
@@ -274,7 +274,42 @@ class Table:
         >>> sum(table.map(lambda block, v: int((block.codes[v] == 0).sum()), 0))
         2
         """
-        return [function(self, *EachBlock.of(args, 0))]
+        return list(self.each(function, *args))
+
+    def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
+        """Yield what :meth:`map` returns, one block after the other: for results too large to be held together.
+
+        Who asks may stop before the last block.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = Table.from_frame(pd.DataFrame({"a": [0, 0, 1], "c": ["n", "y", "y"]}), "c")
+        >>> any(found for found in table.each(lambda block: bool((block.codes[0] == 1).any())))
+        True
+        """
+        yield function(self, *EachBlock.of(args, 0))
+
+    def sum(self, function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
+        """Add up, over the blocks in their order, the arrays or numbers that ``function(block, *args)`` returns.
+
+        They are added as they come, or where the blocks are: no more than a few are held at once.
+
+        Parameters
+        ----------
+        function : callable
+            As for :meth:`map`. It returns a sequence, of as many parts for every block: each is added up on its own.
+        *args
+            As for :meth:`map`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = Table.from_frame(pd.DataFrame({"a": [0, 0, 1], "c": ["n", "y", "y"]}), "c")
+        >>> table.sum(lambda block: [block.n_rows, (block.codes == 0).sum(axis=1)])
+        [3, array([2, 1])]
+        """
+        return list(function(self, *EachBlock.of(args, 0)))
 
     def spawn(self, factory: Callable[..., Any], *args: Any) -> Blocks:
         """Return ``factory(block, *args)`` of every block, kept where the block is: what is known of each row, say.

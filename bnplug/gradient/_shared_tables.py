@@ -71,10 +71,11 @@ def gather_distinct(table: Table, variables: IntArray, most: int) -> Table:
     """
     if table.n_blocks == 1:
         return table
-    found = table.map(_distinct, variables, most)
-    parts = [own for own in found if own is not None]
-    if len(parts) < len(found) or sum(len(weights) for _, weights in parts) > most:
-        return table
+    parts: list[tuple[CodeArray, FloatArray]] = []
+    for found in table.each(_distinct, variables, most):
+        if found is None or len(found[1]) + sum(len(weights) for _, weights in parts) > most:
+            return table
+        parts.append(found)
     codes, weights = np.concatenate([own for own, _ in parts], axis=1), np.concatenate([own for _, own in parts])
     return Table(codes, table.names, table.states, table.target, weights)
 

@@ -11,9 +11,7 @@ Missing cells: a term adds nothing to the log joint of a row in which one of its
 
 from __future__ import annotations
 
-from functools import partial, reduce
-from operator import add
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -97,7 +95,7 @@ class Objective:
         params : float64 array, optional
             What the loss is given as its parameters.
         """
-        value, gradient = _add_up(self._blocks.call("sum", values, loss, params))
+        value, gradient = self._blocks.sum("sum", values, loss, params)
         return value, gradient
 
     def with_own(
@@ -128,13 +126,8 @@ class Objective:
         >>> of_own.tolist()  # x = 0 and 1 with each class, then the class: where a row is
         [-1.0, 0.0, 0.0, -0.5, -1.0, -0.5]
         """
-        value, gradient, of_own = _add_up(self._blocks.call("sum_with_own", values, own, loss, params))
+        value, gradient, of_own = self._blocks.sum("sum_with_own", values, own, loss, params)
         return value, gradient, of_own
-
-
-def _add_up(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Add what the blocks gave, in their order, each of its parts on its own."""
-    return parts[0] if len(parts) == 1 else tuple(reduce(add, own) for own in zip(*parts, strict=True))
 
 
 class _RowsOfBlock:

@@ -204,9 +204,7 @@ class BlockEvaluator(Evaluator):
 
     def _terms(self, plans: Sequence[_Candidate]) -> list[Terms]:
         """Return what candidates add to the log joint, from the counts of all blocks."""
-        total: list[IntArray] = []
-        for counts in self._blocks.call("count", [plan.layout for plan in plans]):
-            total = [one + other for one, other in zip(total, counts, strict=True)] if total else counts
+        total = self._blocks.sum("count", [plan.layout for plan in plans])
         return [_make_terms(self._header, plan, counts) for plan, counts in zip(plans, total, strict=True)]
 
     def _measure(self, layouts: Sequence[Layout], terms: Sequence[Terms]) -> list[float]:

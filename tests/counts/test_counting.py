@@ -2,11 +2,13 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
-from bnplug.counts import configurations, count, count_occurring, count_with_each, tally
+from bnplug.counts import configurations, count, count_occurring, count_with_each, counting, tally
+from bnplug.data.block_table import BlockTable
 from bnplug.data.table import Table
 
 
@@ -74,6 +76,19 @@ def test_families_counted_together_are_those_counted_alone(table, data):
     assert len(together) == len(others)
     for other, found in zip(others, together, strict=True):
         assert (found == slow_count(table, child, [parent, other]).reshape(found.shape)).all()
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 20])
+@given(tables(missing=True, weighted=True, max_features=3, min_features=2))
+def test_blocks_count_what_rows_in_memory_do(limit, table):
+    blocks = BlockTable.cut(table, [table.n_rows // 3, table.n_rows - table.n_rows // 3, 0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_most_numbered", lambda _: limit)
+        (one, of_one), (other, of_other) = (count_occurring(own, 0, [1, 2]) for own in (table, blocks))
+    np.testing.assert_allclose(other, one, rtol=1e-13)
+    assert of_one.size == of_other.size
+    assert (of_one.states is None) == (of_other.states is None) == (limit > 0)
+    assert limit or (of_one.states == of_other.states).all()
 
 
 def test_a_tally_passes_over_what_has_no_number():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from bnplug.counts import _numbering
-from bnplug.counts._numbering import number_occurring
+from bnplug.counts._numbering import merge_occurring, number_occurring
 
 SIZES = np.array([3, 2, 4, 1])
 
@@ -44,3 +44,16 @@ def test_seventy_variables_of_four_states():
     assert len(examples) == 10
     assert (numbers[:10] == numbers[10:]).all()
     assert len(set(numbers[:10].tolist())) == 10
+
+
+@given(st.lists(coded(8), min_size=1, max_size=6))
+def test_numbers_of_what_occurs_are_added_over_blocks(blocks):
+    parts, expected = [], {}
+    for i, codes in enumerate(blocks):
+        _, examples = number_occurring(codes, SIZES, range(4))
+        parts.append((codes[:, examples].astype(np.int64), np.array([10.0**i * np.arange(len(examples)), examples])))
+        for state, *numbers in zip(parts[-1][0].T.tolist(), *parts[-1][1].tolist(), strict=True):
+            expected[tuple(state)] = expected.get(tuple(state), 0) + np.array(numbers)
+    states, numbers = merge_occurring(iter(parts), SIZES)
+    assert [tuple(state) for state in states.T.tolist()] == sorted(expected)
+    assert [own.tolist() for own in numbers.T] == [expected[state].tolist() for state in sorted(expected)]

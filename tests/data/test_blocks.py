@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from bnplug.data.blocks import Block, Blocks, EachBlock, LocalStore, MappedArray
+from bnplug.data.blocks import Block, Blocks, BlockStore, EachBlock, LocalStore, MappedArray, sum_in_order
 
 
 @pytest.fixture
@@ -55,6 +55,78 @@ def test_a_store_maps_in_order_and_gives_each_block_its_own_argument(mapped):
     found = store.map(lambda rows, a, b: (rows[0].shape[1], a, b), EachBlock("xy"), 7)
     assert found == [(5, "x", 7), (2, "y", 7)]
     assert store.take([np.array([], dtype=int), np.array([1])]).map(lambda rows: rows[0].tolist()) == [[[2], [7]]]
+
+
+def test_a_block_is_looked_at_when_its_result_is_asked_for(mapped):
+    seen = []
+    found = LocalStore([mapped] * 3).each(lambda rows, i: seen.append(i) or i, EachBlock([4, 5, 6]))
+    assert next(found) == 4
+    assert seen == [4]
+    found.close()
+    assert seen == [4]
+
+
+class Counted(list):
+    """Parts of a sum that know how many of them are held at once."""
+
+    held = most = 0
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        Counted.held += 1
+        Counted.most = max(Counted.most, Counted.held)
+
+    def __del__(self):
+        Counted.held -= 1
+
+
+def test_sums_are_made_as_the_parts_come(mapped):
+    store, Counted.most = LocalStore([mapped] * 9), 0
+    total = store.sum(lambda rows, i: Counted([rows[0].sum(axis=1), i]), EachBlock(range(9)))
+    assert total[0].tolist() == [90, 315]
+    assert total[1] == 36
+    assert Counted.most <= 3
+
+
+class Elsewhere(BlockStore):
+    """A store that has only what it must have."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def map(self, function, *args):
+        return [function(part, *EachBlock.of(args, i)) for i, part in enumerate(self.parts)]
+
+    def spawn(self, factory, *args):
+        return Blocks(self.map(factory, *args))
+
+    def take(self, rows):
+        raise NotImplementedError
+
+
+def test_a_store_that_can_map_can_do_the_rest():
+    store = Elsewhere([1.0, 2.0, 4.0])
+    assert list(store.each(lambda part, k: part * k, 3)) == [3, 6, 12]
+    assert store.sum(lambda part: (part, np.array([1, part])))[0] == 7
+    assert store.spawn(lambda part: [part]).sum("copy") == [7]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_what_is_summed_is_left_as_it_was_and_added_in_order(n):
+    parts = [[np.array([1e16, 1.0]), 1e16], [np.array([1.0, 2.0]), 1.0], [np.array([-1e16, 3.0]), -1e16]][:n]
+    for array, _ in parts:
+        array.flags.writeable = False
+    array, number = sum_in_order(iter(parts))
+    assert array[0] == number == [1e16, 1e16, 0.0][n - 1]  # in another order it would be 1 at last
+    assert array[1] == [1, 3, 6][n - 1]
+    assert parts[0][0].tolist() == [1e16, 1.0]
+
+
+def test_parts_that_do_not_match_are_not_added():
+    with pytest.raises(ValueError, match="zip"):
+        sum_in_order([[1, 2], [3]])
+    with pytest.raises(ValueError, match="zip"):
+        sum_in_order([[1], [3], [1, 2]])
 
 
 def test_objects_are_kept_and_called_in_order():

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
+from bnplug.data.block_table import BlockTable
 from bnplug.data.table import Table
 from bnplug.gradient import Objective, _shared_tables, conditional_nll
-from bnplug.gradient._shared_tables import distinct_rows, gather, merge, scatter, share_tables, unmerge
+from bnplug.gradient._shared_tables import distinct_rows, gather, gather_distinct, merge, scatter, share_tables, unmerge
 
 
 @given(st.booleans().flatmap(lambda weighted: tables(weighted=weighted, missing=True)), st.data())
@@ -85,3 +86,16 @@ def test_terms_that_share_a_table_give_what_they_give_alone(table, seed):
     (value, derivative), (shared_value, shared_derivative) = results
     assert shared_value == pytest.approx(value, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(shared_derivative, derivative, rtol=1e-12, atol=1e-12 * table.n_rows)
+
+
+def test_distinct_rows_of_blocks_are_gathered_unless_they_are_too_many():
+    codes = np.array([[0, 0, 1, 1, 0, 1], [0, 1, 0, 1, 1, 1]], dtype=np.uint8)
+    table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c")
+    blocks = BlockTable.cut(table, [2, 2, 2])
+    found = gather_distinct(blocks, np.array([0]), 6)
+    assert found.codes.tolist() == table.codes.tolist()
+    assert gather_distinct(blocks, np.array([0]), 5) is blocks
+    seen = []
+    blocks.each = lambda *args: (seen.append(part) or part for part in BlockTable.each(blocks, *args))
+    assert gather_distinct(blocks, np.array([0]), 3) is blocks
+    assert len(seen) == 2  # the last block need not be looked at

@@ -8,7 +8,6 @@ seen, each left out in turn: of counts that costs one pass over the cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,11 +151,11 @@ def _counts(table: Table, v: int, parents: list[int]) -> tuple[FloatArray, Float
     weighed = count(table, v, parents)
     if not table.weighted:
         return weighed, weighed
-    return weighed, reduce(np.add, table.map(_numbers_of_rows, (v, *parents)))
+    return weighed, table.sum(_numbers_of_rows, (v, *parents))[0]
 
 
-def _numbers_of_rows(block: Table, family: tuple[int, ...]) -> FloatArray:
-    return Table(block.codes, block.names, block.states, block.target).counts([family])[0]
+def _numbers_of_rows(block: Table, family: tuple[int, ...]) -> list[FloatArray]:
+    return Table(block.codes, block.names, block.states, block.target).counts([family])
 
 
 @kernel
