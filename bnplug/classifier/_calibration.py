@@ -12,7 +12,7 @@ from sklearn.base import clone
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.classifier._inner_folds import RawRows, splits
 from bnplug.errors import BnplugWarning
-from bnplug.inference.complete import posterior, terms
+from bnplug.inference.complete import posterior, terms, with_values
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
 
@@ -87,8 +87,6 @@ def tempered(tables: LogTables, factor: float) -> LogTables:
     >>> np.exp(tempered(tables, 0.5)["x"].values).round(3).tolist()  # 3 : 1 and 1 : 2
     [[0.75, 0.333], [0.25, 0.667]]
     """
-    from bnplug.gradient.problem import with_values
-
     assert tables.target is not None
     own = terms(tables, tables.target)
     scaled = with_values(tables, tables.target, own, factor * own.values)

@@ -6,8 +6,9 @@ from bnplug.gradient.columns import Columns
 from bnplug.gradient.lbfgs import minimize
 from bnplug.gradient.losses import Loss, classified, conditional_nll
 from bnplug.gradient.objective import Objective
-from bnplug.gradient.problem import HeldOut, Problem, folds, held_out, with_values
+from bnplug.gradient.problem import HeldOut, Problem, folds, held_out
 from bnplug.gradient.tempering import temperature
+from bnplug.inference.complete import with_values
 
 __all__ = [
     "Columns",

@@ -47,24 +47,37 @@ class DistinctRows:
     weights: FloatArray
 
 
-def distinct_rows(table: Table, variables: IntArray) -> DistinctRows:
+def distinct_rows(table: Table, variables: IntArray, unlabeled: bool = False) -> DistinctRows:
     """Return the rows that differ in the class or in `variables`.
 
     Raises
     ------
     ValueError
-        If the class is missing in some row.
+        If the class is missing in some row, unless rows may be `unlabeled`.
     """
-    absent = int((table.codes[table.target_index] == table.missing).sum())
-    if absent:
-        raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop those rows")
+    if not unlabeled:
+        refuse_unlabeled(table)
     codes, sizes = table.padded()
     numbers, places = number_occurring(codes, sizes, [table.target_index, *variables])
     weights = np.bincount(numbers, table.weights, minlength=len(places)).astype(np.float64)
     return DistinctRows(table, places, np.ascontiguousarray(codes[:, places]), sizes, weights)
 
 
-def gather_distinct(table: Table, variables: IntArray, most: int) -> Table:
+def refuse_unlabeled(table: Table) -> None:
+    """Raise a ``ValueError`` if the class is missing in some row."""
+    absent = int((table.codes[table.target_index] == table.missing).sum())
+    if absent:
+        raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop those rows")
+
+
+def class_codes(table: Table) -> npt.NDArray[np.int64]:
+    """Return the class of every row, -1 where it has none."""
+    codes: npt.NDArray[np.int64] = table.codes[table.target_index].astype(np.int64)
+    codes[codes == table.missing] = -1
+    return codes
+
+
+def gather_distinct(table: Table, variables: IntArray, most: int, unlabeled: bool = False) -> Table:
     """Return the rows of many blocks that differ in the class or in `variables`, with their weights, in memory.
 
     If they are more than `most` in all blocks together, the table is returned as it is; so is one in memory.
@@ -72,7 +85,7 @@ def gather_distinct(table: Table, variables: IntArray, most: int) -> Table:
     if table.n_blocks == 1:
         return table
     parts: list[tuple[CodeArray, FloatArray]] = []
-    for found in table.each(_distinct, variables, most):
+    for found in table.each(_distinct, variables, most, unlabeled):
         if found is None or len(found[1]) + sum(len(weights) for _, weights in parts) > most:
             return table
         parts.append(found)
@@ -80,8 +93,8 @@ def gather_distinct(table: Table, variables: IntArray, most: int) -> Table:
     return Table(codes, table.names, table.states, table.target, weights)
 
 
-def _distinct(block: Table, variables: IntArray, most: int) -> tuple[CodeArray, FloatArray] | None:
-    rows = distinct_rows(block, variables)
+def _distinct(block: Table, variables: IntArray, most: int, unlabeled: bool) -> tuple[CodeArray, FloatArray] | None:
+    rows = distinct_rows(block, variables, unlabeled)
     return None if len(rows.places) > most else (block.codes[:, rows.places], rows.weights)
 
 

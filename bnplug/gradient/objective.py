@@ -6,7 +6,8 @@ that agree in the class and in all variables that matter are one row of a larger
 configurations share a table, over the joint configurations that occur: a row looks up the sum of several terms at once.
 Where rows are in many blocks, each has its own, and their sums are added in the order of the blocks.
 
-Missing cells: a term adds nothing to the log joint of a row in which one of its variables is missing.
+Missing cells: a term adds nothing to the log joint of a row in which one of its variables is missing. Or, where the
+whole network is given, such a row has its exact marginal log joint; see :mod:`bnplug.gradient._incomplete_rows`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.compiling import run_in_threads
 from bnplug.data.table import Table
+from bnplug.gradient._incomplete_rows import IncompleteRows
 from bnplug.gradient._shared_tables import (
+    class_codes,
     distinct_rows,
     gather,
     gather_distinct,
     gather_own,
     merge,
+    refuse_unlabeled,
     scatter,
     scatter_own,
     share_tables,
@@ -31,6 +35,7 @@ from bnplug.gradient._shared_tables import (
 )
 from bnplug.gradient.losses import Loss
 from bnplug.inference.complete import Terms
+from bnplug.model.log_tables import LogTables
 
 # A block of log joints and one of derivatives stay in a second-level cache.
 _BLOCK_CELLS = 1 << 14
@@ -52,11 +57,19 @@ class Objective:
         The training rows. A row of weight 2 is the row twice.
     n_jobs : int, optional
         Threads. The result does not depend on it, bit for bit.
+    tables : LogTables, optional
+        The network that the terms come from. Where it is given, a row with missing cells has its exact log joint,
+        log P(c, what the row knows), by the terms' values and the parameters that other nodes have in `tables`. On a C1
+        structure that is the log joint of the network that the values are normalised to, on others that of the product
+        of the tables; but for a number that is the same for all classes. Otherwise terms with a missing cell are left
+        out.
+    unlabeled : bool
+        Whether rows may have no class, for losses that know what to do with one of -1.
 
     Raises
     ------
     ValueError
-        If the class is missing in some row.
+        If the class is missing in some row, and must not be.
 
     Attributes
     ----------
@@ -78,9 +91,18 @@ class Objective:
     [-1.0, 1.0, 0.5, -0.5, -0.5, 0.5]
     """
 
-    def __init__(self, terms: Terms, table: Table, n_jobs: int | None = None) -> None:
-        rows = gather_distinct(table, np.unique(terms.variables), _MOST_GATHERED)
-        self._blocks = rows.spawn(_RowsOfBlock, terms, n_jobs)
+    def __init__(
+        self,
+        terms: Terms,
+        table: Table,
+        n_jobs: int | None = None,
+        tables: LogTables | None = None,
+        unlabeled: bool = False,
+    ) -> None:
+        self._exact = tables is not None
+        read = np.arange(len(table.names)) if self._exact else np.unique(terms.variables)
+        rows = gather_distinct(table, read, _MOST_GATHERED, unlabeled)
+        self._blocks = rows.spawn(_rows_of_block, terms, n_jobs, tables, unlabeled)
         self.n_rows = sum(self._blocks.call("__len__"))
 
     def __call__(self, values: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS) -> tuple[float, FloatArray]:
@@ -113,6 +135,11 @@ class Objective:
         loss, params
             As for a call.
 
+        Raises
+        ------
+        ValueError
+            If the objective was given a network for rows with missing cells.
+
         Examples
         --------
         >>> import pandas as pd
@@ -126,18 +153,54 @@ class Objective:
         >>> of_own.tolist()  # x = 0 and 1 with each class, then the class: where a row is
         [-1.0, 0.0, 0.0, -0.5, -1.0, -0.5]
         """
+        if self._exact:
+            raise ValueError("with_own is for terms alone: incomplete rows have no entries of their own to look up")
         value, gradient, of_own = self._blocks.sum("sum_with_own", values, own, loss, params)
         return value, gradient, of_own
+
+
+def _rows_of_block(
+    table: Table, terms: Terms, n_jobs: int | None, tables: LogTables | None, unlabeled: bool
+) -> _RowsOfBlock | IncompleteRows | _BothKinds:
+    """Return what passes over the rows: those with all that the terms read in another way than others."""
+    if not unlabeled:
+        refuse_unlabeled(table)
+    lacking = np.zeros(table.n_rows, dtype=bool)
+    if tables is not None:
+        for v in np.unique(terms.variables):
+            lacking |= table.codes[v] == table.missing
+    if tables is None or not lacking.any():
+        return _RowsOfBlock(table, terms, n_jobs, unlabeled)
+    incomplete = IncompleteRows(table.take(lacking), terms, tables, n_jobs, unlabeled)
+    if lacking.all():
+        return incomplete
+    return _BothKinds(_RowsOfBlock(table.take(~lacking), terms, n_jobs, unlabeled), incomplete)
+
+
+class _BothKinds:
+    """The rows of one block, with and without missing cells."""
+
+    def __init__(self, complete: _RowsOfBlock, incomplete: IncompleteRows) -> None:
+        self._complete, self._incomplete = complete, incomplete
+
+    def __len__(self) -> int:
+        return len(self._complete) + len(self._incomplete)
+
+    def sum(self, values: FloatArray, loss: Loss, params: FloatArray) -> tuple[float, FloatArray]:
+        """Return the sum of `loss` over the rows of the block, and its derivative."""
+        value, gradient = self._complete.sum(values, loss, params)
+        more, of_more = self._incomplete.sum(values, loss, params)
+        return value + more, gradient + of_more
 
 
 class _RowsOfBlock:
     """The rows of one block, made fewer, as passes go over them."""
 
-    def __init__(self, table: Table, terms: Terms, n_jobs: int | None) -> None:
+    def __init__(self, table: Table, terms: Terms, n_jobs: int | None, unlabeled: bool = False) -> None:
         self.n_jobs = n_jobs
         self._size = terms.values.size
-        rows = distinct_rows(table, np.unique(terms.variables))
-        self._y, self._weights = rows.codes[table.target_index].astype(np.int64), rows.weights
+        rows = distinct_rows(table, np.unique(terms.variables), unlabeled)
+        self._y, self._weights = class_codes(table)[rows.places], rows.weights
         self.n_rows = len(rows.places)
         self._shared = share_tables(terms, rows)
         self._parts = self._part_bounds(terms.n_classes)

@@ -19,7 +19,7 @@ from bnplug.data.table import Table
 from bnplug.gradient.columns import Columns
 from bnplug.gradient.objective import Objective
 from bnplug.hooks.registry import parameter_learner
-from bnplug.inference.complete import Terms, terms
+from bnplug.inference.complete import Terms, terms, with_values
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
 
@@ -96,22 +96,6 @@ class Problem:
     def values(self, tables: LogTables) -> FloatArray:
         """Return the log parameters of the class and its children in `tables`: the inverse of :meth:`tables`."""
         return terms(tables, self.table.target).values
-
-
-def with_values(tables: LogTables, target: str, terms: Terms, values: FloatArray) -> LogTables:
-    """Return `tables` with the tables of the class and its children taken from flat `values`.
-
-    The inverse of :func:`bnplug.inference.complete.terms`, which `terms` comes from.
-    """
-    changed = {name: (table.parents, table.values) for name, table in tables.tables.items()}
-    ends = [*terms.starts[1:], values.size]
-    for node, start, end in zip(terms.nodes, terms.starts, ends, strict=True):
-        name = tables.names[node]
-        family = (name, *tables.tables[name].parents)
-        cards = [len(tables.states[variable]) for variable in family if variable != target]
-        own = values[start:end].reshape(*cards, terms.n_classes)
-        changed[name] = (tables.tables[name].parents, np.moveaxis(own, -1, family.index(target)))
-    return LogTables(tables.names, tables.states, changed, tables.target)
 
 
 _P = TypeVar("_P", bound=Problem)

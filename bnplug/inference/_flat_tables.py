@@ -109,6 +109,24 @@ def flat_tables(tables: LogTables, target: str) -> FlatTables:
     )
 
 
+def with_logs(flat: FlatTables, logs: FloatArray) -> FlatTables:
+    """Return the tables of the same network with other log parameters, in the order of memory.
+
+    No table counts as normalised then: whether one is would have to be looked at each time.
+    """
+    nodes = flat.nodes.copy()
+    nodes["low"] = np.minimum(np.minimum.reduceat(np.where(np.isfinite(logs), logs, 0.0), nodes["start"]), 0.0)
+    nodes["high"] = np.maximum(np.maximum.reduceat(logs, nodes["start"]), 0.0)
+    nodes["proper"] = False
+    with np.errstate(over="ignore", under="ignore"):
+        return flat._replace(nodes=nodes, values=np.concatenate([np.exp(logs), logs]))
+
+
+def in_memory(flat: FlatTables, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the numbers of all cells in the order of memory, from an array of the shape of each table."""
+    return np.concatenate([own.transpose(layout).ravel() for own, layout in zip(arrays, flat.layouts, strict=True)])
+
+
 def in_shape(tables: LogTables, flat: FlatTables, cells: FloatArray) -> list[FloatArray]:
     """Return numbers of all cells, in the order of memory, as an array of the shape of each table."""
     found, start = [], 0

@@ -120,6 +120,22 @@ def terms(tables: LogTables, target: str) -> Terms:
     )
 
 
+def with_values(tables: LogTables, target: str, terms: Terms, values: FloatArray) -> LogTables:
+    """Return `tables` with the tables of the class and its children taken from flat `values`.
+
+    The inverse of :func:`terms`, which `terms` comes from.
+    """
+    changed = {name: (table.parents, table.values) for name, table in tables.tables.items()}
+    ends = [*terms.starts[1:], values.size]
+    for node, start, end in zip(terms.nodes, terms.starts, ends, strict=True):
+        name = tables.names[node]
+        family = (name, *tables.tables[name].parents)
+        cards = [len(tables.states[variable]) for variable in family if variable != target]
+        own = values[start:end].reshape(*cards, terms.n_classes)
+        changed[name] = (tables.tables[name].parents, np.moveaxis(own, -1, family.index(target)))
+    return LogTables(tables.names, tables.states, changed, tables.target)
+
+
 def log_joint(terms: Terms, codes: CodeArray) -> FloatArray:
     """Return L[m, c], the log joint of row m and class c, up to what is the same for all classes.
 

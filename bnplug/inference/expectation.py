@@ -6,6 +6,8 @@ go up the clique tree to the class, and the rows' weights come down the same way
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -14,7 +16,7 @@ from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Weigh
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference._factors import known_states, naming_row
-from bnplug.inference._flat_tables import flat_tables, in_shape
+from bnplug.inference._flat_tables import flat_tables, in_shape, with_logs
 from bnplug.inference._memo import Memo
 from bnplug.inference._messages import DONE, FULL, TOO_LARGE, send_messages
 from bnplug.inference._missing_part import PLAIN, collect, mark_all
@@ -102,6 +104,25 @@ class Expectation:
         self.target = target
         self.max_clique_size = max_clique_size
         self.flat = flat_tables(tables, target)
+        self._given: LogTables | None = tables
+
+    def with_logs(self, logs: FloatArray) -> Expectation:
+        """Return the same network with other log parameters, flat, in the order of memory (``flat.layouts``).
+
+        What follows from the structure is kept: for the steps of an optimiser, which change the parameters alone.
+        """
+        other = copy(self)
+        other.flat, other._given = with_logs(self.flat, logs), None
+        return other
+
+    def current_tables(self) -> LogTables:
+        """Return the tables that are counted by, which :meth:`with_logs` may have changed."""
+        if self._given is None:
+            logs = in_shape(self.tables, self.flat, self.flat.values[len(self.flat.values) // 2 :])
+            names, parents = self.tables.names, self.tables.parents
+            changed = {name: (parents[name], own) for name, own in zip(names, logs, strict=True)}
+            self._given = LogTables(names, self.tables.states, changed, self.tables.target)
+        return self._given
 
     def counts(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return the expected counts of each family, weighted by what `weigh` makes of the rows' log joints.
@@ -128,6 +149,10 @@ class Expectation:
         ValueError
             If a row needs a table of more than `max_clique_size` cells; the message names its variables.
         """
+        return in_shape(self.tables, self.flat, self.flat_counts(codes, weigh, n_jobs))
+
+    def flat_counts(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> FloatArray:
+        """Return what :meth:`counts` does for all cells, one behind the other, in the order of memory."""
         # A kernel is compiled for each kind of array.
         codes = np.ascontiguousarray(codes).view()
         codes.flags.writeable = False
@@ -138,7 +163,7 @@ class Expectation:
         parts = run_in_threads(
             lambda start, end: _Part(self, codes, weigh).count(start, end), bounds[:-1], bounds[1:], n_jobs=n_jobs
         )
-        return in_shape(self.tables, self.flat, sum(parts[1:], start=parts[0]))
+        return sum(parts[1:], start=parts[0])
 
 
 class _Part:
@@ -197,7 +222,7 @@ class _Part:
 
     def _by_other_cliques(self, m: int) -> FloatArray:
         """Return the counts of a row by cliques of its own, which may be smaller than the network's."""
-        tables, target, limit = self._of.tables, self._of.target, self._of.max_clique_size
+        tables, target, limit = self._of.current_tables(), self._of.target, self._of.max_clique_size
         known = known_states(tables, target, self._codes[:, m])
         flat = []
         with naming_row(m):

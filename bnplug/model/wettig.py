@@ -146,17 +146,54 @@ def normalize(tables: LogTables, target: str) -> LogTables:
     c [0.667, 0.333]
     x [[0.75, 0.5], [0.25, 0.5]]
     """
-    parents = tables.parents
-    covers = covering_parents(parents, target)
-    values = {name: table.values for name, table in tables.tables.items()}
-    for node in reversed([*TopologicalSorter(parents).static_order()]):
-        values[node], sums = _normalize_columns(values[node])
-        if node in covers:
-            family = (covers[node], *parents[covers[node]])
-            values[covers[node]] = values[covers[node]] + _align(sums, parents[node], family)
-    return LogTables(
-        tables.names, tables.states, {name: (parents[name], values[name]) for name in parents}, tables.target
-    )
+    return _Normalization(tables, target).tables
+
+
+class _Normalization:
+    """Normalised tables, as :func:`normalize` returns them, and derivatives by the tables that they come from.
+
+    Parameters
+    ----------
+    tables, target
+        As for :func:`normalize`; what it raises is raised here.
+
+    Attributes
+    ----------
+    tables : LogTables
+        Normalised, with the same posterior of the class.
+    """
+
+    def __init__(self, tables: LogTables, target: str) -> None:
+        parents = tables.parents
+        self._covers = covering_parents(parents, target)
+        self._order = [*TopologicalSorter(parents).static_order()]
+        values = {name: table.values for name, table in tables.tables.items()}
+        for node in reversed(self._order):
+            values[node], sums = _normalize_columns(values[node])
+            if node in self._covers:
+                cover = self._covers[node]
+                values[cover] = values[cover] + _align(sums, parents[node], (cover, *parents[cover]))
+        changed = {name: (parents[name], values[name]) for name in parents}
+        self.tables = LogTables(tables.names, tables.states, changed, tables.target)
+
+    def chain(self, derivatives: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the derivatives of a number by the tables as they were, from those by the normalised ones.
+
+        Parameters
+        ----------
+        derivatives : mapping of str to float64 array
+            For every node, of the shape of its table.
+        """
+        parents = self.tables.parents
+        result: dict[str, FloatArray] = {}
+        # What a column gave to its covering parent, which comes before it, it gets back by the share of each entry.
+        for node in self._order:
+            given = derivatives[node].sum(axis=0)
+            if node in self._covers:
+                cover = self._covers[node]
+                given = given - _gather(result[cover], (cover, *parents[cover]), parents[node])
+            result[node] = derivatives[node] - np.exp(self.tables[node].values) * given
+        return result
 
 
 def _covering(parents: _Parents[_Node], node: _Node) -> list[_Node]:
@@ -184,3 +221,11 @@ def _align(array: FloatArray, axes: Sequence[str], family: Sequence[str]) -> Flo
     absent = tuple(axis for axis, variable in enumerate(family) if variable not in axes)
     ordered = array.transpose([axes.index(variable) for variable in present])
     return np.expand_dims(ordered, absent)
+
+
+def _gather(array: FloatArray, family: Sequence[str], axes: Sequence[str]) -> FloatArray:
+    """Return the sums of `array` over the variables that `axes` does not have: :func:`_align` the other way."""
+    absent = tuple(axis for axis, variable in enumerate(family) if variable not in axes)
+    present = [variable for variable in family if variable in axes]
+    summed: FloatArray = array.sum(axis=absent).transpose([present.index(variable) for variable in axes])
+    return summed

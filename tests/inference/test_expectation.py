@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from random_networks import MISSING, TWO_TREE, enumerated, full_joint, random_rows, random_tables
 from strategies import random_parents
 
-from bnplug.inference._flat_tables import in_shape
+from bnplug.inference._flat_tables import in_memory, in_shape
 from bnplug.inference.expectation import Expectation, _Part, expected_counts
 from bnplug.inference.marginals import Marginalizer
 
@@ -146,3 +146,20 @@ def test_no_rows_count_nothing():
     tables = random_tables(np.random.default_rng(0), [[], [0]], [2, 3])
     counts = expected_counts(tables, "v0", np.zeros((2, 0), np.uint8), np.zeros((0, 2)))
     assert [own.tolist() for own in counts] == [[0.0, 0.0], [[0.0, 0.0]] * 3]
+
+
+def test_other_log_parameters_count_as_a_network_that_has_them():
+    rng = np.random.default_rng(2)
+    cards = [2, 3, 2, 3, 2, 2]
+    first, second = (random_tables(rng, TWO_TREE, cards, normalized=False) for _ in range(2))
+    codes = random_rows(rng, first, 40, 0.4)
+    expectation = Expectation(first, "v0")
+    changed = expectation.with_logs(in_memory(expectation.flat, [own.values for own in second.tables.values()]))
+    found, expected = (
+        own.counts(codes, lambda joint, rows: np.exp(joint)) for own in (changed, Expectation(second, "v0"))
+    )
+    for own, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-10, atol=1e-12)
+    for name, table in changed.current_tables().tables.items():
+        assert (table.values == second[name].values).all()
+    assert expectation.current_tables() is first

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_networks import random_tables
 from strategies import some
 
 from bnplug.data.table import Table
@@ -14,7 +15,7 @@ from bnplug.errors import NotRepresentableError
 from bnplug.inference.complete import log_joint, log_posterior, terms
 from bnplug.model import wettig
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import covering_parents, is_c1, normalize, violation
+from bnplug.model.wettig import _Normalization, covering_parents, is_c1, normalize, violation
 
 NAIVE_BAYES = {"c": [], "x": ["c"], "y": ["c"], "z": ["c"]}
 TAN = {"c": [], "x": ["c"], "y": ["c", "x"], "z": ["c", "x"]}
@@ -429,3 +430,27 @@ def test_without_consistent_counts_it_can_fall():
 def test_from_columns_that_sum_to_more_than_one_it_can_fall():
     start = make({"c": []}, {"c": 2}, np.zeros)
     assert weighted_sum(normalize(start, "c"), np.ones(2)) < weighted_sum(start, np.ones(2))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1))
+def test_derivatives_go_back_through_the_normalisation(seed):
+    rng = np.random.default_rng(seed)
+    parents = [[1], [], [0, 1], [0, 2], [2], [0]]
+    tables = random_tables(rng, parents, rng.integers(1, 4, len(parents)).tolist(), normalized=False)
+    made = _Normalization(tables, "v0")
+    weights = {name: rng.normal(size=own.values.shape) for name, own in tables.tables.items()}
+
+    def weighed(changed):
+        return sum(float((weights[name] * own.values).sum()) for name, own in changed.tables.items())
+
+    derivatives = made.chain(weights)
+    for name, (_, values) in tables.tables.items():
+        for cell in np.ndindex(values.shape):
+            at = []
+            for step in (-1e-5, 1e-5):
+                moved = values.copy()
+                moved[cell] += step
+                changed = {n: (t.parents, moved if n == name else t.values) for n, t in tables.tables.items()}
+                at.append(weighed(LogTables(tables.names, tables.states, changed, "v0").normalize()))
+            assert derivatives[name][cell] == pytest.approx((at[1] - at[0]) / 2e-5, rel=1e-6, abs=1e-7)
