@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bnplug.classifier import load as load
     from bnplug.classifier import make_classifier as make_classifier
     from bnplug.classifier import read_bif as read_bif
+    from bnplug.classifier import read_net as read_net
+    from bnplug.classifier import read_xdsl as read_xdsl
     from bnplug.classifier import read_xmlbif as read_xmlbif
     from bnplug.classifier import recipe as recipe
     from bnplug.classifier import save as save
@@ -71,7 +73,17 @@ if TYPE_CHECKING:
 
 # Where each public name lives; the block above says the same to type checkers.
 _HOMES = {
-    "classifier": ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe", "save"],
+    "classifier": [
+        "BayesianNetworkClassifier",
+        "load",
+        "make_classifier",
+        "read_bif",
+        "read_net",
+        "read_xdsl",
+        "read_xmlbif",
+        "recipe",
+        "save",
+    ],
     "contracts": [
         "Evaluator",
         "InferenceEngine",

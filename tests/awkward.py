@@ -123,6 +123,115 @@ WEKA = """<?xml version="1.0"?>
 """
 
 
+# As GeNIe writes it: a comment, sizes of samples, a deterministic node, properties, drawings in submodels.
+GENIE = """<?xml version="1.0" encoding="ISO-8859-1"?>
+<!-- This network was drawn by hand -->
+<smile version="1.0" id="Network1" numsamples="10000" discsamples="10000">
+\t<nodes>
+\t\t<cpt id="Smoking" diagtype="observation" ranked="true">
+\t\t\t<state id="Never" />
+\t\t\t<state id="Before" />
+\t\t\t<state id="Now" fault="true" />
+\t\t\t<probabilities>0.5 0.2 0.3</probabilities>
+\t\t\t<property id="literature">a &lt;source&gt;</property>
+\t\t</cpt>
+\t\t<cpt id="Sex">
+\t\t\t<state id="Female" />
+\t\t\t<state id="Male" />
+\t\t\t<probabilities>0.5 0.5</probabilities>
+\t\t</cpt>
+\t\t<cpt id="Cancer">
+\t\t\t<state id="Present" />
+\t\t\t<state id="Absent" />
+\t\t\t<parents>Smoking Sex</parents>
+\t\t\t<probabilities>0.001 0.999 0.05 0.95 0.01 0.99 0.2 0.8 0.1 0.9 0.3 0.7</probabilities>
+\t\t</cpt>
+\t\t<deterministic id="Either">
+\t\t\t<state id="No" />
+\t\t\t<state id="Yes" />
+\t\t\t<parents>Smoking Cancer</parents>
+\t\t\t<resultingstates>No No No Yes Yes Yes</resultingstates>
+\t\t</deterministic>
+\t</nodes>
+\t<extensions>
+\t\t<genie version="1.0" app="GeNIe 4.0.1922.0" name="Network1" faultnameformat="nodestate">
+\t\t\t<node id="Smoking">
+\t\t\t\t<name>Smoking</name>
+\t\t\t\t<interior color="e5f6f7" />
+\t\t\t\t<position>10 10 120 60</position>
+\t\t\t</node>
+\t\t\t<submodel id="Sub1">
+\t\t\t\t<name>a part</name>
+\t\t\t\t<node id="Sex"><name>Sex</name></node>
+\t\t\t</submodel>
+\t\t</genie>
+\t</extensions>
+</smile>
+"""
+
+# As Hugin writes it: one class, attributes of its editor, intervals and numbers without labels, quotes behind a
+# backslash, comments behind each column, weights instead of probabilities, and no data where all weights are the same.
+HUGIN = """class Drawn_by_hand
+{
+    inputs = ();
+    outputs = ();
+    node_size = (80 40);
+    HR_Font_Name = "javax.swing.plaf.FontUIResource[family=Tahoma]";
+    HR_HTML_Desc = "<b style=\\"x; } %\\">
+    two lines</b>";
+
+    node Season
+    {
+\tlabel = "100% of the year";
+\tposition = (984 176);
+\tstates = ("From spring" "the \\"end\\"");
+\tHR_State_0 = "";
+    }
+
+    discrete node Depth
+    {
+\tstates = ("" "");
+\tsubtype = interval;
+\tstate_values = (0 10 60);
+    }
+
+    node Seen
+    {
+\tstates = ("Early" "Middle" "Late");
+    }
+
+    node Lights
+    {
+\tstates = ("" "");
+\tsubtype = number;
+\tstate_values = (0 1.5);
+    }
+
+    potential (Season)
+    {
+\tdata = ( 1 1 );
+    }
+
+    potential (Depth)
+    {
+\tdata = ( 0.25 0.75 );
+    }
+
+    potential (Seen | Season Depth)
+    {
+\tdata = ((( 0.05 0.5 0.6 )\t%  Season=From spring  Depth=0 - 10
+\t\t ( 0.2 0.3 0.5 ))\t%  Season=From spring  Depth=10 - 60
+\t\t(( 0 0 1 )\t%  Season=the "end"  Depth=0 - 10
+\t\t ( 0.333333 0.333333 0.333333 )));\t%  Season=the "end"  Depth=10 - 60
+    }
+
+    potential (Lights | Depth)
+    {
+    }
+} % class Drawn_by_hand
+"""
+
+
 def random_tables(names, states, parents, seed=0, target=None):
     """Log tables whose columns are alike enough for posteriors that are not 0 or 1."""
     rng = np.random.default_rng(seed)
@@ -184,6 +293,14 @@ def _posterior(arrays, tables, rows):
         for family, array in zip(families, arrays, strict=True):
             log_joint[:, value] += np.log(array[tuple(rows[:, v] for v in family)])
     return softmax(log_joint, axis=1)
+
+
+def unpadded(arrays, tables):
+    """Other readers see the second, impossible state that one-state variables have in some files."""
+    return [
+        array[tuple(slice(n) for n in table.values.shape)]
+        for array, table in zip(arrays, tables.tables.values(), strict=True)
+    ]
 
 
 def pgmpy_arrays(network, tables):

@@ -294,7 +294,8 @@ def test_what_cannot_leave_is_what_the_page_says(tmp_path):
     kdb, free = bnplug.structure_learner("kdb", k=2), bnplug.parameter_learner("ccbn-d", max_iter=2)
     model = bnplug.BayesianNetworkClassifier(kdb, free).fit(X, y)
     arguments = {
-        "to_bif": [tmp_path / "a.bif"], "to_xmlbif": [tmp_path / "a.xml"], "sample": [1], "predict": [X.head(1)],
+        "to_bif": [tmp_path / "a.bif"], "to_xmlbif": [tmp_path / "a.xml"], "to_xdsl": [tmp_path / "a.xdsl"],
+        "to_net": [tmp_path / "a.net"], "to_dot": [], "to_mermaid": [], "sample": [1], "predict": [X.head(1)],
         "explain": [X.head(1)], "query": ["class", {"top-left": "x"}], "report": [tmp_path / "a.html", X, y],
         "save": [tmp_path / "model"],
     }  # fmt: skip

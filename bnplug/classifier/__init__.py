@@ -2,6 +2,16 @@
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.classifier.making import make_classifier, recipe
-from bnplug.classifier.opening import load, read_bif, read_xmlbif, save
+from bnplug.classifier.opening import load, read_bif, read_net, read_xdsl, read_xmlbif, save
 
-__all__ = ["BayesianNetworkClassifier", "load", "make_classifier", "read_bif", "read_xmlbif", "recipe", "save"]
+__all__ = [
+    "BayesianNetworkClassifier",
+    "load",
+    "make_classifier",
+    "read_bif",
+    "read_net",
+    "read_xdsl",
+    "read_xmlbif",
+    "recipe",
+    "save",
+]

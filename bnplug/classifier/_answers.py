@@ -223,6 +223,34 @@ class FittedNetwork(AskedNetwork):
         check_is_fitted(self)
         write_xmlbif(self.tables_, path, self.intake_)
 
+    def to_xdsl(self, path: str | PathLike[str]) -> None:
+        """Write the network as an XDSL file, which GeNIe reads; see :func:`bnplug.read_xdsl`."""
+        from bnplug.exchange.xdsl import write_xdsl
+
+        check_is_fitted(self)
+        write_xdsl(self.tables_, path, self.intake_)
+
+    def to_net(self, path: str | PathLike[str]) -> None:
+        """Write the network as a NET file, which Hugin reads; see :func:`bnplug.read_net`."""
+        from bnplug.exchange.net import write_net
+
+        check_is_fitted(self)
+        write_net(self.tables_, path, self.intake_)
+
+    def to_dot(self) -> str:
+        """Return the graph in the language of Graphviz; the class is marked."""
+        from bnplug.show.drawing import to_dot
+
+        check_is_fitted(self)
+        return to_dot(self.tables_.names, self.tables_.edges, self.target_)
+
+    def to_mermaid(self) -> str:
+        """Return the graph in the language of Mermaid, which Markdown pages draw; the class is marked."""
+        from bnplug.show.drawing import to_mermaid
+
+        check_is_fitted(self)
+        return to_mermaid(self.tables_.names, self.tables_.edges, self.target_)
+
     def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
         """Write one self-contained HTML page on the model; with data, also on how well it does on them."""
         from bnplug.show.report import write

@@ -1,4 +1,4 @@
-"""Fitted classifiers to files and from them: model folders, BIF, XMLBIF."""
+"""Fitted classifiers to files and from them: model folders, and the network files of other programs."""
 
 from __future__ import annotations
 
@@ -194,3 +194,17 @@ def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> Bayesia
     from bnplug.exchange.xmlbif import read_xmlbif_network
 
     return BayesianNetworkClassifier.from_tables(*read_xmlbif_network(path, target))
+
+
+def read_xdsl(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
+    """Return a fitted classifier that predicts by the network in an XDSL file of GeNIe; as :func:`read_bif`."""
+    from bnplug.exchange.xdsl import read_xdsl_network
+
+    return BayesianNetworkClassifier.from_tables(*read_xdsl_network(path, target))
+
+
+def read_net(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
+    """Return a fitted classifier that predicts by the network in a NET file of Hugin; as :func:`read_bif`."""
+    from bnplug.exchange.net import read_net_network
+
+    return BayesianNetworkClassifier.from_tables(*read_net_network(path, target))

@@ -31,8 +31,8 @@ _SECTIONS = {
         "show": "The graph of a model and its tables; draw it.",
         "report": "A page to read on a model, and on how it does.",
         "explore": "A page that answers click by click.",
-        "export": "A model as BIF or XMLBIF.",
-        "import": "A model of a BIF or XMLBIF file.",
+        "export": "A model as BIF, XMLBIF, XDSL, NET; its graph.",
+        "import": "A model of a BIF, XMLBIF, XDSL or NET file.",
     },
     "Experiments": {
         "demo": "See it work: methods on data that ship.",

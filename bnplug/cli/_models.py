@@ -38,6 +38,9 @@ from bnplug.cli._starting import load_scikit_learn
 from bnplug.cli._streaming import batches_for, fit_streamed, streamed
 from bnplug.errors import printable
 
+# The endings of files that hold a graph alone.
+_GRAPHS = (".dot", ".gv", ".mmd")
+
 
 @click.command("fit")
 @data_argument
@@ -155,7 +158,16 @@ def predict_command(
 @target_option
 @one_line_errors
 def export_command(model_path: Path, file: Path, target: str | None) -> None:
-    """Write the network of MODEL to FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
+    """Write the network of MODEL to FILE.
+
+    The ending says how: BIF (.bif), XMLBIF (.xml, .xmlbif, .bifxml), XDSL of GeNIe (.xdsl), NET of Hugin (.net); or its
+    graph alone as the text of Graphviz (.dot) or of Mermaid (.mmd).
+    """
+    if file.suffix.lower() in _GRAPHS:
+        model = open_network(model_path, target)
+        _save_graph(model, file)
+        click.echo(f"{file}: {len(model.tables_.names)} nodes, {len(model.tables_.edges)} edges")
+        return
     _, write = exchange_format(file)
     model = open_network(model_path, target)
     tables, normalized = model.tables_, model.tables_.normalized
@@ -172,7 +184,10 @@ def export_command(model_path: Path, file: Path, target: str | None) -> None:
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model's folder.")
 @one_line_errors
 def import_command(file: Path, target: str | None, output: Path) -> None:
-    """Make a model folder of the network in FILE: BIF (.bif) or XMLBIF (.xml, .xmlbif, .bifxml)."""
+    """Make a model folder of the network in FILE.
+
+    The ending says what it is: BIF (.bif), XMLBIF (.xml, .xmlbif, .bifxml), XDSL of GeNIe (.xdsl), NET of Hugin (.net).
+    """
     from bnplug.show.summary import headline
 
     read, _ = exchange_format(file)
@@ -186,14 +201,23 @@ def import_command(file: Path, target: str | None, output: Path) -> None:
 @click.command("show")
 @model_argument
 @target_option
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg, .png, .pdf, .dot.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the graph: .svg, .png, .pdf, .dot, .mmd."
+)
 @click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
+@click.option("--dot", "language", flag_value="dot", help="Print the graph alone, in the language of Graphviz.")
+@click.option("--mermaid", "language", flag_value="mermaid", help="Print the graph alone, in the language of Mermaid.")
 @one_line_errors
-def show_command(model_path: Path, target: str | None, plot: Path | None, nodes: Sequence[str]) -> None:
+def show_command(
+    model_path: Path, target: str | None, plot: Path | None, nodes: Sequence[str], language: str | None
+) -> None:
     """Show MODEL: its graph, the Markov blanket of the class, its tables."""
-    from bnplug.show.drawing import save_picture
-    from bnplug.show.summary import blanket_to_mark, to_text
+    from bnplug.show.summary import to_text
 
+    if language is not None:
+        model = open_network(model_path, target)
+        click.echo(model.to_dot() if language == "dot" else model.to_mermaid())
+        return
     model = open_model(model_path, target)
     if not isinstance(model, bnplug.BayesianNetworkClassifier) and plot is None and not nodes:
         click.echo(f"{described(model)}\nclasses: {', '.join(map(printable, model.classes_))}")
@@ -201,7 +225,7 @@ def show_command(model_path: Path, target: str | None, plot: Path | None, nodes:
     model = open_network(model_path, target)
     click.echo(to_text(model, nodes))
     if plot is not None:
-        save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
+        _save_graph(model, plot)
         click.echo(f"\ndrawn in {plot}")
 
 
@@ -254,6 +278,14 @@ def report_command(model_path: Path, data: Path | None, reading: Reading, target
     model = open_network(model_path, target)
     rows = () if data is None else read_labelled(model, data, reading, target)
     write_output(output, report.to_html(model, *rows))
+
+
+def _save_graph(model: Any, path: Path) -> None:
+    """Write the graph of a model, with the Markov blanket of the class marked, in the format of the name's ending."""
+    from bnplug.show.drawing import save_picture
+    from bnplug.show.summary import blanket_to_mark
+
+    save_picture(path, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -1,4 +1,4 @@
-"""How the commands of ``bnplug`` find their model: a folder, or a network in a BIF or XMLBIF file."""
+"""How the commands of ``bnplug`` find their model: a folder, or a network in a file of another program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ target_option = click.option("--target", help="The column that holds the class. 
 
 
 def open_model(path: Path, target: str | None = None) -> Any:
-    """Load the model in a folder, or the network in a BIF or XMLBIF file, of which `target` is the class."""
+    """Load the model in a folder, or the network in a file of another program, of which `target` is the class."""
     return exchange_format(path)[0](path, target) if path.is_file() else bnplug.load(path)
 
 
@@ -44,10 +44,13 @@ def described(model: Any) -> str:
 def exchange_format(file: Path) -> tuple[Any, Any]:
     """Return the reader and the writer of the format that the name of `file` ends with."""
     from bnplug.exchange.bif import write_bif
+    from bnplug.exchange.net import write_net
+    from bnplug.exchange.xdsl import write_xdsl
     from bnplug.exchange.xmlbif import write_xmlbif
 
     formats: dict[str, tuple[Any, Any]] = {".bif": (bnplug.read_bif, write_bif)}
     formats |= dict.fromkeys((".xml", ".xmlbif", ".bifxml"), (bnplug.read_xmlbif, write_xmlbif))
+    formats |= {".xdsl": (bnplug.read_xdsl, write_xdsl), ".net": (bnplug.read_net, write_net)}
     if file.suffix.lower() not in formats:
         raise ValueError(f"{file}: the name of a network file ends in one of {', '.join(formats)}")
     return formats[file.suffix.lower()]

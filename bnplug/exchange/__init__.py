@@ -1,1 +1,1 @@
-"""Models out and in again: BIF, XMLBIF and the model folder."""
+"""Models out and in again: the model folder, and the network files BIF, XMLBIF, XDSL and NET."""

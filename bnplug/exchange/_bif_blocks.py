@@ -10,9 +10,9 @@ import re
 from typing import NamedTuple
 
 from bnplug.errors import ModelFileError
+from bnplug.exchange._scanning import Scanner
 from bnplug.exchange.names import SafeVariable
 
-_BLANKS = re.compile(r"\s*+")
 _BLOCK = re.compile(r"(network|variable|probability)\b\s*+")
 _OPEN = re.compile(r'((?:[^{}"]++|"[^"]*+")*+)\{\s*+')
 _CLOSE = re.compile(r"\}\s*+")
@@ -93,31 +93,7 @@ def split_list(text: str, count: int) -> list[str] | None:
     return items if len(items) == count else None
 
 
-class _Scanner:
-    """Goes through a text from pattern to pattern, and knows the line where it stands."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
-        self._counted = 0
-        self._line = 1
-        self.take(_BLANKS)
-
-    def at_end(self) -> bool:
-        return self._position == len(self._text)
-
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        match = pattern.match(self._text, self._position)
-        if match:
-            self._position = match.end()
-        return match
-
-    def expect(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
-        match = self.take(pattern)
-        if match is None:
-            raise self.error(f"expected {what}, found {self._text[self._position :][:40]!r}")
-        return match
-
+class _Scanner(Scanner):
     def properties(self) -> dict[str, str]:
         """Take properties as long as there are any, and put the pieces of one together."""
         found: dict[str, list[str]] = {}
@@ -126,14 +102,6 @@ class _Scanner:
             if equals:
                 found.setdefault(key.strip(), []).append(value.strip())
         return {key: "".join(pieces) for key, pieces in found.items()}
-
-    def line(self) -> int:
-        self._line += self._text.count("\n", self._counted, self._position)
-        self._counted = self._position
-        return self._line
-
-    def error(self, message: str) -> ModelFileError:
-        return ModelFileError(f"line {self.line()}: {message}")
 
 
 def _without_comments(text: str) -> str:

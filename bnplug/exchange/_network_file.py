@@ -1,12 +1,14 @@
-"""What the readers of BIF and of XMLBIF share: from the parts of a file to LogTables, checked on the way."""
+"""What the readers of network files share: from the parts of a file to LogTables, checked on the way."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from bnplug.data.coding import State
 from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError, did_you_mean
 from bnplug.exchange._raw_columns import raw_columns
-from bnplug.exchange.files import naming_file
+from bnplug.exchange.files import MAX_TEXT, naming_file, read_plain
 from bnplug.exchange.names import NAME, STATES, TARGET, SafeVariable, decode, decode_labels
 from bnplug.model.log_tables import NORMALIZED, LogTable, LogTables
 
@@ -25,6 +27,12 @@ _ROUNDED = 1e-3 + NORMALIZED
 
 # A damaged file's names may be very long, and a cycle may go through all of them.
 _MESSAGE_LENGTH = 500
+
+#: Cells that a file may stand for without holding them, such as by a default: a short one must not ask for much memory.
+MAX_IMPLIED_CELLS = 1_000_000
+
+# What a table of plain numbers holds: neither "inf" nor "1_0", which Python reads too.
+_NUMBERS = re.compile(r"[0-9eE+.\s-]*+")
 
 # numpy's arrays have at most 64 axes.
 _MAX_PARENTS = 63
@@ -59,6 +67,15 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {str(error)[:_MESSAGE_LENGTH]}") from None
+
+
+def plain_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file; a ``ModelFileError`` where it is not UTF-8."""
+    data = read_plain(path, pipes=True, limit=MAX_TEXT)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"byte {error.start} is not UTF-8 text") from None
 
 
 def choose_target(tables: LogTables, target: str | None, path: str | os.PathLike[str]) -> LogTables:
@@ -107,6 +124,21 @@ def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], lin
     if len(parents) > _MAX_PARENTS:
         raise ModelFileError(f"line {line}: {node!r} has {len(parents)} parents, over {_MAX_PARENTS}")
     return tuple(cards[variable] for variable in (*parents, node))
+
+
+def table_of_numbers(node: str, parents: list[str], table: str, cards: Mapping[str, int], line: int) -> FileFamily:
+    """Return a table that a file holds as plain numbers: the node's state changes fastest, then the last parent's."""
+    shape = table_shape(node, parents, cards, line)
+    try:
+        numbers = list(map(float, table.split())) if _NUMBERS.fullmatch(table) else []
+    except ValueError:
+        numbers = []
+    if len(numbers) != prod(shape):
+        raise ModelFileError(
+            f"line {line}: expected the {prod(shape)} numbers of the table of {node!r}, "
+            f"found {len(numbers) or repr(table[:60])}"
+        )
+    return FileFamily(node, parents, np.array(numbers, dtype=np.float64).reshape(shape), line)
 
 
 def assemble(
@@ -165,7 +197,7 @@ def _true_labels(variable: SafeVariable) -> tuple[State, ...]:
             labels = decode_labels(text)
         except ValueError:
             raise ModelFileError(f"variable {variable.name!r} has a damaged property {STATES}: {text[:60]!r}") from None
-        # A variable with one state has a second, impossible one in a BIF file.
+        # A variable with one state has a second, impossible one in some formats.
         if len(labels) != len(variable.labels) and (len(labels), len(variable.labels)) != (1, 2):
             raise ModelFileError(
                 f"variable {variable.name!r} has {len(variable.labels)} states, but its property {STATES} "

@@ -39,12 +39,13 @@ def with_raw_columns(variables: Mapping[str, SafeVariable], intake: Intake | Non
     }
 
 
-def network_properties(intake: Intake | None) -> dict[str, str]:
-    """Return the property of a network some of whose columns are no variables."""
-    if intake is None or intake.columns == intake.names:
-        return {}
-    said = {"columns": intake.columns, "left_out": intake.left_out, "dates": intake.dates}
-    return {COLUMNS: encode(json.dumps(said))}
+def network_properties(tables: LogTables, intake: Intake | None) -> dict[str, str]:
+    """Return the properties of a network: which variable is the class, and the columns that are no variables."""
+    said = {} if tables.target is None else {TARGET: encode(tables.target)}
+    if intake is not None and intake.columns != intake.names:
+        own = {"columns": intake.columns, "left_out": intake.left_out, "dates": intake.dates}
+        said[COLUMNS] = encode(json.dumps(own))
+    return said
 
 
 def raw_columns(

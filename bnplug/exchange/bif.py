@@ -15,37 +15,24 @@ from math import prod
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.data.coding import State
 from bnplug.data.intake import Intake
-from bnplug.errors import ModelFileError, NotRepresentableError
+from bnplug.errors import ModelFileError
 from bnplug.exchange._bif_blocks import Blocks, TableBlock, scan, split_list, words
 from bnplug.exchange._network_file import (
+    MAX_IMPLIED_CELLS,
     FileFamily,
     NetworkParts,
     assemble,
     assemble_with_intake,
     naming,
+    plain_text,
     table_shape,
 )
+from bnplug.exchange._padding import padded
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
-from bnplug.exchange.files import MAX_TEXT, read_plain, write_atomically
-from bnplug.exchange.names import (
-    KEYWORDS,
-    STATES,
-    TARGET,
-    SafeText,
-    SafeVariable,
-    encode,
-    encode_labels,
-    safe_variables,
-)
+from bnplug.exchange.files import write_atomically
+from bnplug.exchange.names import KEYWORDS, SafeText, SafeVariable, safe_variables
 from bnplug.model.log_tables import LogTables
-
-# Cells that `default` lines may stand for: a short file must not ask for much memory.
-_MAX_DEFAULT_CELLS = 1_000_000
-
-# Cells that tables with a second state for each variable of one state may have, all of them together.
-_MAX_PADDED_CELLS = 1_000_000
 
 # pyAgrum takes identifiers and, as labels, whole numbers; it ends the process at a token of more than 16,383
 # characters, so that long names get a stand-in, and long properties go into pieces.
@@ -98,7 +85,7 @@ def read_bif_tables(path: str | os.PathLike[str]) -> LogTables:
         If the file is damaged or holds no Bayesian network; the message gives the line or the node.
     """
     with naming(path):
-        return assemble(*_parse(_text(path)))
+        return assemble(*_parse(plain_text(path)))
 
 
 def read_bif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
@@ -125,7 +112,7 @@ def read_bif_network(path: str | os.PathLike[str], target: str | None = None) ->
         If there is no such class, or none is named.
     """
     with naming(path):
-        return assemble_with_intake(_parse(_text(path)), target, path)
+        return assemble_with_intake(_parse(plain_text(path)), target, path)
 
 
 def format_bif(tables: LogTables, intake: Intake | None = None) -> str:
@@ -155,19 +142,13 @@ def format_bif(tables: LogTables, intake: Intake | None = None) -> str:
         ( y ) 0.5, 0.5;
     }
     """
-    probabilities = tables.probabilities()
     variables = with_raw_columns(safe_variables(tables.names, tables.states, _SAFE), intake)
-    single = {name for name in tables.names if len(tables.states[name]) == 1}
-    _check_padding(tables, single)
-    for name in single:
-        variables[name] = _padded_variable(variables[name], tables.states[name])
-    own = {} if tables.target is None else {TARGET: encode(tables.target)}
-    parts = ["network bnplug {\n", *_property_lines(own | network_properties(intake)), "}\n"]
+    # pyAgrum demands two states.
+    variables, probabilities = padded(tables, variables, "BIF")
+    parts = ["network bnplug {\n", *_property_lines(network_properties(tables, intake)), "}\n"]
     parts += [_format_variable(variable) for variable in variables.values()]
     for name, table in tables.tables.items():
-        is_single = [v in single for v in (name, *table.parents)]
-        values = _padded_table(probabilities[name], is_single)
-        parts += _format_family(variables[name], [variables[parent] for parent in table.parents], values)
+        parts += _format_family(variables[name], [variables[parent] for parent in table.parents], probabilities[name])
     return "".join(parts)
 
 
@@ -185,14 +166,6 @@ def parse_bif(text: str) -> LogTables:
     (('wet', 'dry'), [[1.0, 0.5], [0.0, 0.5]])
     """
     return assemble(*_parse(text))
-
-
-def _text(path: str | os.PathLike[str]) -> str:
-    data = read_plain(path, pipes=True, limit=MAX_TEXT)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"byte {error.start} is not UTF-8 text") from None
 
 
 def _parse(text: str) -> NetworkParts:
@@ -213,36 +186,6 @@ def _takes_label(text: str) -> bool:
 
 # pgmpy takes names that differ in case for one.
 _SAFE = SafeText(_takes_name, _takes_label, str.lower)
-
-
-def _padded_variable(variable: SafeVariable, states: tuple[State, ...]) -> SafeVariable:
-    """Return a one-state variable with a second, impossible state: pyAgrum demands two."""
-    unused = "unused" if variable.labels != ["unused"] else "unused_2"
-    properties = variable.properties | {STATES: encode_labels(states)}
-    return SafeVariable(variable.name, [*variable.labels, unused], properties)
-
-
-def _check_padding(tables: LogTables, single: set[str]) -> None:
-    """Refuse tables that second states would make too large, before any of them is made."""
-    numbers = {name: len(single.intersection((name, *table.parents))) for name, table in tables.tables.items()}
-    sizes = {name: tables.tables[name].values.size << number for name, number in numbers.items() if number}
-    if sum(sizes.values()) > _MAX_PADDED_CELLS:
-        name = max(sizes, key=sizes.__getitem__)
-        raise NotRepresentableError(
-            f"{name!r} and its parents have {numbers[name]} variables of one state, each of which BIF gives a second "
-            f"one: a table of 2^{numbers[name]} x {tables.tables[name].values.size:,} numbers, and "
-            f"{_MAX_PADDED_CELLS:,} is the most for all such tables; leave out columns of one state, or write XMLBIF"
-        )
-
-
-def _padded_table(values: FloatArray, is_single: list[bool]) -> FloatArray:
-    """Give the impossible states their part of a table: probability zero, and any distribution below them."""
-    for axis, single in enumerate(is_single):
-        if single:
-            values = np.repeat(values, 2, axis=axis)
-            if axis == 0:
-                values[1] = 0.0
-    return values
 
 
 def _property_lines(properties: Mapping[str, str]) -> list[str]:
@@ -287,7 +230,7 @@ def _families(blocks: Blocks, length: int) -> dict[str, FileFamily]:
             raise ModelFileError(f"line {block.line}: a second table for {family.node!r}")
         families[family.node] = family
         cells += family.probabilities.size
-        if cells > length + _MAX_DEFAULT_CELLS:
+        if cells > length + MAX_IMPLIED_CELLS:
             raise ModelFileError(f"line {block.line}: 'default' lines stand for {cells:,} numbers")
     return families
 
@@ -367,7 +310,7 @@ class _TableReader:
             raise ModelFileError("has a column twice")
         if self._default is None and len(self._given) != self._n_columns:
             raise ModelFileError(f"has {len(self._given)} columns instead of {self._n_columns:,}")
-        if self._default is not None and self._n_columns * self._card > _MAX_DEFAULT_CELLS:
+        if self._default is not None and self._n_columns * self._card > MAX_IMPLIED_CELLS:
             raise ModelFileError(f"has a 'default' for {self._n_columns * self._card:,} numbers")
         values = np.empty((self._n_columns, self._card))
         if self._default is not None:

@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 #: The names under which files are written before they get their own; a locked one is locked while its run lives.
 TEMPORARY = re.compile(r"\.bnplug-[0-9a-f]{16}(?P<locked>-locked)?\.tmp")
 
-#: The most bytes that are read of a text: of a model's JSON, of BIF and of XMLBIF.
+#: The most bytes that are read of a text: of a model's JSON, and of network files.
 MAX_TEXT = 1 << 29
 
 # Linux keeps a file's access list under this name; where there is one, the mode alone does not say who may read.

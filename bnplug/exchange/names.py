@@ -31,11 +31,28 @@ class SafeVariable(NamedTuple):
 
 
 class SafeText(NamedTuple):
-    """What a file format takes as it is: which names and labels, and what two names must not share."""
+    """What a file format takes.
+
+    Attributes
+    ----------
+    takes_name, takes_label : callable
+        Whether it takes a name or a label as it is.
+    fold : callable
+        What two names must not share.
+    marks : str
+        What a stand-in may hold beside letters, digits and ``_``.
+    lead : str
+        What goes before a stand-in that does not begin with a letter.
+    reserved : tuple of str
+        Words that no stand-in may be.
+    """
 
     takes_name: Callable[[str], bool]
     takes_label: Callable[[str], bool]
     fold: Callable[[str], str]
+    marks: str = ".-"
+    lead: str = "_"
+    reserved: tuple[str, ...] = ()
 
 
 def encode(text: str) -> str:
@@ -116,9 +133,9 @@ def safe_variables(
     ('X_2', ['_1.5', 'no'], 'float:1.5,str:no')
     """
     variables = {}
-    for name, safe_name in zip(names, _stand_ins(names, safe.takes_name, safe.fold), strict=True):
+    for name, safe_name in zip(names, _stand_ins(names, safe.takes_name, safe.fold, safe), strict=True):
         true_labels = checked_labels(name, states[name])
-        labels = _stand_ins([str(label) for label in true_labels], safe.takes_label, str)
+        labels = _stand_ins([str(label) for label in true_labels], safe.takes_label, str, safe)
         properties = {}
         if safe_name != name:
             properties[NAME] = encode(name)
@@ -129,7 +146,9 @@ def safe_variables(
     return variables
 
 
-def _stand_ins(texts: Sequence[str], accepts: Callable[[str], bool], fold: Callable[[str], str]) -> list[str]:
+def _stand_ins(
+    texts: Sequence[str], accepts: Callable[[str], bool], fold: Callable[[str], str], safe: SafeText
+) -> list[str]:
     """Return distinct safe texts, as near to `texts` as can be; a text that is safe itself goes first."""
     chosen: dict[int, str] = {}
     taken: set[str] = set()
@@ -141,7 +160,7 @@ def _stand_ins(texts: Sequence[str], accepts: Callable[[str], bool], fold: Calla
     for i, text in enumerate(texts):
         if i in chosen:
             continue
-        stem = candidate = _stem(text)
+        stem = candidate = _stem(text, safe)
         while fold(candidate) in taken:
             numbers[stem] = numbers.get(stem, 1) + 1
             candidate = f"{stem}_{numbers[stem]}"
@@ -150,9 +169,10 @@ def _stand_ins(texts: Sequence[str], accepts: Callable[[str], bool], fold: Calla
     return [chosen[i] for i in range(len(texts))]
 
 
-def _stem(text: str) -> str:
+def _stem(text: str, safe: SafeText) -> str:
     """Return an identifier that resembles `text`: letters without accents, keywords capitalised."""
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text)[:_STEM_LENGTH].strip("_") or "x"
+    stem = re.sub(rf"[^A-Za-z0-9_{re.escape(safe.marks)}]+", "_", ascii_text)[:_STEM_LENGTH].strip("_") or "x"
     stem = _KEYWORD.sub(lambda match: match[0].capitalize(), stem)
-    return stem if re.match(r"[A-Za-z]", stem) else f"_{stem}"
+    stem = stem if re.match(r"[A-Za-z]", stem) else f"{safe.lead}{stem}"
+    return f"{stem}_" if stem in safe.reserved else stem

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from bnplug.exchange.files import write_atomically
 from bnplug.show import palette
-from bnplug.show._graph import CheckedGraph
+from bnplug.show._graph import CheckedGraph, checked_graph
 from bnplug.show._labels import FONT_SIZE, xml_text
 from bnplug.show._rows import BOX_HEIGHT
 from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
@@ -22,7 +22,7 @@ from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["new_axes", "plot", "save_picture", "to_dot", "to_svg"]
+__all__ = ["new_axes", "plot", "save_picture", "to_dot", "to_mermaid", "to_svg"]
 
 # What matplotlib writes.
 _DRAWN = (".png", ".pdf", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
@@ -104,6 +104,39 @@ def to_dot(names: Sequence[str], edges: Iterable[tuple[str, str]], target: str, 
         colour = palette.CLASS_EDGE if edge.parent == picture.graph.target else palette.FEATURE_EDGE
         lines.append(f'  {own[edge.parent]} -> {own[edge.child]} [color="{colour}"];')
     return "\n".join([*lines, "}"])
+
+
+def to_mermaid(
+    names: Sequence[str], edges: Iterable[tuple[str, str]], target: str, marked: Collection[str] = ()
+) -> str:
+    """Return a classifier's graph in the language of Mermaid, which GitHub and many notebooks draw in Markdown.
+
+    Parameters
+    ----------
+    names, edges, target, marked
+        As for :func:`to_svg`.
+
+    Examples
+    --------
+    >>> print(to_mermaid(["a", 'say "b"'], [("a", 'say "b"')], "a"))
+    flowchart TD
+      n0["a"]:::target
+      n1["say #34;b#34;"]
+      n0 --> n1
+      classDef default fill:#...,stroke:#...,color:#...
+      classDef marked fill:#...,stroke:#...,color:#...
+      classDef target fill:#...,stroke:#...,color:#...
+    """
+    graph = checked_graph(names, edges, target, marked)
+    lines = ["flowchart TD"]
+    for node, name in enumerate(graph.names):
+        kind = ":::target" if node == graph.target else ":::marked" if node in graph.marked else ""
+        lines.append(f'  n{node}["{_mermaid_text(name)}"]{kind}')
+    lines += [f"  n{parent} --> n{child}" for parent, child in graph.edges]
+    for kind, colours in (("default", palette.FEATURE), ("marked", palette.MARKED), ("target", palette.CLASS)):
+        fill, line, ink = colours
+        lines.append(f"  classDef {kind} fill:{fill},stroke:{line},color:{ink}")
+    return "\n".join(lines)
 
 
 def plot(
@@ -188,8 +221,8 @@ def save_picture(
     Parameters
     ----------
     path : path-like
-        Its ending is the format: ``.svg``, ``.dot`` (or ``.gv``; Graphviz), or what needs matplotlib, ``.png``,
-        ``.pdf``, ``.eps``, ``.ps``, ``.jpg``, ``.tif``, ``.webp``.
+        Its ending is the format: ``.svg``, ``.dot`` (or ``.gv``; Graphviz), ``.mmd`` (Mermaid), or what needs
+        matplotlib, ``.png``, ``.pdf``, ``.eps``, ``.ps``, ``.jpg``, ``.tif``, ``.webp``.
     names, edges, target, marked
         As for :func:`to_svg`.
 
@@ -203,7 +236,7 @@ def save_picture(
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    texts = {".svg": to_svg, ".dot": to_dot, ".gv": to_dot}
+    texts = {".svg": to_svg, ".dot": to_dot, ".gv": to_dot, ".mmd": to_mermaid}
     if suffix not in (*texts, *_DRAWN):
         raise ValueError(
             f"a picture is saved as {', '.join((*texts, *_DRAWN))}: give {str(path)!r} one of these endings"
@@ -234,6 +267,12 @@ def _dot_text(text: str) -> str:
     """Return a name as Graphviz reads it, a line end as a line end."""
     escaped = xml_text(text).replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\r", "").replace("\n", "\\n") + '"'
+
+
+def _mermaid_text(text: str) -> str:
+    """Return a name on one line; what Mermaid or HTML could take for something else goes by its number."""
+    plain = " ".join(xml_text(text).split()) or " "
+    return "".join(f"#{ord(letter)};" if letter in '"#<>&`\\;' else letter for letter in plain)
 
 
 def _title(text: str) -> str:

@@ -82,7 +82,7 @@ class Folders:
 
 
 class Networks:
-    """BIF or XMLBIF files."""
+    """Network files."""
 
     def __init__(self, folder, ending):
         self.path = folder / f"model{ending}"
@@ -153,6 +153,8 @@ KINDS = {
     "folder": Folders,
     "bif": lambda folder: Networks(folder, ".bif"),
     "xmlbif": lambda folder: Networks(folder, ".xml"),
+    "xdsl": lambda folder: Networks(folder, ".xdsl"),
+    "net": lambda folder: Networks(folder, ".net"),
     "checkpoint": Checkpoints,
     "csv": Tables,
     "results": Results,

@@ -22,10 +22,12 @@ import bnplug
 from bnplug import BayesianNetworkClassifier
 from bnplug.cli import cli
 from bnplug.data.files import read_data
-from bnplug.exchange import bif, files, model_folder, xmlbif
+from bnplug.exchange import bif, files, model_folder, net, xdsl, xmlbif
 from bnplug.exchange._model_files import sealed
 from bnplug.experiments import compare, storage
 from bnplug.experiments._tables import TextTable
+
+READERS = [bnplug.read_bif, bnplug.read_xmlbif, bnplug.read_xdsl, bnplug.read_net]
 
 
 def saved(folder):
@@ -101,7 +103,7 @@ def test_devices_and_pipes_are_not_read(tmp_path):
             with pytest.raises(bnplug.ModelFileError, match="no plain file, but a device, a pipe or a folder"):
                 bnplug.load(folder)
     (tmp_path / "model.bif").symlink_to("/dev/zero")
-    for read in (bnplug.read_bif, bnplug.read_xmlbif):
+    for read in READERS:
         with pytest.raises(OSError, match="no plain file"):
             read(tmp_path / "model.bif", "c")
 
@@ -111,7 +113,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
     """The message had the number of a descriptor."""
     place = tmp_path / "place"
     place.mkdir()
-    for read in (bnplug.read_bif, bnplug.read_xmlbif):
+    for read in READERS:
         with pytest.raises(OSError, match=r"Is a directory: '.*place'"):
             read(place, "c")
     with pytest.raises(OSError, match=r"Is a directory: '.*place'"):
@@ -139,12 +141,16 @@ def test_the_size_of_a_file_is_looked_at_before_it_is_read(tmp_path):
     saved(tmp_path / "index")
     model.to_bif(tmp_path / "model.bif")
     model.to_xmlbif(tmp_path / "model.xml")
+    model.to_xdsl(tmp_path / "model.xdsl")
+    model.to_net(tmp_path / "model.net")
     (tables,) = (tmp_path / "tables").glob("tables-*.npz")
     for path, read in (
         (tables, lambda: bnplug.load(tmp_path / "tables")),
         (tmp_path / "index" / "model.json", lambda: bnplug.load(tmp_path / "index")),
         (tmp_path / "model.bif", lambda: bnplug.read_bif(tmp_path / "model.bif")),
         (tmp_path / "model.xml", lambda: bnplug.read_xmlbif(tmp_path / "model.xml")),
+        (tmp_path / "model.xdsl", lambda: bnplug.read_xdsl(tmp_path / "model.xdsl")),
+        (tmp_path / "model.net", lambda: bnplug.read_net(tmp_path / "model.net")),
     ):
         grown(path)
         tracemalloc.start()
@@ -167,6 +173,8 @@ def test_a_file_that_is_too_large_for_the_memory_is_named(tmp_path, monkeypatch)
     for module, name, read, said in (
         (bif, "scan", lambda: bnplug.read_bif(tmp_path / "model.bif"), r"model\.bif"),
         (xmlbif, "_parse", lambda: bnplug.read_xmlbif(tmp_path / "model.bif"), r"model\.bif"),
+        (xdsl, "_parse", lambda: bnplug.read_xdsl(tmp_path / "model.bif"), r"model\.bif"),
+        (net, "scan", lambda: bnplug.read_net(tmp_path / "model.bif"), r"model\.bif"),
         (model_folder, "_read_numbers", lambda: bnplug.load(tmp_path / "model"), "model"),
         (BayesianNetworkClassifier, "restore_state", lambda: bnplug.load(tmp_path / "model"), "model"),
         (storage, "read_plain", lambda: storage.ResultsFile(tmp_path / "model.bif", {}), r"model\.bif"),
@@ -197,7 +205,7 @@ needs_pipes = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no
 
 
 @needs_pipes
-@pytest.mark.parametrize("read", [bnplug.read_bif, bnplug.read_xmlbif])
+@pytest.mark.parametrize("read", READERS)
 def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path, monkeypatch, read):
     """It was, for ever."""
     monkeypatch.setattr(files, "_WRITER_SECONDS", 0.1, raising=False)

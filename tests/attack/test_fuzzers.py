@@ -12,8 +12,11 @@ import pytest
 
 SCRIPT = Path(__file__).with_name("fuzzing.py")
 #: Cases of each kind; a case of some kinds learns a model.
-SAMPLE = {"folder": 80, "bif": 120, "xmlbif": 120, "checkpoint": 15, "csv": 40, "results": 80}
-LONG_SAMPLE = {"folder": 5000, "bif": 10_000, "xmlbif": 10_000, "checkpoint": 1000, "csv": 2000, "results": 5000}
+SAMPLE = {"folder": 80, "bif": 120, "xmlbif": 120, "xdsl": 60, "net": 60, "checkpoint": 15, "csv": 40, "results": 80}
+LONG_SAMPLE = {
+    **{"folder": 5000, "bif": 10_000, "xmlbif": 10_000, "xdsl": 10_000, "net": 10_000},
+    **{"checkpoint": 1000, "csv": 2000, "results": 5000},
+}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of time and memory are those of Unix")
 

@@ -16,7 +16,7 @@ def fitted():
     return model, X
 
 
-@pytest.mark.parametrize("suffix", ["bif", "xmlbif"])
+@pytest.mark.parametrize("suffix", ["bif", "xmlbif", "xdsl", "net"])
 def test_a_classifier_leaves_and_comes_back(fitted, suffix, tmp_path):
     model, X = fitted
     path = tmp_path / f"iris.{suffix}"
@@ -81,7 +81,7 @@ def test_what_is_no_network_says_so(tmp_path):
     edges = [("a", "d"), ("b", "d"), ("class", "d")]
     model = BayesianNetworkClassifier(edges, Doubled()).fit(X, [0, 1, 1, 0])
     assert np.isfinite(model.predict_proba(X)).all()
-    for write in (model.to_bif, model.to_xmlbif):
+    for write in (model.to_bif, model.to_xmlbif, model.to_xdsl, model.to_net):
         with pytest.raises(NotRepresentableError, match="sum to one"):
             write(tmp_path / "x")
     assert not list(tmp_path.iterdir())

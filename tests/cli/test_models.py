@@ -76,7 +76,7 @@ def test_labels_that_look_like_numbers_are_the_text_that_the_model_knows(tmp_pat
     assert "1.0000" in run("evaluate", tmp_path / "m", tmp_path / "d.csv").output
 
 
-@pytest.mark.parametrize("suffix", ["bif", "xml", "xmlbif", "bifxml", "BIF"])
+@pytest.mark.parametrize("suffix", ["bif", "xml", "xmlbif", "bifxml", "xdsl", "net", "BIF"])
 def test_a_network_leaves_and_comes_back(files, tmp_path, suffix):
     file = tmp_path / f"net.{suffix}"
     assert "10 nodes, 24 edges, 269 parameters" in run("export", files / "tic_tac_toe", file).output
@@ -85,6 +85,16 @@ def test_a_network_leaves_and_comes_back(files, tmp_path, suffix):
     X, _ = tic_tac_toe()
     there, back = bnplug.load(files / "tic_tac_toe"), bnplug.load(tmp_path / "back")
     assert (there.predict_proba(X) == back.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(("option", "ending"), [("--dot", "dot"), ("--mermaid", "mmd")])
+def test_a_graph_is_printed_alone_or_written_to_a_file(files, tmp_path, option, ending):
+    model = bnplug.load(files / "iris")
+    text = model.to_dot() if ending == "dot" else model.to_mermaid()
+    assert run("show", files / "iris", option).output == f"{text}\n"
+    said = run("export", files / "iris", tmp_path / f"g.{ending}").output
+    assert said == f"{tmp_path / f'g.{ending}'}: 5 nodes, {len(model.tables_.edges)} edges\n"
+    assert "petal width (cm)" in (tmp_path / f"g.{ending}").read_text()
 
 
 def test_a_file_of_ours_says_which_variable_is_the_class(files, tmp_path):
@@ -133,7 +143,10 @@ def test_report(files, tmp_path):
 ERRORS = {
     "no model to show": (["show", "nowhere"], "there is no model.json"),
     "unknown node": (["show", "{iris}", "--node", "petal widht (cm)"], "Did you mean 'petal width (cm)'"),
-    "unknown picture": (["show", "{iris}", "--plot", "g.bmp"], "a picture is saved as .svg, .dot, .gv, .png, .pdf"),
+    "unknown picture": (
+        ["show", "{iris}", "--plot", "g.bmp"],
+        "a picture is saved as .svg, .dot, .gv, .mmd, .png",
+    ),
     "no class in the data": (["evaluate", "{iris}", "bare.csv"], "bare.csv: there is no column 'species'"),
     "no class to report on": (["report", "{iris}", "bare.csv", "-o", "r.html"], "there is no column 'species'"),
     "unknown labels": (["evaluate", "{iris}", "rose.csv"], "labels ['rose'] are not among the classes"),

@@ -173,7 +173,7 @@ def test_a_saved_model_keeps_the_two_apart(tmp_path, value):
     assert loaded.query("y", {"x": None}).equals(model.query("y", {"x": None}))
 
 
-@pytest.mark.parametrize("suffix", ["bif", "xmlbif"])
+@pytest.mark.parametrize("suffix", ["bif", "xmlbif", "xdsl", "net"])
 def test_a_network_file_keeps_both_states(tmp_path, suffix):
     model = fitted(frame_of("missing", "missing", "missing", None, None, "b"))
     getattr(model, f"to_{suffix}")(tmp_path / "net")

@@ -20,6 +20,7 @@ from awkward import (
     pgmpy_arrays,
     pyagrum_arrays,
     random_tables,
+    unpadded,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,14 +42,6 @@ B_GIVEN_A = [[0.5, 0.1], [0.25, 0.1], [0.25, 0.8]]
 
 def probabilities(tables, name):
     return np.exp(tables.tables[name].values)
-
-
-def unpadded(arrays, tables):
-    """Other readers see the second, impossible state that one-state variables have in a file."""
-    return [
-        array[tuple(slice(n) for n in table.values.shape)]
-        for array, table in zip(arrays, tables.tables.values(), strict=True)
-    ]
 
 
 @pytest.mark.parametrize("make", [awkward_names, awkward_labels])

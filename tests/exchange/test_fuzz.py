@@ -8,10 +8,12 @@ import time
 import tracemalloc
 
 import pytest
-from awkward import WEKA, random_tables
+from awkward import GENIE, HUGIN, WEKA, random_tables
 
 from bnplug import ModelFileError
 from bnplug.exchange.bif import format_bif, parse_bif, read_bif_tables
+from bnplug.exchange.net import format_net, parse_net, read_net_tables
+from bnplug.exchange.xdsl import format_xdsl, parse_xdsl, read_xdsl_tables
 from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif_tables
 
 N_MUTATIONS = 5_000
@@ -33,6 +35,10 @@ FORMATS = {
     "foreign.bif": (FOREIGN, read_bif_tables, format_bif, parse_bif),
     "ours.xml": (format_xmlbif(OURS), read_xmlbif_tables, format_xmlbif, parse_xmlbif),
     "weka.xml": (WEKA, read_xmlbif_tables, format_xmlbif, parse_xmlbif),
+    "ours.xdsl": (format_xdsl(OURS), read_xdsl_tables, format_xdsl, parse_xdsl),
+    "genie.xdsl": (GENIE, read_xdsl_tables, format_xdsl, parse_xdsl),
+    "ours.net": (format_net(OURS), read_net_tables, format_net, parse_net),
+    "hugin.net": (HUGIN, read_net_tables, format_net, parse_net),
 }
 WORDS = [
     "0.5",
@@ -56,6 +62,8 @@ WORDS = [
     "//",
 ]
 WORDS += ["variable", "probability", "table", "default", "property", "x", "y", "a", "b", "int:1", "str:%FF", "\0", "\n"]
+WORDS += ["node", "potential", "states", "data", "net", "class", "%", "subtype = interval;", "state_values", "\\"]
+WORDS += ["<cpt id='x'>", "<state id='x'/>", "</parents>", "deterministic", "resultingstates", "decision", "aGrUM"]
 WORDS += ["<", ">", "</TABLE>", "<GIVEN>x</GIVEN>", "&x;", "<!--", "-->", "<![CDATA[", '<!ENTITY a "b">', "é", "\ufeff"]
 
 
@@ -156,6 +164,37 @@ HOSTILE_BIF = {
     "labels": f"variable a {{ type discrete [{MANY}] {{{', '.join('ab'[i % 2] for i in range(MANY))}}}; }}",
     "nothing": "\0" * MANY,
 }
+HOSTILE_NET = {
+    "comments": "%" * MANY,
+    "quotes": '"' * (MANY + 1),
+    "escapes": '"' + "\\" * (MANY + 1),
+    "braces": "{" * MANY,
+    "nets": "net {" * MANY,
+    "attributes": "net {" + "a = " * MANY,
+    "equal signs": "net { a " + "=" * MANY,
+    "nodes": "node " * MANY,
+    "parentheses": f"node a {{ states = (x y); }} potential (a) {{ data = {'(' * MANY}; }}",
+    "many parents": f"node a {{ states = (x y); }} potential (a | {'a ' * MANY}) {{ }}",
+    "digits": f"node a {{ states = (x y); }} potential (a) {{ data = (0.{'3' * MANY} 0.1e{'9' * MANY}); }}",
+    "labels": f"node a {{ states = ({' '.join('ab'[i % 2] for i in range(MANY))}); }}",
+    "no data": "".join(f"node v{i} {{ states = (a b); }}\n" for i in range(60))
+    + "".join(f"potential (v{i} | {' '.join(f'v{j}' for j in range(max(0, i - 18), i))}) {{ }}\n" for i in range(60)),
+    "nothing": "\0" * MANY,
+}
+HOSTILE_XDSL = {
+    "depth": "<smile>" * MANY,
+    "laughs": "<!DOCTYPE smile ["
+    + '<!ENTITY l0 "ha">'
+    + "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 30))
+    + "]><smile>&l29;</smile>",
+    "states": "<smile><nodes><cpt id='a'>" + "<state id='x'/>" * MANY + "</cpt></nodes></smile>",
+    "parents": f"<smile><nodes><cpt id='a'><state id='x'/><parents>{'a ' * MANY}</parents><probabilities>1"
+    "</probabilities></cpt></nodes></smile>",
+    "certain": "<smile><nodes><deterministic id='a'>"
+    + "".join(f"<state id='s{i}'/>" for i in range(MANY))
+    + f"<resultingstates>{'s1 ' * MANY}</resultingstates></deterministic></nodes></smile>",
+    "nothing": "\0" * MANY,
+}
 HOSTILE_XML = {
     "depth": "<BIF>" * MANY,
     "laughs": "<!DOCTYPE BIF ["
@@ -174,6 +213,8 @@ HOSTILE_XML = {
     [
         *(pytest.param(parse_bif, text, id=f"bif {name}") for name, text in HOSTILE_BIF.items()),
         *(pytest.param(parse_xmlbif, text, id=f"xml {name}") for name, text in HOSTILE_XML.items()),
+        *(pytest.param(parse_xdsl, text, id=f"xdsl {name}") for name, text in HOSTILE_XDSL.items()),
+        *(pytest.param(parse_net, text, id=f"net {name}") for name, text in HOSTILE_NET.items()),
     ],
 )
 def test_hostile_file_is_refused_soon_and_with_little_memory(parse, text):

@@ -13,9 +13,16 @@ import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, ModelFileError, UnseenValueWarning, datasets
 from bnplug.exchange.bif import format_bif, read_bif_network
 from bnplug.exchange.names import encode
+from bnplug.exchange.net import format_net
+from bnplug.exchange.xdsl import format_xdsl
 from bnplug.exchange.xmlbif import format_xmlbif, read_xmlbif_network
 
-FORMATS = {"bif": (format_bif, bnplug.read_bif), "xml": (format_xmlbif, bnplug.read_xmlbif)}
+FORMATS = {
+    "bif": (format_bif, bnplug.read_bif),
+    "xml": (format_xmlbif, bnplug.read_xmlbif),
+    "xdsl": (format_xdsl, bnplug.read_xdsl),
+    "net": (format_net, bnplug.read_net),
+}
 
 
 def customers():
@@ -41,7 +48,7 @@ def fitted(request):
 
 
 def back(model, path, kind):
-    write = {"bif": model.to_bif, "xml": model.to_xmlbif}[kind]
+    write = {"bif": model.to_bif, "xml": model.to_xmlbif, "xdsl": model.to_xdsl, "net": model.to_net}[kind]
     write(path / f"net.{kind}")
     return FORMATS[kind][1](path / f"net.{kind}")
 

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pictured_networks import IRIS, IRIS_TAN, NETWORKS, kdb, naive_bayes, networks, tan
 
-from bnplug.show.drawing import plot, save_picture, to_dot, to_svg
+from bnplug.show.drawing import plot, save_picture, to_dot, to_mermaid, to_svg
 from bnplug.show.layout import layout
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -326,7 +326,7 @@ def test_pictures_are_saved_by_their_ending(tmp_path):
 @pytest.mark.parametrize("name", ["tan.bmp", "tan", "svg"])
 def test_other_endings_are_refused(tmp_path, name):
     with pytest.raises(
-        ValueError, match=r"saved as \.svg, \.dot, \.gv, \.png, \.pdf, .*: give '.*' one of these endings"
+        ValueError, match=r"saved as \.svg, \.dot, \.gv, \.mmd, \.png, \.pdf, .*: give '.*' one of these endings"
     ):
         save_picture(tmp_path / name, *IRIS_TAN)
     assert not os.listdir(tmp_path)
@@ -335,6 +335,7 @@ def test_other_endings_are_refused(tmp_path, name):
 MAGIC = {
     "png": b"\x89PNG", "pdf": b"%PDF", "eps": b"%!PS", "ps": b"%!PS", "jpg": b"\xff\xd8", "jpeg": b"\xff\xd8",
     "tif": b"II*\0", "tiff": b"II*\0", "webp": b"RIFF", "svg": b"<svg", "dot": b"digraph", "gv": b"digraph",
+    "mmd": b"flowchart",
 }  # fmt: skip
 
 
@@ -354,6 +355,17 @@ def test_graphviz_gets_every_node_and_edge_by_its_name():
     assert set(re.findall(rf"^  ({quoted}) -> ({quoted})", text, re.M)) == {
         (f'"{plain[a]}"', f'"{plain[b]}"') for a, b in edges
     }
+
+
+def test_mermaid_gets_every_node_and_edge_and_the_class_is_marked():
+    names = ["y", "a b", 'q"', "end", "two\nlines", "<b>#1;", ""]
+    text = to_mermaid(names, [("y", "a b"), ("a b", 'q"'), ("y", "<b>#1;")], "y", ["a b"])
+    assert re.findall(r'^  n\d\["(.*)"\](?::::(\w+))?$', text, re.M) == [
+        *(("y", "target"), ("a b", "marked"), ("q#34;", ""), ("end", ""), ("two lines", "")),
+        *(("#60;b#62;#35;1#59;", ""), (" ", "")),
+    ]
+    assert re.findall(r"^  n(\d) --> n(\d)$", text, re.M) == [("0", "1"), ("0", "5"), ("1", "2")]
+    assert text.startswith("flowchart TD\n")
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):

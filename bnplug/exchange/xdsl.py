@@ -1,0 +1,310 @@
+"""XDSL, the format of GeNIe and SMILE: a reader and a writer.
+
+What we write, pgmpy reads too; our own reader also gives back the true names, labels and types, from properties, and
+the probabilities to the last bit. As in GeNIe, the state of a node's last parent changes faster than that of its first.
+pyAgrum 3.3 has it the other way round: its files are known by their mark and read as they are meant, but what it makes
+of ours is right only where no node has two parents.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from math import prod
+from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from bnplug.arrays import FloatArray
+from bnplug.data.intake import Intake
+from bnplug.errors import ModelFileError
+from bnplug.exchange._network_file import (
+    MAX_IMPLIED_CELLS,
+    FileFamily,
+    NetworkParts,
+    assemble,
+    assemble_with_intake,
+    naming,
+    table_of_numbers,
+    table_shape,
+)
+from bnplug.exchange._positions import HEIGHT, WIDTH, positions
+from bnplug.exchange._raw_columns import COLUMNS, network_properties, with_raw_columns
+from bnplug.exchange._xml import XmlReader, comes_back
+from bnplug.exchange.files import MAX_TEXT, read_plain, write_atomically
+from bnplug.exchange.names import TARGET, SafeText, SafeVariable, safe_variables
+from bnplug.model.log_tables import LogTables
+
+_MAX_IDENTIFIER = 200
+# How the files of pyAgrum name their program.
+_AGRUM = "aGrUM"
+
+
+def write_xdsl(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
+    """Write a model as an XDSL file, which GeNIe and pgmpy read.
+
+    Parameters
+    ----------
+    tables : LogTables
+        Names and labels that are no identifiers of GeNIe get a safe stand-in, and the true one a property.
+    path : path-like
+    intake : Intake, optional
+        What made the states: its cuts go along as properties, so that what is read takes raw rows.
+
+    Raises
+    ------
+    NotRepresentableError
+        If a table is not normalised.
+    """
+    write_atomically(path, format_xdsl(tables, intake))
+
+
+def read_xdsl_tables(path: str | os.PathLike[str]) -> LogTables:
+    """Read a model from an XDSL file, ours or another program's.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    LogTables
+        With the class as its target, where the file is ours and says so. The labels of other programs' files are text.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged or holds no Bayesian network of discrete nodes; the message gives the line or the node.
+    """
+    with naming(path):
+        return assemble(*_parse(read_plain(path, pipes=True, limit=MAX_TEXT)))
+
+
+def read_xdsl_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
+    """Read a model from XDSL, and how raw rows become its states: :func:`~bnplug.exchange.bif.read_bif_network`."""
+    with naming(path):
+        return assemble_with_intake(_parse(read_plain(path, pipes=True, limit=MAX_TEXT)), target, path)
+
+
+def format_xdsl(tables: LogTables, intake: Intake | None = None) -> str:
+    """Return a model as the text of an XDSL file, as :func:`write_xdsl` writes it.
+
+    Examples
+    --------
+    >>> tables = LogTables(["c"], {"c": ["no", "yes"]}, {"c": ((), np.log([0.5, 0.5]))}, target="c")
+    >>> print(format_xdsl(tables))
+    <?xml version="1.0" encoding="UTF-8"?>
+    <smile version="1.0" id="bnplug" numsamples="10000" discsamples="10000">
+        <nodes>
+            <cpt id="c">
+                <state id="no" />
+                <state id="yes" />
+                <probabilities>0.5 0.5</probabilities>
+                <property id="bnplug_target">c</property>
+            </cpt>
+        </nodes>
+        <extensions>
+            <genie version="1.0" app="bnplug" name="bnplug">
+                <node id="c">
+                    <name>c</name>
+                    <position>80 70 180 110</position>
+                </node>
+            </genie>
+        </extensions>
+    </smile>
+    """
+    probabilities = tables.probabilities()
+    variables = with_raw_columns(safe_variables(tables.names, tables.states, _SAFE), intake)
+    # The format knows properties of nodes: those of the network go to its class, or to the first node.
+    holder = tables.names[0] if tables.target is None else tables.target
+    said = {**variables[holder].properties, **network_properties(tables, intake)}
+    variables[holder] = variables[holder]._replace(properties=said)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<smile version="1.0" id="bnplug" numsamples="10000" discsamples="10000">',
+        "    <nodes>",
+    ]
+    for name in tables.names:
+        parents = [variables[parent] for parent in tables.tables[name].parents]
+        lines += _format_node(variables[name], parents, probabilities[name])
+    lines += ["    </nodes>", "    <extensions>", '        <genie version="1.0" app="bnplug" name="bnplug">']
+    for name, place in positions(tables).items():
+        lines += _format_drawing(variables[name].name, name, place)
+    return "\n".join([*lines, "        </genie>", "    </extensions>", "</smile>", ""])
+
+
+def parse_xdsl(text: str | bytes) -> LogTables:
+    """Return the model that the text of an XDSL file holds; see :func:`read_xdsl_tables`.
+
+    Examples
+    --------
+    >>> tables = parse_xdsl('''<smile version="1.0" id="coin"><nodes>
+    ... <cpt id="side"><state id="heads"/><state id="tails"/><probabilities>0.5 0.5</probabilities></cpt>
+    ... <deterministic id="won"><state id="no"/><state id="yes"/><parents>side</parents>
+    ... <resultingstates>yes no</resultingstates></deterministic></nodes></smile>''')
+    >>> tables.states["side"], np.exp(tables.tables["won"].values).tolist()
+    (('heads', 'tails'), [[0.0, 1.0], [1.0, 0.0]])
+    """
+    return assemble(*_parse(text))
+
+
+def _parse(text: str | bytes) -> NetworkParts:
+    reader = _Reader()
+    reader.read(text)
+    return reader.parts(len(text))
+
+
+# Writing
+
+
+def _takes(text: str) -> bool:
+    """Whether `text` is an identifier of GeNIe: a letter, then letters, digits and ``_``."""
+    plain = text.isascii() and text.isidentifier() and text[0] != "_"
+    return plain and len(text) <= _MAX_IDENTIFIER
+
+
+_SAFE = SafeText(_takes, _takes, str, marks="", lead="x")
+
+
+def _format_node(node: SafeVariable, parents: list[SafeVariable], values: FloatArray) -> list[str]:
+    # On one line with single blanks: pgmpy splits there.
+    numbers = " ".join(map(repr, values.reshape(len(node.labels), -1).T.ravel().tolist()))
+    given = " ".join(parent.name for parent in parents)
+    return [
+        f'        <cpt id="{node.name}">',
+        *(f'            <state id="{label}" />' for label in node.labels),
+        *([f"            <parents>{given}</parents>"] if parents else []),
+        f"            <probabilities>{numbers}</probabilities>",
+        *(f'            <property id="{key}">{value}</property>' for key, value in node.properties.items()),
+        "        </cpt>",
+    ]
+
+
+def _format_drawing(safe_name: str, name: str, place: tuple[int, int]) -> list[str]:
+    left, top = place[0] - WIDTH // 2, place[1] - HEIGHT // 2
+    # pyAgrum takes what is shown for the name.
+    shown = name if comes_back(name) else safe_name
+    return [
+        f"            <node id={quoteattr(safe_name)}>",
+        f"                <name>{escape(shown)}</name>",
+        f"                <position>{left} {top} {left + WIDTH} {top + HEIGHT}</position>",
+        "            </node>",
+    ]
+
+
+# Reading
+
+
+class _Node(NamedTuple):
+    """A node of a file: what it is named and has for states is known when it ends, the rest when the file does."""
+
+    name: str
+    texts: dict[str, str]
+    line: int
+
+
+class _Reader(XmlReader):
+    """Collects the nodes, and whether pyAgrum wrote them."""
+
+    format_name, root = "XDSL", "smile"
+    text_elements = frozenset({"parents", "probabilities", "resultingstates", "property"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._variables: dict[str, SafeVariable] = {}
+        self._nodes: list[_Node] = []
+        self._network: dict[str, str] = {}
+        self._first_parent_fastest = False
+        self._begin({})
+
+    def _begin(self, attributes: Mapping[str, str]) -> None:
+        self._name = attributes.get("id")
+        self._labels: list[str] = []
+        self._texts: dict[str, str] = {}
+        self._properties: dict[str, str] = {}
+        self._property = ""
+
+    def started(self, where: list[str], attributes: dict[str, str]) -> None:
+        if where == ["dynamic"]:
+            raise self.error("a dynamic network: only one whose nodes stand for one point in time can be read")
+        if where == ["extensions", "genie"]:
+            self._first_parent_fastest = attributes.get("app", "").startswith(_AGRUM)
+        if where[:1] != ["nodes"]:
+            return
+        if len(where) == 2:
+            self._begin(attributes)
+            self._check_kind(where[1])
+        elif len(where) == 3 and where[2] == "state":
+            if "id" not in attributes:
+                raise self.error(f"node {self._name!r} has a state without an id")
+            self._labels.append(attributes["id"])
+        elif len(where) == 3:
+            self._property = attributes.get("id", "")
+
+    def _check_kind(self, kind: str) -> None:
+        if kind not in ("cpt", "deterministic"):
+            raise self.error(
+                f"node {self._name!r} is of the kind {kind[:40]!r}; only discrete chance nodes ('cpt', "
+                "'deterministic') are in a Bayesian network: let GeNIe turn it into a general chance node, or leave "
+                "it out"
+            )
+
+    def ended(self, where: list[str], text: str) -> None:
+        if len(where) == 3 and where[0] == "nodes":
+            if where[2] == "property":
+                own = self._network if self._property in (TARGET, COLUMNS) else self._properties
+                own[self._property] = text
+            elif where[2] in self.text_elements:
+                self._texts[where[2]] = text
+        elif len(where) == 2 and where[0] == "nodes":
+            self._end_node()
+
+    def _end_node(self) -> None:
+        if self._name is None:
+            raise self.error("a node without an id")
+        if self._name in self._variables:
+            raise self.error(f"node {self._name!r} is declared twice")
+        if len(set(self._labels)) != len(self._labels):
+            raise self.error(f"node {self._name!r} has a state twice")
+        self._variables[self._name] = SafeVariable(self._name, self._labels, self._properties)
+        self._nodes.append(_Node(self._name, self._texts, self.line()))
+
+    def parts(self, length: int) -> NetworkParts:
+        """Return what the file holds; its tables have few more numbers than a text of this length can."""
+        cards = {name: len(variable.labels) for name, variable in self._variables.items()}
+        families, cells = {}, 0
+        for node in self._nodes:
+            families[node.name] = self._family(node, cards)
+            cells += families[node.name].probabilities.size
+            if cells > length + MAX_IMPLIED_CELLS:
+                raise ModelFileError(f"line {node.line}: the tables stand for {cells:,} numbers")
+        return NetworkParts(self._variables, families, self._network)
+
+    def _family(self, node: _Node, cards: Mapping[str, int]) -> FileFamily:
+        parents = node.texts.get("parents", "").split()
+        own = parents[::-1] if self._first_parent_fastest else parents
+        if "resultingstates" in node.texts:
+            return _deterministic(node, own, self._variables[node.name].labels, cards)
+        if "probabilities" not in node.texts:
+            raise ModelFileError(f"line {node.line}: node {node.name!r} has no probabilities")
+        return table_of_numbers(node.name, own, node.texts["probabilities"], cards, node.line)
+
+
+def _deterministic(node: _Node, parents: list[str], labels: list[str], cards: Mapping[str, int]) -> FileFamily:
+    """Return the table of a node that has one certain state for each configuration of its parents."""
+    *given, card = table_shape(node.name, parents, cards, node.line)
+    states = node.texts["resultingstates"].split()
+    if len(states) != prod(given):
+        raise ModelFileError(
+            f"line {node.line}: expected the {prod(given)} resulting states of {node.name!r}, found {len(states)}"
+        )
+    if len(states) * card > MAX_IMPLIED_CELLS:
+        raise ModelFileError(f"line {node.line}: {node.name!r} stands for {len(states) * card:,} numbers")
+    codes = {label: code for code, label in enumerate(labels)}
+    unknown = [state for state in states if state not in codes]
+    if unknown:
+        raise ModelFileError(f"line {node.line}: {unknown[0][:60]!r} is no state of {node.name!r}")
+    certain = np.zeros((len(states), card))
+    certain[np.arange(len(states)), [codes[state] for state in states]] = 1.0
+    return FileFamily(node.name, parents, certain.reshape(*given, card), node.line)
