@@ -73,10 +73,19 @@ def learned(learner, table):
     return table.parents(learner.learn(table))
 
 
-@pytest.mark.parametrize("name", ["nb", "tan", "kdb"])
+FROM_COUNTS = {
+    "nb": {},
+    "tan": {},
+    "tan, jittered": {"jitter": 0.3, "random_state": 1},
+    "kdb": {"k": 2},
+    "kdb, jittered": {"k": 2, "jitter": 0.3, "random_state": 1},
+}
+
+
+@pytest.mark.parametrize("name", FROM_COUNTS)
 def test_a_structure_from_counts(pair, name):
     table, blocks = pair
-    learner = bnplug.structure_learner(name, **({"k": 2} if name == "kdb" else {}))
+    learner = bnplug.structure_learner(name.split(",")[0], **FROM_COUNTS[name])
     found = learned(learner, blocks)
     assert found == learned(learner, table)
     same_counts(table, blocks, [(v, *own) for v, own in enumerate(found)])
@@ -120,6 +129,16 @@ def test_a_penalty_that_is_chosen_by_held_out_rows(tmp_path):
     assert learned(one, mapped(table, tmp_path)) == learned(other, table)
 
 
+@pytest.mark.parametrize(("loss", "widest"), [("rmse", 1 << 20), ("error", 1 << 20), ("log", 2)])
+def test_a_structure_by_leaving_out_each_row(pair, loss, widest, monkeypatch):
+    monkeypatch.setattr("bnplug.counts.counting._most_numbered", lambda _: widest)
+    table, blocks = pair
+    one, other = (bnplug.structure_learner("skdb", k=3, loss=loss) for _ in range(2))
+    assert learned(one, blocks) == learned(other, table)
+    whole = loss == "error" and not table.weighted
+    np.testing.assert_allclose(one.losses_, other.losses_, rtol=0 if whole else 1e-12)
+
+
 @pytest.mark.parametrize("name", ["ml", "backoff"])
 def test_parameters_from_counts(pair, name):
     table, blocks = pair
@@ -132,7 +151,12 @@ def test_parameters_from_counts(pair, name):
 
 @pytest.mark.parametrize("gathered", [0, 1 << 18])
 @pytest.mark.parametrize(
-    ("name", "params"), [("ccbn-w", {"l2": 1.0, "tol": 1e-9, "max_iter": 2000}), ("ml-bn-svm", {"lam": 0.1})]
+    ("name", "params"),
+    [
+        ("ccbn-w", {"l2": 1.0, "tol": 1e-9, "max_iter": 2000}),
+        ("ccbn-loo", {"lam": 1.0, "temperature": 1.0, "tol": 1e-12, "max_iter": 2000}),
+        ("ml-bn-svm", {"lam": 0.1}),
+    ],
 )
 def test_parameters_that_an_optimiser_finds(pair, name, params, gathered, monkeypatch):
     monkeypatch.setattr(objective, "_MOST_GATHERED", gathered)
@@ -141,6 +165,29 @@ def test_parameters_that_an_optimiser_finds(pair, name, params, gathered, monkey
     one, other = (bnplug.parameter_learner(name, **params).fit(own, own.dag(parents)) for own in pair)
     for node in table.names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "chosen"),
+    [
+        *(
+            (name, {"l2": "cv", "cv": 3, "tol": 1e-9, "max_iter": 2000}, "l2_")
+            for name in ("ccbn-d", "ccbn-e", "ccbn-w")
+        ),
+        ("ccbn-loo", {"random_state": 3, "tol": 1e-12, "max_iter": 2000}, "lam_"),
+    ],
+)
+def test_a_strength_that_is_chosen_by_rows_held_out(name, params, chosen, tmp_path, monkeypatch):
+    monkeypatch.setattr(objective, "_MOST_GATHERED", 0)
+    table = drawn(210)
+    parents = learned(bnplug.structure_learner("tan"), table)
+    one, other = (bnplug.parameter_learner(name, **params) for _ in range(2))
+    found, expected = (
+        learner.fit(own, own.dag(parents)) for learner, own in ((one, mapped(table, tmp_path)), (other, table))
+    )
+    assert getattr(one, chosen) == getattr(other, chosen)
+    for node in table.names:
+        np.testing.assert_allclose(np.exp(found[node].values), np.exp(expected[node].values), rtol=0, atol=1e-5)
 
 
 def test_the_sum_of_a_loss_and_its_gradient(pair, monkeypatch):

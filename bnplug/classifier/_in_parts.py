@@ -18,6 +18,7 @@ from bnplug.classifier._answers import FittedNetwork
 from bnplug.classifier._costs import cost_matrix
 from bnplug.classifier._rows import answers, kinds_for, rows_for
 from bnplug.contracts import InnerFold
+from bnplug.data._named_bins import check_known_states
 from bnplug.data.class_labels import _among_classes, class_labels
 from bnplug.data.intake import Intake, _learning_weights
 from bnplug.data.table import Table, check_unseen
@@ -200,7 +201,8 @@ class LearnsInParts(FittedNetwork):
         sample_weight : array-like, optional
             A weight of 2 is the row twice.
         states : dict of str to sequence, optional
-            At first: the states that columns may have in later rows, besides those that they have now.
+            At first: the states that columns may have in later rows, besides those that they have now. Later nothing,
+            or states that are known.
 
         Examples
         --------
@@ -217,8 +219,11 @@ class LearnsInParts(FittedNetwork):
         self._check_uncalibrated()
         if isinstance(self.class_weight, str):
             raise ValueError(f"class_weight={self.class_weight!r} needs all rows at once; give weights as a dict")
-        first = _check_partial_fit_first_call(self, classes)
-        return self._first_part(X, y, sample_weight, states) if first else self._next_part(X, y, sample_weight)
+        if _check_partial_fit_first_call(self, classes):
+            return self._first_part(X, y, sample_weight, states)
+        check_is_fitted(self, "tables_")
+        check_known_states(states or {}, self.schema_, self.intake_.columns)
+        return self._next_part(X, y, sample_weight)
 
     def _first_part(self, X: Any, y: Any, sample_weight: Any, states: Mapping[str, Sequence[Any]] | None) -> Self:
         learner = component("parameter learner", self.parameters, self)
@@ -237,7 +242,6 @@ class LearnsInParts(FittedNetwork):
             raise
 
     def _next_part(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        check_is_fitted(self, "tables_")
         learner = self.parameters_
         if not hasattr(learner, "partial_fit") or not hasattr(learner, "counts_"):
             raise ValueError(

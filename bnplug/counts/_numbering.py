@@ -61,6 +61,35 @@ def number_occurring(
     return renumbered[numbers], row[row >= 0]
 
 
+def place_among(
+    codes: npt.NDArray[Any], sizes: npt.NDArray[Any], variables: Iterable[int], states: npt.NDArray[Any]
+) -> IntArray:
+    """Number the joint states of some variables as given ones are, which were found in other rows perhaps.
+
+    Parameters
+    ----------
+    codes, sizes
+        As for :func:`number_occurring`.
+    variables : iterable of int
+    states : integer array of shape (variables, size)
+        Each joint state once.
+
+    Returns
+    -------
+    int64 array of shape (rows,)
+        -1 where the joint state of a row is none of them.
+    """
+    chosen = list(variables)
+    numbers, examples = number_occurring(codes, sizes, chosen)
+    both = np.concatenate([states, codes[chosen][:, examples].astype(np.int64)], axis=1)
+    together, _ = number_occurring(both, sizes[chosen], range(len(chosen)))
+    n_given = states.shape[1]
+    place = np.full(int(together.max(initial=-1)) + 1, -1, dtype=np.int64)
+    place[together[:n_given]] = np.arange(n_given)
+    found: IntArray = place[together[n_given:]][numbers]
+    return found
+
+
 def merge_occurring(parts: Iterable[Occurring], sizes: npt.NDArray[Any]) -> Occurring:
     """Add up, over the blocks and in their order, the numbers that belong to each joint state that occurs.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.counts._numbering import merge_occurring, number_occurring
+from bnplug.counts._numbering import merge_occurring, number_occurring, place_among
 from bnplug.data._counting import index_rows, strides
 from bnplug.data._counting import tally as tally
 from bnplug.data.table import Table
@@ -45,23 +45,29 @@ class Configurations:
     states: IntArray | None
 
 
-def configurations(table: Table, variables: Sequence[int], limit: int | None = None) -> Configurations:
+def configurations(
+    table: Table, variables: Sequence[int], limit: int | None = None, like: Configurations | None = None
+) -> Configurations:
     """Number the joint states of `variables` in each row.
 
     All of them are numbered, in C order, when they are at most `limit` (default: 2^20 or the
     number of rows, whichever is larger); otherwise only those that occur, so that memory follows the
-    rows and not the product of the cardinalities.
+    rows and not the product of the cardinalities. With `like`, they have the numbers that they have there, such as over
+    the rows of all blocks; -1 where they are not among those.
     """
     cards = [int(table.cards[v]) for v in variables]
     limit = _most_numbered(table) if limit is None else limit
-    if prod(cards) <= limit:
+    if prod(cards) <= limit if like is None else like.states is None:
         index = np.empty(table.n_rows, dtype=np.int64)
         index_rows(table.codes, np.array(variables, dtype=np.int64), strides(cards), table.missing, index)
         return Configurations(index, prod(cards), None)
     codes = table.codes[list(variables)]
     complete = (codes != table.missing).all(axis=0)
-    numbers, examples = number_occurring(codes[:, complete], np.array(cards), range(len(cards)))
     index = np.full(table.n_rows, -1, dtype=np.int64)
+    if like is not None and like.states is not None:
+        index[complete] = place_among(codes[:, complete], np.array(cards), range(len(cards)), like.states.T)
+        return Configurations(index, like.size, like.states)
+    numbers, examples = number_occurring(codes[:, complete], np.array(cards), range(len(cards)))
     index[complete] = numbers
     return Configurations(index, len(examples), codes[:, complete][:, examples].T.astype(np.int64))
 

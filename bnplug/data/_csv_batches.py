@@ -26,7 +26,8 @@ class CsvRows:
     text, missing, numbers, sep, encoding
         As for :func:`~bnplug.data.files.read_data`.
     dates : sequence of str, or None
-        The columns that are points in time. None: those in which all values are, as ISO 8601 writes them.
+        The columns that are points in time. None: those in which all values are, as ISO 8601 writes them, unless they
+        are among `text`.
     batch_rows : int
         So many rows are read at a time.
 
@@ -35,6 +36,10 @@ class CsvRows:
     names : list of str
         The columns.
     n_rows : int
+    dates : list of str
+        The columns that are read as points in time.
+    empty : set of str
+        The columns without any value.
     """
 
     def __init__(
@@ -61,15 +66,17 @@ class CsvRows:
         zeros = [i for i in range(width) if kinds[i] == {_WHOLE} and self.names[i] not in numbers]
         as_text = _with_zeros_first(self._file, zeros) if zeros and self._file.may_lose_zeros() else []
         own = [i for i in range(width) if self.names[i] in text or i in as_text or not _is_one_type(kinds[i])]
-        said = [i for i in range(width) if (self.names[i] in dates if dates is not None else kinds[i] == {_DATES})]
+        found = {self.names[i] for i in range(width) if kinds[i] == {_DATES}} - set(text)
+        said = [i for i in range(width) if self.names[i] in (found if dates is None else dates)]
         self._dtypes: dict[Any, Any] = dict.fromkeys([*own, *said], str)
-        self._dates = [self.names[i] for i in said]
+        self.dates = [self.names[i] for i in said]
+        self.empty = {self.names[i] for i in range(width) if not kinds[i]}
 
     def batches(self, wanted: Sequence[str]) -> Iterator[pd.DataFrame]:
         """Yield the rows, a batch at a time."""
         for rows in self._chunks(dtype=self._dtypes):
             frame = rows.iloc[:, : len(self.names)].set_axis(self.names, axis=1)[list(wanted)]
-            yield frame.assign(**{name: _to_times(frame[name]) for name in self._dates if name in frame.columns})
+            yield frame.assign(**{name: _to_times(frame[name]) for name in self.dates if name in frame.columns})
 
     def _header(self) -> list[str]:
         """Return the names of the columns as they are written."""

@@ -82,6 +82,28 @@ def with_given_states(frame: pd.DataFrame, states: Mapping[str, Sequence[Any]]) 
     return frame.assign(**{name: _with_categories(frame[name], own) for name, own in states.items()})
 
 
+def check_known_states(states: Mapping[str, Sequence[Any]], schema: Table, columns: Sequence[str]) -> None:
+    """Refuse states of columns that the first rows, whose states are `schema`'s, neither had nor named.
+
+    Columns that are no variables, because the first rows tell nothing by them, may have any.
+
+    Raises
+    ------
+    ValueError
+        The message names the column and the states.
+    """
+    for name, given in states.items():
+        if name not in columns:
+            raise ValueError(f"states names {name!r}, and there is no such column.{did_you_mean(name, columns)}")
+        known = schema.states.get(name)
+        new = [] if known is None else [own for own in dict.fromkeys(given) if own not in known]
+        if new:
+            raise ValueError(
+                f"states={{{name!r}: ...}}: {new} are no states of the column, which has {list(known or ())}; "
+                "states are named in the first partial_fit, so begin again with all of them"
+            )
+
+
 def _with_categories(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.add_categories([own for own in dict.fromkeys(states) if own not in column.cat.categories])

@@ -63,7 +63,8 @@ class DataFiles:
         As for :func:`find_files`.
     **options
         As for :func:`bnplug.data.files.read_data`; `dates`, the columns of CSV files that are points in time (None:
-        those in which all values are); `convert`, a function of each frame, which returns what is taken for it.
+        those in which all values are, in all files, but for `labels`); `convert`, a function of each frame, which
+        returns what is taken for it.
 
     Attributes
     ----------
@@ -81,11 +82,13 @@ class DataFiles:
 
     def __init__(self, paths: Paths, **options: Any) -> None:
         self.paths = find_files(paths)
-        self._convert = options.pop("convert", None)
+        self._convert, labels = options.pop("convert", None), options.pop("labels", ())
         self._files = [_opened(path, options) for path in self.paths]
         self.names = self._files[0].names
         for path, file in zip(self.paths[1:], self._files[1:], strict=True):
             _check_names(file.names, path, self.names, self.paths[0])
+        if options.get("dates", ()) is None:
+            self._agree_on_dates(labels)
         self.n_rows = sum(file.n_rows for file in self._files)
         self._seen: dict[str, tuple[str, Path]] = {}
 
@@ -111,6 +114,13 @@ class DataFiles:
                     kinds = {str(name): _kind(column, name in text) for name, column in frame.items()}
                     self._check_kinds(path, kinds)
                     yield Batch(path, to_frame(frame, str(path)), kinds)
+
+    def _agree_on_dates(self, labels: Sequence[str]) -> None:
+        """Take for dates what is so in all CSV files that have a value there."""
+        files = [file for file in self._files if isinstance(file, CsvRows)]
+        common = [name for name in self.names if all(name in {*file.dates, *file.empty} for file in files)]
+        for file in files:
+            file.dates = [name for name in common if name not in labels]
 
     def _check_kinds(self, path: Path, kinds: dict[str, str]) -> None:
         for name, kind in kinds.items():

@@ -244,6 +244,49 @@ class LocalStore(BlockStore):
         return LocalStore([block.take(own) for block, own in zip(self.blocks, rows, strict=True) if len(own)])
 
 
+class ConvertedStore(BlockStore):
+    """The blocks of another store, each turned into other rows wherever and whenever it is looked at.
+
+    Parameters
+    ----------
+    store : BlockStore
+    convert : callable
+        ``convert(rows, *args)`` returns as many :data:`Rows`; a function of a module.
+    *args
+        The same for every block.
+    """
+
+    def __init__(self, store: BlockStore, convert: Callable[..., Rows], *args: Any) -> None:
+        self._store, self._convert, self._args = store, convert, args
+        self.sizes, self.weighted = store.sizes, store.weighted
+
+    def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
+        """Return what `function` makes of every block, in their order."""
+        return self._store.map(_of_converted, self._convert, self._args, function, *args)
+
+    def each(self, function: Callable[..., _T], *args: Any) -> Iterator[_T]:
+        """Yield what `function` makes of one block after the other."""
+        return self._store.each(_of_converted, self._convert, self._args, function, *args)
+
+    def sum(self, function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
+        """Add up what `function` makes of every block."""
+        return self._store.sum(_of_converted, self._convert, self._args, function, *args)
+
+    def spawn(self, factory: Callable[..., Any], *args: Any) -> Blocks:
+        """Return what `factory` makes of every block, kept where the block is."""
+        return self._store.spawn(_of_converted, self._convert, self._args, factory, *args)
+
+    def take(self, rows: Sequence[IntArray]) -> ConvertedStore:
+        """Return a store of some rows of each block."""
+        return ConvertedStore(self._store.take(rows), self._convert, *self._args)
+
+
+def _of_converted(
+    rows: Rows, convert: Callable[..., Rows], given: tuple[Any, ...], function: Callable[..., _T], *args: Any
+) -> _T:
+    return function(convert(rows, *given), *args)
+
+
 def _by_place(array: npt.NDArray[Any] | MappedArray) -> npt.NDArray[Any] | MappedArray:
     """A whole memory map as its place in its file; a part of one does not know where it begins."""
     if not isinstance(array, np.memmap) or not array.flags.c_contiguous:

@@ -16,13 +16,12 @@ import numpy.typing as npt
 
 from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from bnplug.data._dags import lazy_dag, parents_by_number
+from bnplug.data._table_checks import check_frame, check_states, report_unseen
 from bnplug.data._views import read_only
 from bnplug.data.blocks import Blocks, EachBlock
 from bnplug.data.coding import MISSING, UNSEEN, Coded, Codes, State, code_column, match_column
 from bnplug.data.frames import to_frame
-from bnplug.data.kinds import floats_of, refuse_infinities
 from bnplug.data.weights import present_rows, row_weights
-from bnplug.errors import UnseenValueWarning, warn_outside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +131,7 @@ class Table:
         present = present_rows(kept)
         if kept is not None and present is not None:
             frame, kept = frame[present], kept[present]
-        _check_frame(frame, target)
+        check_frame(frame, target)
         return cls.from_coded({str(name): code_column(column) for name, column in frame.items()}, target, kept)
 
     @classmethod
@@ -161,7 +160,7 @@ class Table:
             For a column without states, or a class that is missing.
         """
         states = {name: column.states for name, column in columns.items()}
-        _check_states(states, columns[target].codes, target)
+        check_states(states, columns[target].codes, target)
         dtype = smallest_dtype([len(labels) for labels in states.values()])
         codes = np.empty((len(columns), len(columns[target].codes)), dtype=dtype)
         for v, column in enumerate(columns.values()):
@@ -423,7 +422,7 @@ class Table:
                 column = match_column(columns[name], self.states[name])
                 if missing_states and name in missing_states:
                     column = _with_missing_state(column, self.states[name].index(missing_states[name]))
-                _report_unseen(name, columns[name], column, unseen)
+                report_unseen(name, columns[name], column, unseen)
                 codes[v] = _narrow(column, self.dtype)
         return read_only(codes)
 
@@ -479,37 +478,3 @@ def _narrow(column: Codes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _with_missing_state(column: Codes, position: int) -> Codes:
     """Codes of a column whose missing cells are in the state at `position`, and whose values are not."""
     return np.where(column == MISSING, position, np.where(column == position, UNSEEN, column))
-
-
-def _check_frame(frame: pd.DataFrame, target: str) -> None:
-    if target not in frame.columns:
-        raise ValueError(f"target {target!r} is not a column; there are {list(frame.columns)}")
-    if len(frame) == 0:
-        raise ValueError("the data have no rows (or none with a positive weight)")
-    if frame.shape[1] < 2:
-        raise ValueError(f"there is no feature: {target!r}, the target, is the only column")
-    refuse_infinities(floats_of(frame))
-
-
-def _check_states(states: Mapping[str, Sequence[State]], target_codes: Codes, target: str) -> None:
-    empty = [name for name, labels in states.items() if not labels]
-    if empty:
-        raise ValueError(f"columns {empty} have no value at all; drop them")
-    absent = int((target_codes == MISSING).sum())
-    if absent:
-        raise ValueError(f"the target {target!r} is missing in {absent} row(s); drop those rows")
-
-
-def _report_unseen(name: str, column: pd.Series[Any] | Coded, codes: Codes, unseen: str) -> None:
-    where = codes == UNSEEN
-    if not where.any():
-        return
-    if isinstance(column, Coded):
-        values = [column.states[code] for code in dict.fromkeys(column.codes[where].tolist())]
-    else:
-        values = column[where].drop_duplicates().tolist()
-    shown = ", ".join(repr(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
-    message = f"column {name!r}: {shown} not seen in training"
-    if unseen == "error":
-        raise ValueError(f'{message}; unseen="missing" would treat it as missing')
-    warn_outside(f"{message}; treated as missing", UnseenValueWarning)

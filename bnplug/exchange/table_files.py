@@ -91,7 +91,8 @@ def open_table(
         column, as those of the core do.
     csv : dict, optional
         How CSV files are read: ``sep``, ``encoding``, ``missing`` (texts that stand for a missing value), ``text`` and
-        ``numbers`` (columns that are text, or numbers, whatever they look like), ``dates`` (columns of points in time).
+        ``numbers`` (columns that are text, or numbers, whatever they look like), ``dates`` (columns of points in time;
+        by default features in which all values are written as ISO 8601 writes them).
     n_jobs : int, optional
         Threads.
     progress : callable, optional
@@ -133,7 +134,7 @@ def open_table(
         target, sample_weight, None if columns is None else tuple(columns), discretizer, class_weight, missing, rules
     )
     question.check()
-    found, options = find_files(paths), dict(csv or {})
+    found, options = find_files(paths), {"dates": None, "labels": [target, sample_weight], **(csv or {})}
     key = key_of(found, question, options)
     if cache is None:
         folder = _TemporaryFolder()

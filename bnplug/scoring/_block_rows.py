@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel, run_in_threads
-from bnplug.counts._numbering import number_occurring
+from bnplug.counts._numbering import number_occurring, place_among
 from bnplug.data.table import Table
 from bnplug.scoring import _deltas, _passes
 from bnplug.scoring._compiled_gains import compile_gain
@@ -129,11 +129,7 @@ class BlockRows:
             found = np.empty(rows.codes.shape[1], dtype=np.uint32)
             _number(rows.codes, rows.sizes, features, found)
             return found
-        numbers, examples = number_occurring(rows.codes, rows.sizes, features)
-        # All that occur here are among the given ones, which are in ascending order: so the first numbers are theirs.
-        both = np.concatenate([layout.states, rows.codes[features][:, examples].astype(np.int64)], axis=1)
-        places = number_occurring(both, rows.sizes[features], range(len(features)))[0][layout.size :]
-        return places[numbers].astype(np.uint32)
+        return place_among(rows.codes, rows.sizes, features, layout.states).astype(np.uint32)
 
     def _count(self, layout: Layout) -> IntArray:
         rows = self.rows

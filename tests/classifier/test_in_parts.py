@@ -9,7 +9,7 @@ import pytest
 import bnplug
 import bnplug.data._streaming as streaming
 import bnplug.exchange._code_file as code_file
-from bnplug import BayesianNetworkClassifier, UnseenValueWarning
+from bnplug import BayesianNetworkClassifier, UnseenValueWarning, UselessColumnWarning
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -166,6 +166,19 @@ class TestParts:
         named = BayesianNetworkClassifier("nb")
         named.partial_fit(first, ["p", "q"] * 5, classes=["p", "q"], states={"t": ["z"]}).partial_fit(later, ["p"])
         assert named.parameters_.counts_[0].sum(axis=1).tolist() == [5, 5, 1]
+
+    def test_states_are_named_at_first_or_not_at_all(self):
+        first, classes = pd.DataFrame({"t": ["a", "b"] * 30, "id": [f"row {i}" for i in range(60)]}), ["p", "q"]
+        with pytest.warns(UselessColumnWarning, match="'id'"):
+            model = BayesianNetworkClassifier("nb").partial_fit(first, classes * 30, classes, states={"t": ["z"]})
+        before = model.parameters_.counts_[0].copy()
+        with pytest.raises(ValueError, match=r"'t': .*\['y'\] are no states .*'a', 'b', 'z'.* the first partial_fit"):
+            model.partial_fit(first, classes * 30, states={"t": ["z", "y"]})
+        with pytest.raises(ValueError, match=r"states names 'T'.*Did you mean"):
+            model.partial_fit(first, classes * 30, states={"T": ["z"]})
+        assert (model.parameters_.counts_[0] == before).all()
+        model.partial_fit(first, classes * 30, classes, states={"t": ["z", "a"], "id": ["row 11"]})
+        assert (model.parameters_.counts_[0] == 2 * before).all()
 
     def test_priors_and_fixed_tables_stay(self):
         frame = DISCRETE[["t", "k"]]

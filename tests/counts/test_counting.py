@@ -79,6 +79,16 @@ def test_families_counted_together_are_those_counted_alone(table, data):
 
 
 @pytest.mark.parametrize("limit", [0, 1 << 20])
+@given(tables(missing=True, max_features=3, min_features=2))
+def test_a_part_of_the_rows_is_numbered_as_all_are(limit, table):
+    every = configurations(table, [1, 2], limit)
+    some = np.arange(0, table.n_rows, 2)
+    found = configurations(table.take(some), [1, 2], like=every)
+    assert found.index.tolist() == every.index[some].tolist()
+    assert found.size == every.size
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 20])
 @given(tables(missing=True, weighted=True, max_features=3, min_features=2))
 def test_blocks_count_what_rows_in_memory_do(limit, table):
     blocks = BlockTable.cut(table, [table.n_rows // 3, table.n_rows - table.n_rows // 3, 0])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from bnplug.counts import _numbering
-from bnplug.counts._numbering import merge_occurring, number_occurring
+from bnplug.counts._numbering import merge_occurring, number_occurring, place_among
 
 SIZES = np.array([3, 2, 4, 1])
 
@@ -57,3 +57,13 @@ def test_numbers_of_what_occurs_are_added_over_blocks(blocks):
     states, numbers = merge_occurring(iter(parts), SIZES)
     assert [tuple(state) for state in states.T.tolist()] == sorted(expected)
     assert [own.tolist() for own in numbers.T] == [expected[state].tolist() for state in sorted(expected)]
+
+
+@given(coded(), coded(12), st.permutations(range(4)), st.integers(1, 4))
+def test_joint_states_are_found_among_given_ones(codes, others, order, size):
+    variables = order[:size]
+    _, examples = number_occurring(others, SIZES, variables)
+    states = others[variables][:, examples[::-1]].astype(np.int64)  # in any order
+    place = {tuple(state): i for i, state in enumerate(states.T.tolist())}
+    found = place_among(codes, SIZES, variables, states)
+    assert found.tolist() == [place.get(tuple(row), -1) for row in codes[variables].T.tolist()]

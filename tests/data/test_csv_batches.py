@@ -61,6 +61,8 @@ def test_dates_are_found_where_that_is_wanted(tmp_path):
     found = pd.concat(list(CsvRows(path, dates=None, batch_rows=1).batches(["a", "b"])))
     assert found["a"].dt.day.tolist()[:2] == [31, 28]
     assert found["b"].tolist() == ["2026-01-31", "soon", "2026-01-31"]
+    (text,) = CsvRows(path, text=["a"], dates=None).batches(["a"])
+    assert text["a"].tolist()[:2] == ["2026-01-31", "2026-02-28"]
 
 
 def test_a_row_that_is_too_long_is_told_by_its_line(tmp_path):

@@ -126,3 +126,16 @@ def test_what_is_no_file_is_refused(tmp_path):
         DataFiles(tmp_path / "gone.csv")
     with pytest.raises(ValueError, match="no plain file"):
         DataFiles(tmp_path)
+
+
+def test_files_agree_on_what_is_a_date(tmp_path):
+    for i, text in enumerate(
+        ["a,b,e,c\n2026-01-31,2026-01-31,,2026-01-01\n", "a,b,e,c\n2026-02-28,soon,2026-03-01,2026-01-02\n"]
+    ):
+        (tmp_path / f"{i}.csv").write_text(text)
+    files = DataFiles(f"{tmp_path}/*.csv", dates=None, labels=["c"])
+    one, other = (batch.frame for batch in files.batches())
+    assert [frame["a"].dt.day.tolist() for frame in (one, other)] == [[31], [28]]
+    assert [frame["b"].tolist() for frame in (one, other)] == [["2026-01-31"], ["soon"]]
+    assert other["e"].dt.month.tolist() == [3]
+    assert one["c"].tolist() == ["2026-01-01"]

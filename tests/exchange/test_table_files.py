@@ -250,3 +250,17 @@ def test_warnings_about_columns_come_once(rows):
         warnings.simplefilter("always")
         open_table(rows, "y", columns=["t", "x", "k"], max_categories=2)
     assert [own.category for own in caught] == [bnplug.PooledStatesWarning]
+
+
+def test_columns_of_dates_are_the_dates_that_a_frame_has(tmp_path):
+    days = pd.date_range("2026-01-01", periods=200, freq="2D")
+    frame = pd.DataFrame({"day": days, "text": days.strftime("%b %Y"), "y": (days.month % 2).astype(str)})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    found = bnplug.BayesianNetworkClassifier("nb").fit_files(tmp_path / "rows.csv", "y")
+    expected = bnplug.BayesianNetworkClassifier("nb").fit(frame.drop(columns="y"), frame["y"])
+    assert found.schema_.names == expected.schema_.names
+    assert any("day" in name and name != "day" for name in found.schema_.names)  # parts of it
+    assert (found.predict_proba(frame[["day", "text"]]) == expected.predict_proba(frame[["day", "text"]])).all()
+    with pytest.warns(bnplug.UselessColumnWarning, match="day"):
+        text = open_table(tmp_path / "rows.csv", "y", csv={"dates": []})
+    assert text.names == ("text", "y")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bnplug import InnerFold, ManyBlocksError, ParameterLearner
+from bnplug import InnerFold, ParameterLearner
 from bnplug.compiling import run_in_threads
 from bnplug.gradient import folds as folds_of
 from bnplug.gradient import temperature
@@ -139,11 +139,6 @@ class LeaveOneOutConditional(ParameterLearner):
     def fit(self, table: Table, dag: DAG, folds: Sequence[InnerFold] | None = None) -> LogTables:
         """Return the parameters, normalised where the structure is C1."""
         self._check()
-        if table.n_blocks > 1:
-            raise ManyBlocksError(
-                f"ccbn-loo needs all rows in memory, and they are in {table.n_blocks} blocks: use fit instead of "
-                "fit_files, table.gather(), or the parameters ccbn-w or backoff"
-            )
         if folds is None:
             folds = self._split(table, dag) if self.inner_folds else []
         self._choose(folds)
@@ -156,7 +151,7 @@ class LeaveOneOutConditional(ParameterLearner):
 
     def _split(self, table: Table, dag: DAG) -> list[InnerFold]:
         """Return folds of a table whose raw columns nobody has: its cuts and structure have seen all rows."""
-        most = int(np.bincount(table.codes[table.target_index]).max())
+        most = int(np.bincount(table.column(table.target_index)).max())
         n_folds = min(self.cv, most)
         if n_folds < 2:
             return []

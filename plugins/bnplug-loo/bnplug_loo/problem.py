@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug import parameter_learner
-from bnplug.data.table import Table, smallest_dtype
+from bnplug.data.missing_states import missing_as_state
+from bnplug.data.table import Table
 from bnplug.gradient import Objective, conditional_nll, minimize
+from bnplug.inference.complete import Terms
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray, IntArray
 from bnplug_loo.layout import Layout, Node
@@ -56,20 +58,19 @@ class LeaveOneOutProblem:
             children.append(table.target_index)
             prior = np.zeros(len(prior))
         nodes = [Node.of(table, v, learner.levels_[table.names[v]]) for v in children]
-        sizes = np.maximum(table.padded()[1], table.cards if held_out is None else held_out.padded()[1])
-        self.layout = Layout(nodes, sizes, prior, table.total_weight)
-        rows = _with_missing_as_state(table, sizes)
+        lacking = table.has_missing if held_out is None else table.has_missing | held_out.has_missing
+        self.layout = Layout(nodes, table.cards + lacking, prior, table.total_weight)
+        rows = missing_as_state(table, lacking)
         self._objective = Objective(self.layout.terms, rows, n_jobs)
         self._occurring = self._configurations(rows)
         self._held_out = (
-            None if held_out is None else Objective(self.layout.terms, _with_missing_as_state(held_out, sizes), n_jobs)
+            None if held_out is None else Objective(self.layout.terms, missing_as_state(held_out, lacking), n_jobs)
         )
 
     def _configurations(self, rows: Table) -> IntArray:
         """Return the configurations that occur in the training rows: no other has a derivative."""
-        terms, n_classes = self.layout.terms, self.layout.n_classes
-        found = [np.unique(terms.cells(rows.codes, [t])) // n_classes for t in range(len(terms.starts))]
-        return np.concatenate(found)
+        found = zip(*rows.each(_cells_that_occur, self.layout.terms), strict=True)
+        return np.concatenate([np.unique(np.concatenate(own)) for own in found]) // self.layout.n_classes
 
     def nll(self, free: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum of -log P(class | features) over rows left out of their own class, and its gradient."""
@@ -150,8 +151,6 @@ class LeaveOneOutProblem:
         return LogTables(self.generative.names, self.generative.states, changed, target)
 
 
-def _with_missing_as_state(table: Table, sizes: IntArray) -> Table:
-    """Return the rows with missing as the last state of the variables that have one more in `sizes`."""
-    codes, _ = table.padded()
-    states = {name: range(int(size)) for name, size in zip(table.names, sizes, strict=True)}
-    return Table(codes.astype(smallest_dtype(sizes)), table.names, states, table.target, table.weights)
+def _cells_that_occur(block: Table, terms: Terms) -> list[IntArray]:
+    """Return the cells of every term's table that rows of a block fall into."""
+    return [np.unique(terms.cells(block.codes, [t])) for t in range(len(terms.starts))]

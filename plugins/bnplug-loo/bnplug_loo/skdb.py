@@ -7,14 +7,16 @@ known. One pass over the rows leaves out each in turn, whose counts are one less
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bnplug import ManyBlocksError, StructureLearner, structure_learner
+from bnplug import StructureLearner, structure_learner
 from bnplug.compiling import kernel, run_in_threads
-from bnplug.counts.counting import tally
+from bnplug.counts.counting import Configurations, configurations, count_occurring
 from bnplug.counts.information import by_falling, pairwise_information
+from bnplug.data.missing_states import missing_as_state
 from bnplug.data.table import Table
 from bnplug.typing import FloatArray, IntArray
 
@@ -78,11 +80,6 @@ class SelectiveKDependence(StructureLearner):
     def learn(self, table: Table) -> DAG:
         """Return the structure of the least loss."""
         self._check()
-        if table.n_blocks > 1:
-            raise ManyBlocksError(
-                f"skdb needs all rows in memory, and they are in {table.n_blocks} blocks: use fit, not fit_files, "
-                "table.gather(), or the structure kdb"
-            )
         order, parents = self._largest(table)
         search = _LeftOut(table, LOSSES[self.loss])
         found = run_in_threads(lambda k: search.losses(order, parents, k), range(self.k + 1), n_jobs=self.n_jobs)
@@ -118,66 +115,107 @@ class SelectiveKDependence(StructureLearner):
 
 
 class _LeftOut:
-    """The losses of rows that are left out in turn."""
+    """The losses of rows that are left out in turn.
+
+    Rows may be in many blocks: each has the log joint of its rows, and is told the counts of all.
+    """
 
     def __init__(self, table: Table, loss: int) -> None:
-        self._codes, self._sizes = table.padded()
-        self._table = table
+        self._cards = table.cards
+        self._rows = missing_as_state(table)
         self._loss = loss
-        self._weights = np.ones(table.n_rows) if table.weights is None else table.weights
-        self._taken = np.minimum(self._weights, 1.0)
-        self._y = table.codes[table.target_index].astype(np.int64)
-        self._n_classes = int(table.cards[table.target_index])
+        self._prior = table.counts([[table.target_index]])[0]
 
     def losses(self, order: list[int], parents: dict[int, list[int]], k: int) -> FloatArray:
         """Return the sum of the losses with the first 0, 1, 2, ... features, each with its first k parents."""
-        joint = self._prior()
-        found = [_add_up(joint, self._y, self._weights, self._loss)]
+        blocks = self._rows.spawn(_RowsLeftOut, self._prior, self._loss)
+        found = blocks.sum("loss")
         for v in order:
-            self._add(joint, v, parents[v][:k])
-            found.append(_add_up(joint, self._y, self._weights, self._loss))
+            blocks.call("add", self._term(v, parents[v][:k]))
+            found += blocks.sum("loss")
         return np.array(found)
 
-    def _prior(self) -> FloatArray:
+    def _term(self, v: int, parents: list[int]) -> _Term:
+        rows, states = self._rows, int(self._cards[v])
+        counts, cells = count_occurring(rows, rows.target_index, [*parents, v])
+        counts = np.ascontiguousarray(counts.T)
+        # Cells with the same parents are neighbours.
+        if cells.states is None:
+            code, group = (np.arange(cells.size) % rows.cards[v]), np.arange(cells.size) // rows.cards[v]
+        else:
+            code, given = cells.states[:, -1], cells.states[:, :-1]
+            group = np.cumsum(np.concatenate([[False], (given[1:] != given[:-1]).any(axis=1)]))
+        known = code < states
+        totals = np.zeros((int(group[-1]) + 1, counts.shape[1]))
+        np.add.at(totals, group[known], counts[known])
+        # The blocks number their own rows.
+        numbering = Configurations(np.empty(0, dtype=np.int64), cells.size, cells.states)
+        return _Term((*parents, v), states, numbering, counts, totals, group)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """What a feature adds to the log joint.
+
+    Attributes
+    ----------
+    variables : tuple of int
+        The feature's parents and itself.
+    states : int
+        Of the feature; the code that is one above is missing, and adds nothing.
+    cells : Configurations
+        How the joint states of the variables are numbered.
+    counts : float64 array of shape (cells, classes)
+    totals : float64 array of shape (groups, classes)
+        Over the states of the feature.
+    group : int64 array of shape (cells,)
+        Which of the totals is that of a cell.
+    """
+
+    variables: tuple[int, ...]
+    states: int
+    cells: Configurations
+    counts: FloatArray
+    totals: FloatArray
+    group: IntArray
+
+
+class _RowsLeftOut:
+    """The rows of a block, with the log joint of each by estimates without it."""
+
+    def __init__(self, block: Table, prior: FloatArray, loss: int) -> None:
+        self._block = block
+        self._loss = loss
+        self._weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        self._taken = np.minimum(self._weights, 1.0)
+        self._y = block.codes[block.target_index].astype(np.int64)
+        self._joint = self._of_classes(prior)
+
+    def _of_classes(self, counts: FloatArray) -> FloatArray:
         """Return log P(class) for every row and class, (n + 1/|C|) / (N + 1), the row left out."""
-        counts = np.bincount(self._y, self._weights, self._n_classes)
         joint = np.tile(counts, (len(self._y), 1))
         joint[np.arange(len(self._y)), self._y] -= self._taken
         total = counts.sum() - self._taken
-        return np.asarray(np.log(np.maximum(joint, 0.0) + 1.0 / self._n_classes) - np.log(total + 1.0)[:, None])
+        return np.asarray(np.log(np.maximum(joint, 0.0) + 1.0 / len(counts)) - np.log(total + 1.0)[:, None])
 
-    def _add(self, joint: FloatArray, v: int, parents: list[int]) -> None:
-        """Add a feature's log probability, given every class and its parents, the row left out."""
-        known = self._table.codes[v] != self._table.missing
-        of_parents, n_parents = self._numbers(parents)
-        cells, n_cells = self._numbers([*parents, v])
-        of_parents[~known] = cells[~known] = -1
-        totals = self._counts(of_parents, n_parents)
-        counts = self._counts(cells, n_cells)
-        states = int(self._table.cards[v])
-        _add_term(cells, of_parents, counts, totals, 1.0 / states, self._y, self._taken, joint)
+    def loss(self) -> list[float]:
+        """Return the sum of the losses."""
+        return [_add_up(self._joint, self._y, self._weights, self._loss)]
 
-    def _numbers(self, variables: list[int]) -> tuple[IntArray, int]:
-        """Number the joint states that occur, missing being one of them."""
-        numbers, size = np.zeros(len(self._y), dtype=np.int64), 1
-        for v in variables:
-            occurring, numbers = np.unique(numbers * int(self._sizes[v]) + self._codes[v], return_inverse=True)
-            size = len(occurring)
-        return numbers, size
-
-    def _counts(self, cells: IntArray, size: int) -> FloatArray:
-        """Return what the rows of every cell and class weigh."""
-        index = np.where(cells < 0, -1, cells * self._n_classes + self._y)
-        return tally(index, size * self._n_classes, self._weights).reshape(size, self._n_classes)
+    def add(self, term: _Term) -> None:
+        """Add a feature to the log joint, given every class and its parents."""
+        cells = configurations(self._block, term.variables, like=term.cells).index
+        cells[self._block.codes[term.variables[-1]] >= term.states] = -1
+        _add_term(cells, term.group, term.counts, term.totals, 1.0 / term.states, self._y, self._taken, self._joint)
 
 
 @kernel
-def _add_term(cells, of_parents, counts, totals, share, y, taken, joint):  # type: ignore[no-untyped-def]
+def _add_term(cells, group, counts, totals, share, y, taken, joint):  # type: ignore[no-untyped-def]
     """joint[m, c] += log of (n + share) / (N + 1), n and N without row m where c is its class.
 
-    cells, of_parents : int64 (rows,), of the value with its parents and of these alone; -1 where the value is missing.
-    counts, totals : float64 (cells, classes). y : int64 (rows,). taken : float64 (rows,), what leaving out takes off.
-    joint : float64 (rows, classes).
+    cells : int64 (rows,), of the value with its parents; -1 where the value is missing. group : int64 (cells,).
+    counts : float64 (cells, classes). totals : float64 (groups, classes). y : int64 (rows,). taken : float64 (rows,),
+    what leaving out takes off. joint : float64 (rows, classes).
     """
     for m in range(joint.shape[0]):
         if cells[m] < 0:
@@ -185,7 +223,7 @@ def _add_term(cells, of_parents, counts, totals, share, y, taken, joint):  # typ
         for c in range(joint.shape[1]):
             own = taken[m] if c == y[m] else 0.0
             n = max(counts[cells[m], c] - own, 0.0)
-            total = max(totals[of_parents[m], c] - own, 0.0)
+            total = max(totals[group[cells[m]], c] - own, 0.0)
             joint[m, c] += np.log((n + share) / (total + 1.0))
 
 
