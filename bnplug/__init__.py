@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from bnplug.hooks.specs import HOOK_API as HOOK_API
     from bnplug.hooks.specs import hookimpl as hookimpl
     from bnplug.hooks.specs import hookspec as hookspec
+    from bnplug.inference.em import CountsLearner as CountsLearner
     from bnplug.model.log_tables import LogTables as LogTables
 
 # Where each public name lives; the block above says the same to type checkers.
@@ -126,6 +127,7 @@ _HOMES = {
         "ScoreFunctionMethod",
         "StructureLearnerMethod",
     ],
+    "inference.em": ["CountsLearner"],
     "model.log_tables": ["LogTables"],
     "hooks.registry": [
         "discretizer",

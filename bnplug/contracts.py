@@ -122,7 +122,20 @@ class ParameterLearner(Composite, ABC):
     cuts and structure too were learned without the rows held out. Who calls ``fit`` with a table alone has no raw
     columns to cut again: without `folds` a learner makes do, as by splitting `table` and keeping `dag`. There may be
     fewer folds than it asked for, and none at all where no class has rows for two.
+
+    ``table.incomplete`` says how rows with missing cells are to be learned from. Where it is "em", all that a row knows
+    counts, and a row may have no class: its code is ``table.missing``. Such rows come to a learner that says in
+    `takes_unlabeled` that it learns from them; to others they are an error that the classifier raises. Parameters that
+    follow from the counts of families are learned by EM without more work: see :class:`bnplug.CountsLearner`.
+
+    Attributes
+    ----------
+    takes_unlabeled : bool
+        Whether :meth:`fit` takes rows without a class, where ``table.incomplete`` is "em". False unless a class says
+        otherwise.
     """
+
+    takes_unlabeled: ClassVar[bool] = False
 
     @property
     def inner_folds(self) -> int:

@@ -58,9 +58,9 @@ def _held_out(model: Any, train: RawRows, test: RawRows, target: str) -> HeldOut
     with warnings.catch_warnings():
         # What there is to say about the columns was said about all rows.
         warnings.simplefilter("ignore", BnplugWarning)
-        fold = clone(model).set_params(calibrate=None, class_weight=None, costs=None)
+        fold = clone(model).set_params(calibrate=None, class_weight=None, costs=None, unlabeled=None)
         fold.set_params(on_useless="drop", unseen="missing")
-        fold.fit(train.frame, pd.Series(train.labels, name=target), train.weights)
+        fold.fit(train.frame, pd.Series(train.y, name=target), train.weights)
         joint = fold._log_joint(test.frame)
     y = pd.Index(fold.classes_).get_indexer(pd.Index(test.labels))
     weights = np.ones(len(y)) if test.weights is None else test.weights

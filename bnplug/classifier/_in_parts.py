@@ -21,6 +21,7 @@ from bnplug.contracts import InnerFold
 from bnplug.data._named_bins import check_known_states
 from bnplug.data.class_labels import _among_classes, class_labels
 from bnplug.data.intake import Intake, _learning_weights
+from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table, check_unseen
 from bnplug.exchange._parameters import check_complete
 from bnplug.hooks.components import component
@@ -41,7 +42,8 @@ class LearnsInParts(FittedNetwork):
     discretizer: Any
     categorical_features: Any
     class_weight: Any
-    missing: str
+    missing: Any
+    unlabeled: Any
     on_useless: str
     max_categories: int | None
     min_frequency: Any
@@ -217,6 +219,8 @@ class LearnsInParts(FittedNetwork):
         check_complete(self)
         check_unseen(self.unseen)
         self._check_uncalibrated()
+        if MissingCells.of(self.missing).incomplete == "em":
+            raise ValueError('missing="em" needs all rows at once, again and again: use fit, or fit_files')
         if isinstance(self.class_weight, str):
             raise ValueError(f"class_weight={self.class_weight!r} needs all rows at once; give weights as a dict")
         if _check_partial_fit_first_call(self, classes):
@@ -271,8 +275,11 @@ class LearnsInParts(FittedNetwork):
         """Return which rows are learned from, as `missing` says."""
         features = self.schema_.features
         holes = codes[features] == self.schema_.missing
-        if self.missing == "error" and holes.any():
-            names = [self.schema_.names[v] for v, own in zip(features, holes, strict=True) if own.any()]
-            raise ValueError(f'columns {names} have missing cells, and missing="error"')
-        found: BoolArray = ~holes.any(axis=0)
-        return found if self.missing == "drop" else np.ones(codes.shape[1], dtype=bool)
+        ways = MissingCells.of(self.missing)
+        names = [self.schema_.names[v] for v in features]
+        refused = ways.columns("error", [name for name, own in zip(names, holes, strict=True) if own.any()])
+        if refused:
+            raise ValueError(f'columns {refused} have missing cells, and missing="error"')
+        dropped = np.isin(names, ways.columns("drop", names))
+        found: BoolArray = ~holes[dropped].any(axis=0)
+        return found

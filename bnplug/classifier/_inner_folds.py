@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.arrays import FloatArray, IntArray
+from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.contracts import InnerFold
-from bnplug.data.class_labels import class_labels
+from bnplug.data.class_labels import labels_and_gaps
 from bnplug.data.intake import Intake, _learning_weights
+from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table
 from bnplug.data.weights import present_rows
 from bnplug.errors import BnplugWarning
@@ -32,35 +33,51 @@ class RawRows(NamedTuple):
         Their classes.
     weights : float64 array or None
         What they count for, class weights included.
+    gaps : bool array
+        Which rows have no class; what `labels` hold there is of no meaning.
     """
 
     frame: pd.DataFrame
     labels: npt.NDArray[Any]
     weights: FloatArray | None
+    gaps: BoolArray
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, y: Any, sample_weight: Any, class_weight: Any) -> RawRows:
-        """Return the rows that are there."""
-        labels = class_labels(y)
-        rows = cls(frame, labels, _learning_weights(frame, labels, sample_weight, class_weight))
-        present = present_rows(rows.weights)
+    def of(cls, model: Any, frame: pd.DataFrame, y: Any, sample_weight: Any) -> RawRows:
+        """Return the rows that are there, as the parameters of a classifier take them."""
+        may_lack = MissingCells.of(model.missing).incomplete == "em"
+        labels, gaps = labels_and_gaps(y, model.unlabeled, may_lack)
+        weights = _learning_weights(frame, labels, sample_weight, model.class_weight, gaps)
+        rows, present = cls(frame, labels, weights, gaps), present_rows(weights)
         return rows if present is None else rows.take(np.flatnonzero(present))
+
+    @property
+    def y(self) -> npt.NDArray[Any] | pd.Series[Any]:
+        """The classes as a user gives them: missing where a row has none."""
+        if not self.gaps.any():
+            return self.labels
+        cells = self.labels.astype(object)
+        cells[self.gaps] = None
+        return pd.Series(cells, dtype=object)
 
     def take(self, places: IntArray) -> RawRows:
         """Return the rows at these places."""
         weights = None if self.weights is None else self.weights[places]
-        return RawRows(self.frame.iloc[places], self.labels[places], weights)
+        return RawRows(self.frame.iloc[places], self.labels[places], weights, self.gaps[places])
 
 
 def splits(rows: RawRows, n_folds: int, random_state: Any) -> Iterator[tuple[RawRows, RawRows]]:
     """Yield the training rows and those held out of stratified, shuffled folds.
 
     There are no more folds than the largest class has rows. A fold whose training rows have one class is left out.
+    Rows without a class are among all training rows, and never held out.
     Without a `random_state` the rows are shuffled in one way all the same: files are often sorted.
     """
     from sklearn.model_selection import StratifiedKFold
 
-    counts = np.unique(rows.labels, return_counts=True)[1]
+    known, unlabeled = np.flatnonzero(~rows.gaps), np.flatnonzero(rows.gaps)
+    labels = rows.labels[known]
+    counts = np.unique(labels, return_counts=True)[1]
     n_folds = min(n_folds, int(counts.max()))
     if n_folds < 2:
         return
@@ -70,11 +87,10 @@ def splits(rows: RawRows, n_folds: int, random_state: Any) -> Iterator[tuple[Raw
     with warnings.catch_warnings():
         # A class with fewer rows than folds is absent from some of them.
         warnings.simplefilter("ignore", UserWarning)
-        found = list(splitter.split(np.zeros((len(rows.labels), 1)), rows.labels))
+        found = list(splitter.split(np.zeros((len(labels), 1)), labels))
     for train, test in found:
-        own = rows.take(train)
-        if len(np.unique(own.labels)) > 1:
-            yield own, rows.take(test)
+        if len(np.unique(labels[train])) > 1:
+            yield rows.take(np.sort(np.concatenate([known[train], unlabeled]))), rows.take(known[test])
 
 
 def inner_folds(
@@ -111,5 +127,5 @@ def _coded_alike(rows: RawRows, table: Table, intake: Intake) -> Table:
     classes = pd.Index(intake.classes).get_indexer(pd.Index(rows.labels))
     codes = intake.encode(rows.frame, table, "missing").copy()
     codes[table.target_index] = np.maximum(classes, 0)
-    coded = Table(codes, table.names, table.states, table.target, rows.weights, table.left_out)
+    coded = Table(codes, table.names, table.states, table.target, rows.weights, table.left_out, table.incomplete)
     return coded if (classes >= 0).all() else coded.take(classes >= 0)

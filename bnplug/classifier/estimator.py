@@ -16,12 +16,14 @@ from bnplug.classifier._calibration import best_temperature, check_calibrate, te
 from bnplug.classifier._costs import cost_matrix
 from bnplug.classifier._in_parts import LearnsInParts
 from bnplug.classifier._inner_folds import RawRows, inner_folds
+from bnplug.classifier._unlabeled import check_unlabeled
 from bnplug.contracts import InnerFold
 from bnplug.data._checks import native
 from bnplug.data.class_labels import class_labels, label_array
 from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
-from bnplug.data.intake import Intake, check_missing, check_rules, code
+from bnplug.data.intake import Intake, check_rules, code
+from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table, check_unseen
 from bnplug.data.weights import row_weights
 from bnplug.errors import MissingFeatureWarning, ModelFileError, PluginWarning, warn_outside
@@ -55,11 +57,16 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         nearest.
     class_weight : dict, "balanced" or None
         As in scikit-learn.
-    missing : {"ignore", "drop", "value", "error"}
-        Missing cells in training: each table counts the rows it can use, rows are dropped, missing
-        becomes a state of its own, or an error names the columns.
+    missing : {"ignore", "em", "drop", "value", "error"} or dict of str to these
+        Missing cells in training: each table counts the rows it can use; all that is known of every row is learned
+        from, by EM; rows are dropped; missing becomes a state of its own; or an error names the columns. A dict has
+        the ways of columns by name, and under ``"*"`` that of all others, by default "ignore"; since "ignore" and "em"
+        are of the whole table, only one of them can be in it: ``{"age": "value", "*": "em"}``.
     unseen : {"missing", "error"}
         A value that training did not see: treated as missing with a warning, or an error.
+    unlabeled : label, optional
+        With ``missing="em"``, the label that marks rows without a class, such as -1; a missing label does so too.
+        Numbers are cut by the other rows, and learning takes all of them, where the parameters do.
     on_useless : {"drop", "error"}
         A column without any value (in these rows), or an identifier: a text column whose values are nearly all
         distinct (an error: more than half), or such whole numbers in a column that is named like one (``id``,
@@ -145,8 +152,9 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         discretizer: Any = "mdl",
         categorical_features: Any = "auto",
         class_weight: Any = None,
-        missing: str = "ignore",
+        missing: Any = "ignore",
         unseen: str = "missing",
+        unlabeled: Any = None,
         on_useless: str = "drop",
         max_categories: int | None = None,
         min_frequency: Any = "auto",
@@ -167,6 +175,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
+        self.unlabeled = unlabeled
         self.on_useless = on_useless
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -188,7 +197,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         X : pandas or polars frame, or 2-D array
             Features of any mix of types; missing cells are allowed.
         y : array-like
-            The class of every row.
+            The class of every row; with ``missing="em"``, some may have none: NaN, None, or what `unlabeled` says.
         sample_weight : array-like, optional
             A weight of 2 is the row twice; rows of weight 0 are absent.
         """
@@ -200,7 +209,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         self._note_table(table, intake)
         self._learn(table, lambda n_folds: self._inner_folds(frame, y, sample_weight, n_folds))
         if self.calibrate is not None:
-            rows = RawRows.of(frame, y, sample_weight, self.class_weight)
+            rows = RawRows.of(self, frame, y, sample_weight)
             self.temperature_ = best_temperature(self, rows, self.target_)
             self._set_model(tempered(self.tables_, self.temperature_))
         return self
@@ -211,6 +220,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
             "discretizer": self.discretizer,
             "categorical_features": self.categorical_features,
             "missing": self.missing,
+            "unlabeled": self.unlabeled,
             "on_useless": self.on_useless,
             "max_categories": self.max_categories,
             "min_frequency": self.min_frequency,
@@ -220,19 +230,20 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
 
     def _inner_folds(self, frame: pd.DataFrame, y: Any, sample_weight: Any, n_folds: int) -> list[InnerFold]:
         """Return folds of the training rows, cuts and structure learned inside each."""
-        rows = RawRows.of(frame, y, sample_weight, self.class_weight)
+        rows = RawRows.of(self, frame, y, sample_weight)
 
         def coded(own: RawRows) -> tuple[Table, Intake]:
-            return self._code(own.frame, own.labels, own.weights, target=self.target_, on_useless="drop")
+            others = {"target": self.target_, "on_useless": "drop", "unlabeled": None}
+            return self._code(own.frame, own.y, own.weights, **others)
 
         return inner_folds(rows, n_folds, self.random_state, coded, lambda own: self._structure(own)[1])
 
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""
         if not is_frame(X):
-            array, _ = validate_data(
-                self, native(X), None if y is None else label_array(y), dtype=None, ensure_all_finite="allow-nan"
-            )
+            # Which labels may be missing is looked at later.
+            known = None if y is None else pd.Series(label_array(y)).notna().to_numpy()
+            array, _ = validate_data(self, native(X), known, dtype=None, ensure_all_finite="allow-nan")
             return to_frame(array, "X")
         frame = to_frame(X, "X")
         validate_data(self, frame, y, skip_check_array=True)
@@ -245,6 +256,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         """
         self.structure_, dag = self._structure(table)
         self.parameters_ = component("parameter learner", self.parameters, self)
+        check_unlabeled(table, self.parameters_, self.parameters)
         # A learner need not derive from the contract's class.
         n_folds = getattr(self.parameters_, "inner_folds", 0)
         wanted = {"folds": folds(n_folds)} if n_folds else {}
@@ -257,7 +269,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         if is_component(self.structure) or hasattr(self.structure, "learn"):
             learner = component("structure learner", self.structure, self)
             self._check_fewest(table, learner)
-            dag = check_dag(learner.learn(table), table, learner)
+            dag = check_dag(learner.learn(table.ignoring()), table, learner)
         else:
             dag = given_dag(self.structure, table)
         check_size(table, table.parents(dag), self.max_parameters)
@@ -361,7 +373,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         from bnplug.exchange._network_state import network_of
 
         try:
-            check_missing(self.missing)
+            MissingCells.of(self.missing)
             check_unseen(self.unseen)
             check_rules(self.on_useless, self.max_categories, self.min_frequency, self.dates)
             check_calibrate(self.calibrate)

@@ -26,7 +26,8 @@ from bnplug.data._summaries import ByClass, Labels, NumberSummary, StateSummary,
 from bnplug.data.class_labels import class_labels, distinct_classes
 from bnplug.data.coding import factorize, match_column
 from bnplug.data.discretize import Discretizer, unfitted
-from bnplug.data.intake import Intake, check_missing
+from bnplug.data.intake import Intake
+from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table
 from bnplug.errors import did_you_mean
 from bnplug.hooks.descriptors import is_component
@@ -54,7 +55,7 @@ class Question:
     columns: Sequence[str] | None = None
     discretizer: Any = "mdl"
     class_weight: Any = None
-    missing: str = "ignore"
+    missing: Any = "ignore"
     rules: Rules = field(default_factory=Rules)
 
     def features(self, files: DataFiles) -> list[str]:
@@ -78,11 +79,17 @@ class Question:
         names = [name for name in files.names if name not in used and (self.columns is None or name in self.columns)]
         if not names:
             raise ValueError(f"{files.paths[0]}: there is no feature beside {sorted(filter(None, used))}")
+        self.cells.check_names(names)
         return names
+
+    @property
+    def cells(self) -> MissingCells:
+        """What becomes of missing cells."""
+        return MissingCells.of(self.missing)
 
     def check(self) -> None:
         """Raise a ``ValueError`` for what cannot be done, before anything is read."""
-        check_missing(self.missing)
+        MissingCells.of(self.missing)
         check_cuts_columns(unfitted(self.discretizer), named=is_component(self.discretizer))
 
 
@@ -156,7 +163,7 @@ def survey(
     names = question.features(files)
     found = _read(files, question, names, frozenset(), n_jobs, progress)
     empty = frozenset(name for name in names if name not in found.valued)
-    if empty and question.missing == "drop" and question.rules.on_useless == "drop":
+    if empty and question.cells.drops and question.rules.on_useless == "drop":
         # All rows lack a value there, and so were passed over.
         found = _read(files, question, names, empty, n_jobs, progress)
     return found.surveyed(empty if question.rules.on_useless == "drop" else frozenset())
@@ -175,8 +182,8 @@ def usable_rows(batch: Batch, question: Question, empty: frozenset[str] = frozen
     features = frame.drop(columns=[name for name in (question.target, question.sample_weight) if name is not None])
     weights = None if question.sample_weight is None else _weights(frame[question.sample_weight], batch)
     kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
-    if question.missing == "drop":
-        looked_at = [name for name in features.columns if name not in empty]
+    if question.cells.drops:
+        looked_at = [name for name in question.cells.columns("drop", features.columns) if name not in empty]
         kept &= ~features[looked_at].isna().any(axis=1).to_numpy()
     if kept.all():
         return UsableRows(features, labels, weights, kept)
@@ -245,7 +252,7 @@ class _Gathered:
         """Take in one more batch."""
         codes = self._class_codes(batch)
         rows = usable_rows(batch, self.question, empty)
-        looked_at = batch.frame if self.question.missing == "drop" else rows.frame
+        looked_at = batch.frame if self.question.cells.drops else rows.frame
         self.valued |= {name for name in self.names if name not in self.valued and looked_at[name].notna().any()}
         lacking = {name for name in self.names if name not in self.incomplete and batch.frame[name].hasnans}
         self.incomplete |= lacking
@@ -265,7 +272,8 @@ class _Gathered:
         occurring, numbers = renumbered(numbers.astype(np.int64), len(values))
         if (numbers < 0).any():
             raise ValueError(
-                f"{batch.path}: Input y contains NaN: the class {column.name!r} is missing; drop such rows"
+                f"{batch.path}: Input y contains NaN: the class {column.name!r} is missing; drop such rows, or read "
+                'them into memory: fit learns from them too, with missing="em"'
             )
         labels = _checked_labels(pd.Series(values[occurring], name=column.name), batch)
         self.labels.append(labels)
@@ -280,8 +288,9 @@ class _Gathered:
     def surveyed(self, empty: frozenset[str]) -> Surveyed:
         """Decide about every column."""
         question, rules = self.question, self.question.rules
-        lacking = [name for name in self.names if name in self.incomplete and name not in empty]
-        if lacking and question.missing == "error":
+        holes = [name for name in self.names if name in self.incomplete and name not in empty]
+        lacking = question.cells.columns("error", holes)
+        if lacking:
             refuse([f'columns {lacking} have missing cells, and missing="error"'])
         classes = distinct_classes(np.concatenate(self.labels))[0] if self.labels else np.array([])
         places = np.array([self.places[label] for label in classes.tolist()], dtype=np.int64)
@@ -294,8 +303,7 @@ class _Gathered:
         rank = np.full(len(self.places), -1, dtype=np.int64)
         rank[places] = np.arange(len(places))
         cells = {name: _by_class(column.cells(), rank, weights) for name, column in self.columns.items()}
-        value = question.missing == "value"
-        intake, states = Intake.learn_cells(cells, classes, question.discretizer, rules, value)
+        intake, states = Intake.learn_cells(cells, classes, question.discretizer, rules, question.cells)
         every = {**states, question.target: tuple(classes.tolist())}
         schema = Table.empty(list(every), every, question.target)
         schema.left_out = tuple(intake.left_out)

@@ -32,7 +32,7 @@ class BlockTable(Table):
     ----------
     blocks : sequence of Block or of arrays, or BlockStore
         Arrays are codes as for :class:`~bnplug.Table`, in memory or an ``np.memmap``.
-    names, states, target, left_out
+    names, states, target, left_out, incomplete
         As for :class:`~bnplug.Table`; the same for all blocks.
     checked : bool
         Whether codes are known to be below the numbers of states. Otherwise all are looked through once.
@@ -65,8 +65,9 @@ class BlockTable(Table):
         target: str,
         left_out: Iterable[str] = (),
         checked: bool = False,
+        incomplete: str = "ignore",
     ) -> None:
-        self._describe(names, states, target, left_out)
+        self._describe(names, states, target, left_out, incomplete)
         self.store = blocks if isinstance(blocks, BlockStore) else LocalStore([_block(own) for own in blocks])
         if not self.store.weighted:
             self.weights = None
@@ -82,7 +83,7 @@ class BlockTable(Table):
         codes = np.split(table.codes, bounds, axis=1)
         weights = [None] * len(codes) if table.weights is None else np.split(table.weights, bounds)
         blocks = [Block(*own) for own in zip(codes, weights, strict=True)]
-        return cls(blocks, table.names, table.states, table.target, table.left_out, checked=True)
+        return cls(blocks, table.names, table.states, table.target, table.left_out, True, table.incomplete)
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("codes", "weights") or "store" not in self.__dict__:
@@ -152,7 +153,8 @@ class BlockTable(Table):
             raise IndexError(f"rows must be numbers from 0 to {ends[-1] - 1}, those of this table")
         block = np.searchsorted(ends, numbers, side="right")
         own = [numbers[block == i] - first for i, first in enumerate(ends - self.store.sizes)]
-        return BlockTable(self.store.take(own), self.names, self.states, self.target, self.left_out, checked=True)
+        taken = self.store.take(own)
+        return BlockTable(taken, self.names, self.states, self.target, self.left_out, True, self.incomplete)
 
     def gather(self) -> Table:
         """Return a table in memory with all rows."""
@@ -164,10 +166,13 @@ class BlockTable(Table):
         """Return the codes of one variable in all rows."""
         return read_only(np.concatenate([np.empty(0, dtype=self.dtype), *self.map(_column, v)]))
 
+    def _learned(self, incomplete: str) -> Table:
+        return BlockTable(self.store, self.names, self.states, self.target, self.left_out, True, incomplete)
+
     @cached_property
     def _schema(self) -> Table:
         made = Table.empty(self.names, self.states, self.target)
-        made.left_out = self.left_out
+        made.left_out, made.incomplete = self.left_out, self.incomplete
         return made._with_rows(made.codes, read_only(np.empty(0))) if self.weighted else made
 
     def __repr__(self) -> str:

@@ -11,8 +11,9 @@ import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bnplug.arrays import BoolArray
 from bnplug.data._checks import is_beyond_numpy, unmasked
-from bnplug.data.coding import State, match_column, plain_label
+from bnplug.data.coding import MISSING, State, match_column, plain_label
 from bnplug.data.frames import collected, is_polars
 
 _ACCEPTED = (
@@ -21,7 +22,9 @@ _ACCEPTED = (
 )
 # scikit-learn's checks look for these words.
 _UNKNOWN = "Unknown label type"
-_MISSING = "Input y contains NaN: the class is missing in some rows; drop them"
+_MISSING = (
+    'Input y contains NaN: the class is missing in some rows; drop them, or learn from them too, with missing="em"'
+)
 
 
 def class_labels(y: Any) -> npt.NDArray[Any]:
@@ -48,6 +51,67 @@ def class_labels(y: Any) -> npt.NDArray[Any]:
         _check_types(labels, where)
     check_classification_targets(labels)
     return labels
+
+
+def labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArray[Any], BoolArray]:
+    """Return the class of every row, and which rows have none, what they hold being of no meaning.
+
+    Parameters
+    ----------
+    y : array-like
+    unlabeled : label or None
+        What marks a row without a class, besides a missing value.
+    may_lack : bool
+        Whether rows may have no class.
+
+    Raises
+    ------
+    ValueError
+        As :func:`class_labels` for the others; if rows have no class and must, or all have none.
+
+    Examples
+    --------
+    >>> labels_and_gaps([1, 0, -1], -1, True)
+    (array([1, 0, 1]), array([False, False,  True]))
+    """
+    if not may_lack and unlabeled is None:
+        labels = class_labels(y)
+        return labels, np.zeros(len(labels), dtype=bool)
+    cells = y if isinstance(y, pd.Series) else pd.Series(_as_objects(y), dtype=object)
+    marked = np.asarray(cells == unlabeled, dtype=bool) if unlabeled is not None else np.zeros(len(cells), dtype=bool)
+    gaps = marked | (cells.isna().to_numpy() if may_lack else False)
+    if gaps.any() and not may_lack:
+        raise ValueError(
+            f"y marks {gaps.sum()} row(s) as unlabeled={unlabeled!r}; rows without a class are learned from with "
+            'missing="em" alone: say so, or drop them'
+        )
+    if gaps.all():
+        raise ValueError("no row has a class: to learn a classifier some must")
+    if not gaps.any():
+        return class_labels(y), gaps
+    known = class_labels(_as_given(cells[~gaps], y))
+    # What stands in the gaps is of no meaning, but it must be of the others' type.
+    labels = np.full(len(gaps), known[0], dtype=known.dtype)
+    labels[~gaps] = known
+    return labels, gaps
+
+
+def known_classes(
+    labels: npt.NDArray[Any], gaps: BoolArray, classes: npt.ArrayLike | None = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Return the classes, sorted, and which of them each row has; -1 where it has none.
+
+    Raises
+    ------
+    ValueError
+        If no row has a class, or one that is not among `classes`, where these are given.
+    """
+    if gaps.all():
+        raise ValueError("no row has a class: to learn a classifier some must")
+    codes = np.full(len(labels), MISSING, dtype=np.intp)
+    known, found = distinct_classes(labels[~gaps]) if classes is None else _among_classes(labels[~gaps], classes)
+    codes[~gaps] = found
+    return known, codes
 
 
 def label_array(y: Any) -> npt.NDArray[Any]:
@@ -99,6 +163,26 @@ def _among_classes(labels: npt.NDArray[Any], classes: npt.ArrayLike) -> tuple[np
         unknown = pd.unique(pd.Series(labels)[codes < 0]).tolist()
         raise ValueError(f"y has the labels {unknown}, which are not among the classes {known.tolist()}")
     return known, codes.astype(np.intp)
+
+
+def _as_objects(y: Any) -> npt.NDArray[Any]:
+    """Return labels that may be missing, each as it is."""
+    if isinstance(y, list | tuple):
+        cells = np.empty(len(y), dtype=object)
+        cells[:] = y
+        return cells
+    return label_array(y)
+
+
+def _as_given(cells: pd.Series[Any], y: Any) -> Any:
+    """Return the labels that are left, of the type that they would have had without gaps."""
+    if isinstance(y, list | tuple):
+        return cells.tolist()
+    array = cells.to_numpy()
+    if array.dtype.kind == "f" and (array == np.rint(array)).all() and (np.abs(array) < 2.0**53).all():
+        # NaN among whole numbers has made floats of them.
+        return array.astype(np.int64)
+    return pd.Series(array.tolist(), name=cells.name) if array.dtype == object else array
 
 
 def _called(y: Any) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.utils import check_array, check_consistent_length, compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
-from bnplug.arrays import CodeArray, FloatArray
+from bnplug.arrays import BoolArray, CodeArray, FloatArray
 from bnplug.data._cells import Seen
 from bnplug.data._checks import check_sum, native, refuse_surrogates, weight_numbers
 from bnplug.data._columns import Rules, Settled, empty_columns, settle, settle_cells
@@ -25,19 +25,19 @@ from bnplug.data._looking import refuse
 from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_state
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
-from bnplug.data.class_labels import _among_classes, class_labels, distinct_classes
+from bnplug.data.class_labels import known_classes, labels_and_gaps
 from bnplug.data.coding import MISSING, Coded, State, code_column
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_complex, refuse_infinities, to_floats
+from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table
 from bnplug.data.weights import present_rows
 from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 
 _DEFAULT = Rules()
-
-_MISSING = ("ignore", "drop", "value", "error")
+_IGNORE = MissingCells("ignore")
 
 
 def code(
@@ -48,7 +48,8 @@ def code(
     discretizer: Any = "mdl",
     categorical_features: Any = "auto",
     class_weight: Any = None,
-    missing: str = "ignore",
+    missing: Any = "ignore",
+    unlabeled: Any = None,
     on_useless: str = "drop",
     max_categories: int | None = None,
     min_frequency: Any = "auto",
@@ -64,10 +65,12 @@ def code(
     X : pandas or polars frame, or 2-D array
         Features of any mix of types; missing cells are allowed.
     y : array-like
-        The class of every row.
+        The class of every row; with ``missing="em"``, rows may have none.
     sample_weight : array-like, optional
         A weight of 2 is the row twice; rows of weight 0 are left out.
-    discretizer, categorical_features, class_weight, missing, on_useless, max_categories, min_frequency, dates
+    discretizer, categorical_features, class_weight, missing, unlabeled
+        As parameters of :class:`~bnplug.BayesianNetworkClassifier`.
+    on_useless, max_categories, min_frequency, dates
         As parameters of :class:`~bnplug.BayesianNetworkClassifier`.
     target : str, optional
         What to call the class; by default the name of `y`, or ``"class"``, made unlike every feature's.
@@ -79,7 +82,8 @@ def code(
     Returns
     -------
     table : Table
-        The rows that have a weight (with ``missing="drop"``: that are complete too).
+        The rows that have a weight (with ``missing="drop"``: that are complete too). ``table.incomplete`` says how it
+        is to be learned from where cells are missing.
     intake : Intake
         ``intake.encode(frame, table)`` codes other rows.
 
@@ -97,24 +101,26 @@ def code(
     >>> intake.encode(pd.DataFrame({"sky": ["sun"], "wind": [7.0]}), table).tolist()
     [[1], [1], [255]]
     """
-    check_missing(missing)
+    cells = MissingCells.of(missing)
     rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates, frozenset(states or ()))
-    frame, labels = with_given_states(_checked_frame(X), states or {}), class_labels(y)
+    frame = with_given_states(_checked_frame(X), states or {})
+    labels, gaps = labels_and_gaps(y, unlabeled, cells.incomplete == "em")
     check_consistent_length(frame, labels)
-    weights = _learning_weights(frame, labels, sample_weight, class_weight)
+    cells.check_names(map(str, frame.columns))
+    weights = _learning_weights(frame, labels, sample_weight, class_weight, gaps)
     name = _target_name(y, frame) if target is None else target
     if name in frame.columns:
         raise ValueError(f"target={name!r} is the name of a feature too")
-    kept = _kept_rows(frame, weights, missing, rules)
+    kept = _kept_rows(frame, weights, cells, rules)
     if not kept.all():
-        frame, labels = frame[kept], labels[kept]
+        frame, labels, gaps = frame[kept], labels[kept], gaps[kept]
         weights = None if weights is None else weights[kept]
-    known, codes = distinct_classes(labels) if classes is None else _among_classes(labels, classes)
+    known, codes = known_classes(labels, gaps, classes)
     if len(known) < 2:
         raise ValueError(f"y has only one class, {known.tolist()[0]!r}; a classifier needs at least two")
-    intake, columns = Intake.learn(frame, known, codes, weights, discretizer, rules, missing == "value")
+    intake, columns = Intake.learn(frame, known, codes, weights, discretizer, rules, cells)
     columns[name] = Coded(codes, tuple(known.tolist()))
-    return Table.from_coded(columns, name, weights, intake.left_out), intake
+    return Table.from_coded(columns, name, weights, intake.left_out, cells.incomplete), intake
 
 
 class Intake:
@@ -178,11 +184,12 @@ class Intake:
         weights: FloatArray | None = None,
         discretizer: Any = "mdl",
         rules: Rules = _DEFAULT,
-        missing_is_a_state: bool = False,
+        missing: MissingCells = _IGNORE,
     ) -> tuple[Intake, dict[str, Coded]]:
         """Settle how frames like this one become discrete; return that, and its columns as codes.
 
-        ``classes[codes]`` are the classes of its rows, all of which have positive weights.
+        ``classes[codes]`` are the classes of its rows, all of which have positive weights; the code of a row without a
+        class is -1. Numbers are cut by the rows that have one.
 
         Raises
         ------
@@ -192,13 +199,11 @@ class Intake:
         transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
         found = settle(frame, rules, weights, transformer is not None, codes)
         if found.numbers:
-            _fit(transformer, found.numbers, codes, weights)
+            _fit(transformer, *_with_class(found.numbers, codes, weights))
         intake = cls._of(found, transformer, classes, tuple(map(str, frame.columns)))
         binned = intake._bins(found.numbers, frame.index)
         columns = {name: found.coded[name] if name in found.coded else _coded(binned[name]) for name in found.names}
-        if missing_is_a_state:
-            columns = {name: intake._with_missing_state(name, column) for name, column in columns.items()}
-        return intake, columns
+        return intake, intake._with_missing_states(columns, missing)
 
     @classmethod
     def learn_cells(
@@ -207,7 +212,7 @@ class Intake:
         classes: npt.NDArray[Any],
         discretizer: Any = "mdl",
         rules: Rules = _DEFAULT,
-        missing_is_a_state: bool = False,
+        missing: MissingCells = _IGNORE,
     ) -> tuple[Intake, dict[str, tuple[State, ...]]]:
         """Settle the same by the distinct cells of every column; return that, and the states of every feature.
 
@@ -215,7 +220,7 @@ class Intake:
         ----------
         columns : mapping of str to Cells, or to mapping of str to Cells
             As for :func:`~bnplug.data._columns.settle_cells`, with labels and weights.
-        classes, discretizer, rules, missing_is_a_state
+        classes, discretizer, rules, missing
             As for :meth:`learn`; a discretiser must be one of those that cut column by column.
 
         Raises
@@ -230,9 +235,8 @@ class Intake:
         intake = cls._of(found, transformer, classes, tuple(columns))
         binned = {name: intake._bins({name: own}, pd.RangeIndex(len(own)))[name] for name, own in found.numbers.items()}
         coded = found.coded | {name: _coded(own) for name, own in binned.items()}
-        if missing_is_a_state:
-            coded = {name: intake._with_missing_state(name, coded[name]) for name in found.names}
-        return intake, {name: coded[name].states for name in found.names}
+        coded = intake._with_missing_states({name: coded[name] for name in found.names}, missing)
+        return intake, {name: column.states for name, column in coded.items()}
 
     @classmethod
     def _of(cls, found: Settled, transformer: Any, classes: npt.NDArray[Any], columns: tuple[str, ...]) -> Intake:
@@ -256,6 +260,14 @@ class Intake:
         cuts = getattr(self.discretizer, "cut_points_", None)
         pairs = () if cuts is None else zip(self.numeric, cuts, strict=True)
         return {name: own for name, own in pairs if own is not None}
+
+    def _with_missing_states(self, columns: dict[str, Coded], missing: MissingCells) -> dict[str, Coded]:
+        """Return columns of training with missing as a state, where that is their way."""
+        origin = {part: column for column, parts in self.dates.items() for part in parts.values()}
+        return {
+            name: self._with_missing_state(name, column) if missing[origin.get(name, name)] == "value" else column
+            for name, column in columns.items()
+        }
 
     def _with_missing_state(self, name: str, column: Coded) -> Coded:
         """Return a column of training with missing as a state, if cells are; note what it is called."""
@@ -380,10 +392,9 @@ class Intake:
         return {name: binned[name] for name in values}
 
 
-def check_missing(missing: str) -> None:
-    """Raise a ``ValueError`` unless `missing` is one of the ways to train with missing cells."""
-    if missing not in _MISSING:
-        raise ValueError(f"missing={missing!r} is not one of {list(_MISSING)}")
+def check_missing(missing: Any) -> None:
+    """Raise a ``ValueError`` unless `missing` is one of the ways to train with missing cells, or a dict of them."""
+    MissingCells.of(missing)
 
 
 def check_rules(on_useless: str, max_categories: int | None, min_frequency: Any, dates: str) -> None:
@@ -403,31 +414,37 @@ def _checked_frame(X: Any) -> pd.DataFrame:
 
 
 def _learning_weights(
-    frame: pd.DataFrame, labels: npt.NDArray[Any], sample_weight: Any, class_weight: Any
+    frame: pd.DataFrame,
+    labels: npt.NDArray[Any],
+    sample_weight: Any,
+    class_weight: Any,
+    gaps: BoolArray | None = None,
 ) -> FloatArray | None:
-    """Return what rows count for in learning; None where all count alike."""
+    """Return what rows count for in learning; None where all count alike. One without a class has no class weight."""
     if sample_weight is None and class_weight is None:
         return None
     given = None if sample_weight is None else weight_numbers(sample_weight)
     weights: FloatArray = _check_sample_weight(given, frame, dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None:
-        weights = weights * compute_sample_weight(class_weight, labels)
+        known = np.ones(len(labels), dtype=bool) if gaps is None else ~gaps
+        weights[known] *= compute_sample_weight(class_weight, labels[known])
     check_sum(weights, "the row weights")
     return weights
 
 
-def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: str, rules: Rules) -> npt.NDArray[np.bool_]:
+def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: MissingCells, rules: Rules) -> BoolArray:
     """Return which rows have a weight and, if asked, no missing cell; a column without any value does not count."""
     present = present_rows(weights)
     kept = np.ones(len(frame), dtype=bool) if present is None else present
-    incomplete: list[str] = []
-    if missing in ("drop", "error"):
+    ways = {str(name): missing[str(name)] for name in frame.columns}
+    if {"drop", "error"} & set(ways.values()):
         empty = empty_columns(frame[kept], rules)
-        incomplete = [str(name) for name, column in frame.items() if column.hasnans and name not in empty]
-    if incomplete and missing == "error":
-        refuse([f'columns {incomplete} have missing cells, and missing="error"', *_problems(frame[kept], rules)])
-    if incomplete and missing == "drop":
-        kept &= ~frame[incomplete].isna().any(axis=1).to_numpy()
+        holes = [str(name) for name, column in frame.items() if column.hasnans and name not in empty]
+        refused = [name for name in holes if ways[name] == "error"]
+        if refused:
+            refuse([f'columns {refused} have missing cells, and missing="error"', *_problems(frame[kept], rules)])
+        dropped = [name for name in holes if ways[name] == "drop"]
+        kept = kept & ~frame[dropped].isna().any(axis=1).to_numpy()
     if not kept.any():
         raise ValueError("no row is left: all have weight 0 or, with missing='drop', a missing cell")
     return kept
@@ -457,6 +474,17 @@ def _bins_all(spec: Any) -> Any:
     if transformer is None or "categorical_features" not in transformer.get_params(deep=False):
         return transformer
     return transformer.set_params(categorical_features=None)
+
+
+def _with_class(
+    columns: Mapping[str, FloatArray], codes: npt.NDArray[Any], weights: FloatArray | None
+) -> tuple[dict[str, FloatArray], npt.NDArray[Any], FloatArray | None]:
+    """Return numbers, classes and weights of the rows that have a class."""
+    known = codes >= 0
+    if known.all():
+        return dict(columns), codes, weights
+    weights = None if weights is None else weights[known]
+    return {name: own[known] for name, own in columns.items()}, codes[known], weights
 
 
 def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any], weights: FloatArray | None) -> None:

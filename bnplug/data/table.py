@@ -55,10 +55,13 @@ class Table:
         A weight of 2 is the row twice.
     left_out : iterable of str
         Columns of the data that are no variables, because they tell nothing; what names one is no mistake.
+    incomplete : {"ignore", "em"}
+        How to learn from rows with missing cells: "ignore", each statistic by the rows that know its variables; "em",
+        by all that is known of every row, which may have no class.
 
     Attributes
     ----------
-    codes, names, states, target, weights, left_out
+    codes, names, states, target, weights, left_out, incomplete
         As given; ``codes`` in C order, in the smallest unsigned dtype. Arrays are read-only.
     cards : int64 array
         The number of states of each variable.
@@ -86,16 +89,25 @@ class Table:
         target: str,
         weights: npt.ArrayLike | None = None,
         left_out: Iterable[str] = (),
+        incomplete: str = "ignore",
     ) -> None:
-        self._describe(names, states, target, left_out)
+        self._describe(names, states, target, left_out, incomplete)
         self.codes: CodeArray = read_only(np.ascontiguousarray(codes))
         self.weights = None if weights is None else read_only(np.asarray(weights, dtype=np.float64))
         self._check_codes()
 
     def _describe(
-        self, names: Sequence[str], states: Mapping[str, Sequence[State]], target: str, left_out: Iterable[str]
+        self,
+        names: Sequence[str],
+        states: Mapping[str, Sequence[State]],
+        target: str,
+        left_out: Iterable[str],
+        incomplete: str = "ignore",
     ) -> None:
         """Set all that is the same for every block of rows."""
+        if incomplete not in ("ignore", "em"):
+            raise ValueError(f"incomplete={incomplete!r} is not 'ignore' or 'em'")
+        self.incomplete = incomplete
         self.names = tuple(names)
         self.states = {name: tuple(states[name]) for name in self.names}
         self.target = target
@@ -141,6 +153,7 @@ class Table:
         target: str,
         weights: npt.ArrayLike | None = None,
         left_out: Iterable[str] = (),
+        incomplete: str = "ignore",
     ) -> Table:
         """Return the table of columns that are coded already, each with codes of its own type.
 
@@ -153,19 +166,21 @@ class Table:
             Positive row weights.
         left_out : iterable of str
             Columns of the data that are no variables.
+        incomplete : {"ignore", "em"}
+            How to learn from rows with missing cells.
 
         Raises
         ------
         ValueError
-            For a column without states, or a class that is missing.
+            For a column without states, or a class that is missing, unless `incomplete` is "em".
         """
         states = {name: column.states for name, column in columns.items()}
-        check_states(states, columns[target].codes, target)
+        check_states(states, columns[target].codes if incomplete == "ignore" else np.empty(0, np.int8), target)
         dtype = smallest_dtype([len(labels) for labels in states.values()])
         codes = np.empty((len(columns), len(columns[target].codes)), dtype=dtype)
         for v, column in enumerate(columns.values()):
             codes[v] = _narrow(column.codes, dtype)
-        return cls(codes, tuple(columns), states, target, weights, left_out)
+        return cls(codes, tuple(columns), states, target, weights, left_out, incomplete)
 
     def _check_codes(self) -> None:
         """Refuse what compiled kernels, which check no bounds, would write outside their arrays for."""
@@ -219,6 +234,33 @@ class Table:
     def has_missing(self) -> BoolArray:
         """Of each variable, whether some row lacks it."""
         return np.array([(column == self.missing).any() for column in self.codes], dtype=bool)
+
+    @property
+    def lacks_classes(self) -> bool:
+        """Whether some row has no class."""
+        return bool(self.has_missing[self.target_index])
+
+    @property
+    def learned_by_em(self) -> bool:
+        """Whether cells are missing, and all that is known of their rows is to be learned from."""
+        return self.incomplete == "em" and bool(self.has_missing.any())
+
+    def with_class(self) -> Table:
+        """Return a table of the rows that have a class: this one, where all have."""
+        return self.take(self.column(self.target_index) != self.missing) if self.lacks_classes else self
+
+    def ignoring(self) -> Table:
+        """Return the rows that have a class as a table of which each statistic ignores the rows that lack a cell.
+
+        What does without EM learns from that on an incomplete table, and EM starts from it.
+        """
+        return self.with_class()._learned("ignore")
+
+    def _learned(self, incomplete: str) -> Table:
+        """Return the same rows, to be learned from in another way."""
+        other = copy(self)
+        other.incomplete = incomplete
+        return other
 
     def counts(self, families: Sequence[Sequence[int]], folds: npt.ArrayLike | None = None) -> list[FloatArray]:
         """Count the joint states of many families in one pass over the blocks.
@@ -366,7 +408,9 @@ class Table:
         rows = np.asarray(rows)
         rows = rows if rows.dtype == bool else rows.astype(np.int64)
         weights = None if self.weights is None else self.weights[rows]
-        return Table(self.codes[:, rows], self.names, self.states, self.target, weights, self.left_out)
+        made = Table(self.codes[:, rows], self.names, self.states, self.target, weights, self.left_out)
+        made.incomplete = self.incomplete
+        return made
 
     def padded(self) -> tuple[CodeArray, IntArray]:
         """Return the codes with missing as one more state, and the number of codes that each variable then has.

@@ -59,7 +59,7 @@ def open_table(
     discretizer: Any = "mdl",
     categorical_features: Any = "auto",
     class_weight: Any = None,
-    missing: str = "ignore",
+    missing: Any = "ignore",
     on_useless: str = "drop",
     max_categories: int | None = None,
     min_frequency: Any = "auto",
@@ -138,11 +138,15 @@ def open_table(
     key = key_of(found, question, options)
     if cache is None:
         folder = _TemporaryFolder()
-        return _FileCoder(folder.path, key, folder).code(found, question, options, n_jobs, progress)
+        made = _FileCoder(folder.path, key, folder).code(found, question, options, n_jobs, progress)
+        made.incomplete = question.cells.incomplete
+        return made
     Path(cache).mkdir(parents=True, exist_ok=True)
     coder = _FileCoder(Path(cache), key)
     there = coder.used_again(found)
-    return coder.code(found, question, options, n_jobs, progress) if there is None else there
+    table = coder.code(found, question, options, n_jobs, progress) if there is None else there
+    table.incomplete = question.cells.incomplete
+    return table
 
 
 class _FileCoder:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.contracts import ParameterLearner
 from bnplug.hooks.components import check_numbers
+from bnplug.inference.em import CountsLearner
 from bnplug.model.log_tables import LogTables, estimate
 
 if TYPE_CHECKING:
@@ -15,12 +17,21 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
-#: Returns the log probabilities of a variable given its parents.
-_Learn = Callable[[int, list[int]], FloatArray]
+class _Expert(NamedTuple):
+    """What is known besides rows: tables by node, and the virtual rows of every cell where they are not even."""
+
+    fixed: dict[int, FloatArray]
+    virtual: list[FloatArray] | None
 
 
-class MaximumLikelihood(ParameterLearner):
+_NOTHING = _Expert({}, None)
+
+
+class MaximumLikelihood(CountsLearner):
     """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table (Peharz et al. 2013, eq. 4).
+
+    Where ``table.incomplete`` is "em" and cells are missing, EM finds the most probable parameters by all that is
+    known; of complete rows the estimates are the same to the last bit.
 
     With a `prior`, the virtual rows are spread as that network says: a cell of a family gets ``alpha P(node, parents)``
     of them, whatever the parents in the prior are (Heckerman, Geiger and Chickering 1995).
@@ -38,61 +49,124 @@ class MaximumLikelihood(ParameterLearner):
         Tables that are taken as they are, for some nodes or all. Their parents must be those of the structure. In a
         dict, a table is ``{state: probability}``, or ``(parents, {their states: {state: probability}})``, or a network
         that has the node.
+    restarts : int
+        EM climbs from so many starts more, which are drawn at random around the first, and the best end is taken.
+    tol : float
+        EM stops where a step raises the log-likelihood by no more than this times its size; with 0, where no
+        probability moves any more.
+    max_iter : int
+        The most steps of EM from a start.
+    random_state : int or RandomState, optional
+        What random starts are drawn from.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+    verbose : int, optional
+        1 tells about EM once a second and at the end, 2 about every step.
 
     Attributes
     ----------
     counts_ : list of float64 arrays
         How often each state of a variable occurs with each configuration of its parents, in the order of the table's
-        variables.
+        variables; after EM, how often that is expected.
+    n_iter_ : int
+        The steps of EM; of other data, 1.
+    log_likelihood_path_ : list of float
+        After EM: the log-likelihood of all that is known plus the logarithm of the prior, alpha / (r q) log theta for
+        each cell, at the start and after each step. It never falls.
     """
 
-    def __init__(self, alpha: float = 1.0, floor: float = 0.0, prior: Any = None, fixed: Any = None) -> None:
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        prior: Any = None,
+        fixed: Any = None,
+        restarts: int = 0,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | None = None,
+    ) -> None:
         self.alpha = alpha
         self.floor = floor
         self.prior = prior
         self.fixed = fixed
+        self.restarts = restarts
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return the estimates; each table counts the rows in which its variables are known."""
-        self.counts_ = self._counts(table, table.parents(dag))
-        return self._estimates(table, dag)
+        """Return the estimates: by EM, or each table by the rows in which its variables are known."""
+        self._check()
+        return super().fit(table, dag)
 
     def partial_fit(self, table: Table, dag: DAG) -> LogTables:
         """Return the estimates on these rows and all before them: counts add up.
 
         The states of the table and the structure must be those of the rows before.
         """
-        counts = self._counts(table, table.parents(dag))
+        self._check()
+        counts = table.counts([(v, *parents) for v, parents in enumerate(table.parents(dag))])
         self.counts_ = [there + own for there, own in zip(self.counts_, counts, strict=True)]
-        return self._estimates(table, dag)
+        return self.from_counts(table, dag, self.counts_)
 
-    def _counts(self, table: Table, families: list[list[int]]) -> list[FloatArray]:
+    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
+        """Return smoothed relative frequencies."""
+        families = table.parents(dag)
+        expert = self._expert(table, families)
+        tables = {}
+        for v, parents in enumerate(families):
+            if v in expert.fixed:
+                values = expert.fixed[v]
+            elif expert.virtual is None:
+                values = estimate(counts[v], self.alpha, self.floor)
+            else:
+                values = estimate(counts[v] + expert.virtual[v], 0.0, self.floor)
+            tables[table.names[v]] = [table.names[p] for p in parents], values
+        return LogTables(table.names, table.states, tables, table.target)
+
+    def log_prior(self, table: Table, tables: LogTables) -> float:
+        """Return the sum over cells of their virtual rows times log theta."""
+        if self.alpha == 0:
+            return 0.0
+        expert = self._expert(table, [[table.index(p) for p in own] for own, _ in tables.tables.values()])
+        total = 0.0
+        for v, (_, values) in enumerate(tables.tables.values()):
+            if v in expert.fixed:
+                continue
+            if expert.virtual is None:
+                total += self.alpha / values.size * float(values.sum())
+            else:
+                seen = expert.virtual[v] > 0
+                total += float((expert.virtual[v][seen] * values[seen]).sum())
+        return total
+
+    def _check(self) -> None:
         check_numbers(self, "alpha", "floor")
         if not self.floor < 1:
             raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
-        return table.counts([(v, *parents) for v, parents in enumerate(families)])
 
-    def _estimates(self, table: Table, dag: DAG) -> LogTables:
-        families = table.parents(dag)
-        known, learn = self._known(table, families)
-        tables = {
-            table.names[v]: ([table.names[p] for p in parents], known[v] if v in known else learn(v, parents))
-            for v, parents in enumerate(families)
-        }
-        return LogTables(table.names, table.states, tables, table.target)
+    def _expert(self, table: Table, families: list[list[int]]) -> _Expert:
+        """Return what is known besides rows; of one structure, it is looked up once."""
+        if self.fixed is None and self.prior is None:
+            return _NOTHING
+        if self._known is None or self._known[0] is not table or self._known[1] != families:
+            self._known = table, families, self._look_up(table, families)
+        return self._known[2]
 
-    def _known(self, table: Table, families: list[list[int]]) -> tuple[dict[int, FloatArray], _Learn]:
-        """Return the tables that are given, and what estimates the others."""
-        known: dict[int, FloatArray] = {}
-        if self.fixed is not None:
-            from bnplug.builtin.parameters._expert import fixed_tables
+    #: What was looked up last, for which table and structure.
+    _known: tuple[Table, list[list[int]], _Expert] | None = None
 
-            known = fixed_tables(self.fixed, table, families)
+    def _look_up(self, table: Table, families: list[list[int]]) -> _Expert:
+        from bnplug.builtin.parameters._expert import Prior, fixed_tables
+
+        fixed = {} if self.fixed is None else fixed_tables(self.fixed, table, families)
         if self.prior is None:
-            return known, lambda v, _: estimate(self.counts_[v], self.alpha, self.floor)
-        from bnplug.builtin.parameters._expert import Prior
-
+            return _Expert(fixed, None)
         prior = Prior(self.prior, table)
-        return known, lambda v, parents: estimate(
-            self.counts_[v] + self.alpha * prior.joint(v, parents), 0.0, self.floor
-        )
+        rows = [self.alpha * prior.joint(v, own) if v not in fixed else np.zeros(0) for v, own in enumerate(families)]
+        return _Expert(fixed, rows)

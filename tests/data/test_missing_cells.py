@@ -1,0 +1,68 @@
+"""What becomes of missing cells, column by column."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bnplug import BayesianNetworkClassifier, code
+from bnplug.data.missing_cells import MissingCells
+
+X = pd.DataFrame({"a": ["u", None, "v", "u"], "b": ["p", "q", None, "p"], "c": ["k", "l", "k", None]})
+Y = [0, 1, 1, 0]
+
+
+def test_a_dict_has_ways_by_column_and_a_way_for_all_others():
+    table, intake = code(X, Y, missing={"a": "value", "*": "em"})
+    assert table.states["a"] == ("u", "v", "missing")
+    assert intake.missing_states == {"a": "missing"}
+    assert table.states["b"] == ("p", "q")
+    assert table.incomplete == "em"
+    assert table.has_missing.tolist() == [False, True, True, False]
+
+
+def test_without_a_word_for_the_others_they_are_ignored_or_go_the_way_of_the_whole_table():
+    assert MissingCells.of({"a": "value"}) == MissingCells("ignore", {"a": "value"})
+    assert MissingCells.of({"a": "em", "b": "value"})["c"] == "em"
+    assert code(X, Y, missing={"a": "value"})[0].incomplete == "ignore"
+
+
+def test_rows_are_dropped_for_the_columns_that_say_so():
+    table, _ = code(X, Y, missing={"a": "drop", "c": "value"})
+    assert table.n_rows == 3
+    assert table.has_missing.tolist() == [False, True, False, False]
+
+
+def test_a_column_may_be_refused_alone():
+    with pytest.raises(ValueError, match=r"columns \['b'\] have missing cells"):
+        code(X, Y, missing={"b": "error"})
+    assert code(X.drop(columns="b"), Y, missing={"*": "error", "a": "value", "c": "value"})[0].n_rows == 4
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("mean", r"missing='mean' is not one of"),
+        ({"a": "mean"}, r"for 'a', 'mean' is not one of"),
+        ({"a": "ignore", "*": "em"}, "of the whole table"),
+        ({"z": "value"}, "names the column 'z', which is not there"),
+        (None, "is not one of"),
+    ],
+)
+def test_what_says_nothing_is_refused(missing, message):
+    with pytest.raises(ValueError, match=message):
+        code(X, Y, missing=missing)
+
+
+def test_the_parts_of_a_date_go_the_way_of_their_column():
+    when = pd.to_datetime(["2020-01-01", None, "2021-02-01", "2021-03-01"])
+    table, _ = code(X.assign(when=when), Y, missing={"when": "value", "*": "em"}, discretizer="none")
+    parts = [name for name in table.names if name.startswith("when.")]
+    assert parts
+    assert all("missing" in table.states[name] for name in parts)
+
+
+def test_a_model_with_ways_by_column_answers_and_is_cloned():
+    from sklearn.base import clone
+
+    model = clone(BayesianNetworkClassifier("nb", missing={"a": "value", "*": "em"})).fit(X, Y)
+    assert np.isfinite(model.predict_proba(X)).all()
