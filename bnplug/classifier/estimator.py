@@ -241,9 +241,10 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""
         if not is_frame(X):
+            array = native(X)
             # Which labels may be missing is looked at later.
             known = None if y is None else pd.Series(label_array(y)).notna().to_numpy()
-            array, _ = validate_data(self, native(X), known, dtype=None, ensure_all_finite="allow-nan")
+            array, _ = validate_data(self, array, known, dtype=None, ensure_all_finite="allow-nan")
             return to_frame(array, "X")
         frame = to_frame(X, "X")
         validate_data(self, frame, y, skip_check_array=True)

@@ -32,7 +32,7 @@ def test_the_factor_is_the_best_for_rows_held_out(repeated):
     model = BayesianNetworkClassifier("nb", calibrate="temperature").fit(X, y)
     assert 0.05 < model.temperature_ < 0.5
     joints = []
-    for train, test in splits(RawRows.of(X, y, None, None), 3, None):
+    for train, test in splits(RawRows.of(BayesianNetworkClassifier(), X, y, None), 3, None):
         fold = BayesianNetworkClassifier("nb").fit(train.frame, train.labels)
         joints.append((fold._log_joint(test.frame), fold.classes_.searchsorted(test.labels)))
 
