@@ -56,7 +56,8 @@ def test_no_fold_has_seen_what_it_holds_out(data, changed, discretizer):
     """Rows held out in one fold become something else entirely: what is learned in that fold stays as it is."""
     X, y = data
     _, before = fitted_folds(X, y, discretizer=discretizer)
-    held_out = [set(test.frame.index) for _, test in splits(RawRows.of(BayesianNetworkClassifier(), X, y, None), 3, None)][changed]
+    rows = RawRows.of(BayesianNetworkClassifier(), X, y, None)
+    held_out = [set(test.frame.index) for _, test in splits(rows, 3, None)][changed]
     rows = X.index.isin(held_out)
     other = X.copy()
     other.loc[rows, "a"] = 1000.0 + np.arange(rows.sum())
