@@ -19,7 +19,6 @@ from sklearn.utils import check_random_state
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import ParameterLearner
-from bnplug.data._counting import sum_in_order
 from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import check_numbers
@@ -259,12 +258,8 @@ def _families(table: Table, dag: DAG) -> list[tuple[int, ...]]:
 
 def _expect(rows: Blocks, tables: LogTables, n_jobs: int | None) -> tuple[list[FloatArray], float, int]:
     """Return the expected counts over all blocks, the log-likelihood, and the number of rows that are impossible."""
-    found = rows.call("expect", tables, n_jobs)
-    return (
-        sum_in_order([counts for counts, _, _ in found]),
-        float(sum(value for _, value, _ in found)),
-        sum(number for _, _, number in found),
-    )
+    *counts, value, impossible = rows.sum("expect", tables, n_jobs)
+    return counts, float(value), int(impossible)
 
 
 class _Rows:
@@ -277,8 +272,8 @@ class _Rows:
         self.incomplete = block.take(holes)
         self.families: list[tuple[int, ...]] = []
 
-    def expect(self, tables: LogTables, n_jobs: int | None) -> tuple[list[FloatArray], float, int]:
-        """Return the expected counts of each family, the log-likelihood, and the number of impossible rows."""
+    def expect(self, tables: LogTables, n_jobs: int | None) -> list[Any]:
+        """Return the expected counts of each family, then the log-likelihood and the number of impossible rows."""
         families = [tuple(map(tables.names.index, (name, *own))) for name, (own, _) in tables.tables.items()]
         if families != self.families:
             self.families, self.counts = families, self.complete.counts(families)
@@ -294,7 +289,7 @@ class _Rows:
             seen = (counts > 0) & np.isfinite(values)
             value += float((counts[seen] * values[seen]).sum())
             added += counts
-        return expected, value, impossible
+        return [*expected, value, impossible]
 
 
 class _Weights:
