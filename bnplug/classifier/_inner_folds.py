@@ -12,7 +12,7 @@ import pandas as pd
 
 from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.contracts import InnerFold
-from bnplug.data.class_labels import labels_and_gaps
+from bnplug.data.class_labels import _labels_and_gaps
 from bnplug.data.intake import Intake, _learning_weights
 from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table
@@ -46,7 +46,7 @@ class RawRows(NamedTuple):
     def of(cls, model: Any, frame: pd.DataFrame, y: Any, sample_weight: Any) -> RawRows:
         """Return the rows that are there, as the parameters of a classifier take them."""
         may_lack = MissingCells.of(model.missing).incomplete == "em"
-        labels, gaps = labels_and_gaps(y, model.unlabeled, may_lack)
+        labels, gaps = _labels_and_gaps(y, model.unlabeled, may_lack)
         weights = _learning_weights(frame, labels, sample_weight, model.class_weight, gaps)
         rows, present = cls(frame, labels, weights, gaps), present_rows(weights)
         return rows if present is None else rows.take(np.flatnonzero(present))

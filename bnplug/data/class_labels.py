@@ -53,7 +53,7 @@ def class_labels(y: Any) -> npt.NDArray[Any]:
     return labels
 
 
-def labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArray[Any], BoolArray]:
+def _labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArray[Any], BoolArray]:
     """Return the class of every row, and which rows have none, what they hold being of no meaning.
 
     Parameters
@@ -71,7 +71,7 @@ def labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArray
 
     Examples
     --------
-    >>> labels_and_gaps([1, 0, -1], -1, True)
+    >>> _labels_and_gaps([1, 0, -1], -1, True)
     (array([1, 0, 1]), array([False, False,  True]))
     """
     if not may_lack and unlabeled is None:
@@ -96,7 +96,7 @@ def labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArray
     return labels, gaps
 
 
-def known_classes(
+def _known_classes(
     labels: npt.NDArray[Any], gaps: BoolArray, classes: npt.ArrayLike | None = None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """Return the classes, sorted, and which of them each row has; -1 where it has none.

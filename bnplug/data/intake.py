@@ -25,7 +25,7 @@ from bnplug.data._looking import refuse
 from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_state
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
-from bnplug.data.class_labels import known_classes, labels_and_gaps
+from bnplug.data.class_labels import _known_classes, _labels_and_gaps
 from bnplug.data.coding import MISSING, Coded, State, code_column
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
@@ -104,7 +104,7 @@ def code(
     cells = MissingCells.of(missing)
     rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates, frozenset(states or ()))
     frame = with_given_states(_checked_frame(X), states or {})
-    labels, gaps = labels_and_gaps(y, unlabeled, cells.incomplete == "em")
+    labels, gaps = _labels_and_gaps(y, unlabeled, cells.incomplete == "em")
     check_consistent_length(frame, labels)
     cells.check_names(map(str, frame.columns))
     weights = _learning_weights(frame, labels, sample_weight, class_weight, gaps)
@@ -115,7 +115,7 @@ def code(
     if not kept.all():
         frame, labels, gaps = frame[kept], labels[kept], gaps[kept]
         weights = None if weights is None else weights[kept]
-    known, codes = known_classes(labels, gaps, classes)
+    known, codes = _known_classes(labels, gaps, classes)
     if len(known) < 2:
         raise ValueError(f"y has only one class, {known.tolist()[0]!r}; a classifier needs at least two")
     intake, columns = Intake.learn(frame, known, codes, weights, discretizer, rules, cells)
