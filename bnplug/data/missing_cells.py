@@ -12,10 +12,10 @@ from bnplug.errors import did_you_mean
 WAYS = ("ignore", "em", "drop", "value", "error")
 
 #: The ways that are of the whole table: how it is learned from where cells stay missing.
-WHOLE_TABLE = ("ignore", "em")
+_WHOLE_TABLE = ("ignore", "em")
 
 #: The key of all columns that a dict does not name.
-OTHERS = "*"
+_OTHERS = "*"
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ class MissingCells:
             return cls(missing)
         for name, way in missing.items():
             _check_way(way, f"missing={dict(missing)!r}: for {name!r}, {way!r}")
-        whole = {way for way in missing.values() if way in WHOLE_TABLE}
-        others = missing.get(OTHERS, next(iter(whole), "ignore"))
+        whole = {way for way in missing.values() if way in _WHOLE_TABLE}
+        others = missing.get(_OTHERS, next(iter(whole), "ignore"))
         if len(whole) > 1:
             raise ValueError(
                 f'missing={dict(missing)!r}: "ignore" and "em" are of the whole table, so that only one of them can '
                 'be there; {"a": "value", "*": "em"} makes a state of what is missing in the column "a", and learns '
                 "from all other columns by EM"
             )
-        return cls(others, {str(name): way for name, way in missing.items() if name != OTHERS})
+        return cls(others, {str(name): way for name, way in missing.items() if name != _OTHERS})
 
     def __getitem__(self, column: str) -> str:
         return self.named.get(column, self.others)
