@@ -73,7 +73,7 @@ class CountsLearner(ParameterLearner):
     >>> np.exp(learner.fit(em, em.dag([[1], []]))["x"].values).round(3)[:, 1].tolist()
     [0.0, 1.0]
     >>> learner.n_iter_, round(learner.log_likelihood_path_[-1], 3)
-    (17, -2.773)
+    (16, -2.773)
     """
 
     takes_unlabeled = True
