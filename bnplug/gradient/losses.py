@@ -13,7 +13,8 @@ from bnplug.inference.complete import TIE
 
 #: ``loss(L, y, weights, params, dL)`` returns the weighted sum of the losses of a block of rows and fills `dL` with
 #: its derivative by the log joint `L`, weights included. `L` and `dL` have shape (rows, classes), `y` (int64) and
-#: `weights` shape (rows,); `params` is a float64 array of the loss's own. Meant to be compiled with
+#: `weights` shape (rows,); `params` is a float64 array of the loss's own. Of a row without a class `y` is -1; such rows
+#: come where :class:`Objective` was told that they may. Meant to be compiled with
 #: :data:`bnplug.compiling.kernel`; nothing in it may depend on which rows share a block.
 Loss = Callable[[FloatArray, IntArray, FloatArray, FloatArray, FloatArray], float]
 

@@ -99,6 +99,7 @@ class Objective:
         tables: LogTables | None = None,
         unlabeled: bool = False,
     ) -> None:
+        self.n_jobs = n_jobs
         self._exact = tables is not None
         read = np.arange(len(table.names)) if self._exact else np.unique(terms.variables)
         rows = gather_distinct(table, read, _MOST_GATHERED, unlabeled)

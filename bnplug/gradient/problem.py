@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import product
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,8 @@ class Problem:
     """Log parameters to be learned on the rows of a table, for a structure, by a loss of the log joint.
 
     The terms of the class and its children are learned; every other node keeps its generative estimates, which
-    no posterior of the class depends on.
+    no posterior of the class depends on where the features that the terms read are known. Where some are missing, and
+    ``table.incomplete`` is "em", the log joint of the row is exact, and depends on them.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ class Problem:
         Of the class and its children; their values are the estimates', a place to start.
     objective : Objective
         The sum of a loss over the training rows.
+    takes_unlabeled : bool
+        Whether rows may have no class; False unless a class says otherwise, whose losses know such rows.
 
     Examples
     --------
@@ -65,14 +68,34 @@ class Problem:
     [0.0, 1.0]
     """
 
+    takes_unlabeled: ClassVar[bool] = False
+
     def __init__(
         self, table: Table, dag: DAG, alpha: float = 1.0, floor: float = 0.0, n_jobs: int | None = None
     ) -> None:
         self.table = table
         self.alpha = alpha
-        self.generative: LogTables = parameter_learner("ml", alpha=alpha, floor=floor).fit(table, dag)
+        self.generative: LogTables = parameter_learner("ml", alpha=alpha, floor=floor, n_jobs=n_jobs).fit(table, dag)
         self.terms: Terms = terms(self.generative, table.target)
-        self.objective = Objective(self.terms, table, n_jobs)
+        self.objective = self.over(table, n_jobs)
+
+    def over(self, rows: Table, n_jobs: int | None = None) -> Objective:
+        """Return the sum of a loss over other rows, such as those held out.
+
+        Those with missing cells are taken as ``rows.incomplete`` says: by their exact log joint where it is "em".
+        """
+        tables = self.generative if rows.incomplete == "em" else None
+        return Objective(self.terms, rows, n_jobs, tables, self.takes_unlabeled)
+
+    @cached_property
+    def marginal(self) -> bool:
+        """Whether some rows lack a cell that the terms read, and have an exact marginal log joint: not convex then."""
+        return self.table.incomplete == "em" and bool(self.table.has_missing[np.unique(self.terms.variables)].any())
+
+    @cached_property
+    def ignoring(self) -> Objective:
+        """The sum of a loss over the training rows, each without the terms that read a cell it lacks."""
+        return Objective(self.terms, self.table.ignoring(), self.objective.n_jobs)
 
     @cached_property
     def columns(self) -> Columns:
@@ -164,7 +187,7 @@ def held_out(
     def measure(fold: tuple[Table, Table], own: Callable[[_P, Objective], npt.ArrayLike]) -> FloatArray:
         train, test = fold
         problem = build(train)
-        return np.asarray(own(problem, Objective(problem.terms, test, n_jobs=1)), dtype=np.float64)
+        return np.asarray(own(problem, problem.over(test, n_jobs=1)), dtype=np.float64)
 
     # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
     with threadpool_limits(1):
@@ -175,6 +198,8 @@ def held_out(
 
 def folds(table: Table, cv: Any, random_state: Any = None) -> Iterator[tuple[Table, Table]]:
     """Yield the training rows and the held-out rows of each fold.
+
+    Rows without a class are among the training rows of every fold, and never held out.
 
     Parameters
     ----------
@@ -205,6 +230,10 @@ def folds(table: Table, cv: Any, random_state: Any = None) -> Iterator[tuple[Tab
     with warnings.catch_warnings():
         # A class with fewer rows than folds is absent from some of them, which sums can bear.
         warnings.simplefilter("ignore", UserWarning)
-        splits = list(splitter.split(np.zeros((table.n_rows, 1)), table.column(table.target_index)))
+        classes = table.column(table.target_index)
+        labeled = np.flatnonzero(classes != table.missing)
+        splits = list(splitter.split(np.zeros((len(labeled), 1)), classes[labeled]))
+    others = np.flatnonzero(classes == table.missing)
     for train, test in splits:
-        yield table.take(train), table.take(test)
+        rows = labeled[train] if len(others) == 0 else np.sort(np.concatenate([labeled[train], others]))
+        yield table.take(rows), table.take(labeled[test])

@@ -6,12 +6,13 @@ import pytest
 from gradient_problems import large_table, naive_bayes, random_problem
 from hypothesis import given
 from hypothesis import strategies as st
+from incomplete_tables import STRUCTURES, incomplete_table, nll_of
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 from strategies import random_parents, tables
 
 from bnplug import parameter_learner
 from bnplug.data.table import Table
-from bnplug.gradient import Objective, Problem, classified, conditional_nll, held_out, with_values
+from bnplug.gradient import Objective, Problem, classified, conditional_nll, folds, held_out, with_values
 from bnplug.inference.complete import log_joint, posterior, terms
 
 
@@ -129,3 +130,35 @@ def test_what_is_no_fold_is_refused(cv):
     table = large_table(rows=30, features=2)
     with pytest.raises(ValueError, match=f"cv={cv!r} is not a number of folds or a splitter"):
         held_out(table, cv, build(table), [nll_and_rate])
+
+
+def test_rows_without_a_class_are_in_every_training_part():
+    table = incomplete_table(rows=60, unlabeled=0.4)
+    unlabeled = int((table.codes[-1] == table.missing).sum())
+    held = 0
+    for train, test in folds(table, 3, random_state=0):
+        assert (train.codes[-1] == table.missing).sum() == unlabeled
+        assert (test.codes[-1] != table.missing).all()
+        assert train.incomplete == test.incomplete == "em"
+        held += test.n_rows
+    assert held == table.n_rows - unlabeled
+
+
+def test_incomplete_rows_are_taken_as_the_table_says():
+    table = incomplete_table()
+    dag = table.dag(STRUCTURES["tree"])
+    problem = Problem(table, dag)
+    assert problem.marginal
+    values = problem.terms.values
+    assert problem.objective(values, conditional_nll)[0] == pytest.approx(nll_of(problem.network(values), table))
+    ignoring = Problem(table.ignoring(), dag)
+    assert not ignoring.marginal
+    # The estimates differ, but the sums over the same rows by the same values do not.
+    assert ignoring.objective(values, conditional_nll)[0] == problem.ignoring(values, conditional_nll)[0]
+    assert not Problem(incomplete_table(missing=0.0), dag).marginal
+
+
+def test_rows_without_a_class_are_refused_unless_a_problem_takes_them():
+    table = incomplete_table(unlabeled=0.2)
+    with pytest.raises(ValueError, match="the class 'c' is missing"):
+        Problem(table, table.dag(STRUCTURES["tree"]))

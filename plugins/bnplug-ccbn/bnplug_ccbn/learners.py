@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: What ``l2="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
 L2_GRID = tuple(10.0**exponent for exponent in range(4, -4, -1))
 
+# The minimum that a descent begins at need not be exact.
+_FIRST_TOL = 1e-5
+
 # Below it, probabilities are at the end of what double precision and other programs' files can hold.
 _LOWEST = -700.0
 
@@ -45,15 +48,15 @@ class ConditionalProblem(Problem):
 
     parameterization: Parameterization
 
-    def nll(self, free: FloatArray) -> tuple[float, FloatArray]:
-        """Return the sum of -log P(class | features) over the rows, and its gradient."""
+    def nll(self, free: FloatArray, ignoring: bool = False) -> tuple[float, FloatArray]:
+        """Return the sum of -log P(class | features) over the rows, and its gradient; missing cells may be ignored."""
         values = self.parameterization.values(free)
-        nll, gradient = self.objective(values, conditional_nll)
+        nll, gradient = (self.ignoring if ignoring else self.objective)(values, conditional_nll)
         return nll, self.parameterization.chain(gradient, values)
 
-    def penalized(self, free: FloatArray, l2: float) -> tuple[float, FloatArray]:
+    def penalized(self, free: FloatArray, l2: float, ignoring: bool = False) -> tuple[float, FloatArray]:
         """Return the NLL plus l2 / 2 times the squared distance from the centre, and the gradient."""
-        nll, gradient = self.nll(free)
+        nll, gradient = self.nll(free, ignoring)
         return nll + self.penalty(free, l2), gradient + l2 * (free - self.parameterization.center)
 
     def penalty(self, free: FloatArray, l2: float) -> float:
@@ -68,8 +71,12 @@ class ConditionalLikelihood(ParameterLearner):
     The terms of the class and its children are learned; every other node keeps its generative estimates, which
     no posterior of the class depends on. On a C1 structure (naive Bayes, TAN, KDB-1 and others) the result is
     normalised into a network with the same posterior (Wettig); on others ``ccbn-e`` gives a network,
-    while ``ccbn-d`` and ``ccbn-w`` predict rightly but cannot be exported. In a row with missing cells, terms
-    of a missing variable are left out in training.
+    while ``ccbn-d`` and ``ccbn-w`` predict rightly but cannot be exported.
+
+    In a row with missing cells, terms of a missing variable are left out in training. With ``missing="em"`` the
+    classifier minimises -log P(class | what the row knows) instead, missing cells summed out exactly, and the
+    generative estimates are those of EM. The NLL is not convex then: the descent begins where the terms left out led
+    it, or at `init` where that is lower, and may end in a local minimum.
 
     Parameters
     ----------
@@ -168,8 +175,16 @@ class ConditionalLikelihood(ParameterLearner):
         generative = problem.parameterization.generative
         return generative.copy() if self.init == "generative" else np.zeros_like(generative)
 
-    def _descend(self, problem: ConditionalProblem) -> FloatArray:
+    def _first(self, problem: ConditionalProblem) -> FloatArray:
+        """Return the free numbers to begin with: of a problem that is not convex, the minimum of one that mostly is."""
         free = self.start(problem)
+        if not problem.marginal or self.max_iter == 0:
+            return free
+        ignoring, _ = minimize(partial(problem.penalized, l2=self.l2_, ignoring=True), free, _FIRST_TOL, self.max_iter)
+        return min((free, ignoring), key=lambda point: problem.penalized(point, self.l2_)[0])
+
+    def _descend(self, problem: ConditionalProblem) -> FloatArray:
+        free = self._first(problem)
         self.nll_path_ = [problem.nll(free)[0]]
 
         def note(point: FloatArray, value: float) -> None:

@@ -62,7 +62,8 @@ class LeaveOneOutConditional(ParameterLearner):
     say where features are missing depends on how they were learned.
 
     Where a cell is missing in a training row, its term is left out; where a parent is, the term is that of the
-    parents before it.
+    parents before it. This is so with ``missing="em"`` too: what a row counts for cannot be taken out of an estimate
+    that only expects it.
 
     Parameters
     ----------
@@ -141,7 +142,8 @@ class LeaveOneOutConditional(ParameterLearner):
         self._check()
         if folds is None:
             folds = self._split(table, dag) if self.inner_folds else []
-        self._choose(folds)
+        table = table.ignoring()
+        self._choose([InnerFold(own.train.ignoring(), own.dag, own.held_out.ignoring()) for own in folds])
         path = _Path(LeaveOneOutProblem(table, dag, n_jobs=self.n_jobs), self.max_iter, self.tol)
         for lam in self._strengths(self.lam_):
             path.advance(lam)

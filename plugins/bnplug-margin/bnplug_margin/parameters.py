@@ -69,10 +69,10 @@ def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
 class MarginProblem(Problem):
     """The smoothed margins of some training rows, to be maximised over beta."""
 
-    def negative(self, beta: FloatArray, params: FloatArray) -> tuple[float, FloatArray]:
-        """Return minus the sum of H(s) over the rows, and its gradient by beta."""
+    def negative(self, beta: FloatArray, params: FloatArray, ignoring: bool = False) -> tuple[float, FloatArray]:
+        """Return minus the sum of H(s) over the rows, and its gradient by beta; missing cells may be ignored."""
         log_theta = self.columns.log_softmax(beta)
-        value, gradient = self.objective(log_theta, negative_margin, params)
+        value, gradient = (self.ignoring if ignoring else self.objective)(log_theta, negative_margin, params)
         return value, self.columns.chain(gradient, log_theta)
 
 
@@ -80,7 +80,9 @@ class MaximumMarginParameters(ParameterLearner):
     """`mm`: the parameters of largest soft margin, by L-BFGS from the maximum-likelihood ones.
 
     The terms of the class and its children are learned; every other node keeps its estimates, which no posterior
-    of the class depends on. In a row with missing cells, terms of a missing variable are left out in training.
+    of the class depends on. In a row with missing cells, terms of a missing variable are left out in training. With
+    ``missing="em"`` the classifier takes the margin of log P(class, what the row knows), missing cells summed out, and
+    the estimates of EM; without early stopping it begins where the terms left out led it, if that is better.
 
     Parameters
     ----------
@@ -173,8 +175,9 @@ class MaximumMarginParameters(ParameterLearner):
         self.lam_, self.kappa_, steps = self._choose(table, dag)
         params = np.array([self.lam_, self.kappa_, self.eta])
         problem = self.problem(table, dag, self.n_jobs)
-        self.objective_path_ = [-problem.negative(problem.terms.values, params)[0]]
-        beta, self.n_iter_ = self._ascend(problem, params, steps, self._note)
+        start = self._first(problem, params)
+        self.objective_path_ = [-problem.negative(start, params)[0]]
+        beta, self.n_iter_ = self._ascend(problem, params, steps, start, self._note)
         if self.verbose:
             self._say(f"{self.n_iter_} steps, {self.objective_path_[0]:.4f} -> {self.objective_path_[-1]:.4f}")
         return problem.tables(problem.columns.log_softmax(beta))
@@ -183,13 +186,18 @@ class MaximumMarginParameters(ParameterLearner):
         """Return what there is to maximise on the rows of `table`."""
         return MarginProblem(table, dag, self.alpha, self.floor, n_jobs)
 
-    def _ascend(
-        self, problem: MarginProblem, params: FloatArray, max_iter: int, callback: Any = None
-    ) -> tuple[Any, int]:
-        def negative(beta: FloatArray) -> tuple[float, FloatArray]:
-            return problem.negative(beta, params)
+    def _first(self, problem: MarginProblem, params: FloatArray) -> FloatArray:
+        """Return where to begin: at the estimates, or where the margins lead that ignore missing cells."""
+        start = problem.terms.values
+        if not problem.marginal or self.early_stopping or self.max_iter == 0:
+            return start
+        ignoring, _ = minimize(partial(problem.negative, params=params, ignoring=True), start, self.tol, self.max_iter)
+        return min((start, ignoring), key=lambda beta: problem.negative(beta, params)[0])
 
-        return minimize(negative, problem.terms.values, self.tol, max_iter, callback)
+    def _ascend(
+        self, problem: MarginProblem, params: FloatArray, max_iter: int, start: FloatArray, callback: Any = None
+    ) -> tuple[Any, int]:
+        return minimize(partial(problem.negative, params=params), start, self.tol, max_iter, callback)
 
     def _note(self, beta: FloatArray, value: float) -> None:
         self.objective_path_.append(-value)
@@ -251,7 +259,7 @@ class MaximumMarginParameters(ParameterLearner):
                 raise StopIteration
 
         watch(problem.terms.values)
-        self._ascend(problem, params, self.max_iter, watch)
+        self._ascend(problem, params, self.max_iter, problem.terms.values, watch)
         return np.array(path + path[-1:] * (self.max_iter + 1 - len(path))).T
 
     def _check(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bnplug.compiling import run_in_threads
-from bnplug.gradient import Objective, classified, folds
+from bnplug.gradient import classified, folds
 from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
@@ -118,7 +118,7 @@ class _Path:
             return
         train, test = self._fold
         problem = LargeMarginProblem(train, self._dag, self._alpha, n_jobs=1)
-        rows = Objective(problem.terms, test, n_jobs=1)
+        rows = problem.over(test, n_jobs=1)
         for lam in self._lams[len(self.right) : length]:
             self._point = problem.solve(replace(self._setting, lam=lam), self._point).point
             self.right.append(rows(self._point, classified)[0])

@@ -13,8 +13,9 @@ import numpy as np
 from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.hooks.components import check_numbers
+from bnplug.inference.em import expected_family_counts
 from bnplug.model.log_tables import LogTables
-from bnplug_mlbnsvm.descent import Descent, dot
+from bnplug_mlbnsvm.descent import Descent
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS, choose, cross_validate
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
@@ -35,6 +36,10 @@ class MaximumLikelihoodSVM(ParameterLearner):
     others) this is convex, and the result is a Bayesian network; on others theta = softmax(beta) per column keeps
     it one, convexity is lost, and the result may be a local minimum. In a row with missing cells, terms of a missing
     variable are left out in training, and the problem is solved in this other way, too.
+
+    With ``missing="em"`` the likelihood and the margins are those of log P(class, what the row knows), missing cells
+    summed out exactly, from the estimates of EM on. A row without a class adds log P(what the row knows) to the
+    likelihood, and has no margin; it is never held out to choose by.
 
     Parameters
     ----------
@@ -106,6 +111,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
     >>> bool(model.parameters_.likelihood_ratio_ < 1.0), model.tables_.normalized
     (True, True)
     """
+
+    takes_unlabeled = True
 
     def __init__(
         self,
@@ -185,8 +192,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.optimality_ = found.optimality
         self.n_iter_ = len(found.path) - 1
         self.slack_ = problem.slack(values, setting.gamma)
-        self.objective_ = setting.lam * self.slack_ - dot(problem.counts, values)
-        likelihood, own = (each.log_likelihood(problem.table, incomplete=True) for each in (problem.generative, tables))
+        self.objective_ = setting.lam * self.slack_ + problem.negative_log_likelihood(values)
+        likelihood, own = (log_likelihood(problem.table, each) for each in (problem.generative, tables))
         self.likelihood_ratio_ = likelihood / own
         if self.verbose:
             self._say(
@@ -207,6 +214,13 @@ class MaximumLikelihoodSVM(ParameterLearner):
             raise ValueError(f'solver={self.solver!r} must be "gradient" or "conic"')
         check_numbers(self, "eta", "alpha", positive=True)
         check_numbers(self, "max_iter", "tol")
+
+
+def log_likelihood(table: Table, tables: LogTables) -> float:
+    """Return that of the rows: of all that each knows where the table says so, or of the families that it knows."""
+    if table.learned_by_em:
+        return expected_family_counts(table, tables)[1]
+    return tables.log_likelihood(table, incomplete=True)
 
 
 def grid(name: str, given: Any, paper: Sequence[float]) -> tuple[float, ...]:

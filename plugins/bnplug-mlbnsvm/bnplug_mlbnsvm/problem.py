@@ -12,7 +12,7 @@ from bnplug.gradient import Problem, minimize
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
 from bnplug_mlbnsvm.descent import Descent, descend, dot
-from bnplug_mlbnsvm.slack import hard_slack, slack_params, soft_slack
+from bnplug_mlbnsvm.slack import hard_slack, slack_and_surprise, slack_params, soft_slack
 
 # The share of their mean that every count is raised by in the metric of the descent: without it, entries that
 # were never counted move too far, with much more of it those counted often hardly move.
@@ -65,8 +65,17 @@ class LargeMarginProblem(Problem):
     """Problems (10) and (11) of Peharz et al. (2013) on the rows of a table.
 
     Only the class and its children have terms; every other node is the same for all classes, and maximum
-    likelihood is best for it.
+    likelihood is best for it. Where ``table.incomplete`` is "em" and cells are missing, the likelihood and the margins
+    are those of what each row knows, and rows without a class count in the likelihood alone.
     """
+
+    takes_unlabeled = True
+
+    @cached_property
+    def incomplete(self) -> bool:
+        """Whether the log-likelihood is no sum of counts times log parameters, since rows lack a cell or the class."""
+        lacking = bool(self.table.has_missing[self.table.target_index])
+        return self.marginal or (self.table.incomplete == "em" and lacking)
 
     @cached_property
     def counts(self) -> FloatArray:
@@ -92,10 +101,27 @@ class LargeMarginProblem(Problem):
 
     def soft(self, values: FloatArray, lam: float, params: FloatArray) -> tuple[float, FloatArray]:
         """Return the objective of problem (11) and its gradient."""
+        if self.incomplete:
+            value, gradient = self.objective(values, slack_and_surprise, np.append(params, lam))
+            gradient -= self._virtual
+            return value - dot(self._virtual, values), gradient
         slack, gradient = self.objective(values, soft_slack, params)
         gradient *= lam
         gradient -= self.counts
         return lam * slack - dot(self.counts, values), gradient
+
+    def negative_log_likelihood(self, values: FloatArray) -> float:
+        """Return that of the rows and of the virtual ones, of the terms of the class and its children."""
+        return -dot(self.counts, values) if not self.incomplete else self.soft(values, 0.0, slack_params(1, 1, 1))[0]
+
+    @cached_property
+    def _virtual(self) -> FloatArray:
+        """The virtual counts of ``alpha``, in the layout of the terms' values."""
+        even = {
+            name: (own.parents, np.full(own.values.shape, self.alpha / own.values.size))
+            for name, own in self.generative.tables.items()
+        }
+        return self.values(LogTables(self.table.names, self.table.states, even, self.table.target))
 
     def slack(self, values: FloatArray, gamma: float) -> float:
         """Return the sum over rows of the exact slack, max(0, gamma - margin)."""
@@ -103,7 +129,7 @@ class LargeMarginProblem(Problem):
 
     def exact(self, values: FloatArray, setting: Setting) -> float:
         """Return the objective of problem (10)."""
-        return setting.lam * self.slack(values, setting.gamma) - dot(self.counts, values)
+        return setting.lam * self.slack(values, setting.gamma) + self.negative_log_likelihood(values)
 
     def solve(
         self, setting: Setting, start: FloatArray | None = None, callback: Callable[[int, float], None] | None = None
@@ -120,7 +146,7 @@ class LargeMarginProblem(Problem):
         """
         point = self.terms.values if start is None else start
         if setting.lam == 0.0 or self.terms.n_classes == 1:
-            return Descent(self.terms.values, [-dot(self.counts, self.terms.values)], 0.0)
+            return Descent(self.terms.values, [self.negative_log_likelihood(self.terms.values)], 0.0)
         path: list[float] = []
         for params in setting.stages():
             found = (self._descend if self.convex else self._descend_softmax)(setting, params, point, callback)

@@ -31,6 +31,10 @@ def soft_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     total = 0.0
     for m in range(n_rows):
         own = y[m]
+        if own < 0:  # A row without a class has no margin.
+            for c in range(n_classes):
+                dL[m, c] = 0.0
+            continue
         largest = -np.inf
         for c in range(n_classes):
             if c != own:
@@ -62,6 +66,34 @@ def soft_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def slack_and_surprise(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
+    """lam times the soft slack, less log P(what the row knows); params: gamma, eta, R, lam.
+
+    A row knows its class, or has none, and then its classes are summed out.
+    """
+    n_rows, n_classes = L.shape
+    total = 0.0
+    if params[3] > 0.0:
+        total = params[3] * soft_slack(L, y, weights, params[:3], dL)
+    for m in range(n_rows):
+        for c in range(n_classes):
+            dL[m, c] = params[3] * dL[m, c] if params[3] > 0.0 else 0.0
+        if y[m] >= 0:
+            total -= weights[m] * L[m, y[m]]
+            dL[m, y[m]] -= weights[m]
+            continue
+        largest, normalizer = L[m, 0], 0.0
+        for c in range(1, n_classes):
+            largest = max(largest, L[m, c])
+        for c in range(n_classes):
+            normalizer += np.exp(L[m, c] - largest)
+        total -= weights[m] * (largest + np.log(normalizer))
+        for c in range(n_classes):
+            dL[m, c] -= weights[m] * np.exp(L[m, c] - largest) / normalizer
+    return total
+
+
+@kernel
 def hard_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     """The slack of problem (10), max(0, gamma - margin), with a subgradient; params: gamma first."""
     gamma = params[0]
@@ -73,6 +105,8 @@ def hard_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
             dL[m, c] = 0.0
             if c != own and (rival < 0 or L[m, c] > L[m, rival]):
                 rival = c
+        if own < 0:
+            continue
         slack = gamma - L[m, own] + L[m, rival]
         if slack > 0.0:
             total += weights[m] * slack
