@@ -135,6 +135,10 @@ class Batch(NamedTuple):
         Their scores; at first, what they are if no gain changes.
     status : uint8 array of shape (candidates,)
         ``PASSED_OVER``, ``SCORED`` or ``TOO_WIDE``; at first ``PASSED_OVER``, or what is asked for.
+    counts : int64 array
+        The tables of the candidates, one behind the other, where they are counted elsewhere; (0,) where rows are.
+    places : int64 array of shape (candidates + 1,)
+        Where the table of each begins.
     """
 
     starts: IntArray
@@ -145,6 +149,8 @@ class Batch(NamedTuple):
     at_least: FloatArray
     scores: FloatArray
     status: npt.NDArray[np.uint8]
+    counts: IntArray
+    places: IntArray
 
 
 class Scratch(NamedTuple):
@@ -181,9 +187,9 @@ class Scratch(NamedTuple):
         Whether the log parameters of a variable's family in the current graph are in `kept`.
     kept : float64 array of shape (variables, most numbers of a family)
     short : float64 array of shape (1,)
-    last : int64 array of shape (3,)
+    last : int64 array of shape (4,)
         What a call came to: the last candidate; the one whose table is here, -1 for none; how many configurations that
-        has.
+        has, and how many features.
     """
 
     limit: int
@@ -237,7 +243,7 @@ def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
         known=np.zeros(n, dtype=np.bool_),
         kept=np.empty((n, min(_MOST_LOGS, max(512, n_segments * 64)))),
         short=np.zeros(1),
-        last=np.zeros(3, dtype=np.int64),
+        last=np.zeros(4, dtype=np.int64),
     )
 
 
@@ -282,7 +288,7 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
                 graph.n_parents, graph.parents, rows.target, scratch.slots,
             )  # fmt: skip
             if n_slots > 0 or asked in (MEASURED, MADE):
-                size = last[2] if asked == MADE else make_table(rows, graph, batch, n_slots, scratch)
+                size = last[2] if asked == MADE else make_table(rows, graph, batch, i, n_slots, scratch)
                 status[i] = SCORED if size > 0 else TOO_WIDE
                 last[2] = size
                 if size > 0:
@@ -314,8 +320,23 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
 
 
 @inner_kernel(allocates=False)
-def make_table(rows, graph, batch, n_slots, scratch):  # type: ignore[no-untyped-def]
-    """Make the table of a candidate; return how many configurations it has, 0 if there is no room for them.
+def find_features(sizes, target, graph, nodes, bounds, given, n_slots, scratch):  # type: ignore[no-untyped-def]
+    """Put the features of a candidate into the scratch, their number into last[3]; return how many configurations."""
+    slots, family, features = scratch.slots, scratch.family, scratch.features
+    n = 0
+    for i in range(n_slots):
+        n_own = _deltas.find_parents(slots[i], nodes, bounds, given, graph.n_parents, graph.parents, family)
+        n = _deltas.add_features(nodes[slots[i] // 2], family, n_own, target, features, n)
+    scratch.last[3] = n
+    width = 1.0
+    for i in range(n):
+        width *= sizes[features[i]]
+    return width
+
+
+@inner_kernel(allocates=False)
+def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no-untyped-def]
+    """Make the table of a candidate of this number; return how many configurations, 0 if there is no room for them.
 
     Where `columns` are given, so are the places of families, the configurations of rows, and their number in last[2].
     """
@@ -324,20 +345,20 @@ def make_table(rows, graph, batch, n_slots, scratch):  # type: ignore[no-untyped
     cards, sizes, target, n_folds = rows.cards, rows.sizes, rows.target, rows.n_folds
     n_classes = cards[target]
     placed = scratch.columns.shape[0] > 0
-    n = 0
     width = 1.0
     if not placed:
-        for i in range(n_slots):
-            n_own = _deltas.find_parents(slots[i], nodes, bounds, given, graph.n_parents, graph.parents, family)
-            n = _deltas.add_features(nodes[slots[i] // 2], family, n_own, target, features, n)
-        for i in range(n):
-            width *= sizes[features[i]]
+        width = find_features(sizes, target, graph, nodes, bounds, given, n_slots, scratch)
         if width > scratch.limit:
             return 0
-        _deltas.number_rows(rows.codes, sizes, features, n, scratch.configuration)
-    size = scratch.last[2] if placed else np.int64(width)
+        _deltas.number_rows(rows.codes, sizes, features, scratch.last[3], scratch.configuration)
+    size, n = scratch.last[2] if placed else np.int64(width), scratch.last[3]
     terms, zeros = scratch.terms, scratch.zeros
-    _deltas.count(scratch.configuration, rows.bounds, rows.weights, n_classes, size, scratch.counts)
+    if batch.counts.shape[0] > 0:
+        first = batch.places[number]
+        for i in range((n_folds + 1) * size * n_classes):
+            scratch.counts[i] = batch.counts[first + i]
+    else:
+        _deltas.count(scratch.configuration, rows.bounds, rows.weights, n_classes, size, scratch.counts)
     cells = size * n_classes
     for i in range(n_folds * cells):
         terms[i] = 0.0
@@ -418,3 +439,33 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
                 scratch.weights, scratch.values,
             )  # fmt: skip
     return total / divisor - penalty
+
+
+@kernel(allocates=False)
+def lay_out(rows, graph, starts, nodes, bounds, parents, scratch, sizes):  # type: ignore[no-untyped-def]
+    """Fill sizes[i] with the number of configurations of candidate i, 0 where it changes no gain."""
+    for i in range(sizes.shape[0]):
+        n_slots = _deltas.find_slots(
+            nodes, bounds, parents, starts[i], starts[i + 1], graph.n_parents, graph.parents, rows.target, scratch.slots
+        )
+        if n_slots > 0:
+            sizes[i] = find_features(rows.sizes, rows.target, graph, nodes, bounds, parents, n_slots, scratch)
+
+
+@kernel(allocates=False)
+def count_candidates(rows, graph, batch, first, stop, scratch):  # type: ignore[no-untyped-def]
+    """Fill the counts of the candidates first <= i < stop of a Batch, as far as it has places for them."""
+    nodes, bounds, parents, places = batch.nodes, batch.bounds, batch.parents, batch.places
+    n_classes, width = rows.cards[rows.target], rows.bounds.shape[0] - 1
+    for i in range(first, stop):
+        if places[i] == places[i + 1]:
+            continue
+        if scratch.columns.shape[0] == 0:
+            n_slots = _deltas.find_slots(
+                nodes, bounds, parents, batch.starts[i], batch.starts[i + 1], graph.n_parents, graph.parents,
+                rows.target, scratch.slots,
+            )  # fmt: skip
+            find_features(rows.sizes, rows.target, graph, nodes, bounds, parents, n_slots, scratch)
+            _deltas.number_rows(rows.codes, rows.sizes, scratch.features, scratch.last[3], scratch.configuration)
+        own = batch.counts[places[i] : places[i + 1]]
+        _deltas.count(scratch.configuration, rows.bounds, rows.weights, n_classes, own.shape[0] // width, own)

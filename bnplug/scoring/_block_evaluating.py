@@ -1,54 +1,42 @@
 """The evaluator of predictive scores where rows are in many blocks.
 
-A candidate costs each block two calls, many candidates at a time: one counts their tables, the other sums the gain.
-In between, the counts of all blocks together say what each adds to the log joint. Counts, and gains of 0 or 1, are
-whole numbers: their sums do not depend on the blocks.
+Candidates cost each block two calls, a whole neighbourhood at a time: one counts their tables, the other sums the gain,
+given the counts of all blocks together. Counts, and gains of 0 or 1, are whole numbers: their sums do not depend on the
+blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel
 from bnplug.contracts import Changes, Evaluator
-from bnplug.counts._numbering import number_occurring
+from bnplug.counts._numbering import merge_occurring
 from bnplug.data.blocks import Blocks
 from bnplug.data.table import Table
-from bnplug.scoring import _deltas, _wide
-from bnplug.scoring._block_rows import BlockRows, Layout, Terms
-from bnplug.scoring._candidates import FlatGraph
+from bnplug.scoring import _wide
+from bnplug.scoring._batches import lay_out, make_scratch
+from bnplug.scoring._block_rows import BlockRows
+from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._costs import FamilyCosts
+from bnplug.scoring._row_state import WORTH_TIDYING, Given, class_families, most_configurations
 from bnplug.scoring._rows import FoldedRows, describe
-from bnplug.scoring._state import _FEWEST_CELLS, _MOST_CELLS, _REFRESH, _criterion, checked
+from bnplug.scoring._state import REFRESH, checked, criterion_of
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
 
 # Candidates go to the blocks together as long as their tables have no more cells than this, and no more of them
 # than so many while one after the other is tried.
-_CELLS_AT_ONCE = 1 << 22
+_CELLS_AT_ONCE = 1 << 21
 _IN_TURN = 16
 
-
-class _Slot(NamedTuple):
-    """A family that a candidate takes out (sign -1) or puts in (1)."""
-
-    node: int
-    parents: tuple[int, ...]
-    sign: int
-
-
-class _Candidate(NamedTuple):
-    """What is to be found out of a candidate: its families that can change a gain, and its table."""
-
-    slots: list[_Slot]
-    layout: Layout
+# What rounding may do to a sum over the blocks, relative to the largest that it can be.
+_ROUNDING = 1e-9
 
 
 class BlockEvaluator(Evaluator):
@@ -99,24 +87,16 @@ class BlockEvaluator(Evaluator):
         return float(self.propose_many([changes])[0])
 
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
-        """Return the score of every candidate."""
-        scores = np.array([self._gain - self._penalty_after(changes) for changes in candidates], dtype=np.float64)
-        plans = [self._plan(changes) for changes in candidates]
-        changing = [(i, plan) for i, plan in enumerate(plans) if plan is not None]
-        self.n_evaluations += len(changing)
-        for group in self._groups(changing):
-            terms = self._terms([plan for _, plan in group])
-            gains = self._measure([plan.layout for _, plan in group], terms)
-            for (i, _), gain in zip(group, gains, strict=True):
-                scores[i] = gain - self._penalty_after(candidates[i])
-        return scores
+        """Return the score of every candidate; one that is found to be below `at_least` may get ``-inf``."""
+        return self._scored(candidates, np.full(len(candidates), -np.inf if at_least is None else float(at_least)))
 
     def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
         """Return the scores of candidates up to the first that is good enough, some at a time."""
         scores = np.empty(0)
         for low in range(0, len(candidates), _IN_TURN):
-            found = self.propose_many(candidates[low : low + _IN_TURN])
-            reached = np.flatnonzero(found >= at_least[low : low + _IN_TURN])
+            least = np.asarray(at_least[low : low + _IN_TURN], dtype=np.float64)
+            found = self._scored(candidates[low : low + _IN_TURN], least)
+            reached = np.flatnonzero(found >= least)
             scores = np.append(scores, found[: reached[0] + 1] if len(reached) else found)
             if len(reached):
                 break
@@ -125,18 +105,20 @@ class BlockEvaluator(Evaluator):
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the log joint, and score it."""
         made = {v: tuple(sorted(own)) for v, own in changes.items()}
-        plan = self._plan(made)
+        changed = bool(self._sizes(Candidates.of([made]), self._graph)[0])
         self._n_moves += 1
-        again = self._n_moves % _REFRESH == 0
-        if plan is not None and not again:
-            terms = self._terms([plan])
-            self._gain = self._measure([plan.layout], terms)[0]
-            self._blocks.call("add", [plan.layout], terms)
+        again = self._n_moves % REFRESH == 0
+        if not again:
+            ((_, given),) = self._counted([made], self._graph) if changed else [(None, None)]
+            self._blocks.call("move", made, given)
         for v, own in made.items():
             self._graph = self._graph.replace(v, own)
         self._penalty = self._costs.sum(self._graph)
         if again:
             return self._rebuild()
+        if changed:
+            self._is_tidy = False
+            self._measure()
         self.value = self._gain - self._penalty
         return self.value
 
@@ -144,110 +126,103 @@ class BlockEvaluator(Evaluator):
         """Draw the folds, and arrange the rows of every block by them."""
         score, table = self.score, self.table
         fold, header = describe(table, score.folds(table, self.random), score.alpha, score.floor)
-        known = _criterion(score, table, header, address=0)
-        arguments = header, type(score).gain, known.params, known.maximum, self.n_jobs
+        self._widest = most_configurations(header, table.n_rows)
+        criterion = criterion_of(score, table, header, address=0)
+        arguments = header, type(score).gain, criterion, self._widest, self.n_jobs
         self._blocks = table.spawn(BlockRows, table.split(fold), *arguments)
-        self._header = header._replace(tested_weight=float(sum(self._blocks.call("tested_weight"))))
-        self._criterion = _criterion(score, table, self._header, address=0)
-        cells = min(max(_FEWEST_CELLS, 2 * table.n_rows * header.n_classes), _MOST_CELLS)
-        self._widest = max(1, cells // self._width)
+        self._header = header._replace(tested_weight=float(self._blocks.sum("tested_weight")[0]))
+        self._criterion = criterion_of(score, table, self._header, address=0)
+        self._scratch = make_scratch(self._header, 1)
 
     def _rebuild(self) -> float:
         """Make the log joint of the current graph anew, family by family."""
         self._blocks.call("clear")
-        own = {v: self._graph.parents_of(v) for v in range(len(self.table.names))}
-        target = self.table.target_index
-        slots = [_Slot(v, parents, 1) for v, parents in own.items() if v == target or target in parents]
-        for group in self._groups([(slot.node, self._lay([slot])) for slot in slots]):
-            plans = [plan for _, plan in group]
-            self._blocks.call("add", [plan.layout for plan in plans], self._terms(plans))
-        nothing = self._lay([])
-        self._gain = self._measure([nothing.layout], self._terms([nothing]))[0]
+        families = class_families(self._graph, self.table.target_index)
+        n_added = 0
+        for chosen, given in self._counted(families, FlatGraph.without_families(len(self.table.names))):
+            n_added += len(chosen)
+            self._blocks.call("add", [families[i] for i in chosen], given, n_added == len(families))
+        self._blocks.call("begin", self.parents)
+        self._is_tidy = True
+        self._measure()
         self.value = self._gain - self._penalty
         return self.value
 
-    def _penalty_after(self, changes: Changes) -> float:
-        return self._penalty + self._costs.change(self._graph, changes)
+    def _measure(self) -> None:
+        """Sum the gain over the log joint as it is."""
+        self._gain = checked(self.score, float(self._blocks.sum("gain")[0]) / self._criterion.divisor)
 
-    @property
-    def _width(self) -> int:
-        """How many cells a configuration has in a table of counts."""
-        return (self._header.n_folds + 1) * self._header.n_classes
+    def _scored(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+        """Return the scores of candidates; ``-inf`` will do for one below its `at_least`."""
+        penalties = np.full(len(candidates), self._penalty)
+        if self.score.penalized:
+            penalties += [self._costs.change(self._graph, changes) for changes in candidates]
+        scores = self._gain - penalties
+        if not self._is_tidy and len(candidates) > WORTH_TIDYING * (len(self.table.names) + self._header.n_classes):
+            self._blocks.call("tidy")
+            self._is_tidy = True
+        allowed = self._allowed(at_least + penalties)
+        flat = Candidates.of(candidates)
+        for chosen, given in self._counted(flat, self._graph):
+            self.n_evaluations += len(chosen)
+            (sums,) = self._blocks.sum("scores", _some(flat, chosen), given, allowed[chosen])
+            scores[chosen] = sums / self._criterion.divisor - penalties[chosen]
+        checked(self.score, float(scores.sum()))
+        return scores
 
-    def _plan(self, changes: Changes) -> _Candidate | None:
-        """Return what is to be found out of a candidate; None where no gain changes."""
-        slots = [_Slot(*own) for own in _wide.families(self._header, self._graph, changes)]
-        return self._lay(slots) if slots else None
+    def _allowed(self, least: FloatArray) -> FloatArray:
+        """Return what rows may fall short of the largest value together, for a gain of at least so much."""
+        if not self._criterion.droppable:
+            return np.full(len(least), np.inf)
+        most = self._criterion.maximum * self._header.tested_weight
+        return most - least * self._criterion.divisor + _ROUNDING * max(1.0, abs(most))
 
-    def _lay(self, slots: list[_Slot]) -> _Candidate:
-        features = {v for slot in slots for v in (slot.node, *slot.parents)} - {self._header.target}
-        chosen = np.array(sorted(features), dtype=np.int64)
-        size = prod(int(self._header.sizes[v]) for v in chosen)
-        if size <= self._widest:
-            return _Candidate(slots, Layout(chosen, size, None))
-        every = np.concatenate(self._blocks.call("occurring", chosen), axis=1)
-        _, examples = number_occurring(every, self._header.sizes[chosen], range(len(chosen)))
-        return _Candidate(slots, Layout(chosen, len(examples), every[:, examples]))
+    def _counted(self, candidates: Sequence[Changes], graph: FlatGraph) -> Iterator[tuple[IntArray, Given]]:
+        """Yield the numbers of candidates that change a gain, as many as are counted at once, and their counts."""
+        flat = Candidates.of(candidates)
+        sizes = self._sizes(flat, graph)
+        width = (self._header.n_folds + 1) * self._header.n_classes
+        narrow = np.flatnonzero((sizes > 0) & (sizes <= self._widest))
+        for chosen in _groups(narrow, sizes[narrow] * width):
+            places = np.concatenate([[0], np.cumsum(sizes[chosen] * width)]).astype(np.int64)
+            (counts,) = self._blocks.sum("count", _some(flat, chosen), places)
+            yield chosen, Given(counts, places)
+        for i in np.flatnonzero(sizes > self._widest):
+            chosen = np.array([i])
+            states = self._occurring(flat[int(i)], graph)
+            places = np.array([0, states.shape[1] * width], dtype=np.int64)
+            (counts,) = self._blocks.sum("count", _some(flat, chosen), places, states)
+            yield chosen, Given(counts, places, states)
 
-    def _groups(self, plans: list[tuple[int, _Candidate]]) -> Iterator[list[tuple[int, _Candidate]]]:
-        """Yield candidates that are counted in one call."""
-        group: list[tuple[int, _Candidate]] = []
-        cells = 0
-        for plan in plans:
-            cells += plan[1].layout.size * self._width
-            if group and cells > _CELLS_AT_ONCE:
-                yield group
-                group, cells = [], plan[1].layout.size * self._width
-            group.append(plan)
-        if group:
-            yield group
+    def _sizes(self, candidates: Candidates, graph: FlatGraph) -> FloatArray:
+        """Return how many configurations each candidate has, 0 where it changes no gain."""
+        sizes = np.zeros(len(candidates))
+        arrays = candidates.starts, candidates.nodes, candidates.bounds, candidates.parents
+        lay_out(self._header, graph, *arrays, self._scratch, sizes)
+        return sizes
 
-    def _terms(self, plans: Sequence[_Candidate]) -> list[Terms]:
-        """Return what candidates add to the log joint, from the counts of all blocks."""
-        total = self._blocks.sum("count", [plan.layout for plan in plans])
-        return [_make_terms(self._header, plan, counts) for plan, counts in zip(plans, total, strict=True)]
-
-    def _measure(self, layouts: Sequence[Layout], terms: Sequence[Terms]) -> list[float]:
-        """Return the gain under each candidate."""
-        short = np.zeros(len(layouts))
-        for own in self._blocks.call("shortfalls", layouts, terms):
-            short += own
-        gains = (self._criterion.maximum * self._header.tested_weight - short) / self._criterion.divisor
-        checked(self.score, float(gains.sum()))
-        return [float(gain) for gain in gains]
-
-
-def _make_terms(header: FoldedRows, plan: _Candidate, counts: IntArray) -> Terms:
-    """Return what a candidate adds to the log joint, from its counts in all rows."""
-    slots, layout = plan
-    cells = layout.size * header.n_classes
-    terms = np.zeros(header.n_folds * cells)
-    zeros = np.zeros(0 if header.finite else header.n_folds * cells, dtype=np.int16)
-    codes = layout.states if layout.states is not None else _every(header.sizes[layout.features])
-    for node, parents, sign in slots:
-        place, columns = _wide.place_family(header, layout.features, codes, node, np.array(parents, dtype=np.int64))
-        width = (columns if node == header.target else int(header.cards[node]) * columns) * header.n_classes
-        prior = header.alpha / (float(header.cards[node]) * prod(float(header.cards[p]) for p in parents))
-        _add_family(
-            counts, place, cells, width, columns * header.n_classes, header.n_folds, header.n_classes,
-            header.resubstitution, header.unit, prior, header.floor, int(header.cards[node]), node == header.target,
-            sign, np.empty((header.n_folds + 1) * width, dtype=np.int64), np.empty(header.n_folds * width),
-            np.empty(columns * header.n_classes), terms, zeros,
-        )  # fmt: skip
-    return Terms(terms, zeros)
+    def _occurring(self, changes: Changes, graph: FlatGraph) -> IntArray:
+        """Return the configurations of a candidate that occur in some block, (features, size)."""
+        features = _wide.features_of(self._header, graph, changes)
+        return merge_occurring(self._blocks.each("occurring", features), self._header.sizes[features])[0]
 
 
-def _every(sizes: IntArray) -> IntArray:
-    """The codes of all configurations, (features, configurations), in C order."""
-    return np.indices(tuple(sizes.tolist())).reshape(len(sizes), int(sizes.prod()))
+def _some(candidates: Candidates, chosen: IntArray) -> Candidates:
+    """Return some of the candidates."""
+    if len(chosen) == len(candidates):
+        return candidates
+    if len(chosen) == chosen[-1] + 1 - chosen[0]:
+        return candidates[int(chosen[0]) : int(chosen[-1]) + 1]
+    return Candidates.of([candidates[int(i)] for i in chosen])
 
 
-@kernel(allocates=False)
-def _add_family(  # type: ignore[no-untyped-def]
-    counts, place, cells, width, stride, n_folds, n_classes, resubstitution, unit, prior, floor, states, over_classes,
-    sign, own, logs, sums, terms, zeros,
-):  # fmt: skip
-    """Add the log parameters of a family to what a candidate adds; the arrays are those of the functions called."""
-    _deltas.find_logs(counts, place, cells, width, n_folds, resubstitution, unit, prior, own, logs)
-    _deltas.take_logs(logs, n_folds, width, stride, n_classes, states, floor, over_classes, sums)
-    _deltas.add_logs(logs, width, place, cells, n_folds, sign, terms, zeros)
+def _groups(chosen: IntArray, cells: FloatArray) -> Iterator[IntArray]:
+    """Yield candidates that are counted in one call."""
+    first, total = 0, 0.0
+    for i, own in enumerate(cells):
+        if i > first and total + own > _CELLS_AT_ONCE:
+            yield chosen[first:i]
+            first, total = i, 0.0
+        total += own
+    if first < len(chosen):
+        yield chosen[first:]

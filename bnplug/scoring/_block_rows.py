@@ -1,65 +1,37 @@
-"""The rows of one block as a predictive score sees them: their log joint, and what candidates make of it.
+"""The rows of one block as a predictive score sees them: a search over them alone, but for the counts.
 
-A block counts the tables of candidates, and is given what they add to the log joint, which follows from the counts of
-all blocks. Nothing that it returns is as long as its rows.
+A block counts the tables of candidates, and is given the counts of all blocks; from these follows what candidates add
+to the log joint of its rows. Nothing that it returns is as long as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel, run_in_threads
-from bnplug.counts._numbering import number_occurring, place_among
-from bnplug.data.table import Table
-from bnplug.scoring import _deltas, _passes
+from bnplug.compiling import run_in_threads
+from bnplug.contracts import Changes
+from bnplug.counts._numbering import number_occurring
+from bnplug.scoring import _wide
+from bnplug.scoring._batches import Batch, Criterion, count_candidates, make_scratch
+from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._compiled_gains import compile_gain
+from bnplug.scoring._row_state import Given, RowState, in_parts
 from bnplug.scoring._rows import FoldedRows, sort_rows
+from bnplug.scoring._walks import MOVED
 from bnplug.scoring.gains import Gain
 
-# A block of log joints on their way to the gain leaves room in a first-level cache.
-_BLOCK_CELLS = 2048
+if TYPE_CHECKING:
+    from bnplug.data.table import Table
 
 
-class Layout(NamedTuple):
-    """The table of a candidate, ``[fold, configuration, class]``: which configurations it has.
-
-    Attributes
-    ----------
-    features : int64 array
-        What the families of the candidate read, besides the class.
-    size : int
-        How many configurations there are.
-    states : int64 array of shape (features, size), or None
-        Those that occur; None where all are numbered, in C order, missing being one more state.
-    """
-
-    features: IntArray
-    size: int
-    states: IntArray | None
-
-
-class Terms(NamedTuple):
-    """What a candidate adds to the log joint, flat: ``[fold, configuration, class]``.
-
-    Attributes
-    ----------
-    values : float64 array
-        Sums of finite log parameters.
-    zeros : int16 array of the same shape, or (0,) where no probability can be zero
-        How many ``-inf`` come in, less those that go out.
-    """
-
-    values: FloatArray
-    zeros: npt.NDArray[np.int16]
-
-
-class BlockRows:
+class BlockRows(RowState):
     """The rows of a block by fold and class, with their log joint.
+
+    What changes it returns None; what returns something changes nothing.
 
     Parameters
     ----------
@@ -68,9 +40,10 @@ class BlockRows:
     header : FoldedRows
         What is the same for all blocks.
     gain : function
-    params : float64 array
-    maximum : float
-        What the gain is at most; values are summed as what they fall short of it.
+    criterion : Criterion
+        Without the address of the gain, which is another one on each machine.
+    widest : int
+        So many configurations of a candidate are all numbered.
     n_jobs : int, optional
     """
 
@@ -80,104 +53,84 @@ class BlockRows:
         fold: IntArray,
         header: FoldedRows,
         gain: Gain,
-        params: FloatArray,
-        maximum: float,
+        criterion: Criterion,
+        widest: int,
         n_jobs: int | None,
     ) -> None:
-        self.rows = sort_rows(block, fold, header)
         self.n_jobs = n_jobs
-        self._criterion = compile_gain(gain).address, params, maximum
+        own = criterion._replace(gain=compile_gain(gain).address, divisor=1.0)
+        self.take_rows(sort_rows(block, fold, header), own, widest)
         self.clear()
 
-    def clear(self) -> None:
-        """Forget all terms."""
-        shape = (self.rows.n_tested, self.rows.n_classes)
-        self._values = np.zeros(shape)
-        self._dead = np.zeros((0, 0) if self.rows.finite else shape, dtype=np.int16)
-
-    def tested_weight(self) -> float:
+    def tested_weight(self) -> list[float]:
         """Return what the rows weigh that are tested."""
-        return self.rows.tested_weight
+        return [self.rows.tested_weight]
 
-    def occurring(self, features: IntArray) -> IntArray:
-        """Return the configurations of features that occur, missing being one more state: (features, size)."""
+    def occurring(self, features: IntArray) -> tuple[IntArray, FloatArray]:
+        """Return the configurations of features that occur, (features, size), missing being one more state."""
         _, examples = number_occurring(self.rows.codes, self.rows.sizes, features)
-        return self.rows.codes[features][:, examples].astype(np.int64)
+        return self.rows.codes[features][:, examples].astype(np.int64), np.empty((0, len(examples)))
 
-    def count(self, layouts: Sequence[Layout]) -> list[IntArray]:
-        """Return the counts ``[fold, configuration, class]`` of candidates, the last fold that of rows never tested."""
-        return run_in_threads(self._count, layouts, n_jobs=self.n_jobs)
+    def count(self, candidates: Candidates, places: IntArray, states: IntArray | None = None) -> list[IntArray]:
+        """Return the counts ``[fold, configuration, class]`` of one candidate after the other, as Given has them.
 
-    def shortfalls(self, layouts: Sequence[Layout], terms: Sequence[Terms]) -> FloatArray:
-        """Return by how much the tested rows fall short of the largest value under each candidate, by weight."""
-        return np.array(run_in_threads(self._shortfall, layouts, terms, n_jobs=self.n_jobs), dtype=np.float64)
+        The last fold is that of rows never tested.
+        """
+        given = Given(np.zeros(int(places[-1]), dtype=np.int64), places, states)
+        batch = self._batch(candidates, np.zeros(len(candidates)), given)
+        scratch = None if states is None else _wide.place(self.rows, self.graph, candidates[0], self.scratch, states)
 
-    def add(self, layouts: Sequence[Layout], terms: Sequence[Terms]) -> None:
-        """Add what candidates add to the log joint: they are the current graph's from now on."""
-        rows, none = self.rows, np.empty(0)
-        columns = np.empty((rows.n_classes + 3, _passes.BLOCK_ROWS))
-        for layout, own in zip(layouts, terms, strict=True):
-            _add_terms(
-                rows.bounds, rows.n_folds * rows.n_classes, self._values, self._dead, self._numbers(layout),
-                layout.size, own.values, own.zeros, none, np.empty(0, np.uint32), columns,
-            )  # fmt: skip
+        workers = self._workers(len(candidates))
 
-    def _numbers(self, layout: Layout) -> npt.NDArray[np.uint32]:
-        """The configuration of each row."""
-        rows, features = self.rows, layout.features
-        if layout.states is None:
-            found = np.empty(rows.codes.shape[1], dtype=np.uint32)
-            _number(rows.codes, rows.sizes, features, found)
-            return found
-        return place_among(rows.codes, rows.sizes, features, layout.states).astype(np.uint32)
+        def count_part(first: int, stop: int) -> None:
+            own = scratch or (self.scratch if workers == 1 else make_scratch(self.rows, 1))
+            count_candidates(self.rows, self.graph, batch, first, stop, own)
 
-    def _count(self, layout: Layout) -> IntArray:
-        rows = self.rows
-        counts = np.empty((rows.n_folds + 1) * layout.size * rows.n_classes, dtype=np.int64)
-        _count(self._numbers(layout), rows.bounds, rows.weights, rows.n_classes, layout.size, counts)
-        return counts
+        run_in_threads(count_part, *in_parts(len(candidates), workers), n_jobs=workers)
+        return [given.counts]
 
-    def _shortfall(self, layout: Layout, terms: Terms) -> float:
-        rows, block = self.rows, max(1, _BLOCK_CELLS // self.rows.n_classes)
-        found = _sum_shortfall(
-            rows.bounds, rows.weights, self._values, self._dead, *self._criterion, self._numbers(layout), layout.size,
-            terms.values, terms.zeros, np.empty((block, rows.n_classes)), np.empty(block, dtype=np.int64),
-            np.empty(block), np.empty(block),
-        )  # fmt: skip
-        return float(found)
+    def scores(self, candidates: Candidates, given: Given, allowed: FloatArray) -> list[FloatArray]:
+        """Return the sum of the values of the gain under each candidate, in units of weight.
 
+        Parameters
+        ----------
+        candidates : Candidates
+        given : Given
+        allowed : float64 array of shape (candidates,)
+            What the rows of all blocks together may fall short of the largest value; ``-inf`` will do where it is more.
+        """
+        most = self.criterion.maximum * self.rows.tested_weight
+        batch = self._batch(candidates, most - allowed, given)
+        self.score_all(batch, candidates, self._workers(len(candidates)), given.states)
+        return [batch.scores]
 
-@kernel(allocates=False)
-def _number(codes, sizes, features, configuration):  # type: ignore[no-untyped-def]
-    """configuration[m] = that of the features in row m, in C order."""
-    _deltas.number_rows(codes, sizes, features, features.shape[0], configuration)
+    def add(self, families: Sequence[Changes], given: Given, last: bool) -> None:
+        """Add families to the log joint, after which others will follow unless they are the last."""
+        self.add_families(families, _writable(given), last)
 
+    def begin(self, parents: Sequence[Sequence[int]]) -> None:
+        """Begin with the graph whose families were added."""
+        self.settle(FlatGraph.of(parents))
 
-@kernel(allocates=False)
-def _count(configuration, bounds, weights, n_classes, size, counts):  # type: ignore[no-untyped-def]
-    """counts[fold, configuration, class] = the weight of such rows."""
-    _deltas.count(configuration, bounds, weights, n_classes, size, counts)
+    def move(self, changes: Changes, given: Given | None) -> None:
+        """Give variables other parents; without counts, if that changes no gain."""
+        if given is not None:
+            self.go(changes, MOVED, self.joint, _writable(given))
+        self.replace(changes)
 
+    def gain(self) -> list[float]:
+        """Return the sum of the values of the gain, in units of weight."""
+        return [self.measure()]
 
-@kernel(allocates=False)
-def _sum_shortfall(  # type: ignore[no-untyped-def]
-    bounds, weights, values, dead, gain, params, maximum, number, size, terms, zeros, joint, labels, weight_of, found
-):
-    """The sum over the tested rows of the largest value less that of the gain, under a table that is added.
+    def _batch(self, candidates: Candidates, at_least: FloatArray, given: Given) -> Batch:
+        nothing = np.zeros(len(candidates))
+        return self.make_batch(candidates, nothing, at_least, nothing.copy(), given=_writable(given))
 
-    joint, labels, weight_of, found: a block of rows on their way to the gain.
-    """
-    total = 0.0
-    for start in range(0, values.shape[0], joint.shape[0]):
-        stop = min(start + joint.shape[0], values.shape[0])
-        _passes.fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros, joint, labels, weight_of)
-        total += _passes.ask(gain, params, maximum, stop - start, joint, labels, weights.shape[0] > 0, weight_of, found)
-    return total
+    def _workers(self, n_candidates: int) -> int:
+        return self.n_workers(n_candidates, self.n_jobs)
 
 
-@kernel(allocates=False)
-def _add_terms(bounds, n_segments, values, dead, number, size, terms, zeros, none, no_rival, columns):  # type: ignore[no-untyped-def]
-    """Add a table to the log joint; no gaps are kept."""
-    _passes.add_table(
-        bounds, n_segments, values, dead, number, size, terms, zeros, none, no_rival, none, none, none, columns
-    )
+def _writable(given: Given) -> Given:
+    """Return counts as kernels know them: what came from another machine may be read only."""
+    counts, places = (np.require(own, requirements=["C", "W"]) for own in given[:2])
+    return Given(counts, places, given.states)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bnplug.arrays import IntArray
 from bnplug.contracts import Changes
-from bnplug.counts._numbering import number_occurring
+from bnplug.counts._numbering import number_occurring, place_among
 from bnplug.scoring._batches import Scratch, with_room
 from bnplug.scoring._candidates import FlatGraph
 from bnplug.scoring._rows import FoldedRows
@@ -17,26 +17,36 @@ from bnplug.scoring._rows import FoldedRows
 
 def n_configurations(rows: FoldedRows, graph: FlatGraph, changes: Changes) -> int:
     """Return how many configurations the features of a candidate have, missing included."""
+    return prod(int(rows.sizes[v]) for v in features_of(rows, graph, changes))
+
+
+def features_of(rows: FoldedRows, graph: FlatGraph, changes: Changes) -> IntArray:
+    """Return the features of a candidate, in ascending order."""
     variables = {v for node, parents, _ in families(rows, graph, changes) for v in (node, *parents)}
-    return prod(int(rows.sizes[v]) for v in variables - {rows.target})
+    return np.array(sorted(variables - {rows.target}), dtype=np.int64)
 
 
-def place(rows: FoldedRows, graph: FlatGraph, changes: Changes, scratch: Scratch) -> Scratch:
+def place(
+    rows: FoldedRows, graph: FlatGraph, changes: Changes, scratch: Scratch, states: IntArray | None = None
+) -> Scratch:
     """Return a Scratch in which the configurations of a candidate that occur, and the places of its families, are.
 
-    What is not about this candidate, it shares with `scratch`.
+    What is not about this candidate, it shares with `scratch`. Where other rows have configurations too, `states` are
+    those of all, (features, size).
     """
     slots = [(node, parents) for node, parents, _ in families(rows, graph, changes)]
-    features = np.unique([v for node, parents in slots for v in (node, *parents) if v != rows.target])
-    features = features.astype(np.int64)
-    numbers, examples = number_occurring(rows.codes, rows.sizes, features)
-    codes = rows.codes[features][:, examples].astype(np.int64)
+    features = features_of(rows, graph, changes)
+    if states is None:
+        numbers, examples = number_occurring(rows.codes, rows.sizes, features)
+        codes = rows.codes[features][:, examples].astype(np.int64)
+    else:
+        numbers, codes = place_among(rows.codes, rows.sizes, features, states), states
     placed = [place_family(rows, features, codes, node, np.array(parents, dtype=np.int64)) for node, parents in slots]
     # Of a family, states and parent configurations are numbered that do not occur together.
     widest = max(int(rows.cards[node]) * columns for (node, _), (_, columns) in zip(slots, placed, strict=True))
     last = scratch.last.copy()
-    last[2] = len(examples)
-    return with_room(scratch, rows, max(widest, len(examples)))._replace(
+    last[2] = codes.shape[1]
+    return with_room(scratch, rows, max(widest, codes.shape[1]))._replace(
         configuration=numbers.astype(np.uint32),
         place=np.concatenate([own for own, _ in placed]),
         columns=np.array([columns for _, columns in placed], dtype=np.int64),

@@ -8,31 +8,21 @@ after, a child of the class has no effect on any gain, and is never evaluated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import FloatArray
-from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes, Evaluator
 from bnplug.data.table import Table
-from bnplug.scoring._batches import Batch, Scratch, make_scratch
+from bnplug.scoring._row_state import WORTH_TIDYING
 from bnplug.scoring._state import SearchState
 from bnplug.scoring._walks import TOO_WIDE
 from bnplug.scoring.walking import Walk, _can_be_compiled
 
 if TYPE_CHECKING:
     from bnplug.scoring.predictive import PredictiveScore
-
-# Rows are put in the order of their gaps, if they are not, for at least so many candidates for each column of codes and
-# of log joints that has to be moved.
-_WORTH_TIDYING = 2.0
-
-# With fewer cells of log joints than this in all candidates together, threads cost more than they save.
-_WORTH_THREADS = 1 << 21
 
 
 class _Kept(NamedTuple):
@@ -100,18 +90,12 @@ class PredictiveEvaluator(Evaluator):
         """
         least = np.full(len(candidates), -np.inf if at_least is None else float(at_least))
         self._kept = None
-        if not self._state.is_tidy and len(candidates) > _WORTH_TIDYING * (
+        if not self._state.is_tidy and len(candidates) > WORTH_TIDYING * (
             len(self.table.names) + self._state.rows.n_classes
         ):
             self._state.tidy()
         batch = self._state.batch(candidates, least)
-        workers = self._workers(len(candidates))
-        if workers == 1:
-            self.n_evaluations += self._score_range(batch, candidates, 0, len(candidates), self._state.scratch)
-        else:
-            parts = np.linspace(0, len(candidates), 4 * workers + 1).astype(int).tolist()
-            score_range = partial(self._score_range, batch, candidates)
-            self.n_evaluations += sum(run_in_threads(score_range, parts[:-1], parts[1:], n_jobs=workers))
+        self.n_evaluations += self._state.score_all(batch, candidates, self._workers(len(candidates)))
         self._state.checked(float(batch.scores.sum()))
         return batch.scores
 
@@ -168,22 +152,7 @@ class PredictiveEvaluator(Evaluator):
             self._kept = _Kept(_sorted(changes), made, gain)
 
     def _workers(self, n_candidates: int) -> int:
-        worth = n_candidates > 1 and self._state.joint.values.size * n_candidates >= _WORTH_THREADS
-        return int(effective_n_jobs(self.n_jobs)) if worth else 1
-
-    def _score_range(
-        self, batch: Batch, candidates: Sequence[Changes], first: int, stop: int, scratch: Scratch | None = None
-    ) -> int:
-        """Score the candidates first:stop; return how many change a gain.
-
-        Each thread needs a scratch of its own.
-        """
-        scratch = scratch or make_scratch(self._state.rows, self._state.scratch.limit)
-        n_scored = self._state.score_batch(batch, first, stop, False, scratch)
-        for i in (first + np.flatnonzero(batch.status[first:stop] == TOO_WIDE)).tolist():
-            used = self._state.score_wide(batch, candidates[i], i, scratch)
-            scratch = scratch if len(used.columns) else used
-        return n_scored
+        return self._state.n_workers(n_candidates, self.n_jobs)
 
 
 def _sorted(changes: Changes) -> dict[int, tuple[int, ...]]:

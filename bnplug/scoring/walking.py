@@ -190,6 +190,8 @@ class Walk:
             at_least=np.zeros(n),
             scores=np.zeros(n),
             status=np.zeros(n, dtype=np.uint8),
+            counts=np.empty(0, dtype=np.int64),
+            places=np.empty(0, dtype=np.int64),
         )
 
     def end(self, steps: Steps) -> None:

@@ -41,7 +41,7 @@ def test_candidates_are_marked_by_what_became_of_them(state):
 def test_in_turn_the_first_that_is_good_enough_is_the_last(state):
     batch = state.batch(CANDIDATES, np.array([2.0, 0.0, 0.0]))
     assert state.score_batch(batch, 0, 3, True, state.scratch) == 1
-    assert state.scratch.last.tolist() == [1, 1, 6]
+    assert state.scratch.last.tolist() == [1, 1, 6, 2]
     assert batch.status[2] == _walks.PASSED_OVER
 
 

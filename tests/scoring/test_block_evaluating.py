@@ -11,7 +11,7 @@ from bnplug.builtin.scores import HitRate
 from bnplug.builtin.scores.cll import ConditionalLogLikelihood
 from bnplug.data.block_table import BlockTable
 from bnplug.errors import ContractError
-from bnplug.scoring import PredictiveScore, _block_evaluating
+from bnplug.scoring import PredictiveScore, _block_evaluating, _row_state
 from bnplug.scoring._block_evaluating import BlockEvaluator
 
 SCORES = [HitRate(), HitRate(alpha=0.0, cv=2), ConditionalLogLikelihood(cv=3), HitRate(alpha=0.0, floor=0.01)]
@@ -42,8 +42,8 @@ def test_every_graph_and_change_scores_as_in_memory(pair, score, seed, cells):
     random = np.random.default_rng(seed)
     graphs = [random_parents(random, len(table.names)) for _ in range(5)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_block_evaluating, "_FEWEST_CELLS", cells)
-        patch.setattr(_block_evaluating, "_MOST_CELLS", cells)
+        patch.setattr(_row_state, "_FEWEST_CELLS", cells)
+        patch.setattr(_row_state, "_MOST_CELLS", cells)
         one, other = score.evaluator(table), score.evaluator(blocks, n_jobs=1)
         assert isinstance(other, BlockEvaluator)
         assert other.start(graphs[0]) == pytest.approx(one.start(graphs[0]), rel=1e-12)
@@ -78,7 +78,7 @@ def test_candidates_in_turn_end_with_the_first_that_is_good_enough(pair, monkeyp
 
 
 def test_sums_are_made_anew_after_many_moves(pair, monkeypatch):
-    monkeypatch.setattr(_block_evaluating, "_REFRESH", 2)
+    monkeypatch.setattr(_block_evaluating, "REFRESH", 2)
     table, blocks = pair
     one, other = HitRate(cv=3).evaluator(table), HitRate(cv=3).evaluator(blocks)
     one.start(table.naive_bayes())

@@ -1,12 +1,15 @@
-"""The rows of one block: counts of candidates, and the log joint that they change, against loops."""
+"""The rows of one block: counts of candidates against loops, and scores by the counts of all blocks."""
 
 import numpy as np
 import pytest
 
 from bnplug.builtin.scores import HitRate
 from bnplug.data.table import Table
-from bnplug.scoring._block_rows import BlockRows, Layout, Terms
+from bnplug.scoring._block_rows import BlockRows
+from bnplug.scoring._candidates import Candidates
+from bnplug.scoring._row_state import Given
 from bnplug.scoring._rows import describe
+from bnplug.scoring._state import criterion_of
 
 
 @pytest.fixture
@@ -17,51 +20,95 @@ def table():
     return Table(codes, [*"abc"], {"a": [0, 1], "b": [0, 1, 2], "c": [0, 1]}, "c", random.randint(1, 4, 40))
 
 
-def block_rows(table, folds=None):
+def block_rows(table, folds=None, widest=1000, n_jobs=1):
     fold, header = describe(table, folds, 1.0, 0.0)
-    return BlockRows(table, fold, header, HitRate.gain, np.empty(0), 1.0, 1), fold, header
+    criterion = criterion_of(HitRate(), table, header, address=0)
+    return BlockRows(table, fold, header, HitRate.gain, criterion, widest, n_jobs), fold, header
 
 
-def layouts(rows, features):
-    """Return the same table twice: all configurations numbered, and those that occur."""
-    chosen = np.array(features, dtype=np.int64)
-    states = rows.occurring(chosen)
-    return Layout(chosen, int(rows.rows.sizes[chosen].prod()), None), Layout(chosen, states.shape[1], states)
+FAMILY = Candidates.of([{1: [0, 2]}])
 
 
-def test_tables_are_counted_by_fold_and_class(table):
+def started(table, **options):
+    """Return the rows of a block with the graph that has no edge."""
+    rows, _, _ = block_rows(table, **options)
+    places = np.array([0, 4])
+    (counts,) = rows.count(Candidates.of([{2: []}]), places)
+    rows.add([{2: ()}], Given(counts, places), last=True)
+    rows.begin([(), (), ()])
+    return rows
+
+
+def given(rows, folds=1, states=None):
+    """Return the counts of the family in these rows as those of all."""
+    size = 9 if states is None else states.shape[1]
+    places = np.array([0, (folds + 1) * size * 2])
+    (counts,) = rows.count(FAMILY, places, states)
+    return Given(counts, places, states)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_tables_are_counted_by_fold_and_class(table, n_jobs, monkeypatch):
+    monkeypatch.setattr("bnplug.scoring._row_state._WORTH_THREADS", 0)
     folds = np.arange(40) % 3 - 1
-    rows, fold, header = block_rows(table, folds)
-    every, occurring = layouts(rows, [0, 1])
-    dense, sparse = rows.count([every, occurring])
-    shape = header.n_folds + 1, -1, 2
+    rows, fold, header = block_rows(table, folds, n_jobs=n_jobs)
+    dense = given(rows, 2).counts
     expected = np.zeros((3, 3, 3, 2))
     for m, weight in enumerate(table.weights):
         a, b, c = (int(code) for code in table.codes[:, m])
+        # The features of a family come with its parents first.
         expected[fold[m], 2 if a == 255 else a, b, c] += weight
-    assert (dense.reshape(shape) * header.unit == expected.reshape(shape)).all()
-    chosen = np.ravel_multi_index(tuple(occurring.states), (3, 3))
-    assert (sparse.reshape(shape) == dense.reshape(shape)[:, chosen]).all()
-    assert rows.tested_weight() * header.unit == table.weights[folds >= 0].sum()
+    assert (dense.reshape(expected.shape) * header.unit == expected).all()
+    (states, _) = rows.occurring(np.array([0, 1]))
+    sparse = given(rows, 2, states).counts
+    chosen = np.ravel_multi_index(tuple(states), (3, 3))
+    assert (sparse.reshape(3, -1, 2) == dense.reshape(3, -1, 2)[:, chosen]).all()
+    assert rows.tested_weight()[0] * header.unit == table.weights[folds >= 0].sum()
 
 
-def test_a_candidate_is_measured_and_added(table):
-    rows, _, _ = block_rows(table)
-    random = np.random.RandomState(1)
-    for features in ([0], [1], [0, 1]):
-        every, occurring = layouts(rows, features)
-        values = random.normal(size=(every.size, 2))
-        terms = [Terms(values.ravel(), np.empty(0, np.int16))]
-        chosen = np.ravel_multi_index(tuple(occurring.states), tuple(rows.rows.sizes[features]))
-        terms.append(Terms(values[chosen].ravel(), np.empty(0, np.int16)))
-        before = rows._values.copy()
-        short = rows.shortfalls([every, occurring], terms)
-        rows.add([occurring], terms[1:])
-        numbers = np.zeros(40, dtype=int)
-        for v in features:
-            numbers = numbers * int(rows.rows.sizes[v]) + rows.rows.codes[v]
-        np.testing.assert_allclose(rows._values, before + values[numbers], atol=1e-12)
-        wrong = rows._values.argmax(axis=1) != rows.rows.codes[2]
-        assert short.tolist() == [(wrong * rows.rows.weights).sum()] * 2
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_change_is_scored_as_it_is_made(table, wide):
+    rows = started(table, widest=1 if wide else 1000)
+    before = rows.joint.values.copy()
+    states = rows.occurring(np.array([0, 1]))[0] if wide else None
+    counted = given(rows, 1, states)
+    counted.counts.flags.writeable = False  # as what comes from another process may be
+    (score,) = rows.scores(FAMILY, counted, np.full(1, np.inf))
+    assert (rows.joint.values == before).all()
+    rows.move({1: (0, 2)}, counted)
+    assert rows.graph.parents_of(1) == (0, 2)
+    (found,) = rows.gain()
+    right = rows.joint.values.argmax(axis=1) == rows.rows.codes[2]
+    assert score[0] == found == (right * rows.rows.weights).sum()
+    assert rows.rows.codes[0].max() == 2  # missing is a state here
+    rows.move({0: (1,)}, None)
+    assert rows.gain() == [found]
     rows.clear()
-    assert not rows._values.any()
+    assert not rows.joint.values.any()
+    assert rows.graph.n_parents.tolist() == [-1, -1, -1]
+
+
+def test_a_candidate_is_dropped_once_all_blocks_together_would_fall_short(table):
+    rows = started(table)
+    counted = given(rows)
+    (score,) = rows.scores(FAMILY, counted, np.full(1, np.inf))
+    short = rows.rows.tested_weight - score[0]
+    assert rows.scores(FAMILY, counted, np.array([short]))[0][0] == score[0]
+    assert rows.scores(FAMILY, counted, np.array([-1.0]))[0][0] == -np.inf
+
+
+def test_families_make_a_graph(table):
+    one, other = block_rows(table)[0], started(table)
+    counted = given(one)
+    one.add([{1: (0, 2)}], counted, last=False)
+    places = np.array([0, 4])
+    one.add([{2: ()}], Given(one.count(Candidates.of([{2: []}]), places)[0], places), last=True)
+    one.begin([(), (0, 2), ()])
+    other.move({1: (0, 2)}, counted)
+    assert one.gain() == other.gain()
+    assert np.sort(one.joint.gap).tolist() == np.sort(other.joint.gap).tolist()
+    assert one.graph.parents_of(1) == (0, 2)
+    before = other.joint.gap.copy()
+    other.tidy()
+    assert not (np.diff(before[: one.rows.bounds[1]]) >= 0).all()
+    assert (np.diff(other.joint.gap[: one.rows.bounds[1]]) >= 0).all()  # within a segment

@@ -52,7 +52,7 @@ def ordered(state, cells):
 @pytest.mark.parametrize("score", [HitRate(alpha=0.0, cv=3), ConditionalMDL()])
 def test_a_move_leads_to_the_state_of_a_start(score, monkeypatch):
     """Also where the log joint is made anew at every third move."""
-    monkeypatch.setattr(_state, "_REFRESH", 3)
+    monkeypatch.setattr(_state, "REFRESH", 3)
     rng = np.random.default_rng(12)
     table = slow.random_table(rng, 50, (3, 2, 4, 2), 1, weighted=True, missing=0.1)
     parents = [[1], [], [1], [1]]

@@ -11,7 +11,7 @@ from strategies import seeds
 from bnplug.builtin.scores import MDL, BDeu, ConditionalLogLikelihood, HitRate
 from bnplug.contracts import ScoringEvaluator
 from bnplug.errors import ContractError
-from bnplug.scoring import Accepted, Walk, _state, decomposable
+from bnplug.scoring import Accepted, Walk, _row_state, _state, decomposable
 from bnplug.search import score_tie
 
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -160,12 +160,12 @@ def test_blocks_wide_tables_and_sums_made_anew_change_nothing(monkeypatch):
     table = slow.random_table(np.random.default_rng(5), 90, (3, 4, 3, 2, 5), 3)
     expected = check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted
     monkeypatch.setattr(_state, "_WALKED_CELLS", 1)
-    monkeypatch.setattr(_state, "_FIRST_CELLS", 1)
+    monkeypatch.setattr(_row_state, "_FIRST_CELLS", 1)
     assert check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted == expected
-    monkeypatch.setattr(_state, "_FEWEST_CELLS", 8)
-    monkeypatch.setattr(_state, "_MOST_CELLS", 8)
+    monkeypatch.setattr(_row_state, "_FEWEST_CELLS", 8)
+    monkeypatch.setattr(_row_state, "_MOST_CELLS", 8)
     assert len(check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted) == len(expected)
-    monkeypatch.setattr(_state, "_REFRESH", 3)
+    monkeypatch.setattr(_state, "REFRESH", 3)
     assert check_same(HitRate(), table, 0.01, 2).accepted
 
 

@@ -26,7 +26,7 @@ from bnplug.builtin.scores import HitRate
 from bnplug.contracts import ScoringEvaluator
 from bnplug.data.table import Table
 from bnplug.errors import ContractError, SearchWarning
-from bnplug.scoring import evaluating
+from bnplug.scoring import _row_state
 from bnplug.search import score_tie
 
 
@@ -293,7 +293,7 @@ def test_with_many_features_it_takes_fewer_evaluations_than_hill_climbing():
 
 @pytest.mark.parametrize("score", ["cmdl", ("cll", {"cv": 3})])
 def test_threads_within_a_chain_do_not_change_its_last_bits(score, monkeypatch):
-    monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(_row_state, "_WORTH_THREADS", 0)
     table = make_table(6, 157, seed=2, classes=3)
     traces = []
     for n_jobs in (1, 2):

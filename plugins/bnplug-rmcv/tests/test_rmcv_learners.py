@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import bnplug
 from bnplug.data.table import Table
-from bnplug.scoring import evaluating
+from bnplug.scoring import _row_state
 
 LEARNERS = ["rmcv", "rmho", "rmho-f", "rmho-ar"]
 NOISE = 1e-12
@@ -101,7 +101,7 @@ def test_the_trace_tells_of_every_move(name):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_same_model_for_the_same_seed_in_any_number_of_threads(name, monkeypatch):
-    monkeypatch.setattr(evaluating, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(_row_state, "_WORTH_THREADS", 0)
     table = noisy_table(5, n_rows=300, n_features=7)
     found = []
     for n_jobs in (1, 2, 2):
