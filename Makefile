@@ -4,6 +4,8 @@ PYTHON ?= python3
 # uv makes the environment where it is installed, pip otherwise; `make UV=` does without uv.
 UV ?= $(shell command -v uv)
 BIN := .venv/bin
+# Tests run in as many processes as there are cores, four at most: each imports, and with an empty cache compiles, anew.
+PYTEST := $(BIN)/python -m pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 PLUGINS := $(sort $(wildcard plugins/bnplug-*/pyproject.toml))
 # Where the packages are whose imports are looked at, and the contracts that are our own.
 empty :=
@@ -27,11 +29,11 @@ demo: .venv/stamp
 	$(BIN)/bnplug demo --output demo-output
 
 test: .venv/stamp
-	$(BIN)/python -m pytest --quiet
+	$(PYTEST)
 
 # Everything, with what is marked as long, more examples and seeds, and enumerations whole.
 test-long: .venv/stamp
-	BNPLUG_LONG=1 $(BIN)/python -m pytest --quiet -m ""
+	BNPLUG_LONG=1 $(PYTEST) -m ""
 
 lint: .venv/stamp
 	$(BIN)/ruff check .
