@@ -47,7 +47,7 @@ def tasks(name):
 
     X, y = datasets.tic_tac_toe()
 
-    def fit(structure="tan", parameters="ml"):
+    def fit(structure="tan", parameters="backoff"):
         model = bnplug.BayesianNetworkClassifier(structure, parameters, random_state=0, n_jobs=1)
         return model.fit(X, y)
 

@@ -30,9 +30,9 @@ def tables_of_data() -> dict[str, Table]:
     folder = os.environ.get("BNPLUG_DATA", "")
     if folder:
         loaded = {name: datasets.load(name, data_dir=folder) for name in PUBLISHED}
-        return {name: bnplug.code(data.X, data.y)[0] for name, data in loaded.items()}
+        return {name: bnplug.code(data.X, data.y, discretizer="mdl")[0] for name, data in loaded.items()}
     shipped = {"tic-tac-toe": datasets.tic_tac_toe, "wine": datasets.wine, "breast-cancer": datasets.breast_cancer}
-    return {name: bnplug.code(*make())[0] for name, make in shipped.items()}
+    return {name: bnplug.code(*make(), discretizer="mdl")[0] for name, make in shipped.items()}
 
 
 def answer(marginals: Marginals, codes: CodeArray) -> tuple[float, FloatArray]:

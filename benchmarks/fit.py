@@ -58,8 +58,8 @@ def pyagrum_seconds(frame, y):
 def main():
     n_rows, n_features, n_classes = [int(arg) for arg in sys.argv[1:]] or (200_000, 30, 5)
     frame, codes, y = data(n_rows, n_features, n_classes)
-    BayesianNetworkClassifier().fit(frame[:1000], y[:1000]).predict_proba(frame[:1000])
-    ours = best(lambda: BayesianNetworkClassifier().fit(frame, y))
+    BayesianNetworkClassifier("tan", "ml").fit(frame[:1000], y[:1000]).predict_proba(frame[:1000])
+    ours = best(lambda: BayesianNetworkClassifier("tan", "ml").fit(frame, y))
     print(f"TAN + ML, {n_rows} rows x {n_features} features x {n_classes} classes, categorical frame")
     print(f"  bnplug     {ours:8.3f} s (best of 7)")
     theirs = pyagrum_seconds(frame, y)
@@ -68,8 +68,8 @@ def main():
     else:
         print(f"  pyAgrum    {theirs:8.3f} s (one fit): {theirs / ours:.0f} times as long")
     some = min(n_rows, 100_000)
-    by_frame = BayesianNetworkClassifier().fit(frame, y)
-    by_array = BayesianNetworkClassifier().fit(codes, y)
+    by_frame = BayesianNetworkClassifier("tan", "ml").fit(frame, y)
+    by_array = BayesianNetworkClassifier("tan", "ml").fit(codes, y)
     naive = CategoricalNB().fit(codes, y)
     print(f"predict_proba of {some} complete rows, microseconds a row (best of 7)")
     for name, call in {

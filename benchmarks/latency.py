@@ -45,7 +45,7 @@ def methods(text):
     bins = KBinsDiscretizer(n_bins=5, encode="ordinal", quantile_method="averaged_inverted_cdf")
     boosting = HistGradientBoostingClassifier(random_state=0)
     return {
-        "bnplug, tan": bnplug.BayesianNetworkClassifier("tan"),
+        "bnplug, tan": bnplug.BayesianNetworkClassifier("tan", "ml", "mdl"),
         "CategoricalNB": make_pipeline(coded if text else bins, CategoricalNB(min_categories=5)),
         "HistGradientBoosting": make_pipeline(coded, boosting) if text else boosting,
     }

@@ -51,7 +51,7 @@ def generated(rows: int = 1000, features: int = 20, classes: int = 4, states: in
 
 def coded(dataset: datasets.Dataset, rows: IntArray) -> Table:
     X, y = dataset.X.iloc[rows], dataset.y.astype(str).to_numpy()[rows]
-    return bnplug.code(X, y, categorical_features=dataset.categorical_features, target="class_")[0]
+    return bnplug.code(X, y, discretizer="mdl", categorical_features=dataset.categorical_features, target="class_")[0]
 
 
 def timed_fit(what: str, table: Table, structure: str, **params: Any) -> None:

@@ -53,7 +53,7 @@ def main(n_rows: int = 1000) -> None:
         rows = X.sample(n_rows, replace=True, random_state=0).reset_index(drop=True)
         holes = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.5)
         for structure in ("nb", "tan", "kdb"):
-            model = BayesianNetworkClassifier(structure).fit(X, y)
+            model = BayesianNetworkClassifier(structure, "ml", "mdl").fit(X, y)
             model.what_next(holes.head(2))
             seconds, frame = best(model.what_next, holes)
             alone, _ = best(model.what_next, holes.head(1))

@@ -130,11 +130,16 @@ class ParameterLearner(Composite, ABC):
 
     Attributes
     ----------
+    discretizer : str, (str, mapping) or transformer
+        What numeric columns should be cut by, for a classifier that leaves it to its parameters
+        (``discretizer="auto"``). ``"mdl"``, few bins that tell the classes apart, unless a class says otherwise, by an
+        attribute or a property: one that does not trust cells of a row or two may ask for finer bins.
     takes_unlabeled : bool
         Whether :meth:`fit` takes rows without a class, where ``table.incomplete`` is "em". False unless a class says
         otherwise.
     """
 
+    discretizer: Any = "mdl"
     takes_unlabeled: ClassVar[bool] = False
 
     @property

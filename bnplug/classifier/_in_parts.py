@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bnplug.arrays import BoolArray, CodeArray
 from bnplug.classifier._answers import FittedNetwork
+from bnplug.classifier._bins import wanted_discretizer
 from bnplug.classifier._costs import cost_matrix
 from bnplug.classifier._rows import answers, kinds_for, rows_for
 from bnplug.contracts import InnerFold
@@ -108,7 +109,7 @@ class LearnsInParts(FittedNetwork):
         self._check_uncalibrated()
         table = open_table(
             paths, target, cache=cache, sample_weight=sample_weight, columns=columns, csv=csv, progress=progress,
-            discretizer=self.discretizer, categorical_features=self.categorical_features,
+            discretizer=self._bins(), categorical_features=self.categorical_features,
             class_weight=self.class_weight, missing=self.missing, on_useless=self.on_useless,
             max_categories=self.max_categories, min_frequency=self.min_frequency, dates=self.dates, n_jobs=self.n_jobs,
         )  # fmt: skip
@@ -116,6 +117,13 @@ class LearnsInParts(FittedNetwork):
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
         self._note_table(table, table.intake)
         return self._learn(table, self._no_folds)
+
+    def _bins(self) -> Any:
+        """Return the discretiser to take."""
+        return wanted_discretizer(self.discretizer, self.parameters)
+
+    def _make(self, parameter: str, spec: Any) -> Any:
+        return super()._make(parameter, self._bins() if parameter == "discretizer" else spec)
 
     def _note_table(self, table: Table, intake: Intake) -> None:
         self.intake_, self.classes_ = intake, intake.classes
@@ -187,11 +195,12 @@ class LearnsInParts(FittedNetwork):
         sample_weight: npt.ArrayLike | None = None,
         states: Mapping[str, Sequence[Any]] | None = None,
     ) -> Self:
-        """Learn from more rows: parameters that are counts, such as those of ``ml``, add up.
+        """Learn from more rows: parameters that are counts, those of ``backoff`` and ``ml``, add up.
 
         The first rows settle the structure (unless it is given), the cuts of numbers and the states of columns, as
         :meth:`fit` does, which may be what came first. Then a value that is no state is unseen, as in prediction. The
-        model is, to the last bit, that of :meth:`fit` on all rows with this structure and these states.
+        model is, to the last bit, that of :meth:`fit` on all rows with this structure and these states (for
+        ``backoff``: and with parents in this order).
 
         Parameters
         ----------
@@ -233,7 +242,9 @@ class LearnsInParts(FittedNetwork):
         learner = component("parameter learner", self.parameters, self)
         if not hasattr(learner, "partial_fit"):
             del self.classes_
-            raise ValueError(f"parameters={self.parameters!r} are not learned in parts; 'ml' are, since counts add up")
+            raise ValueError(
+                f"parameters={self.parameters!r} are not learned in parts; 'backoff' and 'ml' are, since counts add up"
+            )
         try:
             frame = self._named_frame(X, y)
             own = {"class_weight": self.class_weight, "classes": self.classes_, "states": states}
@@ -250,7 +261,7 @@ class LearnsInParts(FittedNetwork):
         if not hasattr(learner, "partial_fit") or not hasattr(learner, "counts_"):
             raise ValueError(
                 "this model has no counts to add to: it was loaded or made of tables, or its parameters are no counts; "
-                "fit or partial_fit it first, with parameters='ml'"
+                "fit or partial_fit it first, with parameters='backoff' or 'ml'"
             )
         table = self._table(X, y, sample_weight)
         dag = self.schema_.dag([[table.index(p) for p in self.tables_.parents[name]] for name in table.names])

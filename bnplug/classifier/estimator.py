@@ -49,8 +49,11 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         name. The class is named after `y` if that has a name, else ``"class"``.
     parameters : str or ParameterLearner
         A registered name or an instance.
-    discretizer : {"mdl", "quantile", "log2-quantile", "uniform", "none"} or transformer
-        What makes numeric columns discrete. ``"none"`` takes every distinct value as a state.
+    discretizer : {"auto", "log2-quantile", "mdl", "quantile", "uniform", "none"} or transformer
+        What makes numeric columns discrete. ``"auto"`` takes what the parameter learner wants: for ``"backoff"``, which
+        leans on fewer parents where rows are few, many bins, ``"log2-quantile"``; for ``"ml"``, and for learners that
+        do not say, the few of ``"mdl"``, which tell the classes apart. ``"none"`` takes every distinct value as a
+        state.
     categorical_features : "auto", None, or names, indices or a mask
         The columns that are discrete already. ``"auto"``: text, categoricals, booleans, and whole numbers
         with at most 10 distinct values; among those, a number that training did not see is in the state of the
@@ -129,7 +132,8 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         How frames become discrete: what training decided about every feature.
     made_ : dict of str to str
         The structure, parameters and discretizer that made the model, each as a user would write it; "given" where
-        it was not learned. A model from a folder tells what was saved with it.
+        it was not learned; for ``discretizer="auto"`` what that became. A model from a folder tells what was saved with
+        it.
     components_ : list of dict
         The components that made the model, those inside others included: ``kind``, ``name``, ``distribution`` and
         ``version`` of each. A model from a folder tells what was saved with it.
@@ -148,8 +152,8 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
     def __init__(
         self,
         structure: Any = "tan",
-        parameters: Any = "ml",
-        discretizer: Any = "mdl",
+        parameters: Any = "backoff",
+        discretizer: Any = "auto",
         categorical_features: Any = "auto",
         class_weight: Any = None,
         missing: Any = "ignore",
@@ -217,7 +221,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
     def _code(self, frame: pd.DataFrame, y: Any, weights: Any, **others: Any) -> tuple[Table, Intake]:
         """Make rows discrete as the parameters say, but for `others`."""
         own = {
-            "discretizer": self.discretizer,
+            "discretizer": self._bins(),
             "categorical_features": self.categorical_features,
             "missing": self.missing,
             "unlabeled": self.unlabeled,
@@ -297,7 +301,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         self.made_ = {
             "structure": "given" if self.structure_ is None else as_written(self.structure),
             "parameters": "given" if self.parameters_ is None else as_written(self.parameters),
-            "discretizer": as_written(self.discretizer),
+            "discretizer": as_written(self.discretizer if self.parameters_ is None else self._bins()),
         }
         parts = (self.structure_, self.parameters_, self.intake_.discretizer, self.inference_)
         self.components_ = [found for part in parts for found in components(part)]

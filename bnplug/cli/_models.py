@@ -55,8 +55,11 @@ _GRAPHS = (".dot", ".gv", ".mmd")
     "other options win over it.",
 )
 @click.option("--structure", help="A structure learner.  [default: tan]")
-@click.option("--parameters", help="A parameter learner.  [default: ml]")
-@click.option("--discretizer", help="A discretiser, or none.  [default: mdl]")
+@click.option("--parameters", help="A parameter learner.  [default: backoff]")
+@click.option(
+    "--discretizer",
+    help="A discretiser, or none.  [default: what the parameters want, log2-quantile for backoff, mdl for ml]",
+)
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
 )

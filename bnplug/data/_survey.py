@@ -53,7 +53,7 @@ class Question:
     target: str
     sample_weight: str | None = None
     columns: Sequence[str] | None = None
-    discretizer: Any = "mdl"
+    discretizer: Any = "auto"
     class_weight: Any = None
     missing: Any = "ignore"
     rules: Rules = field(default_factory=Rules)

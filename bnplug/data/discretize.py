@@ -32,8 +32,11 @@ from bnplug.data.kinds import is_numeric, refuse_infinities, split_columns, to_f
 from bnplug.data.weights import present_rows, row_weights
 from bnplug.errors import ContractError, PluginError, UnknownMethodError
 from bnplug.hooks import registry
-from bnplug.hooks.descriptors import NO_DISCRETIZER, Kind
+from bnplug.hooks.descriptors import AUTO_DISCRETIZER, NO_DISCRETIZER, Kind
 from bnplug.hooks.specs import PROJECT
+
+# What "auto" is where nobody says for which parameters: the bins that a classifier's own want, unless others are given.
+_WANTED_BY_DEFAULT = "log2-quantile"
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -344,7 +347,8 @@ def unfitted(spec: Any) -> Any:
     Parameters
     ----------
     spec : str, (str, mapping), transformer or None
-        A registered name, that name with parameters, or an instance, which is cloned.
+        A registered name, that name with parameters, or an instance, which is cloned. ``"auto"`` are the bins for the
+        default parameters of a classifier.
 
     Returns
     -------
@@ -363,6 +367,8 @@ def unfitted(spec: Any) -> Any:
     """
     if spec is None or (isinstance(spec, str) and spec == NO_DISCRETIZER):
         return None
+    if isinstance(spec, str) and spec == AUTO_DISCRETIZER:
+        spec = _WANTED_BY_DEFAULT
     made = registry.build(Kind.DISCRETIZER, spec)
     return clone(made) if made is spec else made
 

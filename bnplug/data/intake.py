@@ -45,7 +45,7 @@ def code(
     y: Any,
     sample_weight: npt.ArrayLike | None = None,
     *,
-    discretizer: Any = "mdl",
+    discretizer: Any = "auto",
     categorical_features: Any = "auto",
     class_weight: Any = None,
     missing: Any = "ignore",
@@ -69,7 +69,8 @@ def code(
     sample_weight : array-like, optional
         A weight of 2 is the row twice; rows of weight 0 are left out.
     discretizer, categorical_features, class_weight, missing, unlabeled
-        As parameters of :class:`~bnplug.BayesianNetworkClassifier`.
+        As parameters of :class:`~bnplug.BayesianNetworkClassifier`; ``discretizer="auto"`` are the bins for its default
+        parameters.
     on_useless, max_categories, min_frequency, dates
         As parameters of :class:`~bnplug.BayesianNetworkClassifier`.
     target : str, optional
@@ -182,7 +183,7 @@ class Intake:
         classes: npt.NDArray[Any],
         codes: npt.NDArray[Any],
         weights: FloatArray | None = None,
-        discretizer: Any = "mdl",
+        discretizer: Any = "auto",
         rules: Rules = _DEFAULT,
         missing: MissingCells = _IGNORE,
     ) -> tuple[Intake, dict[str, Coded]]:
@@ -210,7 +211,7 @@ class Intake:
         cls,
         columns: Mapping[str, Seen],
         classes: npt.NDArray[Any],
-        discretizer: Any = "mdl",
+        discretizer: Any = "auto",
         rules: Rules = _DEFAULT,
         missing: MissingCells = _IGNORE,
     ) -> tuple[Intake, dict[str, tuple[State, ...]]]:

@@ -56,7 +56,7 @@ def open_table(
     cache: str | os.PathLike[str] | None = None,
     sample_weight: str | None = None,
     columns: Sequence[str] | None = None,
-    discretizer: Any = "mdl",
+    discretizer: Any = "auto",
     categorical_features: Any = "auto",
     class_weight: Any = None,
     missing: Any = "ignore",
@@ -87,7 +87,8 @@ def open_table(
     columns : sequence of str, optional
         The features; by default all other columns.
     discretizer, categorical_features, class_weight, missing, on_useless, max_categories, min_frequency, dates
-        As parameters of :class:`~bnplug.BayesianNetworkClassifier`. A discretiser must be one that cuts column by
+        As parameters of :class:`~bnplug.BayesianNetworkClassifier`; ``discretizer="auto"`` are the bins for its default
+        parameters. A discretiser must be one that cuts column by
         column, as those of the core do.
     csv : dict, optional
         How CSV files are read: ``sep``, ``encoding``, ``missing`` (texts that stand for a missing value), ``text`` and

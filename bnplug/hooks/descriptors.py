@@ -39,6 +39,9 @@ class Kind(StrEnum):
 #: What stands for a discretiser where none is wanted: every distinct value of a column is a state.
 NO_DISCRETIZER = "none"
 
+#: What stands for the discretiser that the parameter learner wants.
+AUTO_DISCRETIZER = "auto"
+
 #: A component of a recipe: a registered name, or that name with parameters.
 Component = str | tuple[str, Mapping[str, Any]]
 
@@ -164,7 +167,7 @@ class Recipe:
     structure, parameters : str or (str, mapping)
         A registered name, or that name with parameters; a parameter may itself be such a pair.
     discretizer : str or (str, mapping)
-        What makes numeric columns discrete.
+        What makes numeric columns discrete; ``"auto"`` for what the parameter learner wants.
     summary, reference : str
         One line on what it is, and the paper it comes from.
     requires : tuple of str

@@ -8,8 +8,19 @@ from typing import Any, cast
 
 from bnplug.errors import UnknownMethodError
 from bnplug.hooks import discovery, registry
-from bnplug.hooks.descriptors import NO_DISCRETIZER, Component, Kind, Recipe, is_component, name_and_parameters
+from bnplug.hooks.descriptors import (
+    AUTO_DISCRETIZER,
+    NO_DISCRETIZER,
+    Component,
+    Kind,
+    Recipe,
+    is_component,
+    name_and_parameters,
+)
 from bnplug.hooks.names import normalize
+
+#: Discretisers that nothing registers.
+_UNNAMED = (NO_DISCRETIZER, AUTO_DISCRETIZER)
 
 
 def parts(name: str) -> dict[str, Any]:
@@ -98,7 +109,7 @@ def components(wanted: Recipe) -> list[tuple[Kind, str]]:
     return [
         *_components(Kind.STRUCTURE_LEARNER, wanted.structure),
         *_components(Kind.PARAMETER_LEARNER, wanted.parameters),
-        *(() if wanted.discretizer == NO_DISCRETIZER else _components(Kind.DISCRETIZER, wanted.discretizer)),
+        *(() if wanted.discretizer in _UNNAMED else _components(Kind.DISCRETIZER, wanted.discretizer)),
     ]
 
 

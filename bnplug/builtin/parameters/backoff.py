@@ -7,15 +7,14 @@ seen, each left out in turn: of counts that costs one pass over the cells.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.compiling import kernel
 from bnplug.contracts import ParameterLearner
-from bnplug.counts.counting import count
 from bnplug.counts.information import by_falling, conditional_information
 from bnplug.data.table import Table
 from bnplug.hooks.components import check_numbers
@@ -59,7 +58,8 @@ class BackOff(ParameterLearner):
     :data:`CONCENTRATIONS` under which rows that are left out in turn are most likely. A configuration that never occurs
     answers by its longest prefix that does. The class without parents is (n + 1/|C|) / (N + 1).
 
-    Rows count at the levels whose variables they know. Of rows with weights, what is left out is one row, or the mean
+    Rows count at the levels whose variables they know. Counts add up, so that rows may come in parts: the first settle
+    the order of the parents. Of rows with weights, what is left out is one row, or the mean
     weight of the cell's rows where that is less.
 
     Parameters
@@ -71,6 +71,8 @@ class BackOff(ParameterLearner):
     ----------
     levels_ : dict of str to tuple of BackoffLevel
         For each node the levels, from no condition to all parents.
+    counts_ : list of float64 arrays
+        How much the rows of every cell weigh: for each variable of the table in turn its levels.
     loo_tables_ : LogTables
         The log parameters as a row of the cell finds them when it is left out: what a discriminative learner may take
         in training for the class that a row has. No network.
@@ -90,6 +92,8 @@ class BackOff(ParameterLearner):
            [0.25, 0.75]])
     """
 
+    discretizer = "log2-quantile"
+
     def __init__(self, concentration: Any = "loo") -> None:
         self.concentration = concentration
 
@@ -97,10 +101,27 @@ class BackOff(ParameterLearner):
         """Return the estimates of every node."""
         if self.concentration != "loo":
             check_numbers(self, "concentration", positive=True)
-        families = table.parents(dag)
-        self.levels_ = {table.names[v]: self._levels(table, v, own) for v, own in enumerate(families)}
+        orders = [_parents_in_turn(table, v, own) for v, own in enumerate(table.parents(dag))]
+        self.counts_, self._rows = _counts(table, orders)
+        return self._estimates(table, dag, orders)
+
+    def partial_fit(self, table: Table, dag: DAG) -> LogTables:
+        """Return the estimates on these rows and all before them: counts add up.
+
+        The states of the table and the structure must be those of the rows before.
+        """
+        orders = [[table.index(p) for p in self.levels_[name][-1].parents] for name in table.names]
+        counts, rows = _counts(table, orders)
+        self.counts_ = [there + own for there, own in zip(self.counts_, counts, strict=True)]
+        self._rows = [there + own for there, own in zip(self._rows, rows, strict=True)]
+        return self._estimates(table, dag, orders)
+
+    def _estimates(self, table: Table, dag: DAG, orders: list[list[int]]) -> LogTables:
+        """Return the parameters by the counts, and leave the levels of every node."""
+        counted = iter(zip(self.counts_, self._rows, strict=True))
+        self.levels_ = {table.names[v]: tuple(self._levels(table, v, order, counted)) for v, order in enumerate(orders)}
         tables, loo_tables = {}, {}
-        for name, own in zip(table.names, families, strict=True):
+        for name, own in zip(table.names, table.parents(dag), strict=True):
             parents = [table.names[p] for p in own]
             last = self.levels_[name][-1]
             axes = (0, *(1 + last.parents.index(parent) for parent in parents))
@@ -109,29 +130,25 @@ class BackOff(ParameterLearner):
         self.loo_tables_ = LogTables(table.names, table.states, loo_tables, table.target)
         return LogTables(table.names, table.states, tables, table.target)
 
-    def _levels(self, table: Table, v: int, parents: list[int]) -> tuple[BackoffLevel, ...]:
-        """Return the levels of a node, from no condition to all of its parents."""
-        order = _parents_in_turn(table, v, parents)
+    def _levels(
+        self, table: Table, v: int, order: list[int], counted: Iterator[tuple[FloatArray, FloatArray]]
+    ) -> Iterator[BackoffLevel]:
+        """Yield the levels of a node, from no condition to all of its parents, by the next counts."""
         states = int(table.cards[v])
         below = below_loo = np.full((states, 1), 1.0 / states)
-        levels = []
         for length in range(len(order) + 1):
-            prefix = order[:length]
-            counts, rows = _counts(table, v, prefix)
-            shape = counts.shape
-            counts, rows = counts.reshape(states, -1), rows.reshape(states, -1)
-            p, loo = np.empty_like(counts), np.empty_like(counts)
-            candidates = self._candidates(is_prior=v == table.target_index and not prefix)
-            chosen = _fill_level(counts, rows, below, below_loo, candidates, p, loo)
-            names = tuple(table.names[u] for u in prefix)
-            levels.append(BackoffLevel(names, chosen, np.log(p).reshape(shape), np.log(loo).reshape(shape)))
-            below, below_loo = p, loo
-        return tuple(levels)
+            counts, rows = next(counted)
+            cells = _Cells(counts.reshape(states, -1), rows.reshape(states, -1), below, below_loo)
+            chosen = cells.best(self._candidates(is_prior=v == table.target_index and not length))
+            below, below_loo = cells.estimates(chosen), cells.left_out(chosen)
+            names = tuple(table.names[u] for u in order[:length])
+            log_p, log_loo = np.log(below), np.log(below_loo)
+            yield BackoffLevel(names, chosen, log_p.reshape(counts.shape), log_loo.reshape(counts.shape))
 
-    def _candidates(self, is_prior: bool) -> FloatArray:
+    def _candidates(self, is_prior: bool) -> tuple[float, ...]:
         if is_prior:
-            return np.ones(1)
-        return np.array(CONCENTRATIONS if self.concentration == "loo" else [float(self.concentration)])
+            return (1.0,)
+        return CONCENTRATIONS if self.concentration == "loo" else (float(self.concentration),)
 
 
 def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
@@ -146,51 +163,59 @@ def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
     return given + by_falling(information, others)
 
 
-def _counts(table: Table, v: int, parents: list[int]) -> tuple[FloatArray, FloatArray]:
-    """Return how much the rows of every cell weigh, and how many they are."""
-    weighed = count(table, v, parents)
+def _counts(table: Table, orders: list[list[int]]) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return how much the rows of every cell weigh, and how many they are, for the levels of every node in turn."""
+    families = [(v, *order[:length]) for v, order in enumerate(orders) for length in range(len(order) + 1)]
+    weighed = table.counts(families)
     if not table.weighted:
         return weighed, weighed
-    return weighed, table.sum(_numbers_of_rows, (v, *parents))[0]
+    return weighed, table.sum(_numbers_of_rows, families)
 
 
-def _numbers_of_rows(block: Table, family: tuple[int, ...]) -> list[FloatArray]:
-    return Table(block.codes, block.names, block.states, block.target).counts([family])
+def _numbers_of_rows(block: Table, families: list[tuple[int, ...]]) -> list[FloatArray]:
+    return Table(block.codes, block.names, block.states, block.target).counts(families)
 
 
-@kernel
-def _fill_level(counts, rows, below, below_loo, candidates, p, loo):  # type: ignore[no-untyped-def]
-    """Fill the estimates of a level and those of rows left out; return the concentration, of which the best is taken.
+class _Cells:
+    """The cells of a level: what is counted there, and what the level below says.
 
-    counts, rows : float64 (states, configurations), what the rows of a cell weigh and how many they are.
-    below, below_loo : float64 (states, configurations of one parent less), that parent's states being neighbours here.
-    candidates : float64. p, loo : float64 (states, configurations), filled.
+    Parameters
+    ----------
+    counts, rows : float64 arrays of shape (states, configurations)
+        What the rows of a cell weigh, and how many they are.
+    below, below_loo : float64 arrays of shape (states, configurations of one parent less)
+        Estimates, with all rows and with one left out. The states of the parent more are neighbours in `counts`.
     """
-    n_states, n_configurations = counts.shape
-    width = n_configurations // below.shape[1]
-    totals = np.zeros(n_configurations)
-    for x in range(n_states):
-        for h in range(n_configurations):
-            totals[h] += counts[x, h]
-    best, chosen = -np.inf, candidates[0]
-    for c in candidates:
-        if candidates.shape[0] == 1:
-            break
-        fit = 0.0
-        for x in range(n_states):
-            for h in range(n_configurations):
-                n = counts[x, h]
-                if n > 0.0:
-                    one = min(1.0, n / rows[x, h])
-                    fit += n * np.log((max(n - one, 0.0) + c * below_loo[x, h // width]) / (totals[h] - one + c))
-        if fit > best:
-            best, chosen = fit, c
-    for x in range(n_states):
-        for h in range(n_configurations):
-            n = counts[x, h]
-            p[x, h] = (n + chosen * below[x, h // width]) / (totals[h] + chosen)
-            loo[x, h] = p[x, h]
-            if n > 0.0:
-                one = min(1.0, n / rows[x, h])
-                loo[x, h] = (max(n - one, 0.0) + chosen * below_loo[x, h // width]) / (totals[h] - one + chosen)
-    return chosen
+
+    def __init__(self, counts: FloatArray, rows: FloatArray, below: FloatArray, below_loo: FloatArray) -> None:
+        width = counts.shape[1] // below.shape[1]
+        self.counts, self.totals = counts, counts.sum(axis=0)
+        self.below = np.repeat(below, width, axis=1)
+        # What follows is of cells that have rows.
+        self.seen = np.nonzero(counts)
+        n = counts[self.seen]
+        one = np.minimum(1.0, n / rows[self.seen])
+        self.others, self.all_others = np.maximum(n - one, 0.0), self.totals[self.seen[1]] - one
+        self.below_loo = below_loo[self.seen[0], self.seen[1] // width]
+
+    def best(self, candidates: tuple[float, ...]) -> float:
+        """Return the concentration, the first of tied ones, under which rows that are left out are most likely."""
+        if len(candidates) == 1:
+            return candidates[0]
+        n = self.counts[self.seen]
+        return max(candidates, key=lambda c: float(n @ np.log(self._left_out(c))))
+
+    def estimates(self, c: float) -> FloatArray:
+        """Return the probability of every cell."""
+        estimates: FloatArray = (self.counts + c * self.below) / (self.totals + c)
+        return estimates
+
+    def left_out(self, c: float) -> FloatArray:
+        """Return the probability of every cell for one of its rows; that of all rows, where there is none."""
+        estimates = self.estimates(c)
+        estimates[self.seen] = self._left_out(c)
+        return estimates
+
+    def _left_out(self, c: float) -> FloatArray:
+        estimates: FloatArray = (self.others + c * self.below_loo) / (self.all_others + c)
+        return estimates

@@ -107,7 +107,8 @@ def prepare(dataset: datasets.Dataset, seed: int = 0) -> Prepared:
     train, test = split(dataset, seed)
     X, y = dataset.X.iloc[train], dataset.y.iloc[train].astype(str).to_numpy()
     y_test = dataset.y.iloc[test].astype(str).to_numpy()
-    table, intake = code(X, y, categorical_features=dataset.categorical_features, target=_TARGET)
+    kinds = dataset.categorical_features
+    table, intake = code(X, y, discretizer="mdl", categorical_features=kinds, target=_TARGET)
     labels = np.searchsorted(np.array(table.states[_TARGET]), y_test)
     copies = 0 if dataset.split is not None else len(dataset.X) - len(train) - len(test)
     return Prepared(dataset.name, table, intake.encode(dataset.X.iloc[test], table), labels, copies)

@@ -241,7 +241,8 @@ def measure_fold(dataset: datasets.Dataset, train: IntArray, test: IntArray, str
 def discrete_table(dataset: datasets.Dataset, rows: IntArray) -> tuple[Table, Intake]:
     """Return rows of a data set as a table, cut by MDL, missing as a value; and how other rows become like them."""
     X, y = dataset.X.iloc[rows], dataset.y.iloc[rows].to_numpy()
-    return bnplug.code(X, y, categorical_features=dataset.categorical_features, missing="value", target=_TARGET)
+    kinds = dataset.categorical_features
+    return bnplug.code(X, y, discretizer="mdl", categorical_features=kinds, missing="value", target=_TARGET)
 
 
 def judge(probabilities: FloatArray, classes: IntArray, truth: IntArray) -> tuple[float, float, IntArray]:

@@ -191,7 +191,7 @@ def structure_times(
 
 def _coded(dataset: datasets.Dataset, rows: IntArray) -> Table:
     X, y = dataset.X.iloc[rows], dataset.y.iloc[rows].to_numpy()
-    return bnplug.code(X, y, categorical_features=dataset.categorical_features, target="class_")[0]
+    return bnplug.code(X, y, discretizer="mdl", categorical_features=dataset.categorical_features, target="class_")[0]
 
 
 def _time(method: str, table: Table, repeats: int) -> tuple[float, int]:

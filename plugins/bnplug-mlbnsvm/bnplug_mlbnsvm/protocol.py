@@ -109,7 +109,8 @@ class Bins(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: pd.DataFrame, y: Any) -> Self:
         """Learn the cuts and the states."""
-        table, self.intake_ = bnplug.code(X, y, categorical_features=self.categorical_features, target=_CLASS)
+        kinds = self.categorical_features
+        table, self.intake_ = bnplug.code(X, y, discretizer="mdl", categorical_features=kinds, target=_CLASS)
         self.schema_ = table.take([])
         return self
 
@@ -153,7 +154,7 @@ def networks(structure: str, coarse: bool) -> dict[str, Any]:
     }
     there = {method.name for method in registry.methods("parameter learner")}
     return {
-        name: bnplug.BayesianNetworkClassifier(_NETWORKS[structure], bnplug.parameter_learner(method, **params))
+        name: bnplug.BayesianNetworkClassifier(_NETWORKS[structure], bnplug.parameter_learner(method, **params), "mdl")
         for name, (method, params) in learners.items()
         if method in there
     }

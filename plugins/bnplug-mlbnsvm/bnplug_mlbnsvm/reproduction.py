@@ -112,7 +112,8 @@ def _listed(values: Sequence[float]) -> str:
 
 def _coded(dataset: datasets.Dataset) -> Table:
     y = dataset.y.astype(str).to_numpy()
-    return bnplug.code(dataset.X, y, categorical_features=dataset.categorical_features, target="class_")[0]
+    kinds = dataset.categorical_features
+    return bnplug.code(dataset.X, y, discretizer="mdl", categorical_features=kinds, target="class_")[0]
 
 
 def _chosen(named: Sequence[datasets.Dataset], names: tuple[str, str], quick: bool) -> datasets.Dataset | None:

@@ -97,7 +97,7 @@ def _network(name: str, method: str) -> Any:
         kept = bnplug.structure_learner("hill-climb", score=score, start=start, max_iter=100)
         structure = kept if method == "kept" else method
         parameters = bnplug.parameter_learner("ml", alpha=0.0)
-        return bnplug.BayesianNetworkClassifier(structure=structure, parameters=parameters)
+        return bnplug.BayesianNetworkClassifier(structure, parameters, discretizer="mdl")
     return bnplug.recipe(method).set_params(structure__start=start)
 
 
@@ -192,9 +192,9 @@ def _checks() -> Iterator[tuple[str, Any]]:
         for way, cuts, parameters in (("10 equal bins", UniformDiscretizer(10), plain), ("alpha = 1", "mdl", smoothed)):
             yield f"{name}, {way}", bnplug.BayesianNetworkClassifier(structure, parameters, discretizer=cuts)
     one_climb = bnplug.structure_learner("hill-climb", score="mdl", shake=False)
-    yield "MDL (NBC), one climb", bnplug.BayesianNetworkClassifier(one_climb, plain)
+    yield "MDL (NBC), one climb", bnplug.BayesianNetworkClassifier(one_climb, plain, discretizer="mdl")
     last = LastOfTies(CrossValidatedHitRate(alpha=0.0))
-    yield "RMCV (empty), last of ties", bnplug.BayesianNetworkClassifier(last, plain)
+    yield "RMCV (empty), last of ties", bnplug.BayesianNetworkClassifier(last, plain, discretizer="mdl")
 
 
 class LastOfTies(StructureLearner):
@@ -226,7 +226,7 @@ def _cut(dataset: datasets.Dataset) -> datasets.Dataset:
     """Return the complete rows with every numeric column cut by MDL."""
     complete = dataset.X.notna().all(axis=1)
     X, y = dataset.X[complete].reset_index(drop=True), dataset.y[complete].reset_index(drop=True)
-    discrete = bnplug.code(X, y, categorical_features=dataset.categorical_features)[1].apply(X)
+    discrete = bnplug.code(X, y, discretizer="mdl", categorical_features=dataset.categorical_features)[1].apply(X)
     return replace(dataset, X=discrete, y=y, categorical_features=tuple(discrete.columns))
 
 
