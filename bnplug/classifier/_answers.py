@@ -88,7 +88,7 @@ class FittedNetwork(AskedNetwork):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"heat": [3.5, 30.5] * 20, "sky": ["rain", "sun"] * 20})
-        >>> model = BayesianNetworkClassifier("nb").fit(X, ["stay", "go"] * 20)
+        >>> model = BayesianNetworkClassifier("nb", discretizer="mdl").fit(X, ["stay", "go"] * 20)
         >>> model.bins(pd.DataFrame({"heat": [20.0, None], "sky": ["rain", "rain"]}))
            heat   sky
         0   >17  rain

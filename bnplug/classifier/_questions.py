@@ -89,7 +89,7 @@ class AskedNetwork(Composite, ABC):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
-        >>> model = BayesianNetworkClassifier("nb").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
         >>> model.query("class", {"sky": {"sun": 0.8, "rain": 0.2}}).round(2)
           class  probability
         0    go         0.81
@@ -180,7 +180,7 @@ class AskedNetwork(Composite, ABC):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
-        >>> model = BayesianNetworkClassifier("nb").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
         >>> model.what_next(pd.DataFrame({"sky": [None, "rain"], "wind": [None, None]})).round(3)
            row feature  information
         0    0     sky        0.197
@@ -220,7 +220,7 @@ class AskedNetwork(Composite, ABC):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3})
-        >>> model = BayesianNetworkClassifier("nb").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
         >>> found = model.sensitivity({"sky": "rain"})
         >>> found[found["target"] == "stay"].head(2).round(2)
           variable state given  parameter target  probability  derivative
@@ -249,7 +249,8 @@ class AskedNetwork(Composite, ABC):
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "coat": ["no"] * 3 + ["yes"] * 3})
-        >>> model = BayesianNetworkClassifier([("sky", "coat"), ("coat", "class")]).fit(X, [0, 0, 1, 1, 0, 1])
+        >>> model = BayesianNetworkClassifier([("sky", "coat"), ("coat", "class")], "ml")
+        >>> model = model.fit(X, [0, 0, 1, 1, 0, 1])
         >>> [round(model.conflict({"sky": sky, "coat": "yes"}), 2) for sky in ("rain", "sun")]
         [-0.62, 1.95]
         """

@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -19,6 +20,7 @@ from bnplug.cli._opening import (
     model_argument,
     open_model,
     open_network,
+    open_with,
     target_option,
     write_output,
 )
@@ -276,11 +278,14 @@ def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str
 @one_line_errors
 def report_command(model_path: Path, data: Path | None, reading: Reading, target: str | None, output: Path) -> None:
     """Write one self-contained HTML page on MODEL, and on how it does on DATA (- is standard input)."""
-    from bnplug.show import report
-
-    model = open_network(model_path, target)
+    model = open_with(model_path, target, "report")
     rows = () if data is None else read_labelled(model, data, reading, target)
-    write_output(output, report.to_html(model, *rows))
+    # A report is written to a file, and where this one goes need not be a file.
+    with TemporaryDirectory() as folder:
+        page = Path(folder, "report.html")
+        model.report(page, *rows)
+        text = page.read_text(encoding="utf-8")
+    write_output(output, text)
 
 
 def _save_graph(model: Any, path: Path) -> None:

@@ -25,8 +25,14 @@ def open_model(path: Path, target: str | None = None) -> Any:
 
 def open_network(path: Path, target: str | None = None) -> Any:
     """Load a model that is a Bayesian network; of any other, say what can be done with it."""
+    return open_with(path, target)
+
+
+def open_with(path: Path, target: str | None = None, *abilities: str) -> Any:
+    """Load a network, or a classifier of a plugin that has these of a network's methods and attributes."""
     model = open_model(path, target)
-    if not isinstance(model, bnplug.BayesianNetworkClassifier):
+    able = bool(abilities) and all(hasattr(model, name) for name in abilities)
+    if not able and not isinstance(model, bnplug.BayesianNetworkClassifier):
         raise ValueError(f"{path}: {described(model)}, which is no Bayesian network; predict and evaluate take it")
     return model
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bnplug.cli._errors import one_line_errors
-from bnplug.cli._opening import model_argument, open_network, target_option, write_output
+from bnplug.cli._opening import model_argument, open_network, open_with, target_option, write_output
 from bnplug.cli._reading import Reading, data_argument, listed, read_rows, reading_options
 from bnplug.errors import printable
 
@@ -45,7 +45,8 @@ def query_command(
     """Ask MODEL for the probabilities of VARIABLES, jointly, or else of the class, given what is known."""
     import pandas as pd
 
-    model = open_network(model_path, target)
+    # A mixture of networks, say, is asked as one of them is.
+    model = open_with(model_path, target, (question or "query").replace("-", "_"), "intake_", "schema_")
     known = _evidence(model, given, soft)
     if question in ("most-probable", "conflict") and variables:
         raise click.UsageError(f"--{question} is not about {' '.join(variables)}, but about everything: leave it out")

@@ -37,7 +37,7 @@ class Comparison:
     >>> print(found.to_markdown())
     | accuracy (%) | nb | tan |
     | --- | ---: | ---: |
-    | iris | 95.33 ± 3.06 | **96.00 ± 2.00** |
+    | iris | 94.67 ± 3.06 | **95.33 ± 2.31** |
     """
 
     def __init__(

@@ -125,9 +125,9 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     >>> model = BayesianNetworkClassifier("nb").fit(X, ["go", "go", "stay", "stay"])
     >>> print(to_text(model, nodes=["class"]))
     'class': 1 feature, 2 classes, 1 edge, 3 parameters
-    structure nb, parameters ml, discretizer mdl
+    structure nb, parameters backoff, discretizer log2-quantile
       structure learner nb (bnplug ...)
-      parameter learner ml (bnplug ...)
+      parameter learner backoff (bnplug ...)
     <BLANKLINE>
     sky <- class
     class

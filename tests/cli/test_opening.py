@@ -1,7 +1,12 @@
 """Models of commands: a folder, or a network in a file of another program's."""
 
+import numpy as np
+import pandas as pd
 import pytest
 from commands import run
+
+import bnplug
+from bnplug.datasets import iris
 
 ASIA = """network sky {
 }
@@ -44,3 +49,36 @@ def test_a_file_that_does_not_say_its_class_asks_for_it(network):
     assert "name the target, one of ['rain', 'grass']" in error
     (network / "model.txt").write_text("")
     assert "ends in one of .bif" in run("show", network / "model.txt", code=1).stderr
+
+
+@pytest.fixture(scope="module")
+def mixture(tmp_path_factory):
+    pytest.importorskip("bnplug_mixture")
+    folder, (X, y) = tmp_path_factory.mktemp("mixture"), iris()
+    X = X.assign(size=np.where(X.iloc[:, 0] > 5.8, "large", "small"))
+    X.assign(species=y).to_csv(folder / "rows.csv", index=False)
+    params = {"parameters": "ml", "generative": "ml", "n_members": 1, "random_state": 0}
+    bnplug.make_classifier("mixture", **params).fit(X, y).save(folder / "model")
+    return folder
+
+
+def test_the_report_of_a_mixture_is_the_page_that_it_writes(mixture, tmp_path):
+    model = bnplug.load(mixture / "model")
+    model.report(tmp_path / "expected.html")
+    expected = (tmp_path / "expected.html").read_text(encoding="utf-8")
+    assert run("report", mixture / "model", "-o", "-").output == expected
+    run("report", mixture / "model", mixture / "rows.csv", "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "a mixture of 2 networks" in page
+    assert "On 150 rows" in page
+
+
+def test_a_mixture_is_asked_as_a_network_is(mixture, tmp_path):
+    known = {"petal length (cm)": 4.8, "size": "large"}
+    given = [f"--given={name}={value}" for name, value in known.items()]
+    run("query", mixture / "model", *given, "-o", tmp_path / "a.csv")
+    expected = bnplug.load(mixture / "model").query("species", known)
+    assert pd.read_csv(tmp_path / "a.csv")["probability"].to_numpy() == pytest.approx(expected["probability"])
+    assert "'huge' not seen in training" in run("query", mixture / "model", "--given=size=huge", code=1).stderr
+    error = run("query", mixture / "model", "--sensitivity", code=1).stderr
+    assert "which is no Bayesian network; predict and evaluate take it" in error

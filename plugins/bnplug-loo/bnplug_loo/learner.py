@@ -112,6 +112,8 @@ class LeaveOneOutConditional(ParameterLearner):
     True
     """
 
+    discretizer = "log2-quantile"
+
     def __init__(
         self,
         lam: Any = "cv",

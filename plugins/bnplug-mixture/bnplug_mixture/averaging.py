@@ -25,6 +25,8 @@ from bnplug.errors import MissingColumnWarning, PooledStatesWarning, UnseenValue
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bnplug import Table
+    from bnplug.data.intake import Intake
     from bnplug.typing import CodeArray, FloatArray, IntArray
 
 #: What `explain` calls the part of the log odds that is due to probabilities being averaged, and not log odds.
@@ -75,6 +77,18 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         """What decisions cost, as a matrix [true class, predicted class]; None where all mistakes cost the same."""
         check_is_fitted(self)
         return self.members_[0].costs_
+
+    @property
+    def intake_(self) -> Intake:
+        """How frames become features, as the first member has it; the cuts of numbers are other ones in each."""
+        check_is_fitted(self)
+        return self.members_[0].intake_
+
+    @property
+    def schema_(self) -> Table:
+        """The variables and their states, without rows, as the first member has them; bins are other ones in each."""
+        check_is_fitted(self)
+        return self.members_[0].schema_
 
     def edge_frequencies(self) -> pd.DataFrame:
         """Return how many of the members have each edge: how sure the structure is.

@@ -110,6 +110,39 @@ def test_small_weights_leave_out_what_a_row_weighs(table):
     assert np.exp(learner.levels_["x"][0].log_loo[1]) == pytest.approx(0.5 / (0.75 + 1))
 
 
+@settings(max_examples=15, deadline=None)
+@given(tables(max_features=3, max_rows=20, missing=True), st.integers(0, 2**16), st.booleans())
+def test_parts_are_the_whole(table, seed, weighted):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, table.n_rows).astype(float) if weighted else None
+    table = Table(table.codes, table.names, table.states, table.target, weights)
+    # At most one parent beside the class, so that the first rows have no order to settle.
+    dag = table.dag([own[:1] for own in random_parents(rng, len(table.names))])
+    first = rng.random(table.n_rows) < 0.5
+    learner, whole = parameter_learner("backoff"), parameter_learner("backoff")
+    learner.fit(table.take(first), dag)
+    found, expected = learner.partial_fit(table.take(~first), dag), whole.fit(table, dag)
+    for name in table.names:
+        assert (found[name].values == expected[name].values).all()
+        assert (learner.loo_tables_[name].values == whole.loo_tables_[name].values).all()
+
+
+def test_the_first_rows_settle_the_order_of_parents():
+    rng = np.random.default_rng(1)
+    a, b, c = rng.integers(0, 2, (3, 300))
+    x = np.where(np.arange(300) < 50, a, b)
+    table = Table.from_frame(pd.DataFrame({"a": a, "b": b, "x": x, "c": c}), "c")
+    dag = table.dag([[], [], [0, 1, 3], []])
+    learner, whole = parameter_learner("backoff"), parameter_learner("backoff")
+    learner.fit(table.take(np.arange(300) < 50), dag)
+    learner.partial_fit(table.take(np.arange(300) >= 50), dag)
+    whole.fit(table, dag)
+    assert learner.levels_["x"][-1].parents == ("c", "a", "b")
+    assert whole.levels_["x"][-1].parents == ("c", "b", "a")
+    for own, all_rows in zip(learner.levels_["x"][:2], whole.levels_["x"][:2], strict=True):
+        assert (own.log_p == all_rows.log_p).all()
+
+
 @pytest.mark.parametrize("concentration", [0.0, -1.0, "cv", np.nan])
 def test_the_concentration_is_checked(table, concentration):
     with pytest.raises(ValueError, match="concentration"):
