@@ -46,7 +46,7 @@ def test_grid_search_reaches_into_a_component_given_by_name(boards):
 
 
 def test_set_params_reaches_every_component():
-    model = BayesianNetworkClassifier()
+    model = BayesianNetworkClassifier(parameters="ml")
     model.set_params(structure="kdb", structure__k=3, parameters__alpha=0.5, discretizer__categorical_features=None)
     assert (model.structure.k, model.parameters.alpha) == (3, 0.5)
     with pytest.raises(ValueError, match="Invalid parameter 'kk'"):
@@ -329,7 +329,7 @@ def test_parameters_leave_as_a_network_where_the_structure_allows_it(mixed):
     X, y = mixed
     model = BayesianNetworkClassifier("tan", Unnormalized()).fit(X, y)
     assert model.tables_.normalized
-    squared = BayesianNetworkClassifier("tan").fit(X, y).predict_proba(X) ** 2
+    squared = BayesianNetworkClassifier("tan", "ml").fit(X, y).predict_proba(X) ** 2
     assert model.predict_proba(X) == pytest.approx(squared / squared.sum(axis=1, keepdims=True), abs=1e-9)
     edges = [("risk", "age"), ("city", "age"), ("member", "age")]
     other = BayesianNetworkClassifier(edges, Unnormalized()).fit(X, y)
@@ -385,7 +385,7 @@ def test_missing_features_without_a_network_are_warned_of():
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"structure": "kdb"}, {"structure": "kdb", "parameters": "ml", "discretizer": "mdl"}),
+        ({"structure": "kdb"}, {"structure": "kdb", "parameters": "backoff", "discretizer": "log2-quantile"}),
         ({"structure": ("kdb", {"k": 1}), "discretizer": "none"}, {"structure": "kdb(k=1)", "discretizer": "none"}),
         ({"structure": [("species", "sepal width (cm)")]}, {"structure": "given"}),
     ],

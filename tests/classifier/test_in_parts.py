@@ -128,9 +128,10 @@ class TestParts:
 
     @pytest.mark.parametrize("missing", ["ignore", "drop"])
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_parts_are_the_whole_to_the_last_bit(self, missing, weighted):
+    @pytest.mark.parametrize("parameters", ["ml", "backoff"])
+    def test_parts_are_the_whole_to_the_last_bit(self, missing, weighted, parameters):
         frame, weights = DISCRETE[["t", "k", "gaps"]], WEIGHTS if weighted else None
-        made = {"structure": EDGES[:4], "missing": missing}
+        made = {"structure": EDGES[:4], "parameters": parameters, "missing": missing}
         found = self.parts(BayesianNetworkClassifier(**made), frame, 4, weights, classes=["r", "q", "p"], states=STATES)
         expected = BayesianNetworkClassifier(**made).fit(frame, Y, weights)
         same_tables(found, expected)
@@ -145,10 +146,10 @@ class TestParts:
         model.partial_fit(X[200:], Y[200:])
         assert model.tables_.parents == first.tables_.parents
         assert model.intake_.cut_points["x"].tolist() == first.intake_.cut_points["x"].tolist()
-        assert model.parameters_.counts_[model.schema_.target_index].sum() == N
+        assert model.parameters_.counts_[model.schema_.target_index][0].sum() == N
 
     def test_it_goes_on_where_fit_ended(self):
-        model = BayesianNetworkClassifier("nb").fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
+        model = BayesianNetworkClassifier("nb", "ml").fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
         assert model.parameters_.counts_[model.schema_.target_index].tolist() == Y.value_counts().sort_index().tolist()
 
     def test_one_class_is_enough_at_first(self):
@@ -158,12 +159,12 @@ class TestParts:
 
     def test_a_new_state_is_unseen_unless_it_was_named(self):
         first, later = pd.DataFrame({"t": ["a", "b"] * 5}), pd.DataFrame({"t": ["z"]})
-        model = BayesianNetworkClassifier("nb").partial_fit(first, ["p", "q"] * 5, classes=["p", "q"])
+        model = BayesianNetworkClassifier("nb", "ml").partial_fit(first, ["p", "q"] * 5, classes=["p", "q"])
         with pytest.warns(UnseenValueWarning, match="'z' not seen"):
             model.partial_fit(later, ["p"])
         assert model.schema_.states["t"] == ("a", "b")
         assert model.parameters_.counts_[model.schema_.target_index].tolist() == [6, 5]
-        named = BayesianNetworkClassifier("nb")
+        named = BayesianNetworkClassifier("nb", "ml")
         named.partial_fit(first, ["p", "q"] * 5, classes=["p", "q"], states={"t": ["z"]}).partial_fit(later, ["p"])
         assert named.parameters_.counts_[0].sum(axis=1).tolist() == [5, 5, 1]
 
@@ -194,7 +195,11 @@ class TestParts:
         ("change", "call", "message"),
         [
             ({}, {}, "classes must be passed on the first call"),
-            ({"parameters": "ccbn-w"}, {"classes": ["p", "q", "r"]}, "are not learned in parts; 'ml' are"),
+            (
+                {"parameters": "ccbn-w"},
+                {"classes": ["p", "q", "r"]},
+                "are not learned in parts; 'backoff' and 'ml' are",
+            ),
             ({"class_weight": "balanced"}, {"classes": ["p", "q", "r"]}, "needs all rows at once"),
             ({}, {"classes": ["p", "q"]}, r"labels \['r'\], which are not among the classes"),
             ({}, {"classes": ["p", "q", "r"], "states": {"T": ["a"]}}, r"states names 'T'.*Did you mean"),

@@ -91,6 +91,6 @@ def test_a_loaded_model_tells_what_was_saved_until_it_is_fitted_again(fitted, tm
     model, X = fitted
     model.save(tmp_path / "model")
     loaded = bnplug.load(tmp_path / "model")
-    assert loaded.made_ == model.made_ == {"structure": "tan", "parameters": "ml", "discretizer": "mdl"}
+    assert loaded.made_ == model.made_ == {"structure": "tan", "parameters": "backoff", "discretizer": "log2-quantile"}
     again = loaded.set_params(structure="nb").fit(X, model.predict(X))
-    assert again.made_ == {"structure": "nb", "parameters": "ml", "discretizer": "mdl"}
+    assert again.made_ == {"structure": "nb", "parameters": "backoff", "discretizer": "log2-quantile"}

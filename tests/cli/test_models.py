@@ -20,7 +20,7 @@ def files(tmp_path_factory):
         X, y = load()
         name = load.__name__
         X.assign(**{y.name: y}).to_csv(folder / f"{name}.csv", index=False)
-        BayesianNetworkClassifier(structure).fit(X, y).save(folder / name)
+        BayesianNetworkClassifier(structure, "ml").fit(X, y).save(folder / name)
     return folder
 
 

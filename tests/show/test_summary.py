@@ -66,7 +66,7 @@ def test_the_text_has_a_line_for_every_node():
     edges = [("class", "top-left"), ("class", "top-right"), ("top-left", "top-right"), ("middle-left", "class")]
     lines = to_text(BayesianNetworkClassifier(edges).fit(X, y.rename("class"))).splitlines()
     assert lines[0] == "'class': 9 features, 2 classes, 4 edges, 33 parameters"
-    assert lines[1] == "structure given, parameters ml, discretizer mdl"
+    assert lines[1] == "structure given, parameters backoff, discretizer log2-quantile"
     assert "top-right <- top-left, class" in lines
     assert "class <- middle-left" in lines
     assert "bottom-left" in lines
@@ -110,7 +110,7 @@ def test_discriminative_parameters_are_said_to_be_so():
 
 def test_cut_points_by_name():
     X, y = iris()
-    model = BayesianNetworkClassifier("nb").fit(X.assign(colour=["red", "blue"] * 75), y)
+    model = BayesianNetworkClassifier("nb", "ml").fit(X.assign(colour=["red", "blue"] * 75), y)
     cuts = cut_points(model)
     assert list(cuts) == list(X.columns)
     assert cuts["petal width (cm)"].tolist() == pytest.approx([0.8, 1.75])

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: What a concentration is chosen from.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 
+#: Counts, for each node and each of its levels.
+_Levels = list[list[FloatArray]]
+
 
 @dataclass(frozen=True)
 class BackoffLevel:
@@ -71,8 +74,8 @@ class BackOff(ParameterLearner):
     ----------
     levels_ : dict of str to tuple of BackoffLevel
         For each node the levels, from no condition to all parents.
-    counts_ : list of float64 arrays
-        How much the rows of every cell weigh: for each variable of the table in turn its levels.
+    counts_ : list of lists of float64 arrays
+        How much the rows of every cell weigh, for each variable of the table and each of its levels.
     loo_tables_ : LogTables
         The log parameters as a row of the cell finds them when it is left out: what a discriminative learner may take
         in training for the class that a row has. No network.
@@ -112,14 +115,12 @@ class BackOff(ParameterLearner):
         """
         orders = [[table.index(p) for p in self.levels_[name][-1].parents] for name in table.names]
         counts, rows = _counts(table, orders)
-        self.counts_ = [there + own for there, own in zip(self.counts_, counts, strict=True)]
-        self._rows = [there + own for there, own in zip(self._rows, rows, strict=True)]
+        self.counts_, self._rows = _added(self.counts_, counts), _added(self._rows, rows)
         return self._estimates(table, dag, orders)
 
     def _estimates(self, table: Table, dag: DAG, orders: list[list[int]]) -> LogTables:
         """Return the parameters by the counts, and leave the levels of every node."""
-        counted = iter(zip(self.counts_, self._rows, strict=True))
-        self.levels_ = {table.names[v]: tuple(self._levels(table, v, order, counted)) for v, order in enumerate(orders)}
+        self.levels_ = {table.names[v]: tuple(self._levels(table, v, order)) for v, order in enumerate(orders)}
         tables, loo_tables = {}, {}
         for name, own in zip(table.names, table.parents(dag), strict=True):
             parents = [table.names[p] for p in own]
@@ -130,14 +131,11 @@ class BackOff(ParameterLearner):
         self.loo_tables_ = LogTables(table.names, table.states, loo_tables, table.target)
         return LogTables(table.names, table.states, tables, table.target)
 
-    def _levels(
-        self, table: Table, v: int, order: list[int], counted: Iterator[tuple[FloatArray, FloatArray]]
-    ) -> Iterator[BackoffLevel]:
-        """Yield the levels of a node, from no condition to all of its parents, by the next counts."""
+    def _levels(self, table: Table, v: int, order: list[int]) -> Iterator[BackoffLevel]:
+        """Yield the levels of a node, from no condition to all of its parents."""
         states = int(table.cards[v])
         below = below_loo = np.full((states, 1), 1.0 / states)
-        for length in range(len(order) + 1):
-            counts, rows = next(counted)
+        for length, (counts, rows) in enumerate(zip(self.counts_[v], self._rows[v], strict=True)):
             cells = _Cells(counts.reshape(states, -1), rows.reshape(states, -1), below, below_loo)
             chosen = cells.best(self._candidates(is_prior=v == table.target_index and not length))
             below, below_loo = cells.estimates(chosen), cells.left_out(chosen)
@@ -163,17 +161,24 @@ def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
     return given + by_falling(information, others)
 
 
-def _counts(table: Table, orders: list[list[int]]) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return how much the rows of every cell weigh, and how many they are, for the levels of every node in turn."""
+def _counts(table: Table, orders: list[list[int]]) -> tuple[_Levels, _Levels]:
+    """Return how much the rows of every cell weigh, and how many they are, for the levels of every node."""
     families = [(v, *order[:length]) for v, order in enumerate(orders) for length in range(len(order) + 1)]
-    weighed = table.counts(families)
-    if not table.weighted:
-        return weighed, weighed
-    return weighed, table.sum(_numbers_of_rows, families)
+
+    def by_node(counts: list[FloatArray]) -> _Levels:
+        following = iter(counts)
+        return [[next(following) for _ in range(len(order) + 1)] for order in orders]
+
+    weighed = by_node(table.counts(families))
+    return weighed, by_node(table.sum(_numbers_of_rows, families)) if table.weighted else weighed
 
 
 def _numbers_of_rows(block: Table, families: list[tuple[int, ...]]) -> list[FloatArray]:
     return Table(block.codes, block.names, block.states, block.target).counts(families)
+
+
+def _added(there: _Levels, own: _Levels) -> _Levels:
+    return [[a + b for a, b in zip(*levels, strict=True)] for levels in zip(there, own, strict=True)]
 
 
 class _Cells:

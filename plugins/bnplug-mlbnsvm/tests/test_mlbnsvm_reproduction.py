@@ -86,7 +86,7 @@ def test_bins_are_those_of_networks_and_missing_cells_stay_missing():
     holes = X.copy()
     holes.iloc[0, 1] = np.nan
     found = bins.transform(holes)
-    model = bnplug.BayesianNetworkClassifier("nb").fit(X, y)
+    model = bnplug.BayesianNetworkClassifier("nb", "ml").fit(X, y)
     n_states = [len(model.tables_.states[name]) for name in X.columns]
     assert found.shape == (len(X), sum(n_states))
     own = slice(n_states[0], n_states[0] + n_states[1])

@@ -15,7 +15,7 @@ from bnplug.show.summary import class_joints, mutual_information
 @pytest.fixture(scope="module")
 def iris_model():
     X, y = iris()
-    return BayesianNetworkClassifier("tan").fit(X, y), X, y
+    return BayesianNetworkClassifier("tan", "ml").fit(X, y), X, y
 
 
 def test_features_come_by_what_they_tell_of_the_class(iris_model):

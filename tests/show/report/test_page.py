@@ -49,7 +49,7 @@ def hostile_page():
 @pytest.fixture(scope="module")
 def iris_model():
     X, y = iris()
-    return BayesianNetworkClassifier("tan").fit(X, y), X, y
+    return BayesianNetworkClassifier("tan", "ml").fit(X, y), X, y
 
 
 def test_hostile_names_stay_text(hostile_page):
