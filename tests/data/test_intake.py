@@ -229,7 +229,8 @@ def test_counts_of_known_cells_are_biased_unless_their_parents_decide(
 ):
     assert (patients["truth"] == "yes").mean() == 0.30
     edges = [("sex", "symptom"), ("sex", "infected")] + [("symptom", "infected")] * symptom_is_parent
-    model = BayesianNetworkClassifier(edges, missing=missing).fit(patients[["symptom", "infected"]], patients["sex"])
+    model = BayesianNetworkClassifier(edges, "ml", missing=missing)
+    model = model.fit(patients[["symptom", "infected"]], patients["sex"])
     for name, share in [("infected", infected), ("symptom", symptom)]:
         found = model.query(name).set_index(name)["probability"]["yes"]
         assert found == pytest.approx(share, abs=0.005)

@@ -33,7 +33,7 @@ def test_what_is_neither_is_refused_by_name(value):
 def test_the_bins_of_any_mixed_frame():
     X = pd.DataFrame({"heat": [3.5, 30.5] * 20, "sky": ["rain", "sun"] * 20, "n": [1, 2] * 20}, index=range(5, 45))
     y = ["stay", "go"] * 20
-    model = BayesianNetworkClassifier("tan").fit(X, y)
+    model = BayesianNetworkClassifier("tan", discretizer="mdl").fit(X, y)
     bins = model.bins(X)
     assert bins.index.equals(X.index)
     assert bins["heat"].tolist() == ["<=17", ">17"] * 20

@@ -149,7 +149,7 @@ def test_numbers_that_tell_nothing_are_not_cut_in_a_summary(monkeypatch, tmp_pat
     monkeypatch.setattr(streaming, "BATCH_ROWS", 500)
     frame = pd.DataFrame({"x": RNG.normal(size=6_000), "y": RNG.choice(["p", "q"], 6_000)})
     frame.to_parquet(tmp_path / "a.parquet")
-    found = survey(DataFiles(tmp_path / "a.parquet"), Question("y"))
+    found = survey(DataFiles(tmp_path / "a.parquet"), Question("y", discretizer="mdl"))
     assert found.schema.states["x"] == ("all",)
 
 

@@ -44,7 +44,7 @@ def fitted(request):
     X, y = customers()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return BayesianNetworkClassifier("tan", missing=request.param).fit(X, y), X
+        return BayesianNetworkClassifier("tan", "ml", missing=request.param).fit(X, y), X
 
 
 def back(model, path, kind):

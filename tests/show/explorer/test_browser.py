@@ -61,7 +61,7 @@ def chromium():
 @pytest.fixture(scope="module")
 def iris_page(tmp_path_factory):
     X, y = iris()
-    model = BayesianNetworkClassifier("tan").fit(X, y)
+    model = BayesianNetworkClassifier("tan", "ml").fit(X, y)
     path = tmp_path_factory.mktemp("page") / "iris.html"
     model.explore(path, X, y)
     return model, path

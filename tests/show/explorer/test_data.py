@@ -50,7 +50,7 @@ def test_missing_as_a_state_stands_behind_the_intervals():
 
 def test_a_feature_that_was_not_cut_still_takes_numbers():
     X, y = iris()
-    model = BayesianNetworkClassifier("nb").fit(X.assign(noise=np.random.default_rng(0).normal(size=len(X))), y)
+    model = BayesianNetworkClassifier("nb", "ml").fit(X.assign(noise=np.random.default_rng(0).normal(size=len(X))), y)
     assert model.tables_.states["noise"] == ("all",)
     noise = page_data(model, model.tables_)["variables"][4]
     assert (noise["states"], noise["intervals"], noise["cuts"]) == (["all"], None, [])

@@ -17,7 +17,7 @@ from bnplug.show.explorer import _page
 @pytest.fixture(scope="module")
 def model():
     X, y = iris()
-    return BayesianNetworkClassifier("tan").fit(X, y)
+    return BayesianNetworkClassifier("tan", "ml").fit(X, y)
 
 
 def data_of(page):
