@@ -7,17 +7,17 @@ seen, each left out in turn: of counts that costs one pass over the cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.contracts import ParameterLearner
 from bnplug.counts.information import by_falling, conditional_information
 from bnplug.data.table import Table
 from bnplug.hooks.components import check_numbers
+from bnplug.inference.em import CountsLearner, expectation_maximization
 from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class BackoffLevel:
     log_loo: FloatArray
 
 
-class BackOff(ParameterLearner):
+class BackOff(CountsLearner):
     """Estimates that lean on fewer parents where rows are few.
 
     A feature's parents are the class, and then the others by falling I(X; parent | C). With n rows of a value among the
@@ -62,8 +62,9 @@ class BackOff(ParameterLearner):
     answers by its longest prefix that does. The class without parents is (n + 1/|C|) / (N + 1).
 
     Rows count at the levels whose variables they know. Counts add up, so that rows may come in parts: the first settle
-    the order of the parents. Of rows with weights, what is left out is one row, or the mean
-    weight of the cell's rows where that is less.
+    the order of the parents. Where ``table.incomplete`` is "em" and cells are missing, the counts are those that EM
+    expects, each last level with the virtual rows that available cases give it from below. Of rows with weights, what
+    is left out is one row, or the mean weight of the cell's rows where that is less.
 
     Parameters
     ----------
@@ -74,8 +75,14 @@ class BackOff(ParameterLearner):
     ----------
     levels_ : dict of str to tuple of BackoffLevel
         For each node the levels, from no condition to all parents.
-    counts_ : list of lists of float64 arrays
-        How much the rows of every cell weigh, for each variable of the table and each of its levels.
+    counts_ : list of float64 arrays
+        How much the rows of every cell weigh, for each variable an array with axes (variable, \\*parents); after EM,
+        how much they are expected to.
+    n_iter_ : int
+        The steps of EM; of other data, 1.
+    log_likelihood_path_ : list of float
+        After EM: the log-likelihood of all that is known plus the logarithm of the prior that the virtual rows are, at
+        the start and after each step. It never falls.
     loo_tables_ : LogTables
         The log parameters as a row of the cell finds them when it is left out: what a discriminative learner may take
         in training for the class that a row has. No network.
@@ -104,8 +111,24 @@ class BackOff(ParameterLearner):
         """Return the estimates of every node."""
         if self.concentration != "loo":
             check_numbers(self, "concentration", positive=True)
-        orders = [_parents_in_turn(table, v, own) for v, own in enumerate(table.parents(dag))]
-        self.counts_, self._rows = _counts(table, orders)
+        orders = _orders(table, dag)
+        self._counts, self._rows, self.n_iter_ = *_counts(table, orders), 1
+        tables = self._estimates(table, dag, orders)
+        if not table.learned_by_em:
+            return tables
+        found = expectation_maximization(_WithVirtualRows(self._virtual_rows(table, dag)), table, dag, tables)
+        self.log_likelihood_path_, self.n_iter_ = found.path, len(found.path) - 1
+        return self.from_counts(table, dag, found.counts)
+
+    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
+        """Return the estimates by the counts of families; levels below are what these add up to."""
+        orders = _orders(table, dag)
+        self._counts = [
+            _margins(own, [1 + parents.index(p) for p in order])
+            for own, parents, order in zip(counts, table.parents(dag), orders, strict=True)
+        ]
+        # Of less than a row, all is left out.
+        self._rows = [[np.maximum(own, 1.0) for own in levels] for levels in self._counts]
         return self._estimates(table, dag, orders)
 
     def partial_fit(self, table: Table, dag: DAG) -> LogTables:
@@ -115,27 +138,39 @@ class BackOff(ParameterLearner):
         """
         orders = [[table.index(p) for p in self.levels_[name][-1].parents] for name in table.names]
         counts, rows = _counts(table, orders)
-        self.counts_, self._rows = _added(self.counts_, counts), _added(self._rows, rows)
+        self._counts, self._rows = _added(self._counts, counts), _added(self._rows, rows)
         return self._estimates(table, dag, orders)
 
     def _estimates(self, table: Table, dag: DAG, orders: list[list[int]]) -> LogTables:
         """Return the parameters by the counts, and leave the levels of every node."""
         self.levels_ = {table.names[v]: tuple(self._levels(table, v, order)) for v, order in enumerate(orders)}
-        tables, loo_tables = {}, {}
-        for name, own in zip(table.names, table.parents(dag), strict=True):
+        tables, loo_tables, self.counts_ = {}, {}, []
+        for name, own, counted in zip(table.names, table.parents(dag), self._counts, strict=True):
             parents = [table.names[p] for p in own]
             last = self.levels_[name][-1]
             axes = (0, *(1 + last.parents.index(parent) for parent in parents))
+            self.counts_.append(counted[-1].transpose(axes))
             tables[name] = (parents, last.log_p.transpose(axes))
             loo_tables[name] = (parents, last.log_loo.transpose(axes))
         self.loo_tables_ = LogTables(table.names, table.states, loo_tables, table.target)
         return LogTables(table.names, table.states, tables, table.target)
 
+    def _virtual_rows(self, table: Table, dag: DAG) -> list[FloatArray]:
+        """Return how many rows of each cell the levels below the last count for, with axes (variable, *parents)."""
+        virtual = []
+        for name, own in zip(table.names, table.parents(dag), strict=True):
+            *below, last = self.levels_[name]
+            shape = last.log_p.shape
+            p = np.exp(below[-1].log_p)[..., None] if below else np.full(shape, 1.0 / shape[0])
+            axes = (0, *(1 + last.parents.index(table.names[parent]) for parent in own))
+            virtual.append((last.concentration * np.broadcast_to(p, shape)).transpose(axes))
+        return virtual
+
     def _levels(self, table: Table, v: int, order: list[int]) -> Iterator[BackoffLevel]:
         """Yield the levels of a node, from no condition to all of its parents."""
         states = int(table.cards[v])
         below = below_loo = np.full((states, 1), 1.0 / states)
-        for length, (counts, rows) in enumerate(zip(self.counts_[v], self._rows[v], strict=True)):
+        for length, (counts, rows) in enumerate(zip(self._counts[v], self._rows[v], strict=True)):
             cells = _Cells(counts.reshape(states, -1), rows.reshape(states, -1), below, below_loo)
             chosen = cells.best(self._candidates(is_prior=v == table.target_index and not length))
             below, below_loo = cells.estimates(chosen), cells.left_out(chosen)
@@ -147,6 +182,28 @@ class BackOff(ParameterLearner):
         if is_prior:
             return (1.0,)
         return CONCENTRATIONS if self.concentration == "loo" else (float(self.concentration),)
+
+
+class _WithVirtualRows(CountsLearner):
+    """Frequencies with these virtual rows in the cells of each family, so that all steps of EM climb the same hill."""
+
+    def __init__(self, virtual: Sequence[FloatArray]) -> None:
+        self.virtual = virtual
+
+    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
+        tables = {}
+        for name, own, n, virtual in zip(table.names, table.parents(dag), counts, self.virtual, strict=True):
+            cells = n + virtual
+            tables[name] = ([table.names[p] for p in own], np.log(cells / cells.sum(axis=0)))
+        return LogTables(table.names, table.states, tables, table.target)
+
+    def log_prior(self, table: Table, tables: LogTables) -> float:
+        pairs = zip(self.virtual, tables.tables.values(), strict=True)
+        return float(sum((virtual * own.values).sum() for virtual, own in pairs))
+
+
+def _orders(table: Table, dag: DAG) -> list[list[int]]:
+    return [_parents_in_turn(table, v, own) for v, own in enumerate(table.parents(dag))]
 
 
 def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
@@ -175,6 +232,12 @@ def _counts(table: Table, orders: list[list[int]]) -> tuple[_Levels, _Levels]:
 
 def _numbers_of_rows(block: Table, families: list[tuple[int, ...]]) -> list[FloatArray]:
     return Table(block.codes, block.names, block.states, block.target).counts(families)
+
+
+def _margins(counts: FloatArray, axes: list[int]) -> list[FloatArray]:
+    """Return the counts of every level, by those of all parents, whose axes come in this order."""
+    ordered = counts.transpose([0, *axes])
+    return [np.ascontiguousarray(ordered.sum(axis=tuple(range(k, ordered.ndim)))) for k in range(1, ordered.ndim + 1)]
 
 
 def _added(there: _Levels, own: _Levels) -> _Levels:

@@ -127,6 +127,30 @@ def test_parts_are_the_whole(table, seed, weighted):
         assert (learner.loo_tables_[name].values == whole.loo_tables_[name].values).all()
 
 
+@settings(max_examples=15, deadline=None)
+@given(tables(max_features=3, max_rows=20, missing=True), st.integers(0, 2**16))
+def test_em_climbs_and_expects_every_row_in_every_family(table, seed):
+    rng = np.random.default_rng(seed)
+    codes = table.codes.copy()
+    codes[table.target_index, rng.random(table.n_rows) < 0.3] = table.missing
+    rows = Table(codes, table.names, table.states, table.target, incomplete="em")
+    learner = parameter_learner("backoff")
+    found = learner.fit(rows, rows.dag(random_parents(rng, len(table.names))))
+    assert found.normalized
+    if not rows.learned_by_em:
+        return
+    assert (np.diff(learner.log_likelihood_path_) >= 0).all()
+    if learner.n_iter_:
+        assert [own.sum() for own in learner.counts_] == pytest.approx([table.n_rows] * len(table.names))
+
+
+def test_em_of_complete_rows_is_what_they_give(table):
+    complete = Table(table.codes, table.names, table.states, "c", incomplete="em")
+    dag = table.dag([[1, 2], [2], []])
+    found, expected = (parameter_learner("backoff").fit(rows, dag) for rows in (complete, table))
+    assert all((found[name].values == expected[name].values).all() for name in table.names)
+
+
 def test_the_first_rows_settle_the_order_of_parents():
     rng = np.random.default_rng(1)
     a, b, c = rng.integers(0, 2, (3, 300))
