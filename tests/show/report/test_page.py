@@ -84,7 +84,7 @@ def test_nothing_is_loaded_from_elsewhere(iris_model):
 
 def test_the_same_page_every_time(iris_model):
     model, X, y = iris_model
-    again = BayesianNetworkClassifier("tan").fit(X, y)
+    again = BayesianNetworkClassifier("tan", "ml").fit(X, y)
     assert report.to_html(model, X, y) == report.to_html(again, X, y)
 
 
