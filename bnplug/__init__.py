@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bnplug.data.table import Table as Table
     from bnplug.errors import AmbiguousNameError as AmbiguousNameError
     from bnplug.errors import BnplugWarning as BnplugWarning
+    from bnplug.errors import ClusterError as ClusterError
     from bnplug.errors import ContractError as ContractError
     from bnplug.errors import DeprecatedNameWarning as DeprecatedNameWarning
     from bnplug.errors import ManyBlocksError as ManyBlocksError
@@ -100,6 +101,7 @@ _HOMES = {
     "errors": [
         "AmbiguousNameError",
         "BnplugWarning",
+        "ClusterError",
         "ContractError",
         "DeprecatedNameWarning",
         "ManyBlocksError",

@@ -68,6 +68,10 @@ class ManyBlocksError(TypeError):
     """Somebody asked for all rows of a table at once, and they are in many blocks."""
 
 
+class ClusterError(RuntimeError):
+    """A cluster cannot do the work: it has no worker, its workers die, or they have too little memory."""
+
+
 class NotRepresentableError(ValueError):
     """A classifier has no Bayesian network with its structure and the same posterior."""
 

@@ -15,6 +15,7 @@ KIN = {
     "ContractError": TypeError,
     "PluginError": RuntimeError,
     "ManyBlocksError": TypeError,
+    "ClusterError": RuntimeError,
     "NotRepresentableError": ValueError,
     "ModelFileError": ValueError,
 }

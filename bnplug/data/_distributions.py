@@ -80,6 +80,11 @@ class Points(NamedTuple):
         same = (every.values[1:] == every.values[:-1]) & (every.classes[1:] == every.classes[:-1])
         return every._gathered(np.append(~same, True))
 
+    def renumbered(self, places: IntArray) -> Points:
+        """Return the same points with other numbers of the classes: class c is ``places[c]``."""
+        own = self._replace(classes=places[self.classes])
+        return own._taken(np.lexsort((own.classes, own.values)))
+
     @property
     def n_distinct(self) -> int:
         """The number of distinct numbers."""
@@ -202,6 +207,11 @@ class Distribution:
         for points in other._waiting:
             self.add(points)
         return self
+
+    def renumber(self, places: IntArray) -> None:
+        """Give the classes other numbers: class c is ``places[c]``."""
+        self._waiting = [own.renumbered(places) for own in self._waiting]
+        self._levels = [None if own is None else own.renumbered(places) for own in self._levels]
 
     def points(self) -> Points:
         """Return all points together."""

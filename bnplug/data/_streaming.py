@@ -7,7 +7,7 @@ both.
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -35,16 +35,21 @@ class Batch(NamedTuple):
 
     Attributes
     ----------
-    path : Path
+    path : Path or str
+        What messages call the place that the rows are from.
     frame : pandas.DataFrame
         Text may come as categories, which is faster to read.
     kinds : dict of str to str
         What each column holds.
     """
 
-    path: Path
+    path: Path | str
     frame: pd.DataFrame
     kinds: dict[str, str]
+
+
+#: What each column was first seen to hold, and where.
+SeenKinds = dict[str, tuple[str, Path | str]]
 
 
 class _Rows(Protocol):
@@ -90,7 +95,7 @@ class DataFiles:
         if options.get("dates", ()) is None:
             self._agree_on_dates(labels)
         self.n_rows = sum(file.n_rows for file in self._files)
-        self._seen: dict[str, tuple[str, Path]] = {}
+        self._seen: SeenKinds = {}
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
         """Yield the rows of all files in order, a batch at a time.
@@ -110,9 +115,8 @@ class DataFiles:
             with _naming(path):
                 for given in file.batches(wanted):
                     frame = given if self._convert is None else self._convert(given)
-                    text = getattr(file, "text", ())
-                    kinds = {str(name): _kind(column, name in text) for name, column in frame.items()}
-                    self._check_kinds(path, kinds)
+                    kinds = kinds_of(frame, getattr(file, "text", ()))
+                    note_kinds(self._seen, path, kinds)
                     yield Batch(path, to_frame(frame, str(path)), kinds)
 
     def _agree_on_dates(self, labels: Sequence[str]) -> None:
@@ -122,15 +126,30 @@ class DataFiles:
         for file in files:
             file.dates = [name for name in common if name not in labels]
 
-    def _check_kinds(self, path: Path, kinds: dict[str, str]) -> None:
-        for name, kind in kinds.items():
-            if kind == NOTHING:
-                continue
-            there, first = self._seen.setdefault(name, (kind, path))
-            if kind != there and {kind, there} != {TEXT, CATEGORIES}:
-                raise ValueError(
-                    f"column {name!r} holds {there} in {first}, and {kind} in {path}; make it the same in all files"
-                )
+
+def note_kinds(seen: SeenKinds, path: Path | str, kinds: Mapping[str, str]) -> None:
+    """Note what columns hold in one place more.
+
+    Raises
+    ------
+    ValueError
+        Where a column holds something else than elsewhere; the message names both places.
+
+    Examples
+    --------
+    >>> seen = {"area": ("numbers", "a.csv")}
+    >>> note_kinds(seen, "b.csv", {"area": "text"})
+    Traceback (most recent call last):
+    ValueError: column 'area' holds numbers in a.csv, and text in b.csv; make it the same everywhere
+    """
+    for name, kind in kinds.items():
+        if kind == NOTHING:
+            continue
+        there, first = seen.setdefault(name, (kind, path))
+        if kind != there and {kind, there} != {TEXT, CATEGORIES}:
+            raise ValueError(
+                f"column {name!r} holds {there} in {first}, and {kind} in {path}; make it the same everywhere"
+            )
 
 
 def column_names(path: Path, sep: str = ",", encoding: str | None = None) -> list[str]:
@@ -214,6 +233,11 @@ def _check_names(names: list[str], path: Path, expected: list[str], first: Path)
     if more or fewer:
         said = [f"has the columns {more} more" if more else "", f"lacks the columns {fewer}" if fewer else ""]
         raise ValueError(f"{path} {' and '.join(filter(None, said))}, compared with {first}")
+
+
+def kinds_of(frame: pd.DataFrame, text: Collection[str] = ()) -> dict[str, str]:
+    """Return what each column of a batch holds; of some it is known that they are text."""
+    return {str(name): _kind(column, name in text) for name, column in frame.items()}
 
 
 def _kind(column: pd.Series[Any], is_text: bool) -> str:

@@ -84,6 +84,13 @@ class ByClass:
         self.weights[places, :n_classes] += other.weights[: len(places)]
         self.weighted |= other.weighted
 
+    def renumber(self, places: IntArray) -> None:
+        """Give the classes other numbers: class c is ``places[c]``."""
+        rows, weights, n_classes = self.rows, self.weights, self.rows.shape[1]
+        shape = len(rows), int(places[:n_classes].max(initial=-1)) + 1
+        self.rows, self.weights = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+        self.rows[:, places[:n_classes]], self.weights[:, places[:n_classes]] = rows, weights
+
     def _grow(self, n_places: int, n_classes: int) -> None:
         there = self.rows.shape
         if n_places > there[0] or n_classes > there[1]:
@@ -111,6 +118,10 @@ class Summary(ABC):
     @abstractmethod
     def merge(self, other: Any) -> None:
         """Take in what another summary of the same kind has seen."""
+
+    @abstractmethod
+    def renumber(self, places: IntArray) -> None:
+        """Give the classes other numbers: class c is ``places[c]``."""
 
     @abstractmethod
     def lack(self, rows: ByClass) -> None:
@@ -164,6 +175,11 @@ class NumberSummary(Summary):
         if self.hashes is not None and other.hashes is not None:
             self.hashes.merge(other.hashes)
         self.distribution.merge(other.distribution)
+
+    def renumber(self, places: IntArray) -> None:
+        """Give the classes other numbers."""
+        self.missing.renumber(places)
+        self.distribution.renumber(places)
 
     def lack(self, rows: ByClass) -> None:
         """Take in rows whose cells are missing."""
@@ -234,6 +250,11 @@ class StateSummary(Summary):
             self.counts.merge(self._places(list(other.places)), other.counts)
         self._check_size()
 
+    def renumber(self, places: IntArray) -> None:
+        """Give the classes other numbers."""
+        self.missing.renumber(places)
+        self.counts.renumber(places)
+
     def lack(self, rows: ByClass) -> None:
         """Take in rows whose cells are missing."""
         self.missing.merge([0], rows)
@@ -291,6 +312,11 @@ class TimeSummary(Summary):
         """Take in what another summary of times has seen."""
         for name, part in other.parts.items():
             self.parts.setdefault(name, NumberSummary()).merge(part)
+
+    def renumber(self, places: IntArray) -> None:
+        """Give the classes other numbers."""
+        for part in self.parts.values():
+            part.renumber(places)
 
     def lack(self, rows: ByClass) -> None:
         """Take in rows whose cells are missing."""

@@ -21,7 +21,7 @@ from bnplug.data._cells import Cells, Seen
 from bnplug.data._checks import CONTAINERS, check_sum, weight_numbers
 from bnplug.data._columns import Rules, is_named_like_identifier
 from bnplug.data._looking import COMPLEX, NUMBERS, TIMES, refuse
-from bnplug.data._streaming import CATEGORIES, NOTHING, Batch, DataFiles
+from bnplug.data._streaming import CATEGORIES, NOTHING, Batch, DataFiles, SeenKinds, note_kinds
 from bnplug.data._summaries import ByClass, Labels, NumberSummary, StateSummary, Summary, TimeSummary, renumbered
 from bnplug.data.class_labels import class_labels, distinct_classes
 from bnplug.data.coding import factorize, match_column
@@ -86,6 +86,10 @@ class Question:
     def cells(self) -> MissingCells:
         """What becomes of missing cells."""
         return MissingCells.of(self.missing)
+
+    def passes_over(self, empty: frozenset[str]) -> bool:
+        """Whether rows were passed over since they lack a value in columns that nobody has one in: to be read again."""
+        return bool(empty) and self.cells.drops and self.rules.on_useless == "drop"
 
     def check(self) -> None:
         """Raise a ``ValueError`` for what cannot be done, before anything is read."""
@@ -162,11 +166,10 @@ def survey(
     question.check()
     names = question.features(files)
     found = _read(files, question, names, frozenset(), n_jobs, progress)
-    empty = frozenset(name for name in names if name not in found.valued)
-    if empty and question.cells.drops and question.rules.on_useless == "drop":
-        # All rows lack a value there, and so were passed over.
+    empty = found.empty
+    if question.passes_over(empty):
         found = _read(files, question, names, empty, n_jobs, progress)
-    return found.surveyed(empty if question.rules.on_useless == "drop" else frozenset())
+    return found.surveyed(empty)
 
 
 def usable_rows(batch: Batch, question: Question, empty: frozenset[str] = frozenset()) -> UsableRows:
@@ -224,8 +227,8 @@ def _read(
     empty: frozenset[str],
     n_jobs: int | None,
     progress: Progress | None,
-) -> _Gathered:
-    found = _Gathered(names, question)
+) -> Gathered:
+    found = Gathered(names, question)
     wanted = {*names, question.target, question.sample_weight}
     for batch in files.batches([name for name in files.names if name in wanted]):
         found.add(batch, empty, n_jobs)
@@ -234,8 +237,20 @@ def _read(
     return found
 
 
-class _Gathered:
-    """All that one reading gathers; classes are numbered as they come."""
+class Gathered:
+    """All that one reading gathers, of some rows or of all; classes are numbered as they come.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The features.
+    question : Question
+
+    Attributes
+    ----------
+    empty : frozenset of str
+        The features without any value.
+    """
 
     def __init__(self, names: Sequence[str], question: Question) -> None:
         self.names, self.question = names, question
@@ -247,9 +262,36 @@ class _Gathered:
         # By class: all rows, and those that count.
         self.all_rows = self.rows = np.zeros(0, dtype=np.int64)
         self.total_weight = 0.0
+        self.kinds: SeenKinds = {}
+
+    @property
+    def empty(self) -> frozenset[str]:
+        """The features without any value."""
+        return frozenset(name for name in self.names if name not in self.valued)
+
+    def merge(self, other: Gathered) -> None:
+        """Take in what was gathered of other rows.
+
+        Raises
+        ------
+        ValueError
+            Where a column holds something else there.
+        """
+        places = np.array([self.places.setdefault(own, len(self.places)) for own in other.places], dtype=np.int64)
+        self.labels += other.labels
+        self.valued |= other.valued
+        self.incomplete |= other.incomplete
+        self.all_rows = _with_renumbered(self.all_rows, other.all_rows, places)
+        self.rows = _with_renumbered(self.rows, other.rows, places)
+        self.total_weight += other.total_weight
+        for name, (kind, path) in other.kinds.items():
+            note_kinds(self.kinds, path, {name: kind})
+        for name, column in self.columns.items():
+            column.merge(other.columns[name], places)
 
     def add(self, batch: Batch, empty: frozenset[str], n_jobs: int | None) -> None:
         """Take in one more batch."""
+        note_kinds(self.kinds, batch.path, batch.kinds)
         codes = self._class_codes(batch)
         rows = usable_rows(batch, self.question, empty)
         looked_at = batch.frame if self.question.cells.drops else rows.frame
@@ -286,8 +328,9 @@ class _Gathered:
         return counted
 
     def surveyed(self, empty: frozenset[str]) -> Surveyed:
-        """Decide about every column."""
+        """Decide about every column; rows that lack a value in the `empty` ones are not incomplete for that."""
         question, rules = self.question, self.question.rules
+        empty = empty if rules.on_useless == "drop" else frozenset()
         holes = [name for name in self.names if name in self.incomplete and name not in empty]
         lacking = question.cells.columns("error", holes)
         if lacking:
@@ -328,6 +371,19 @@ class _Column:
             self.summary = self._begun(kind) if self.summary is None else self.summary
             self.summary.add(column, labels)
 
+    def merge(self, other: _Column, places: IntArray) -> None:
+        """Take in another column, whose class c is class ``places[c]`` here; it is not to be used any more."""
+        other.nothing.renumber(places)
+        self.nothing.merge([0], other.nothing)
+        self.odd = other.odd if self.odd is None else self.odd
+        if other.summary is None:
+            return
+        other.summary.renumber(places)
+        if self.summary is None:
+            self.summary = other.summary
+        else:
+            self.summary.merge(other.summary)
+
     def _begun(self, kind: str) -> Summary:
         if kind == NUMBERS:
             return NumberSummary(is_named_like_identifier(self.name))
@@ -340,6 +396,15 @@ class _Column:
         summary = StateSummary() if self.summary is None else self.summary
         summary.lack(self.nothing)
         return summary.cells()
+
+
+def _with_renumbered(total: IntArray, more: IntArray, places: IntArray) -> IntArray:
+    """Return the sum of two numbers of rows by class, class c of the second being class ``places[c]`` of the first."""
+    own = places[: len(more)]
+    found = np.zeros(max(len(total), int(own.max(initial=-1)) + 1), dtype=np.int64)
+    found[: len(total)] = total
+    found[own] += more
+    return found
 
 
 def _by_class(seen: Seen, rank: IntArray, weights: FloatArray | None) -> Seen:

@@ -138,6 +138,10 @@ def sum_in_order(parts: Iterable[Sequence[Any]]) -> list[Any]:
 class Blocks:
     """Objects, one for each block of a table, each kept where its block is: what :meth:`Table.spawn` gives.
 
+    A method that returns None changes an object; one that returns something leaves it as it is. So where a block is on
+    a machine that is lost, its object can be made anew, and the changes made again; a method ``clear``, if there is
+    one, brings an object back to what its factory made, so that what was changed before is forgotten.
+
     A store whose blocks are elsewhere derives a class of its own, with an :meth:`each`, and a :meth:`sum` if it can add
     where the blocks are.
 

@@ -41,7 +41,8 @@ class BlockPatterns:
 
     def split(self, v: int) -> None:
         """Condition on one variable more; rows in which it is missing are left out."""
-        found = [np.concatenate(own) for own in zip(*self._rows.call("offer", v), strict=True)]
+        self._rows.call("split", v)
+        found = [np.concatenate(own) for own in zip(*self._rows.call("classes"), strict=True)]
         labels, place = np.unique(found[0], return_inverse=True)
         lowest, highest = np.full(len(labels), np.iinfo(np.int64).max), np.full(len(labels), -1)
         np.minimum.at(lowest, place, found[1])
@@ -80,12 +81,16 @@ class _PatternRows:
         self._known = np.ones(block.n_rows, dtype=bool)
         self._number: IntArray = np.zeros(block.n_rows, dtype=np.int64)
 
-    def offer(self, v: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Split the patterns by one variable more; return the labels, and the lowest and highest class of each."""
+    def split(self, v: int) -> None:
+        """Split the patterns by one variable more: rows have the labels of the new ones, which are to be numbered."""
         column = self.block.codes[v]
         self._known &= column != self.block.missing
         kept = self._known & (self._number >= 0)
         self._number = np.where(kept, self._number * int(self.block.cards[v]) + column, -1)
+
+    def classes(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the labels of patterns, and the lowest and highest class of each."""
+        kept = self._number >= 0
         labels, place = np.unique(self._number[kept], return_inverse=True)
         lowest, highest = np.full(len(labels), np.iinfo(np.int64).max), np.full(len(labels), -1)
         np.minimum.at(lowest, place, self._classes[kept])

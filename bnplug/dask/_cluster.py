@@ -1,0 +1,251 @@
+"""The workers of a cluster: which there are, and waiting for them, which ends where nothing can come any more."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from distributed import Client, Future, KilledWorker, MultiLock, default_client, wait
+
+from bnplug.dask._tasks import LOST
+from bnplug.errors import ClusterError
+
+# While something is waited for, the workers are looked at every so many seconds.
+_LOOK = 1.0
+# So many seconds without a worker that can run anything, and it will not come.
+_STUCK = 60.0
+# Another fit on the same workers may take so many seconds before this one gives up.
+_LONGEST_FIT = 24 * 3600.0
+# What is raised for a result that was lost with its worker, and cannot be computed again; such a future's states.
+_CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
+_WITHOUT_RESULT = ("cancelled", "lost")
+
+
+def find_client(client: Client | None) -> Client:
+    """Return the client to use: the given one, or the one that was made last.
+
+    Raises
+    ------
+    ClusterError
+        If there is none.
+    """
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError:
+            raise ClusterError(
+                "there is no Dask client: make one, such as client = distributed.Client(), or give client="
+            ) from None
+    if client.asynchronous:
+        raise ClusterError("the Dask client is asynchronous; fitting takes a plain one: distributed.Client(address)")
+    return client
+
+
+class Cluster:
+    """The workers that a client leads to.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def workers(self) -> dict[str, dict[str, Any]]:
+        """Return what is known of each worker, by its address."""
+        found: dict[str, dict[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return found
+
+    def wait_for_workers(self) -> None:
+        """Wait until there is a worker.
+
+        Raises
+        ------
+        ClusterError
+            If none comes.
+        """
+        try:
+            self.client.wait_for_workers(1, timeout=_STUCK)
+        except TimeoutError:
+            workers = self.workers()
+            if workers:
+                raise _paused(workers) from None
+            raise ClusterError(
+                f"the cluster has no worker: none came within {_STUCK:g} s, so that none can hold data; start some"
+            ) from None
+
+    def gather(self, futures: Sequence[Future]) -> list[Any]:
+        """Return the results of tasks that may run anywhere."""
+        found = self.outcomes(dict.fromkeys(futures))
+        if any(own is LOST for own in found.values()):
+            raise _lost_data()
+        return [found[future] for future in futures]
+
+    def outcomes(self, homes: Mapping[Future, str | None]) -> dict[Future, Any]:
+        """Return the results of tasks; :data:`LOST` where the worker that a task is for has gone.
+
+        Parameters
+        ----------
+        homes : mapping of Future to str or None
+            The address of the worker that each task must run on; None where any may.
+        """
+        found: dict[Future, Any] = {}
+        rest = list(homes)
+        while rest:
+            try:
+                with _clear_errors():
+                    found.update(zip(rest, self._gather(rest, {homes[future] for future in rest}), strict=True))
+            except _GoneError as gone:
+                lost = [own for own in rest if homes[own] in gone.addresses or own.status in _WITHOUT_RESULT]
+                found.update(dict.fromkeys(lost, LOST))
+            rest = [future for future in rest if future not in found]
+        return found
+
+    def _gather(self, futures: list[Future], homes: set[str | None]) -> list[Any]:
+        """Return results once all are there; raise where a worker has gone that one must come from."""
+        self._wait(futures, homes)
+        # A worker may die while it sends: that is waited for here as well.
+        loop, watch = self.client.loop.asyncio_loop, _Watch()
+        coming = asyncio.run_coroutine_threadsafe(self.client.gather(futures, asynchronous=True), loop)
+        try:
+            while not concurrent.futures.wait([coming], timeout=_LOOK).done:
+                self._look(watch, homes)
+            return list(coming.result())
+        except _CANCELLED as error:
+            raise _GoneError(set()) from error
+        finally:
+            coming.cancel()
+
+    def _wait(self, futures: list[Future], homes: set[str | None]) -> None:
+        """Wait until tasks are done, each of which runs on one of these workers; None is any."""
+        watch = _Watch()
+        while True:
+            try:
+                wait(futures, timeout=_LOOK)
+                return
+            except TimeoutError:
+                self._look(watch, homes)
+            except _CANCELLED as error:
+                raise _GoneError(set()) from error
+
+    def _look(self, watch: _Watch, homes: set[str | None]) -> None:
+        workers = self.workers()
+        gone = {home for home in homes if home is not None} - workers.keys()
+        if gone:
+            raise _GoneError(gone)
+        watch.look(workers, homes)
+
+    def homes_of(self, futures: Sequence[Future]) -> list[str]:
+        """Wait until results are on workers, without bringing them here; return the address of one for each."""
+        while True:
+            try:
+                with _clear_errors():
+                    self._wait(list(futures), {None})
+                    for failed in [own for own in futures if own.status == "error"]:
+                        failed.result()
+            except _GoneError:
+                raise _lost_data() from None
+            held = self.client.who_has(list(futures))
+            homes = [min(held.get(future.key, ()), default="") for future in futures]
+            if all(homes):
+                return homes
+            time.sleep(_LOOK / 10)
+
+    def check_memory(self, n_bytes: int) -> None:
+        """Raise a :class:`~bnplug.errors.ClusterError` if the workers together cannot hold so many bytes."""
+        limits = [own["memory_limit"] for own in self.workers().values()]
+        if limits and all(limits) and n_bytes > sum(limits):
+            raise ClusterError(
+                f"the coded rows take {_in_words(n_bytes)}, and the {len(limits)} workers have "
+                f"{_in_words(sum(limits))} of memory together: give them more, or more workers"
+            )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Fit on these workers while no other fit does: two at once would need twice the memory and starve each other.
+
+        Raises
+        ------
+        ClusterError
+            If another fit does not end.
+        """
+        lock = MultiLock([f"bnplug {address}" for address in sorted(self.workers())], client=self.client)
+        if not lock.acquire(timeout=_LONGEST_FIT):
+            raise ClusterError(
+                f"another fit has had these workers for {_LONGEST_FIT / 3600:g} hours; if its process is dead, restart "
+                "the scheduler"
+            )
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class _GoneError(Exception):
+    """Workers are not there any more, or results of them."""
+
+    def __init__(self, addresses: set[str]) -> None:
+        super().__init__(addresses)
+        self.addresses = addresses
+
+
+class _Watch:
+    """Told again and again how the workers are, while something is waited for."""
+
+    def __init__(self) -> None:
+        self._well = time.monotonic()
+
+    def look(self, workers: Mapping[str, Mapping[str, Any]], homes: set[str | None]) -> None:
+        """Raise a :class:`~bnplug.errors.ClusterError` where nothing has run, and nothing could, for a long time."""
+        own = workers if None in homes else {home: workers[home] for home in homes if home is not None}
+        if any(worker["status"] == "running" for worker in own.values()):
+            self._well = time.monotonic()
+        elif time.monotonic() - self._well > _STUCK:
+            raise _paused(own)
+
+
+def _paused(workers: Mapping[str, Mapping[str, Any]]) -> ClusterError:
+    state = ", ".join(f"{address} is {worker['status']}" for address, worker in workers.items())
+    return ClusterError(
+        f"for {_STUCK:g} s no worker could run anything ({state or 'there is none'}): a worker pauses where its memory "
+        "is nearly full. Give the workers more memory, or make the partitions smaller"
+    )
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """Say what to do where Dask gives a task up."""
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            f"{error.allowed_failures + 1} workers died one after the other while they worked on a task of this fit, "
+            "most likely for want of memory: give the workers more, or make the partitions smaller"
+        ) from error
+
+
+def _lost_data() -> ClusterError:
+    return ClusterError(
+        "data that the fit needs are lost, and Dask does not know how they were made: were they scattered to a worker "
+        "that died? Read them by Dask itself, so that they can be read again"
+    )
+
+
+def _in_words(n_bytes: float) -> str:
+    """Return a number of bytes as one reads it.
+
+    Examples
+    --------
+    >>> _in_words(5_300_000_000)
+    '5.3 GB'
+    """
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:,.1f} GB"

@@ -1,0 +1,223 @@
+"""The classifier on Dask collections: the model of all rows in memory, lazy answers, and a client that stays here."""
+
+import inspect
+import os
+import pickle
+import signal
+import threading
+import time
+
+import dask.array as da
+import dask.dataframe as dd
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from clusters import cluster
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+import bnplug
+from bnplug import BayesianNetworkClassifier, datasets
+from bnplug.builtin.parameters.ml import MaximumLikelihood
+from bnplug.dask import DaskBayesianNetworkClassifier, _cluster
+from bnplug.errors import ClusterError
+from bnplug.experiments import compare
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster(2) as found:
+        yield found
+
+
+X, Y = datasets.load("tic-tac-toe").X, datasets.load("tic-tac-toe").y.astype(str).rename("won")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return dd.from_pandas(X.assign(won=Y), npartitions=5)
+
+
+@pytest.fixture(scope="module")
+def model(client, rows):
+    return DaskBayesianNetworkClassifier("tan").fit(rows[list(X)], rows["won"])
+
+
+@pytest.fixture(scope="module")
+def local():
+    return BayesianNetworkClassifier("tan").fit(X, Y)
+
+
+def test_parameters_are_those_of_the_classifier_and_the_client():
+    own = dict(inspect.signature(DaskBayesianNetworkClassifier).parameters)
+    assert own.pop("client").default is None
+    assert own == dict(inspect.signature(BayesianNetworkClassifier).parameters)
+
+
+def test_the_model_is_that_of_all_rows(model, local):
+    assert model.tables_.edges == local.tables_.edges
+    for name in local.tables_.names:
+        assert model.tables_[name].values.tolist() == local.tables_[name].values.tolist()
+    assert model.feature_names_in_.tolist() == local.feature_names_in_.tolist()
+    assert model.n_features_in_ == local.n_features_in_
+    assert model.classes_.tolist() == local.classes_.tolist()
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba"])
+def test_answers_for_a_frame_are_lazy(model, local, rows, method):
+    found = getattr(model, method)(rows[list(X)])
+    assert isinstance(found, dd.Series if method == "predict" else dd.DataFrame)
+    computed = found.compute()
+    assert computed.index.tolist() == X.index.tolist()
+    assert computed.to_numpy().tolist() == getattr(local, method)(X).tolist()
+    assert list(found._meta.columns if method != "predict" else [found.name]) == (
+        ["won"] if method == "predict" else list(local.classes_)
+    )
+    assert getattr(model, method)(X[:3]).tolist() == getattr(local, method)(X[:3]).tolist()
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba"])
+def test_answers_for_an_array_are_lazy(client, method):
+    rows, labels = datasets.load("iris").X.to_numpy(float), datasets.load("iris").y.to_numpy().astype(str)
+    lazy = da.from_array(rows, chunks=(40, 2))
+    model = DaskBayesianNetworkClassifier("nb").fit(lazy, da.from_array(labels, chunks=30))
+    local = BayesianNetworkClassifier("nb").fit(rows, labels)
+    found = getattr(model, method)(lazy)
+    assert isinstance(found, da.Array)
+    expected = getattr(local, method)(rows)
+    assert found.shape == expected.shape
+    assert found.compute().tolist() == expected.tolist()
+    assert not hasattr(model, "feature_names_in_")
+    assert model.score(lazy, da.from_array(labels, chunks=30)) == local.score(rows, labels)
+
+
+def test_a_partition_without_rows_gets_no_answers(model, rows):
+    few = rows[list(X)].partitions[0]
+    none = few[few["top-left"] == "?"] if "top-left" in few.columns else few[few[few.columns[0]] == "?"]
+    assert len(model.predict(none).compute()) == 0
+    assert model.predict_proba(none).compute().shape == (0, 2)
+
+
+def test_what_cannot_be_answered(model, rows):
+    with pytest.raises(TypeError, match="must be a frame or an array of two dimensions"):
+        model.predict(rows["won"])
+    with pytest.raises(NotFittedError):
+        DaskBayesianNetworkClassifier().predict(rows[list(X)])
+    with pytest.raises(NotFittedError):
+        DaskBayesianNetworkClassifier().score(rows[list(X)], rows["won"])
+
+
+def test_scores_and_weights(client, rows):
+    weights = pd.Series(np.random.RandomState(0).choice([0.0, 1.0, 3.0], len(X)), name="w")
+    both = dd.from_pandas(X.assign(won=Y, w=weights), npartitions=4)
+    model = DaskBayesianNetworkClassifier("kdb").fit(both[list(X)], both["won"], sample_weight=both["w"])
+    local = BayesianNetworkClassifier("kdb").fit(X, Y, sample_weight=weights)
+    assert model.tables_.edges == local.tables_.edges
+    found = model.score(both[list(X)], both["won"], both["w"])
+    assert found == pytest.approx(local.score(X, Y, weights), rel=1e-12)
+    assert model.score(X, Y) == local.score(X, Y)
+
+
+def test_a_local_model_knows_nothing_of_clusters(model, local, tmp_path):
+    found = model.to_local()
+    assert type(found) is BayesianNetworkClassifier
+    assert found.predict(X).tolist() == local.predict(X).tolist()
+    assert found.get_params() == local.get_params()
+    model.save(tmp_path / "model")
+    assert bnplug.load(tmp_path / "model").predict(X).tolist() == local.predict(X).tolist()
+
+
+def test_the_client_is_not_copied(client, model):
+    given = DaskBayesianNetworkClassifier("nb", client=client)
+    assert clone(given).client is client
+    assert given.client_ is client
+    assert pickle.loads(pickle.dumps(given)).client is None
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.client_ is client
+    assert copied.predict(X[:5]).tolist() == model.predict(X[:5]).tolist()
+
+
+class Folded(MaximumLikelihood):
+    """Parameters that are chosen by rows held out."""
+
+    inner_folds = 3
+
+
+def test_what_needs_rows_in_memory_is_refused(client, rows):
+    with pytest.raises(ValueError, match=r"calibrate='temperature'.*use a BayesianNetworkClassifier"):
+        DaskBayesianNetworkClassifier(calibrate="temperature").fit(rows[list(X)], rows["won"])
+    with pytest.raises(ValueError, match=r"chosen by rows held out.*use a BayesianNetworkClassifier"):
+        DaskBayesianNetworkClassifier(parameters=Folded()).fit(rows[list(X)], rows["won"])
+    with pytest.raises(ValueError, match="unlabeled: rows without a class are learned from in memory"):
+        DaskBayesianNetworkClassifier(unlabeled=-1).fit(rows[list(X)], rows["won"])
+    with pytest.raises(TypeError, match="X is a DataFrame, and must be a Dask frame or array"):
+        DaskBayesianNetworkClassifier().fit(X, Y)
+
+
+def test_two_fits_at_once(client, rows, model):
+    found = {}
+
+    def fit(structure):
+        found[structure] = DaskBayesianNetworkClassifier(structure, client=client).fit(rows[list(X)], rows["won"])
+
+    threads = [threading.Thread(target=fit, args=(own,)) for own in ("tan", "nb", "kdb")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(found) == ["kdb", "nb", "tan"]
+    assert found["tan"].tables_.edges == model.tables_.edges
+
+
+def test_no_partition_has_a_row(client, rows):
+    none = rows[rows["won"] == "?"]
+    with pytest.raises(ValueError, match="no row is left"):
+        DaskBayesianNetworkClassifier().fit(none[list(X)], none["won"])
+
+
+def test_workers_without_memory_are_told_and_not_waited_for(monkeypatch, rows):
+    monkeypatch.setattr(_cluster, "_LOOK", 0.2)
+    monkeypatch.setattr(_cluster, "_STUCK", 2.0)
+    # This process has more memory than the workers in it may use: they pause.
+    with cluster(1, memory_limit="50MB") as client:
+        time.sleep(0.5)
+        with pytest.raises(ClusterError, match=r"no worker could run anything.*paused.*more memory"):
+            DaskBayesianNetworkClassifier("nb", client=client).fit(rows[list(X)], rows["won"])
+
+
+def test_a_grid_on_a_cluster(client):
+    rows, labels = datasets.load("iris").X, datasets.load("iris").y
+    grid = GridSearchCV(BayesianNetworkClassifier("kdb"), {"structure__k": [1, 2]}, cv=3)
+    with joblib.parallel_config("dask"):
+        found = grid.fit(rows, labels).cv_results_["mean_test_score"]
+    assert found.tolist() == grid.fit(rows, labels).cv_results_["mean_test_score"].tolist()
+
+
+def test_a_comparison_on_a_cluster(client):
+    with joblib.parallel_config("dask"):
+        found = compare(["nb", "tan"], ["iris"], cv=3)
+    assert found.fold_values().equals(compare(["nb", "tan"], ["iris"], cv=3).fold_values())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("time_of_death", np.linspace(0.5, 5.0, 10))
+def test_a_worker_is_killed_in_the_middle_of_a_fit(rows, time_of_death):
+    structure = ("hill-climb", {"score": ("cr", {"cv": 3}), "max_iter": 6})
+    expected = BayesianNetworkClassifier(structure).fit(X, Y)
+    with cluster(2, processes=True) as client:
+
+        def kill():
+            time.sleep(time_of_death)
+            pid = next(iter(client.run(os.getpid).values()))
+            os.kill(pid, signal.SIGKILL)
+
+        client.run(bnplug.structure_learner, "tan")
+        killer = threading.Thread(target=kill)
+        killer.start()
+        model = DaskBayesianNetworkClassifier(structure, client=client).fit(rows[list(X)], rows["won"])
+        killer.join()
+    assert model.tables_.edges == expected.tables_.edges
+    for name in expected.tables_.names:
+        assert model.tables_[name].values.tolist() == expected.tables_[name].values.tolist()

@@ -1,0 +1,34 @@
+"""What goes to workers: kernels by name, arguments of single blocks with their block."""
+
+import pickle
+
+import numpy as np
+
+from bnplug.compiling import kernel
+from bnplug.dask._parcels import Arguments, for_each, pack, unpack
+from bnplug.data.blocks import EachBlock
+from bnplug.gradient import conditional_nll
+
+
+def test_a_kernel_of_a_module_goes_by_its_name():
+    packed = pack([conditional_nll, np.arange(3)])
+    assert len(packed) < len(pickle.dumps(conditional_nll)) / 2
+    found, array = unpack(packed)
+    assert found is conditional_nll
+    assert array.tolist() == [0, 1, 2]
+
+
+def test_a_kernel_without_a_name_goes_whole():
+    one_more = kernel(lambda x: x + 1)
+    packed = pack(one_more)
+    assert b"cloudpickle" in packed
+    assert unpack(packed)(41) == 42
+
+
+def test_arguments_are_packed_once_unless_some_are_of_single_blocks():
+    same = Arguments(["a", 1])
+    assert same.of([0, 1]) is same.of([2])
+    assert for_each(unpack(same.of([0, 1])), 2) == [["a", 1], ["a", 1]]
+    each = Arguments(["a", EachBlock([10, 20, 30])])
+    assert for_each(unpack(each.of([0, 2])), 2) == [["a", 10], ["a", 30]]
+    assert for_each(unpack(each.of([1])), 1) == [["a", 20]]
