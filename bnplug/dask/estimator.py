@@ -133,7 +133,9 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         check_unseen(self.unseen)
         self._check_uncalibrated()
         if self.unlabeled is not None:
-            raise ValueError("unlabeled: rows without a class are learned from in memory, by a BayesianNetworkClassifier")
+            raise ValueError(
+                "unlabeled: rows without a class are learned from in memory, by a BayesianNetworkClassifier"
+            )
         client = self.client_
         cluster = Cluster(client)
         cluster.wait_for_workers()

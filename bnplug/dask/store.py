@@ -105,7 +105,7 @@ class DaskStore(BlockStore):
 
     def sum(self, function: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
         """Add up what `function` returns of every block: whole numbers on the workers, all else in their order."""
-        return joined(self.done(self._pass(_tasks.run_and_sum, function, args)))
+        return _joined(self.done(self._pass(_tasks.run_and_sum, function, args)))
 
     def _pass(self, task: Callable[..., Any], function: Callable[..., Any], args: Sequence[Any]) -> _Pass:
         parcels = _Parcels(self, [function, *args])
@@ -117,7 +117,7 @@ class DaskStore(BlockStore):
 
     def spawn(self, factory: Callable[..., Any], *args: Any) -> Blocks:
         """Return what `factory` makes of every block, kept where the block is."""
-        return DaskBlocks(self, factory, args)
+        return _DaskBlocks(self, factory, args)
 
     def take(self, rows: Sequence[IntArray]) -> DaskStore:
         """Return a store of some rows of each block, which are copied on its worker."""
@@ -185,7 +185,7 @@ class DaskStore(BlockStore):
         return sorted(found)
 
 
-class DaskBlocks(Blocks):
+class _DaskBlocks(Blocks):
     """Objects on workers, one for each block; what :meth:`DaskStore.spawn` gives.
 
     The changes that calls made are kept here, from the last ``clear`` on: where a worker dies, its objects are made
@@ -228,7 +228,7 @@ class DaskBlocks(Blocks):
 
     def sum(self, method: str, *args: Any) -> list[Any]:
         """Add up what a method of each object returns: whole numbers on the workers, all else in their order."""
-        return joined(self._store.done(self._pass(_tasks.call_and_sum, method, args)))
+        return _joined(self._store.done(self._pass(_tasks.call_and_sum, method, args)))
 
     def _pass(self, task: Callable[..., Any], method: str, args: Sequence[Any]) -> _Pass:
         parcels = _Parcels(self._store, [method, *args])
@@ -252,7 +252,7 @@ class DaskBlocks(Blocks):
         self._make(lost)
 
 
-def joined(done: Iterable[tuple[_Share, list[_tasks.Piece]]]) -> list[Any]:
+def _joined(done: Iterable[tuple[_Share, list[_tasks.Piece]]]) -> list[Any]:
     """Add up the sums that tasks gave, in the order of the blocks that each begins with."""
     pieces = {share[position]: parts for share, own in done for position, parts in own}
     return sum_in_order(pieces[i] for i in sorted(pieces))
