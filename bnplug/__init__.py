@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
+    from bnplug.classifier import BayesianNetworkImputer as BayesianNetworkImputer
     from bnplug.classifier import load as load
     from bnplug.classifier import make_classifier as make_classifier
     from bnplug.classifier import read_bif as read_bif
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "classifier": [
         "BayesianNetworkClassifier",
+        "BayesianNetworkImputer",
         "load",
         "make_classifier",
         "read_bif",

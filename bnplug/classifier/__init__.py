@@ -1,11 +1,13 @@
 """The classifier: the estimator, how one is made by name, and how a fitted one is opened and saved."""
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
+from bnplug.classifier.imputer import BayesianNetworkImputer
 from bnplug.classifier.making import make_classifier, recipe
 from bnplug.classifier.opening import load, read_bif, read_net, read_xdsl, read_xmlbif, save
 
 __all__ = [
     "BayesianNetworkClassifier",
+    "BayesianNetworkImputer",
     "load",
     "make_classifier",
     "read_bif",

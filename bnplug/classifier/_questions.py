@@ -127,6 +127,37 @@ class AskedNetwork(Composite, ABC):
         states = {name: self.tables_.states[name] for name in names}
         return rows_frame(answers, states, _row_labels(evidence, len(frame)))
 
+    def impute(self, X: Any, how: str = "most_probable", random_state: Any = None) -> pd.DataFrame:
+        """Return rows with their missing features filled in, whatever their class.
+
+        A column that is absent is filled in too. A number gets a value of these rows that is in its bin, the middle one
+        or one that is drawn; where none is, the middle of the bin's ends. What is left as it is: columns that are no
+        features, dates, and cells of a column in which missing is a state.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or 2-D array
+        how : {"most_probable", "sample"}
+            All missing cells of a row in their most probable joint state, the class's included; or drawn from their
+            distribution, given what the row knows.
+        random_state : int or RandomState, optional
+            What is drawn with.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun", "rain", "sun", "rain"], "wet": ["no", "yes", "no", "yes"]})
+        >>> model = BayesianNetworkClassifier().fit(X, ["go", "stay", "go", "stay"])
+        >>> model.impute(pd.DataFrame({"sky": [None, "sun"], "wet": ["yes", None]}))
+            sky  wet
+        0  rain  yes
+        1   sun   no
+        """
+        from bnplug.classifier._imputing import imputed
+
+        check_is_fitted(self)
+        return imputed(self, X, how, random_state)
+
     def most_probable(self, evidence: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the most probable explanation: the state of every variable that is not given, all of them jointly.
 

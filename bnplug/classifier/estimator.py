@@ -128,6 +128,9 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         The factor that `calibrate` chose; not there for a model that was loaded, whose parameters have it.
     costs_ : array or None
         The costs as a matrix [true class, predicted class].
+    log_likelihood_path_, n_iter_
+        What the parameter learner found out, where it has such: with ``missing="em"``, the log-likelihood of all that
+        is known plus that of the prior, at the start of EM and after each of its steps; it never falls.
     intake_ : Intake
         How frames become discrete: what training decided about every feature.
     made_ : dict of str to str
@@ -274,11 +277,31 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         if is_component(self.structure) or hasattr(self.structure, "learn"):
             learner = component("structure learner", self.structure, self)
             self._check_fewest(table, learner)
-            dag = check_dag(learner.learn(table.ignoring()), table, learner)
+            dag = self._learned_structure(learner, table)
         else:
             dag = given_dag(self.structure, table)
         check_size(table, table.parents(dag), self.max_parameters)
         return learner, dag
+
+    def _learned_structure(self, learner: Any, table: Table) -> DAG:
+        """Return what a learner finds: by structural EM, where all that is known of incomplete rows is to count."""
+        if not table.learned_by_em:
+            return check_dag(learner.learn(table), table, learner)
+        from bnplug.inference.structural_em import structural_em
+
+        return structural_em(
+            lambda own: check_dag(learner.learn(own), own, learner), table, self.random_state, self.n_jobs, self.verbose
+        )
+
+    @property
+    def log_likelihood_path_(self) -> list[float]:
+        """What EM reached on the final structure, step by step."""
+        return list(self.parameters_.log_likelihood_path_)
+
+    @property
+    def n_iter_(self) -> int:
+        """The steps of the parameter learner."""
+        return int(self.parameters_.n_iter_)
 
     def _check_fewest(self, table: Table, learner: Any) -> None:
         """Refuse a structure that will be too large before it is searched for."""

@@ -52,6 +52,24 @@ def fill_from_blocks(table: Table, features: IntArray, largest: int, result: Flo
             )  # fmt: skip
 
 
+def fill_from_counts(table: Table, features: IntArray, largest: int, result: FloatArray) -> None:
+    """Fill the same from the counts that a table expects."""
+    for position, a in enumerate(features.tolist()):
+        for b in features[:position].tolist():
+            if table.cards[table.target_index] * (table.cards[a] + 1) * (table.cards[b] + 1) <= largest:
+                result[a, b] = expected_information(table, a, b, [table.target_index])
+
+
+def expected_information(table: Table, a: int, b: int, given: Sequence[int]) -> float:
+    """Return I(A; B | given) by the counts that a table expects."""
+    return information_of(table.counts([(a, b, *given)])[0])
+
+
+def information_of(counts: FloatArray) -> float:
+    """Return I(A; B | others) of counts whose first axes are A and B."""
+    return entropy_of(counts.sum(1)) + entropy_of(counts.sum(0)) - entropy_of(counts.sum((0, 1))) - entropy_of(counts)
+
+
 def _passes(table: Table, features: IntArray, largest: int) -> Iterator[list[_Group]]:
     """Yield the groups of pairs that are counted in one pass."""
     c, groups, left = table.target_index, [], _CELLS_AT_ONCE

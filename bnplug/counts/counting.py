@@ -112,9 +112,9 @@ def count_occurring(table: Table, child: int, parents: Sequence[int]) -> tuple[F
         Of the parents. Only those that occur have a number where all of them would be too many. Where rows are in many
         blocks, it has the index of none.
     """
-    if table.n_blocks == 1:
-        return table.map(_count_occurring, child, parents)[0]
     no_rows, cards = np.empty(0, dtype=np.int64), table.cards[list(parents)]
+    if table.n_blocks == 1 and not (table.expects and prod(cards.tolist()) <= _DENSE_LIMIT):
+        return table.map(_count_occurring, child, parents)[0]
     if prod(cards.tolist()) <= _most_numbered(table):
         counts = count(table, child, parents).reshape(int(table.cards[child]), -1)
         return counts, Configurations(no_rows, counts.shape[1], None)
@@ -149,6 +149,9 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     list of float64 arrays of shape (child, size)
         One for each of `others`; the order of the configurations is left open.
     """
+    if table.expects:
+        found = table.counts([(child, *parents, u) for u in others])
+        return [own.reshape(len(own), -1) for own in found]
     return table.sum(_count_with_each, child, tuple(parents), tuple(others))
 
 

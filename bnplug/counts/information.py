@@ -1,7 +1,8 @@
 """Mutual information between variables, from raw counts, in nats.
 
 All pairwise I(Xi; Xj | C) come from one compiled pass that counts each pair's table and reduces it
-at once. Where cells are missing, a pair uses the rows in which both features are known.
+at once. Where cells are missing, a pair uses the rows in which both features are known; of a table whose counts are
+those that a network expects, it uses these.
 
 Of independent variables, N rows give some information too, the more of it the more states there are: 2 N I is then
 distributed as chi-square. With a confidence, what it stays below with that probability is taken off, as in the MIT
@@ -16,7 +17,15 @@ import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel, run_in_threads
-from bnplug.counts._pairs import add_group, entropy_of, fill_from_blocks, information_that_occurs, reduce_group
+from bnplug.counts._pairs import (
+    add_group,
+    entropy_of,
+    expected_information,
+    fill_from_blocks,
+    fill_from_counts,
+    information_that_occurs,
+    reduce_group,
+)
 from bnplug.counts.counting import configurations, tally
 from bnplug.data.table import Table
 
@@ -101,7 +110,9 @@ def pairwise_information(table: Table, n_jobs: int | None = None, confidence: fl
     result = np.zeros((size, size))
     largest = min(_DENSE_CELLS, max(_FEWEST_DENSE, _DENSE_CELLS_PER_ROW * table.n_rows))
     features = np.array(table.features, dtype=np.int64)
-    if table.n_blocks > 1:
+    if table.expects:
+        fill_from_counts(table, features, largest, result)
+    elif table.n_blocks > 1:
         fill_from_blocks(table, features, largest, result, n_jobs)
     else:
         _fill(table, features, largest, result, n_jobs)
@@ -138,7 +149,7 @@ def _chance_of_pairs(table: Table, confidence: float) -> FloatArray:
     spare = np.zeros((len(table.names), int(table.cards[table.target_index])))
     for v, counts in zip(table.features, _with_class(table), strict=True):
         spare[v] = np.maximum((counts > 0).sum(axis=0) - 1, 0)
-    (rows,) = table.sum(_rows_that_know)
+    (rows,) = [np.full(2 * spare.shape[:1], table.total_weight)] if table.expects else table.sum(_rows_that_know)
     chance = chance_information(spare @ spare.T, rows, confidence)
     np.fill_diagonal(chance, 0.0)
     return chance
@@ -197,6 +208,8 @@ def conditional_information(table: Table, a: int, b: int, given: Sequence[int] =
     >>> [round(conditional_information(table, 0, other), 6) for other in (1, 2)]
     [0.693147, 0.0]
     """
+    if table.expects and int(np.prod(table.cards[[a, b, *given]])) <= _DENSE_CELLS:
+        return expected_information(table, a, b, given)
     if table.n_blocks > 1:
         return information_that_occurs(table, a, b, given)
     known = np.logical_and.reduce([table.codes[v] != table.missing for v in (a, b, *given)])

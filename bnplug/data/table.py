@@ -81,6 +81,9 @@ class Table:
     (('rain', 'sun'), [[1, 0, 255], [1, 0, 1]])
     """
 
+    #: Whether counts are those that a network expects, which are not to be taken from rows in another way.
+    expects = False
+
     def __init__(
         self,
         codes: npt.NDArray[Any],

@@ -1,0 +1,69 @@
+"""Structures from incomplete rows, by what the network so far expects."""
+
+import numpy as np
+import pytest
+
+from bnplug import StructureLearner, Table, structure_learner
+from bnplug.data.block_table import BlockTable
+from bnplug.inference import structural_em as module
+from bnplug.inference.structural_em import structural_em
+
+
+def chain(n=400, missing=0.3, unlabeled=0.0, seed=0):
+    """A class and five features, each like the one before it; some cells and classes are not known."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 2, n)]
+    for _ in range(4):
+        columns.append(np.where(rng.random(n) < 0.9, columns[-1], 1 - columns[-1]))
+    y = np.where(rng.random(n) < 0.7, columns[0], 1 - columns[0])
+    codes = np.array([*columns, y], dtype=np.uint8)
+    codes[:-1][rng.random((5, n)) < missing] = 255
+    codes[-1][rng.random(n) < unlabeled] = 255
+    names = [*"abcde", "y"]
+    return Table(codes, names, {name: [0, 1] for name in names}, "y", incomplete="em")
+
+
+@pytest.mark.parametrize("name", ["nb", "tan", "kdb", "hill-climb", "omi"])
+@pytest.mark.parametrize("unlabeled", [0.0, 0.5])
+def test_every_learner_learns_from_incomplete_rows(name, unlabeled):
+    table = chain(150 if name in ("hill-climb", "omi") else 400, unlabeled=unlabeled)
+    params = {"score": "mdl"} if name == "hill-climb" else {}
+    dag = structural_em(structure_learner(name, **params).learn, table, random_state=0)
+    assert len(table.parents(dag)) == 6
+    if name == "tan":
+        found = {tuple(sorted(edge)) for edge in dag.edges if "y" not in edge}
+        assert found == {("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")}
+
+
+def test_predictive_scores_see_completed_rows():
+    table = chain(n=150)
+    dag = structural_em(structure_learner("hill-climb", score="cll", max_parents=2, max_iter=4).learn, table, 0)
+    assert table.parents(dag)
+
+
+def test_the_result_is_the_same_for_blocks_and_threads():
+    table = chain(n=100)
+    learn = structure_learner("tan").learn
+    wanted = table.parents(structural_em(learn, table))
+    assert table.parents(structural_em(learn, BlockTable.cut(table, [40, 60]))) == wanted
+    assert table.parents(structural_em(learn, table, n_jobs=2)) == wanted
+
+
+def test_it_ends_where_a_structure_comes_back_and_after_so_many(monkeypatch, capsys):
+    rounds = []
+
+    class Restless(StructureLearner):
+        def learn(self, table):
+            rounds.append(table.expects)
+            own = [[5] if v < 5 else [] for v in range(6)]
+            own[len(rounds) % 5] = []
+            return table.dag(own)
+
+    monkeypatch.setattr(module, "MOST_STRUCTURES", 3)
+    structural_em(Restless().learn, chain(n=30), verbose=1)
+    assert rounds == [False, True, True, True]
+    assert "structural em: round 3, 2 families changed" in capsys.readouterr().err
+    rounds.clear()
+    monkeypatch.setattr(module, "MOST_STRUCTURES", 30)
+    structural_em(Restless().learn, chain(n=30))
+    assert len(rounds) == 6
