@@ -50,7 +50,7 @@ def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | No
         holes = np.flatnonzero(column.isna().to_numpy())
         if len(holes):
             values = _values(model, name, filled[v, holes], given, how, random)
-            result[name] = _with_values(column, holes, values)
+            result[name] = _with_values(column, holes, values) if name in result else pd.Series(values, frame.index)
     return pd.DataFrame(result, index=frame.index)
 
 

@@ -9,7 +9,7 @@ import bnplug
 from bnplug import BayesianNetworkClassifier
 
 X, Y = weather()
-MODEL = BayesianNetworkClassifier("tan").fit(X, Y)
+MODEL = BayesianNetworkClassifier("tan", "ml", "mdl").fit(X, Y)
 
 
 def test_each_column_gets_values_of_its_own():
@@ -34,6 +34,7 @@ def test_an_absent_column_is_filled_in_and_a_bin_without_a_donor_by_its_ends():
         filled = MODEL.impute(X.drop(columns="degrees").head(5))
     cut = MODEL.intake_.cut_points["degrees"]
     assert filled["degrees"].isin([cut[0], cut[-1]]).all()
+    assert filled["degrees"].dtype == float
 
 
 def test_draws_follow_the_distribution_and_the_seed():
