@@ -16,7 +16,17 @@ from pathlib import Path
 import click
 
 import bnplug
-from bnplug.cli import _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins, _questions
+from bnplug.cli import (
+    _completion,
+    _datasets,
+    _doctor,
+    _experiments,
+    _explore,
+    _models,
+    _new_plugin,
+    _plugins,
+    _questions,
+)
 from bnplug.cli._errors import one_line_errors
 from bnplug.errors import one_line, printable
 
@@ -48,6 +58,7 @@ _SECTIONS = {
     "This installation": {
         "doctor": "Versions, failures, and a self-check.",
         "warm": "Compile everything once, for full speed.",
+        "completion": "Names completed by the shell.",
     },
 }
 
@@ -85,7 +96,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for module in (_datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins, _questions):
+for module in (_completion, _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins, _questions):
     for command in module.COMMANDS:
         cli.add_command(command)
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from bnplug.cli import _completion
 from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import STANDARD, write_output
+from bnplug.cli._terminal import print_columns
 
 
 @click.command("datasets")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_completion.datasets())
 @click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of CSV or Parquet files to list too.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default standard output.")
 @one_line_errors
@@ -29,10 +31,7 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
     if output is not None:
         raise click.UsageError("-o takes a data set: bnplug datasets NAME -o FILE", click.get_current_context())
     listed = datasets.entries(data_dir)
-    name_width = max(len(entry.name) for entry in listed)
-    origin_width = max(len(entry.origin) for entry in listed)
-    for entry in listed:
-        click.echo(f"{entry.name:<{name_width}}  {entry.origin:<{origin_width}}  {entry.summary}")
+    print_columns([(entry.name, entry.origin, entry.summary) for entry in listed], ("name", "from", ""))
 
 
 COMMANDS = [datasets_command]

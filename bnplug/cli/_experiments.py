@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bnplug.cli import _completion
 from bnplug.cli._errors import one_line_errors
-from bnplug.cli._opening import STANDARD
+from bnplug.cli._opening import STANDARD, write_output
 from bnplug.cli._reading import Reading, chosen_columns, listed, reading_options, take_target
+from bnplug.cli._terminal import draw_table, is_drawn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +28,14 @@ if TYPE_CHECKING:
     required=True,
     help="Recipes, classifiers, structure learners, compositions such as tan+ccbn-w or "
     "hill-climb[cr], or baselines, separated by commas.",
+    shell_complete=_completion.methods("recipe", "classifier", "structure learner", listed=True),
 )
-@click.option("--datasets", required=True, help="Names of data sets, or data files, separated by commas.")
+@click.option(
+    "--datasets",
+    required=True,
+    help="Names of data sets, or data files, separated by commas.",
+    shell_complete=_completion.datasets(listed=True),
+)
 @click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of data files.")
 @click.option("--target", help="The column of the class in a data file.  [default: class, or else the last one]")
 @click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out where they are: id,name.")
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--random-state", type=int, default=0, show_default=True, help="The seed of folds and methods.")
 @click.option("--n-jobs", type=int, help="Folds in parallel.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="One HTML page to read, too.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the results.")
 @one_line_errors
 def compare_command(
@@ -56,13 +66,14 @@ def compare_command(
     random_state: int,
     n_jobs: int | None,
     quiet: bool,
+    page: Path | None,
     output: Path,
 ) -> None:
     """Compare methods over data sets by cross validation, on the same folds.
 
     A command that was interrupted goes on where it stopped when it is given again.
     """
-    from bnplug.experiments import compare, write_report
+    from bnplug.experiments import compare, to_html, write_report
     from bnplug.experiments._metrics import find_metric
     from bnplug.experiments._report import told_failures
     from bnplug.hooks import expressions
@@ -82,15 +93,22 @@ def compare_command(
         output=output / "results.jsonl",
         verbose=0 if quiet else 1,
     )
-    click.echo(found.to_text(metric))
+    # What stands on standard output is the page alone, where it goes there.
+    say = partial(click.echo, err=page == STANDARD)
+    if is_drawn() and page != STANDARD:
+        draw_table(found.text_table(metric))
+    else:
+        say(found.to_text(metric))
     for failure in told_failures(found):
         click.echo(f"failed: {failure}", err=True)
     files = [output / "results.jsonl", *write_report(found, output, metric)]
-    click.echo(f"\nwritten: {', '.join(map(str, files))}")
+    say(f"\nwritten: {', '.join(map(str, files))}")
+    if page is not None:
+        write_output(page, to_html(found, metric))
 
 
 @click.command("reproduce")
-@click.argument("paper")
+@click.argument("paper", shell_complete=_completion.methods("reproduction"))
 @click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of data files.")
 @click.option("--quick", is_flag=True, help="A run of a few minutes, on less data.")
 @click.option("--n-jobs", type=int, help="Folds in parallel.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +13,13 @@ from typing import Any
 import click
 
 import bnplug
+from bnplug.cli import _completion
 from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import (
     STANDARD,
     described,
     exchange_format,
+    format_option,
     model_argument,
     open_model,
     open_network,
@@ -55,12 +58,20 @@ _GRAPHS = (".dot", ".gv", ".mmd")
     "method",
     help="A recipe, a plugin's classifier, a structure learner, or a composition such as tan+ccbn-w or hill-climb[cr]; "
     "other options win over it.",
+    shell_complete=_completion.methods("recipe", "classifier", "structure learner"),
 )
-@click.option("--structure", help="A structure learner.  [default: tan]")
-@click.option("--parameters", help="A parameter learner.  [default: backoff]")
+@click.option(
+    "--structure", help="A structure learner.  [default: tan]", shell_complete=_completion.methods("structure learner")
+)
+@click.option(
+    "--parameters",
+    help="A parameter learner.  [default: backoff]",
+    shell_complete=_completion.methods("parameter learner"),
+)
 @click.option(
     "--discretizer",
     help="A discretiser, or none.  [default: what the parameters want, log2-quantile for backoff, mdl for ml]",
+    shell_complete=_completion.methods("discretizer"),
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
@@ -160,23 +171,30 @@ def predict_command(
 @click.command("export")
 @model_argument
 @click.argument("file", type=click.Path(path_type=Path))
+@format_option
 @target_option
 @one_line_errors
-def export_command(model_path: Path, file: Path, target: str | None) -> None:
-    """Write the network of MODEL to FILE.
+def export_command(model_path: Path, file: Path, format_name: str | None, target: str | None) -> None:
+    """Write the network of MODEL to FILE (- is standard output).
 
     The ending says how: BIF (.bif), XMLBIF (.xml, .xmlbif, .bifxml), XDSL of GeNIe (.xdsl), NET of Hugin (.net); or its
     graph alone as the text of Graphviz (.dot) or of Mermaid (.mmd).
     """
-    if file.suffix.lower() in _GRAPHS:
+    from bnplug.exchange.files import write_atomically
+
+    if file.suffix.lower() in _GRAPHS and format_name is None:
         model = open_network(model_path, target)
         _save_graph(model, file)
         click.echo(f"{file}: {len(model.tables_.names)} nodes, {len(model.tables_.edges)} edges")
         return
-    _, write = exchange_format(file)
+    _, format_network = exchange_format(file, format_name)
     model = open_network(model_path, target)
     tables, normalized = model.tables_, model.tables_.normalized
-    write(tables if normalized else tables.normalize(), file, model.intake_)
+    text = format_network(tables if normalized else tables.normalize(), model.intake_)
+    if file == STANDARD:
+        click.echo(text, nl=False)
+        return
+    write_atomically(file, text)
     click.echo(
         f"{file}: {len(tables.names)} nodes, {len(tables.edges)} edges, {tables.n_parameters} parameters"
         + ("" if normalized else ", normalised to a network with the same posterior")
@@ -185,22 +203,34 @@ def export_command(model_path: Path, file: Path, target: str | None) -> None:
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
+@format_option
 @click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model's folder.")
 @one_line_errors
-def import_command(file: Path, target: str | None, output: Path) -> None:
-    """Make a model folder of the network in FILE.
+def import_command(file: Path, format_name: str | None, target: str | None, output: Path) -> None:
+    """Make a model folder of the network in FILE (- is standard input).
 
     The ending says what it is: BIF (.bif), XMLBIF (.xml, .xmlbif, .bifxml), XDSL of GeNIe (.xdsl), NET of Hugin (.net).
     """
     from bnplug.show.summary import headline
 
-    read, _ = exchange_format(file)
-    if not file.is_file():
+    read, _ = exchange_format(file, format_name)
+    if file == STANDARD:
+        model = _read_standard_input(read, target)
+    elif file.is_file():
+        model = read(file, target)
+    else:
         raise ValueError(f"{file}: there is no such file")
-    model = read(file, target)
     model.save(output)
     click.echo(f"{output}: {model.target_!r}, {headline(model)}")
+
+
+def _read_standard_input(read: Any, target: str | None) -> Any:
+    """Read a network that comes through a pipe, which may be longer than a pipe holds, by way of a file."""
+    with TemporaryDirectory(prefix="bnplug-") as folder:
+        path = Path(folder, "standard input")
+        path.write_bytes(sys.stdin.buffer.read())
+        return read(path, target)
 
 
 @click.command("show")

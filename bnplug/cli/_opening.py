@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -47,19 +48,32 @@ def described(model: Any) -> str:
     return f"{' '.join(repr(model).split())}, {registry.origin(model)}"
 
 
-def exchange_format(file: Path) -> tuple[Any, Any]:
-    """Return the reader and the writer of the format that the name of `file` ends with."""
-    from bnplug.exchange.bif import write_bif
-    from bnplug.exchange.net import write_net
-    from bnplug.exchange.xdsl import write_xdsl
-    from bnplug.exchange.xmlbif import write_xmlbif
+#: The formats of network files, and the endings of their names.
+FORMATS = {
+    "bif": (".bif",),
+    "xmlbif": (".xml", ".xmlbif", ".bifxml"),
+    "xdsl": (".xdsl",),
+    "net": (".net",),
+}
 
-    formats: dict[str, tuple[Any, Any]] = {".bif": (bnplug.read_bif, write_bif)}
-    formats |= dict.fromkeys((".xml", ".xmlbif", ".bifxml"), (bnplug.read_xmlbif, write_xmlbif))
-    formats |= {".xdsl": (bnplug.read_xdsl, write_xdsl), ".net": (bnplug.read_net, write_net)}
-    if file.suffix.lower() not in formats:
-        raise ValueError(f"{file}: the name of a network file ends in one of {', '.join(formats)}")
-    return formats[file.suffix.lower()]
+format_option = click.option(
+    "--format", "format_name", type=click.Choice(list(FORMATS)), help="The format.  [default: by the ending of FILE]"
+)
+
+
+def exchange_format(file: Path, format_name: str | None = None) -> tuple[Any, Any]:
+    """Return the reader and the formatter of a format: the one asked for, or else by what the name of `file` ends with.
+
+    The reader is that of :mod:`bnplug`; the formatter takes tables and an intake, and returns the text of a file.
+    """
+    name = format_name or next((own for own, endings in FORMATS.items() if file.suffix.lower() in endings), None)
+    if name is None and file == STANDARD:
+        raise ValueError(f"- has no ending that says what it is: add --format, one of {', '.join(FORMATS)}")
+    if name is None:
+        endings = ", ".join(ending for own in FORMATS.values() for ending in own)
+        raise ValueError(f"{file}: the name of a network file ends in one of {endings}")
+    module = import_module(f"bnplug.exchange.{name}")
+    return getattr(bnplug, f"read_{name}"), getattr(module, f"format_{name}")
 
 
 def write_output(output: Path, text: str) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import bnplug
+from bnplug.cli import _completion
 from bnplug.cli._errors import one_line_errors
+from bnplug.cli._terminal import print_columns, print_paragraph, print_title
+from bnplug.errors import one_line
 
 if TYPE_CHECKING:
+    from bnplug.hooks._docstrings import Described
     from bnplug.hooks.descriptors import Descriptor
     from bnplug.hooks.discovery import PluginInfo
 
@@ -34,7 +37,7 @@ def plugins_command(as_json: bool) -> None:
         click.echo(json.dumps([plugin.to_dict() for plugin in found], indent=2))
         return
     for plugin in found:
-        click.echo(f"{plugin}: {plugin.status}")
+        print_title(f"{plugin}: {plugin.status}")
         if plugin.cause:
             click.echo(f"  cause: {plugin.cause}")
         for clash in plugin.clashes:
@@ -46,15 +49,18 @@ def plugins_command(as_json: bool) -> None:
 
 
 @click.command("methods")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_completion.methods())
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
 def methods_command(name: str | None, as_json: bool) -> None:
-    """List all methods, or tell about one: summary, reference, parameters with defaults."""
+    """List all methods, or tell about one: summary, reference, parameters with defaults, and what its author says.
+
+    With --json, everything about all of them, or about one.
+    """
     from bnplug.hooks import registry
 
     if as_json:
-        told = [_basics(method) for method in registry.methods()] if name is None else map(_details, _called(name))
+        told = map(_details, registry.methods() if name is None else _called(name))
         click.echo(json.dumps(list(told), indent=2))
     elif name is None:
         _list_methods()
@@ -70,8 +76,8 @@ def _list_methods() -> None:
     for kind in Kind:
         described = registry.methods(kind)
         if described:
-            click.echo(f"{kind}s:")
-            _print_columns((f"  {registry.name_of(method)}", method.summary) for method in described)
+            print_title(f"{kind}s:")
+            print_columns((f"  {registry.name_of(method)}", method.summary) for method in described)
 
 
 def _basics(method: Any) -> dict[str, Any]:
@@ -92,17 +98,30 @@ def _basics(method: Any) -> dict[str, Any]:
 
 def _details(method: Any) -> dict[str, Any]:
     """Return everything about a method, for JSON: a default that JSON does not hold is its text in Python."""
-    from bnplug.hooks import recipes, registry
+    from bnplug.hooks import recipes
 
     told = _basics(method)
     if hasattr(method, "factory"):
         told["capabilities"] = [name for name, has in method.capabilities().items() if has]
-        told["parameters"] = {name: _as_json(default) for name, default in registry.signature(method)}
         told["parameter_aliases"] = dict(method.parameter_aliases)
+        try:
+            told["parameters"] = {
+                own.name: {"default": _as_json(own.default), "type": own.type, "description": own.text}
+                for own in _parameters(method)
+            }
+        except bnplug.PluginError as error:  # of one method that fails, the others are told all the same
+            told["failed"] = one_line(error)
     if method.kind == "recipe":
         told |= {part: _as_json(getattr(method, part)) for part in ("structure", "parameters", "discretizer")}
         told["unavailable"] = recipes.availability(method).reason
     return told
+
+
+def _parameters(method: Any) -> list[Described]:
+    from bnplug.hooks import registry
+    from bnplug.hooks._docstrings import described_parameters
+
+    return described_parameters(registry._factory(method))
 
 
 def _as_json(value: Any) -> Any:
@@ -129,7 +148,7 @@ def _called(name: str) -> list[Descriptor]:
 def _describe(method: Any) -> None:
     from bnplug.hooks import recipes, registry
 
-    click.echo(f"{registry.name_of(method)}: {method.kind}, from {registry.provider(method)}")
+    print_title(f"{registry.name_of(method)}: {method.kind}, from {registry.provider(method)}")
     click.echo(f"  {method.summary}")
     click.echo(f"  reference: {method.reference}")
     if method.aliases:
@@ -138,22 +157,15 @@ def _describe(method: Any) -> None:
         capabilities = [name for name, has in method.capabilities().items() if has]
         if capabilities:
             click.echo(f"  capabilities: {', '.join(capabilities)}")
-        _print_columns((f"  {parameter}", repr(default)) for parameter, default in registry.signature(method))
+        for parameter in _parameters(method):
+            kind = f" ({parameter.type})" if parameter.type else ""
+            print_title(f"  {parameter.name} = {parameter.default!r}{kind}")
+            print_paragraph(parameter.text, "      ")
         for old, new in method.parameter_aliases.items():
             click.echo(f"  {old} is an older name of {new}")
     if method.kind == "recipe":
-        _print_columns(
-            (f"  {part}", repr(getattr(method, part))) for part in ("structure", "parameters", "discretizer")
-        )
+        print_columns((f"  {part}", repr(getattr(method, part))) for part in ("structure", "parameters", "discretizer"))
         click.echo(f"  {recipes.availability(method).reason or 'available'}")
-
-
-def _print_columns(rows: Iterable[tuple[str, str]]) -> None:
-    """Print rows of two columns, aligned."""
-    listed = list(rows)
-    width = max((len(left) for left, _ in listed), default=0)
-    for left, right in listed:
-        click.echo(f"{left:<{width}}  {right}")
 
 
 COMMANDS = [plugins_command, methods_command]

@@ -1,6 +1,7 @@
 """Comparing methods over data sets: folds, statistics, tables, pictures, and pages of reproductions."""
 
 from bnplug.experiments._estimators import BASELINES
+from bnplug.experiments._html import to_html
 from bnplug.experiments._report import write_report
 from bnplug.experiments.compare import compare
 from bnplug.experiments.comparison import Comparison
@@ -17,5 +18,6 @@ __all__ = [
     "hide_features",
     "published",
     "published_names",
+    "to_html",
     "write_report",
 ]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from bnplug.hooks import recipes, registry
+from bnplug.hooks._docstrings import Item, described, section
 from bnplug.hooks.descriptors import Method
 
 #: The folder under ``methods/`` for each kind of method that has pages.
@@ -23,16 +24,7 @@ FOLDERS = {
 #: What a user calls to make a method of a kind.
 MAKERS = {kind: kind.replace(" ", "_") for kind in FOLDERS} | {"classifier": "make_classifier"}
 
-_UNDERLINE = re.compile(r"^-{3,}$")
 _ROLE = re.compile(r":\w+:`~?([^`]+)`")
-
-
-class Item(NamedTuple):
-    """One entry of a docstring's section: a name, its type, and the words about it."""
-
-    name: str
-    type: str
-    text: str
 
 
 def pages() -> dict[str, Method]:
@@ -59,7 +51,7 @@ def class_of(method: Method) -> type:
 def parameters(cls: type) -> list[tuple[str, Any, Item | None]]:
     """Return every constructor parameter with its default and what the docstrings of its class, or a base, say."""
     return [
-        (name, parameter.default, _described(cls, "Parameters", name))
+        (name, parameter.default, described(cls, "Parameters", name))
         for name, parameter in inspect.signature(cls).parameters.items()
     ]
 
@@ -69,32 +61,7 @@ def attributes(cls: type) -> list[Item]:
     names = dict.fromkeys(
         item.name for base in cls.__mro__ for item in section(base, "Attributes") if item.name.endswith("_")
     )
-    return [item for name in names if (item := _described(cls, "Attributes", name))]
-
-
-def section(cls: type, title: str) -> list[Item]:
-    """Return the entries of a section of a class's own docstring; an entry for several names becomes several."""
-    lines = inspect.cleandoc(cls.__dict__.get("__doc__") or "").splitlines()
-    starts = [i for i, line in enumerate(lines[:-1]) if line == title and _UNDERLINE.match(lines[i + 1])]
-    if not starts:
-        return []
-    found: list[tuple[str, list[str]]] = []
-    for i in range(starts[0] + 2, len(lines)):
-        line = lines[i]
-        if _UNDERLINE.match(line):
-            # The line above was the title of the next section.
-            found.pop()
-            break
-        if line and not line.startswith(" "):
-            found.append((line, []))
-        elif found:
-            found[-1][1].append(line.strip())
-    return [
-        Item(name.strip("* "), kind, " ".join(words).strip())
-        for head, words in found
-        for names, kind in [_split(head)]
-        for name in names
-    ]
+    return [item for name in names if (item := described(cls, "Attributes", name))]
 
 
 def to_markdown(text: str) -> str:
@@ -106,17 +73,3 @@ def recipes_with(method: Method) -> list[str]:
     """Return the names of the recipes that a method is part of."""
     wanted = (method.kind, method.name)
     return [found.recipe.name for found in recipes.availabilities() if wanted in recipes.components(found.recipe)]
-
-
-def _split(head: str) -> tuple[list[str], str]:
-    names, _, kind = head.partition(" : ")
-    return [name.strip() for name in names.split(",")], kind.strip()
-
-
-def _described(cls: type, title: str, name: str) -> Item | None:
-    """Return what the nearest class says; one that only points to another class says nothing."""
-    for base in cls.__mro__:
-        for item in section(base, title):
-            if item.name == name and (item.text or item.type) and not item.text.startswith("See :class:"):
-                return item
-    return None

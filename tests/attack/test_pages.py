@@ -20,6 +20,7 @@ from bnplug.cli import cli
 from bnplug.datasets import Dataset
 from bnplug.exchange.spreadsheets import to_csv
 from bnplug.experiments import compare
+from bnplug.experiments._html import to_html as comparison_page
 from bnplug.experiments._report import to_page
 from bnplug.experiments._tables import TextTable
 from bnplug.show.drawing import to_dot, to_svg
@@ -181,6 +182,9 @@ def test_a_comparison_of_hostile_names_is_a_page_of_its_own(tmp_path):
         "## Folds that failed",
     ]
     assert not re.search(r"(?<!\\)[<>]", page)
+    html = comparison_page(found)
+    assert "<img src=x" not in html
+    assert "<script" not in html
     rows = list(csv.reader(io.StringIO(found.to_csv())))
     assert len({len(row) for row in rows}) == 1
 

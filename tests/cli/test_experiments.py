@@ -147,3 +147,14 @@ def test_compare_reads_files_as_the_other_commands_do(tmp_path):
     assert rows[2].split()[1:] == rows[0].split()[1:]
     wrong = run("compare", "--datasets", tmp_path / "shop.csv", *given, "--target", "bys", "-o", tmp_path / "d", code=1)
     assert "target 'bys' is not a column" in wrong.stderr
+
+
+def test_a_comparison_as_one_page(tmp_path):
+    arguments = ["compare", "--methods", "nb", "--datasets", "corral", "--cv", "2", "-q", "-o", tmp_path / "out"]
+    done = run(*arguments, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"page.html: {len(page.encode()):,} bytes" in done.output
+    assert page.startswith("<!DOCTYPE html>")
+    alone = run(*arguments, "--html", "-")
+    assert alone.stdout == page
+    assert "written: " in alone.stderr

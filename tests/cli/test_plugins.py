@@ -24,7 +24,7 @@ def test_methods_tell_about_themselves():
     assert all(name in run("methods").output for name in ("nb", "tan", "kdb", "ml"))
     text = run("methods", "kdb").output
     assert "Sahami" in text
-    assert ["k", "2"] in [line.split() for line in text.splitlines()]
+    assert "  k = 2 (int)\n      How many features may be parents of a feature.\n" in text
     assert "Did you mean 'hill-climb'" in run("methods", "hillclimb", code=1).stderr
 
 
@@ -35,8 +35,10 @@ def test_methods_as_json():
     tan = listed["structure learner", "tan"]
     assert (tan["distribution"], tan["version"]) == ("bnplug", bnplug.__version__)
     (kdb,) = json.loads(run("methods", "kdb", "--json").output)
-    assert kdb.items() >= listed["structure learner", "kdb"].items()
-    assert kdb["parameters"]["k"] == 2
+    assert kdb == listed["structure learner", "kdb"]
+    assert kdb["parameters"]["k"] == {
+        "default": 2, "type": "int", "description": "How many features may be parents of a feature.",
+    }  # fmt: skip
     (recipe,) = json.loads(run("methods", "TAN-CR-ML", "--json").output)
     assert recipe["parameters"] == ["ml", {"alpha": 0.0, "floor": 1e-05}]
     assert recipe["unavailable"] == ""
@@ -100,6 +102,22 @@ def test_qualified_and_older_names_in_a_fit(clash, files, tmp_path):
     assert "bnplug: warning: the recipe 'OLD' is called 'NEW' now\n" in done.stderr
     done = run(*fit, tmp_path / "c", "--discretizer", "bins", code=1)
     assert "2 plugins bring a discretizer 'bins': ask for 'elm:bins' or 'oak:bins'" in done.stderr
+
+
+def test_one_method_that_fails_does_not_keep_the_others_from_being_told(clash, monkeypatch):
+    from bnplug.hooks import registry
+
+    factory = registry._factory
+
+    def fails(method):
+        if method.summary == "It cuts otherwise.":
+            raise bnplug.PluginError("bnplug-oak failed")
+        return factory(method)
+
+    monkeypatch.setattr(registry, "_factory", fails)
+    one, other = json.loads(run("methods", "bins", "--json").output)
+    assert one["parameters"]
+    assert (other["failed"], "parameters" in other) == ("bnplug-oak failed", False)
 
 
 def test_older_names_are_told(clash):
