@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from bnplug.data.table import Table
+from bnplug.errors import ManyBlocksError
 from bnplug.hooks.descriptors import Method
 from bnplug.testing import data
 from bnplug.testing._probes import Taste
@@ -185,6 +186,23 @@ def check_weight_repeats_a_row(subject: MethodSubject) -> None:
     )
 
 
+def check_rows_in_blocks(subject: MethodSubject) -> None:
+    """Rows in many blocks, such as those that outgrow memory, give what the same rows in memory give."""
+    table, _ = data.reweighted()
+    try:
+        found = subject.run(data.in_blocks(table))
+    except ManyBlocksError as error:
+        raise AssertionError(
+            "it reads table.codes or table.weights, and the rows of a table may be in many blocks; take sums over them "
+            "by table.counts, table.sum or table.spawn, or table.gather() where all rows must be in memory at once"
+        ) from error
+    require(
+        subject.alike(subject.run(table), found, table),
+        "rows in many blocks give another result than the same rows in memory; what blocks say is to be added up over "
+        "all of them before anything is made of it",
+    )
+
+
 def _require_usable(subject: MethodSubject, table: Table) -> None:
     subject.require_usable(subject.run(table), table)
 
@@ -227,4 +245,5 @@ CHECKS: tuple[Check, ...] = (
     check_missing_is_no_state,
     check_unit_weights_change_nothing,
     check_weight_repeats_a_row,
+    check_rows_in_blocks,
 )

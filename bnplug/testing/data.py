@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import CodeArray, IntArray
+from bnplug.data.block_table import BlockTable
 from bnplug.data.coding import State
 from bnplug.data.table import Table
 from bnplug.model.log_tables import LogTables
@@ -52,6 +53,12 @@ def reweighted() -> tuple[Table, Table]:
     weights = np.random.RandomState(2).randint(1, 4, table.n_rows)
     repeated = table.take(np.repeat(np.arange(table.n_rows), weights))
     return with_weights(table, weights), repeated
+
+
+def in_blocks(table: Table) -> BlockTable:
+    """Return the rows of a table in three uneven blocks."""
+    first, second = table.n_rows // 7, table.n_rows // 2
+    return BlockTable.cut(table, [first, second - first, table.n_rows - second])
 
 
 def with_weights(table: Table, weights: Any) -> Table:

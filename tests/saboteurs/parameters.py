@@ -46,7 +46,13 @@ class TreesOnly(Frequencies):
 @fails("check_row_order_irrelevant")
 class GoesByTheFirstRow(Frequencies):
     def families(self, table, dag, alpha=1.0):
-        return super().families(table, dag, alpha + 10.0 * table.codes[:, 0].sum())
+        return super().families(table, dag, alpha + 10.0 * table.gather().codes[:, 0].sum())
+
+
+@fails("check_rows_in_blocks")
+class ReadsAllRows(Frequencies):
+    def families(self, table, dag, alpha=1.0):
+        return super().families(table, dag, alpha + 0.0 * table.codes.size)
 
 
 @fails("check_weight_repeats_a_row")
@@ -58,7 +64,8 @@ class CountsRowsWithoutWeights(Frequencies):
 @fails("check_unit_weights_change_nothing")
 class DislikesOnes(Frequencies):
     def families(self, table, dag, alpha=1.0):
-        ones = table.weights is not None and (table.weights == 1).all()
+        weights = table.gather().weights
+        ones = weights is not None and (weights == 1).all()
         return super().families(table, dag, 10.0 if ones else alpha)
 
 
@@ -72,7 +79,7 @@ class TakesBooleansForSomethingElse(Frequencies):
 class TakesTheGraphApart(Frequencies):
     def fit(self, table, dag):
         tables = super().fit(table, dag)
-        if table.weights is not None:
+        if table.weighted:
             dag.remove_edges_from(list(dag.edges))
         return tables
 

@@ -41,6 +41,12 @@ class DependsOnThreads(Plain):
         return evaluator
 
 
+@fails("check_rows_in_blocks")
+class ReadsAllRows(Plain):
+    def score(self, table, dag):
+        return super().score(table, dag) + 0.0 * table.codes.size
+
+
 @fails("check_weight_repeats_a_row")
 class CountsRowsWithoutWeights(Plain):
     def score(self, table, dag):
@@ -50,7 +56,7 @@ class CountsRowsWithoutWeights(Plain):
 @fails("check_row_order_irrelevant")
 class GoesByTheFirstRow(Plain):
     def score(self, table, dag):
-        return super().score(table, dag) + 0.01 * float(table.codes[:, 0].sum())
+        return super().score(table, dag) + 0.01 * float(table.gather().codes[:, 0].sum())
 
 
 @fails("check_constant_feature")
@@ -227,7 +233,7 @@ def gain_among_others(L, y, params, out):
         out[m] = L[m, y[m]] - best
 
 
-@fails("check_rows_are_on_their_own")
+@fails("check_rows_are_on_their_own", also=["check_rows_in_blocks"])
 class LooksAtTheRestOfTheBlock(PredictiveScore):
     gain = gain_among_others
     aggregate = "mean"

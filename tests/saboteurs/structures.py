@@ -7,7 +7,8 @@ import numpy as np
 from saboteurs.filling import filled
 from saboteurs.registering import register
 
-from bnplug import StructureLearner, StructureLearnerMethod, Table, structure_learner
+from bnplug import StructureLearner, StructureLearnerMethod, structure_learner
+from bnplug.data.missing_states import missing_as_state
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
 from bnplug.search import Constraints
@@ -95,10 +96,7 @@ class GapsAreAState(Chain):
     """Takes a missing cell for one more state, as some do on purpose."""
 
     def learn(self, table):
-        codes, cards = table.padded()
-        states = {name: [str(k) for k in range(card)] for name, card in zip(table.names, cards, strict=True)}
-        padded = Table(codes, table.names, states, table.target, table.weights)
-        return structure_learner("tan").learn(padded)
+        return structure_learner("tan").learn(missing_as_state(table))
 
 
 @fails("check_described", summary="Two\nlines.")
@@ -163,8 +161,9 @@ class ReordersStates(Chain):
 @fails("check_input_not_mutated")
 class WritesToWeights(Chain):
     def learn(self, table):
-        if table.weights is not None:
-            writable = table.weights.base
+        weights = table.gather().weights
+        if weights is not None:
+            writable = weights.base if weights.base is not None else weights
             writable[0] = 5.0
         return super().learn(table)
 
@@ -200,7 +199,7 @@ class DependsOnThreads(Chain):
 @fails("check_row_order_irrelevant")
 class GoesByTheFirstRow(Chain):
     def parents(self, table, chained=True):
-        return super().parents(table, table.codes[:, 0].sum() == 0)
+        return super().parents(table, table.gather().codes[:, 0].sum() == 0)
 
 
 @fails("check_labels_of_any_type_agree")
@@ -214,6 +213,18 @@ class KeepsALambda(Chain):
     def learn(self, table):
         self.function_ = lambda: table
         return super().learn(table)
+
+
+@fails("check_rows_in_blocks")
+class ReadsAllRows(Chain):
+    def parents(self, table, chained=True):
+        return super().parents(table, table.codes.shape[1] > 0)
+
+
+@fails("check_rows_in_blocks")
+class TakesTheFirstBlockForAll(Chain):
+    def parents(self, table, chained=True):
+        return super().parents(table, table.map(lambda block: block.n_rows)[0] == table.n_rows)
 
 
 @fails("check_constant_feature")
@@ -233,7 +244,7 @@ class NeedsASecondFeature(Chain):
 @fails("check_missing_cells")
 class NeedsManyCompleteRows(Chain):
     def learn(self, table):
-        complete = (table.codes != table.missing).all(axis=0)
+        complete = (table.gather().codes != table.missing).all(axis=0)
         if complete.sum() < 100:
             raise ValueError("too few rows are complete")
         return super().learn(table)
@@ -242,7 +253,8 @@ class NeedsManyCompleteRows(Chain):
 @fails("check_unit_weights_change_nothing")
 class DislikesOnes(Chain):
     def parents(self, table, chained=True):
-        return super().parents(table, table.weights is None or (table.weights != 1).any())
+        weights = table.gather().weights
+        return super().parents(table, weights is None or (weights != 1).any())
 
 
 @fails("check_weight_repeats_a_row")

@@ -176,3 +176,11 @@ def test_columns_as_they_come_are_of_many_types_and_one_tells_the_class():
     assert holes.isna().any().all()
     known = holes.notna()
     assert (holes[known].astype(object) == X[known].astype(object))[known].fillna(True).all(axis=None)
+
+
+def test_blocks_have_the_rows_of_the_table():
+    table, _ = data.reweighted()
+    blocks = data.in_blocks(table)
+    assert len(set(blocks.block_sizes)) == blocks.n_blocks == 3
+    assert (blocks.gather().codes == table.codes).all()
+    assert (blocks.gather().weights == table.weights).all()
