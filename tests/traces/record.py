@@ -426,8 +426,11 @@ def _seeded(learner: Any, n_jobs: int | None) -> Any:
 
 
 def _found(learner: Any, attributes: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a fitted learner left in those attributes that it has."""
-    return {name: _plainly(getattr(learner, own)) for name, own in attributes.items() if hasattr(learner, own)}
+    """Return what a fitted learner left in those attributes that it has, but for the one step of what only counts."""
+    found = {name: _plainly(getattr(learner, own)) for name, own in attributes.items() if hasattr(learner, own)}
+    if hasattr(learner, "from_counts") and not hasattr(learner, "log_likelihood_path_"):
+        found.pop("steps", None)
+    return found
 
 
 def _plainly(value: Any) -> Any:
