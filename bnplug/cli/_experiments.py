@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features, where they are.")
 @reading_options
 @click.option("--cv", default="10x5", show_default=True, help="Repetitions x folds; folds; or split.")
-@click.option("--missing", type=click.Choice(["ignore", "drop", "value"]), default="ignore", show_default=True)
+@click.option("--missing", type=click.Choice(["ignore", "em", "drop", "value"]), default="ignore", show_default=True)
 @click.option("--metric", default="accuracy", show_default=True, help="What the tables and pictures show.")
 @click.option("--bias-variance", is_flag=True, help="Split the 0-1 loss into bias and variance.")
 @click.option("--random-state", type=int, default=0, show_default=True, help="The seed of folds and methods.")

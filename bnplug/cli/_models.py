@@ -74,6 +74,12 @@ _GRAPHS = (".dot", ".gv", ".mmd")
     shell_complete=_completion.methods("discretizer"),
 )
 @click.option(
+    "--missing",
+    type=click.Choice(["ignore", "em", "drop", "value", "error"]),
+    help="Missing cells: each table counts the rows it can use, EM learns from all that is known (a row may then have "
+    "no class), rows are dropped, missing is a state of its own, or an error.  [default: ignore]",
+)
+@click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
 )
 @reading_options

@@ -95,9 +95,9 @@ def prepare(
         The training rows of the fold.
     categorical_features
         As for `BayesianNetworkClassifier`: which columns of numbers are discrete.
-    missing : {"drop", "value", "ignore"}
-        What missing cells are: ``"value"``, a state of their own. Else a Bayesian network leaves them out or
-        marginalises them, and others have the mean or the most frequent value.
+    missing : {"drop", "value", "ignore", "em"}
+        What missing cells are: ``"value"``, a state of their own. Else a Bayesian network leaves them out, learns from
+        what else is known, or marginalises them, and others have the mean or the most frequent value.
     seed : int
         For every ``random_state`` that is None.
     sequential : bool

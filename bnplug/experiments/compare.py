@@ -20,7 +20,7 @@ from bnplug.experiments._runner import FoldProgress, Job, run_jobs
 from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.storage import Record, ResultsFile
 
-_MISSING = ("ignore", "drop", "value")
+_MISSING = ("ignore", "em", "drop", "value")
 _KINDS = ("auto", "declared")
 
 
@@ -56,10 +56,11 @@ def compare(
     cv : str, int, splitter, list of (train, test), or dict of these by data set
         ``"10x5"``: ten repetitions of shuffled, stratified 5-fold cross validation; an int: one repetition;
         ``"split"``: the training and test rows that a data set comes with; or rows as positions.
-    missing : {"ignore", "drop", "value"}
+    missing : {"ignore", "em", "drop", "value"}
         ``"ignore"``: networks count what is there and marginalise; other estimators get the mean, or the most
-        frequent value. ``"drop"``: rows with a missing cell are left out. ``"value"``: missing is a state of
-        its own, or an indicator. It wins over the classifiers' own ``missing``.
+        frequent value. ``"em"``: networks learn from all that is known of every row, others as before. ``"drop"``: rows
+        with a missing cell are left out. ``"value"``: missing is a state of its own, or an indicator. It wins over the
+        classifiers' own ``missing``.
     categorical_features : {"auto", "declared"}
         ``"auto"``: columns are taken as `BayesianNetworkClassifier` takes them by default, whole numbers of few values
         as states; what a data set lists as categories is that too. ``"declared"``: of columns of numbers only those

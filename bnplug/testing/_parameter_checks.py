@@ -76,6 +76,15 @@ def check_unseen_configurations(subject: ParameterSubject) -> None:
     subject.require_usable(subject.run(table), table)
 
 
+def check_incomplete_rows(subject: ParameterSubject) -> None:
+    """It learns from missing cells where ``table.incomplete`` is "em", and from rows without a class if it says so."""
+    takes = getattr(subject.make(), "takes_unlabeled", False)
+    require(isinstance(takes, bool), f"takes_unlabeled is {takes!r}; say True or False")
+    for unlabeled in (False, True)[: 1 + takes]:
+        table = data.to_be_learned_by_em(unlabeled)
+        subject.require_usable(subject.run(table), table)
+
+
 def check_blocks_do_not_matter(subject: ParameterSubject) -> None:
     """Where a loss of its own is minimised by `bnplug.gradient.Objective`, each row counts for itself."""
     table = data.standard()
@@ -106,6 +115,7 @@ CHECKS: tuple[Check, ...] = (
     check_parent_order_irrelevant,
     check_parents_in_their_places,
     check_unseen_configurations,
+    check_incomplete_rows,
     check_blocks_do_not_matter,
     check_limits_respected,
 )

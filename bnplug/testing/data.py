@@ -76,6 +76,15 @@ def with_missing_cells() -> Table:
     return Table(codes, table.names, table.states, table.target)
 
 
+def to_be_learned_by_em(unlabeled: bool) -> Table:
+    """Return a table with missing cells of which all that is known is to be learned from; some rows have no class."""
+    table = with_missing_cells()
+    codes = table.codes.copy()
+    if unlabeled:
+        codes[TARGET, ::3] = table.missing
+    return Table(codes, table.names, table.states, table.target, incomplete="em")
+
+
 def with_constant_feature() -> Table:
     """Return a table whose second feature has one state only."""
     codes = _codes()

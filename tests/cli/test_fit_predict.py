@@ -48,6 +48,18 @@ def test_missing_cells_are_empty_or_told(tmp_path):
     assert bnplug.load(tmp_path / "m").tables_.states["top-left"] == ("o", "x")
 
 
+def test_missing_cells_and_classes_are_learned_from(tmp_path):
+    X, y = tic_tac_toe()
+    rows = X.mask(X == "b").assign(c=y.where(np.arange(len(y)) % 2 == 0))
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    run("fit", tmp_path / "t.csv", "--target", "c", "--missing", "em", "--structure", "nb", "-o", tmp_path / "m")
+    model = bnplug.load(tmp_path / "m")
+    assert model.missing == "em"
+    assert model.classes_.tolist() == sorted(set(y))
+    plain = run("fit", tmp_path / "t.csv", "--target", "c", "-o", tmp_path / "n", code=1)
+    assert "Input y contains NaN" in plain.stderr
+
+
 ERRORS = {
     "no file": (["fit", "nowhere.csv", "--target", "c", "-o", "m"], 1, "nowhere.csv: there is no such file"),
     "no target": (["fit", "{iris}", "--target", "c", "-o", "m"], 1, "target 'c' is not a column"),

@@ -182,3 +182,22 @@ def test_a_third_party_that_estimates_from_counts_has_em():
     assert learner.takes_unlabeled
     assert learner.n_iter_ >= 1
     assert tables.normalized
+
+
+def test_files_are_learned_from_in_blocks_as_from_rows_in_memory(tmp_path):
+    import pandas as pd
+
+    from bnplug import BayesianNetworkClassifier
+
+    table, _ = incomplete_table(np.random.default_rng(6), n_rows=200, missing=0.2)
+    known = table.with_class()
+    cells = {
+        name: np.where(own == 255, None, own.astype(object)) for name, own in zip(known.names, known.codes, strict=True)
+    }
+    frame = pd.DataFrame(cells).rename(columns={"v0": "y"}).astype("Int64")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    params = {"structure": "tan", "parameters": "ml", "missing": "em"}
+    whole = BayesianNetworkClassifier(**params).fit(frame.drop(columns="y"), frame["y"])
+    parts = BayesianNetworkClassifier(**params).fit_files(tmp_path / "rows.csv", "y")
+    assert parts.log_likelihood_path_[-1] == pytest.approx(whole.log_likelihood_path_[-1])
+    assert set(parts.tables_.edges) == set(whole.tables_.edges)

@@ -176,6 +176,25 @@ class CountsMissingAsTheFirstStateAndDraws(Frequencies):
         }
 
 
+@fails("check_incomplete_rows")
+class SaysThatItTakesRowsWithoutAClass(Frequencies):
+    takes_unlabeled = True
+
+    def fit(self, table, dag):
+        if table.has_missing[table.target_index]:
+            raise IndexError("a class is above the number of classes")
+        return super().fit(table, dag)
+
+
+@fails("check_incomplete_rows")
+class LeavesNothingPossibleByEM(Frequencies):
+    def families(self, table, dag, alpha=1.0):
+        found = super().families(table, dag, alpha)
+        if table.incomplete == "em":
+            found[table.names[0]][1][:, 0] = -np.inf
+        return found
+
+
 def _columns(values):
     return values / values.sum(axis=0)
 
