@@ -16,8 +16,9 @@ LINTED := $(subst $(empty) $(empty),:,$(strip .ci $(dir $(PLUGINS)) $(sort $(wil
 # The stamp is newer than every pyproject.toml that the environment was made from.
 .venv/stamp: pyproject.toml $(PLUGINS)
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "bnplug needs Python 3.11 or later; make PYTHON=..."'
+# Modules are compiled as they are installed, as pip does: where Python may not write, every process would do it anew.
 ifneq ($(UV),)
-	UV_PROJECT_ENVIRONMENT=.venv $(UV) sync --quiet --inexact --python $(PYTHON)
+	UV_PROJECT_ENVIRONMENT=.venv $(UV) sync --quiet --inexact --compile-bytecode --python $(PYTHON)
 else
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip

@@ -48,7 +48,8 @@ def run(verb, path):
     dry = ["make", "--dry-run", "--old-file=.venv/stamp", verb, f"BIN={Path(sys.executable).parent}"]
     recipe = subprocess.run(dry, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
     (command,) = [line for line in recipe.splitlines() if "pytest" in line]
-    command += f" -s -p no:cacheprovider -p conftest --config-file={ROOT}/pyproject.toml --rootdir={ROOT} {path}"
+    # In one process, whose output comes out.
+    command += f" -n 0 -s -p no:cacheprovider -p conftest --config-file={ROOT}/pyproject.toml --rootdir={ROOT} {path}"
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         command, shell=True, cwd=path.parent, env=environment, check=False, capture_output=True, text=True

@@ -196,6 +196,15 @@ def test_whatever_is_raised_is_contained(error, shown):
     assert len(late) < 400
 
 
+@pytest.fixture
+def interrupts():
+    """Handle Ctrl-C as Python does at a terminal: a shell tells what runs in the background to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_by_the_user_is_not_contained():
     def interrupted():
         signal.raise_signal(signal.SIGINT)
