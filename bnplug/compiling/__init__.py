@@ -28,7 +28,7 @@ from numba.core import event
 from numba.extending import is_jitted
 
 from bnplug.compiling._cache import KernelCache
-from bnplug.compiling._inner import InnerCompiler, PlainCompiler
+from bnplug.compiling._inner import InnerCompiler, KernelCompiler, PlainCompiler, one_for_all_constants
 
 _T = TypeVar("_T")
 
@@ -49,10 +49,11 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True
     """
     if function is None:
         return partial(kernel, allocates=allocates)
-    compiler = {} if allocates else {"pipeline_class": PlainCompiler}
-    compiled: Any = njit(no_cfunc_wrapper=True, _nrt=allocates, **compiler, **_OPTIONS)(function)
+    compiler = KernelCompiler if allocates else PlainCompiler
+    compiled: Any = njit(no_cfunc_wrapper=True, _nrt=allocates, pipeline_class=compiler, **_OPTIONS)(function)
     if is_jitted(compiled):  # a plain function where NUMBA_DISABLE_JIT is set
         compiled._cache = KernelCache(function, compiled.targetoptions)
+        one_for_all_constants(compiled)
     return compiled
 
 
@@ -65,7 +66,8 @@ def inner_kernel(function: Callable[..., Any] | None = None, *, allocates: bool 
     if function is None:
         return partial(inner_kernel, allocates=allocates)
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
-    return njit(_nrt=allocates, **options, **_OPTIONS)(function)
+    compiled: Any = njit(_nrt=allocates, **options, **_OPTIONS)(function)
+    return one_for_all_constants(compiled) if is_jitted(compiled) else compiled
 
 
 @contextmanager

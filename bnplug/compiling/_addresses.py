@@ -15,11 +15,13 @@ from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
 from bnplug.compiling._cache import KernelCache
+from bnplug.compiling._inner import KernelCompiler
 
 
-def compile_at(function: Callable[..., Any], signature: Any, **options: Any) -> Any:
+def compile_at(function: Callable[..., Any], signature: Any, compiler: type = KernelCompiler) -> Any:
     """Compile a function for callers by address, its attribute ``address``; what is compiled is kept on disk."""
-    compiled: Any = CFunc(function, (signature.args, signature.return_type), locals={}, options={}, **options)
+    taken = signature.args, signature.return_type
+    compiled: Any = CFunc(function, taken, locals={}, options={}, pipeline_class=compiler)
     compiled._cache = KernelCache(function, {"cfunc": True})
     compiled.compile()
     return compiled

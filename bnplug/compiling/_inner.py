@@ -6,18 +6,23 @@ that nothing else calls needs none of its own: it is typed and lowered once, and
 numba optimises what it has lowered function by function, then links what it calls, and optimises all of it together,
 twice: so that what is counted of who still needs an array meets in one function, and can be pruned. Of a kernel that
 makes no array nothing is counted, and once is enough.
+
+numba asks dozens of rules, each time anew, what the sum of two numbers is. Here each operator is looked up once. And
+it compiles a function anew for every whole number that is written in a call of it; here one for all.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import wraps
+from typing import Any, ClassVar
 
 from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
+from numba.core.types.misc import unliteral
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables
 
 
@@ -78,23 +83,77 @@ class _PlainLowering(NativeLowering):  # type: ignore[misc]
         return bool(super().run_pass(state))
 
 
-class InnerCompiler(CompilerBase):  # type: ignore[misc]
-    """Compiles a function for kernels to call; a call from Python would go to address 0."""
+def one_for_all_constants(compiled: Any) -> Any:
+    """Return a compiled function that other kernels call with a constant as with any number of its type."""
+    template = compiled.get_call_template
 
-    #: Closures, comprehensions, expressions of whole arrays and functions to inline: inner kernels are plain loops.
-    needless: tuple[type, ...] = (InlineClosureLikes, InlineInlinables, NopythonRewrites)
-    lowering: type[NativeLowering] = _InnerLowering
+    @wraps(template)
+    def by_type(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        return template(tuple(map(unliteral, args)), {name: unliteral(own) for name, own in kws.items()})
+
+    compiled.get_call_template = by_type
+    return compiled
+
+
+class _RememberingContext:
+    """numba's rules of types, which are asked once what an operator makes of operands of these types."""
+
+    _found: ClassVar[dict[tuple[Any, ...], Any]] = {}
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function: Any, operands: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        resolve = self._context.resolve_function_type
+        if named or getattr(getattr(function, "typing_key", None), "__module__", "") != "_operator":
+            return resolve(function, operands, named)
+        asked = (function, operands)
+        if asked not in self._found:
+            self._found[asked] = resolve(function, operands, named)
+        return self._found[asked]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Typing(NopythonTypeInference):  # type: ignore[misc]
+    _name = "bnplug_type_inference"
+
+    def run_pass(self, state: Any) -> bool:
+        context = state.typingctx
+        state.typingctx = _RememberingContext(context)
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.typingctx = context
+
+
+class KernelCompiler(CompilerBase):  # type: ignore[misc]
+    """Compiles a kernel."""
+
+    #: Steps that are left out.
+    needless: tuple[type, ...] = ()
+    lowering: type[NativeLowering] = NativeLowering
 
     def define_pipelines(self) -> list[PassManager]:
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         steps = [(step, name) for step, name in manager.passes if step not in self.needless]
-        manager.passes = [(self.lowering if step is NativeLowering else step, name) for step, name in steps]
+        own = {NopythonTypeInference: _Typing, NativeLowering: self.lowering}
+        manager.passes = [(own.get(step, step), name) for step, name in steps]
         manager.finalize()
         return [manager]
 
 
-class PlainCompiler(InnerCompiler):
+class PlainCompiler(KernelCompiler):
     """Compiles a kernel that makes no array."""
 
-    needless = ()
     lowering = _PlainLowering
+
+
+class InnerCompiler(KernelCompiler):
+    """Compiles a function for kernels to call; a call from Python would go to address 0."""
+
+    #: Closures, comprehensions, expressions of whole arrays and functions to inline: inner kernels are plain loops.
+    needless = (InlineClosureLikes, InlineInlinables, NopythonRewrites)
+    lowering = _InnerLowering

@@ -47,7 +47,7 @@ def strides(cards: Sequence[int]) -> IntArray:
     return np.array([prod(cards[i + 1 :]) for i in range(len(cards))], dtype=np.int64)
 
 
-@kernel
+@kernel(allocates=False)
 def _tally(index, weights, counts):  # type: ignore[no-untyped-def]
     """counts[index[m]] += weight of row m; weights may be None."""
     for m in range(index.shape[0]):
@@ -58,7 +58,7 @@ def _tally(index, weights, counts):  # type: ignore[no-untyped-def]
                 counts[index[m]] += weights[m]
 
 
-@kernel
+@kernel(allocates=False)
 def index_rows(codes, variables, strides, missing, index):  # type: ignore[no-untyped-def]
     """index[m] = sum over i of codes[variables[i], m] * strides[i], or -1 where one of them is missing."""
     n_rows = index.shape[0]
@@ -67,7 +67,7 @@ def index_rows(codes, variables, strides, missing, index):  # type: ignore[no-un
         find_cells(codes[:, start:stop], variables, strides, missing, index[start:stop])
 
 
-@inner_kernel
+@inner_kernel(allocates=False)
 def find_cells(codes, variables, strides, missing, cells):  # type: ignore[no-untyped-def]
     """cells[m] as above, for a block of rows that fits the cache: loops without branches, which vectorise."""
     for m in range(cells.shape[0]):

@@ -166,7 +166,7 @@ def _variables(terms: Terms, t: int) -> IntArray:
     return terms.variables[terms.bounds[t] : terms.bounds[t + 1]]
 
 
-@kernel
+@kernel(allocates=False)
 def merge(values, members, bounds, merged):  # type: ignore[no-untyped-def]
     """merged[k, :] = the sum of the members of configuration k."""
     n_classes = merged.shape[1]
@@ -178,7 +178,7 @@ def merge(values, members, bounds, merged):  # type: ignore[no-untyped-def]
                 merged[k, c] += values[members[i] + c]
 
 
-@kernel
+@kernel(allocates=False)
 def unmerge(merged, members, bounds, gradient):  # type: ignore[no-untyped-def]
     """Add what configuration k has to each of its members."""
     n_classes = merged.shape[1]

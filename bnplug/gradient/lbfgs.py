@@ -183,7 +183,7 @@ class _Memory:
         return np.asarray(direction)
 
 
-@kernel
+@kernel(allocates=False)
 def _combine(order, products, steps_changes, changes, shares):  # type: ignore[no-untyped-def]
     """Return g, the direction being ``shares @ vectors - g * gradient``: the two-loop recursion over products alone.
 

@@ -167,7 +167,7 @@ go_on_at = function_at(_SIGNATURE)
 def go_on_address() -> int:
     """Return where `go_on` is; it is compiled when a walk first needs it."""
     with interrupts_held_back():
-        return int(compile_at(go_on.py_func, _SIGNATURE, pipeline_class=PlainCompiler).address)
+        return int(compile_at(go_on.py_func, _SIGNATURE, PlainCompiler).address)
 
 
 @inner_kernel(allocates=False)
