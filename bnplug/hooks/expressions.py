@@ -156,11 +156,12 @@ def everything() -> list[str]:
     """Return an expression for every recipe, classifier and structure learner, and one for all else that none has.
 
     A score that is in no available recipe is listed with `SEARCH`, such a parameter learner with ``tan``, so that
-    nothing which registers is left out.
+    nothing which registers is left out. The search has a limit of parents there: a score that no edge can lower, as the
+    likelihood, would otherwise lead to tables that nothing has room for.
 
     Examples
     --------
-    >>> "tan" in everything(), "hill-climb[bdeu]" in everything()
+    >>> "tan" in everything(), "hill-climb(max_parents=2)[bdeu]" in everything()
     (True, True)
     """
     available = [found.recipe for found in recipes.availabilities() if found.available]
@@ -172,7 +173,7 @@ def everything() -> list[str]:
         *(str(registry.name_of(recipe)) for recipe in available),
         *_names(Kind.CLASSIFIER),
         *_names(Kind.STRUCTURE_LEARNER),
-        *(f"{SEARCH}[{name}]" for name in scores),
+        *(f"{SEARCH}(max_parents=2)[{name}]" for name in scores),
         *(f"tan+{name}" for name in learners),
     ]
 

@@ -53,7 +53,7 @@ def test_a_plugins_classifier_is_among_the_featured_methods():
 
 @pytest.mark.usefixtures("iris_only", "third")
 def test_demo_of_all_takes_whatever_registers(tmp_path, monkeypatch):
-    few = ["majority", "tan+backoff", "hill-climb[cost]"]
+    few = ["majority", "tan+backoff", "hill-climb(max_parents=2)[cost]"]
     everything = demo.expressions.everything
     assert set(few) <= set(everything())
     monkeypatch.setattr(demo.expressions, "everything", lambda: [name for name in everything() if name in few])

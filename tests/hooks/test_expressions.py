@@ -144,7 +144,7 @@ def test_what_does_not_go_together_is_told(text):
 @pytest.mark.usefixtures("third")
 def test_everything_that_registers_is_in_some_expression():
     listed = expressions.everything()
-    assert {"tan+backoff", "hill-climb[cost]", "majority", "A+B (I)", "tan", "RMCV"} <= set(listed)
+    assert {"tan+backoff", "hill-climb(max_parents=2)[cost]", "majority", "A+B (I)", "tan", "RMCV"} <= set(listed)
     assert len(listed) == len(set(listed))
     used = set()
     for text in listed:
@@ -165,7 +165,7 @@ def test_values_that_are_no_literals_are_not_read_back():
 @pytest.mark.usefixtures("rivals")
 def test_names_that_several_claim_are_listed_so_that_they_can_be_made():
     listed = expressions.everything()
-    assert {"third:majority", "rival:majority", "hill-climb[third:cost]", "CLIMB"} <= set(listed)
+    assert {"third:majority", "rival:majority", "hill-climb(max_parents=2)[third:cost]", "CLIMB"} <= set(listed)
     assert len(listed) == len(set(listed))
     for text in listed:
         bnplug.make_classifier(text)
