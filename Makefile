@@ -3,7 +3,11 @@
 PYTHON ?= python3
 # uv makes the environment where it is installed, pip otherwise; `make UV=` does without uv.
 UV ?= $(shell command -v uv)
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
 BIN := .venv/bin
+endif
 # Tests run in as many processes as there are cores, four at most: each imports, and with an empty cache compiles, anew.
 PYTEST := $(BIN)/python -m pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 PLUGINS := $(sort $(wildcard plugins/bnplug-*/pyproject.toml))
@@ -11,7 +15,7 @@ PLUGINS := $(sort $(wildcard plugins/bnplug-*/pyproject.toml))
 empty :=
 LINTED := $(subst $(empty) $(empty),:,$(strip .ci $(dir $(PLUGINS)) $(sort $(wildcard plugins/_template/*/))))
 
-.PHONY: demo test test-long lint bench docs clean
+.PHONY: demo test test-long lint bench docs dist clean
 
 # The stamp is newer than every pyproject.toml that the environment was made from.
 .venv/stamp: pyproject.toml $(PLUGINS)
@@ -47,6 +51,19 @@ bench: .venv/stamp
 
 docs: .venv/docs-stamp
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
+
+# Wheels and sdists of everything in dist/, with their metadata checked, and tried in an empty environment.
+dist: .venv/dist-stamp
+	$(BIN)/python .ci/distributions.py build dist
+	$(BIN)/python .ci/distributions.py check dist
+
+.venv/dist-stamp: .venv/stamp
+ifneq ($(UV),)
+	UV_PROJECT_ENVIRONMENT=.venv $(UV) sync --quiet --inexact --python $(PYTHON) --extra release
+else
+	$(BIN)/python -m pip install --quiet --editable ".[release]"
+endif
+	touch $@
 
 .venv/docs-stamp: .venv/stamp
 ifneq ($(UV),)
