@@ -22,9 +22,6 @@ from bnplug.dask._partitions import Partitions, is_dask
 from bnplug.dask.tables import dask_table
 from bnplug.data.table import check_unseen
 from bnplug.exchange._parameters import check_complete
-from bnplug.inference.marginals import MAX_CLIQUE_SIZE
-
-_OWN = tuple(inspect.signature(BayesianNetworkClassifier.__init__).parameters)[1:]
 
 
 class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
@@ -37,10 +34,8 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
 
     Parameters
     ----------
-    structure, parameters, discretizer, categorical_features, class_weight, missing, unseen, on_useless, max_categories
+    structure, parameters, ... : optional
         As for :class:`~bnplug.BayesianNetworkClassifier`. A discretiser must be one that cuts column by column.
-    min_frequency, dates, inference, costs, max_parameters, max_clique_size, random_state, verbose
-        As for :class:`~bnplug.BayesianNetworkClassifier`.
     calibrate, unlabeled : None
         Rows held out, and rows without a class, are for a :class:`~bnplug.BayesianNetworkClassifier`.
     n_jobs : int, optional
@@ -75,32 +70,8 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
     0.95
     """
 
-    def __init__(
-        self,
-        structure: Any = "tan",
-        parameters: Any = "ml",
-        discretizer: Any = "mdl",
-        categorical_features: Any = "auto",
-        class_weight: Any = None,
-        missing: Any = "ignore",
-        unseen: str = "missing",
-        unlabeled: Any = None,
-        on_useless: str = "drop",
-        max_categories: int | None = None,
-        min_frequency: Any = "auto",
-        dates: str = "parts",
-        inference: Any = "elimination",
-        costs: Any = None,
-        calibrate: str | None = None,
-        max_parameters: int = 50_000_000,
-        max_clique_size: int = MAX_CLIQUE_SIZE,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        client: Client | None = None,
-    ) -> None:
-        given = locals()
-        super().__init__(**{name: given[name] for name in _OWN})
+    def __init__(self, *args: Any, client: Client | None = None, **params: Any) -> None:
+        super().__init__(*args, **params)
         self.client = client
 
     @property
@@ -221,6 +192,17 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         params = self.get_params(deep=False)
         client = params.pop("client")
         return type(self)(**{name: clone(own, safe=False) for name, own in params.items()}, client=client)
+
+
+def _with_client() -> inspect.Signature:
+    """Return how the classifier is made, with a client: from this scikit-learn knows what its parameters are."""
+    known = inspect.signature(BayesianNetworkClassifier.__init__)
+    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    return known.replace(parameters=[*known.parameters.values(), client])
+
+
+# The parameters are those of the classifier, whatever these are, and one more.
+DaskBayesianNetworkClassifier.__init__.__signature__ = _with_client()  # type: ignore[attr-defined]
 
 
 def _answer(X: Any, model: BayesianNetworkClassifier, method: str) -> npt.NDArray[Any]:
