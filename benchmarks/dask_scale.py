@@ -99,10 +99,11 @@ def local_fit(problem, repeats):
     from bnplug import BayesianNetworkClassifier
 
     few = here(2_000, problem["n_columns"], problem["floats"])
-    BayesianNetworkClassifier(problem["structure"], n_jobs=2).fit(*few)
+    BayesianNetworkClassifier(problem["structure"], "ml", n_jobs=2).fit(*few)
     X, y = here(problem["n_rows"], problem["n_columns"], problem["floats"])
     times = [
-        seconds(lambda: BayesianNetworkClassifier(problem["structure"], n_jobs=2).fit(X, y)) for _ in range(repeats)
+        seconds(lambda: BayesianNetworkClassifier(problem["structure"], "ml", n_jobs=2).fit(X, y))
+        for _ in range(repeats)
     ]
     return min(own for own, _ in times), times[0][1]
 
@@ -112,9 +113,11 @@ def dask_fit(problem, n_workers, repeats):
 
     with workers(n_workers) as client:
         few = on_workers(client, 2_000, problem["n_columns"], problem["floats"])
-        DaskBayesianNetworkClassifier(problem["structure"]).fit(*few)
+        DaskBayesianNetworkClassifier(problem["structure"], "ml").fit(*few)
         X, y = on_workers(client, problem["n_rows"], problem["n_columns"], problem["floats"])
-        times = [seconds(lambda: DaskBayesianNetworkClassifier(problem["structure"]).fit(X, y)) for _ in range(repeats)]
+        times = [
+            seconds(lambda: DaskBayesianNetworkClassifier(problem["structure"], "ml").fit(X, y)) for _ in range(repeats)
+        ]
         return min(own for own, _ in times), times[0][1]
 
 
@@ -143,8 +146,8 @@ def boosting(n_rows):
         X, y = on_workers(client, rows, 20, FLOATS)
         held_out, truth = part(10_000, 100_000, 20).drop(columns="y"), part(10_000, 100_000, 20)["y"]
         for name, model in {
-            "TAN": DaskBayesianNetworkClassifier("tan", client=client),
-            "kdb, k=2": DaskBayesianNetworkClassifier("kdb", client=client),
+            "TAN": DaskBayesianNetworkClassifier("tan", "ml", client=client),
+            "kdb, k=2": DaskBayesianNetworkClassifier("kdb", "ml", client=client),
             "lightgbm, 100 trees": DaskLGBMClassifier(n_estimators=100, client=client, verbose=-1),
         }.items():
             taken, fitted = seconds(lambda model=model: model.fit(X, y))
@@ -172,13 +175,13 @@ def killed(n_fits):
     from bnplug.dask import DaskBayesianNetworkClassifier
 
     structure = ("hill-climb", {"score": ("cr", {"cv": 3}), "max_parents": 2, "max_iter": 4})
-    expected = BayesianNetworkClassifier(structure).fit(*here(100_000, 12, 2))
+    expected = BayesianNetworkClassifier(structure, "ml").fit(*here(100_000, 12, 2))
     right, n_tasks = 0, None
     for i in range(n_fits + 1):
         with workers(2) as client:
             rows = on_workers(client, 100_000, 12, 2)
             killer = Killer(client, None if n_tasks is None else max(1, round(n_tasks * (i - 0.5) / n_fits)))
-            taken, found = seconds(partial(DaskBayesianNetworkClassifier(structure).fit, *rows))
+            taken, found = seconds(partial(DaskBayesianNetworkClassifier(structure, "ml").fit, *rows))
             if n_tasks is None:
                 n_tasks = killer.n_tasks
                 print(f"  undisturbed: {n_tasks} tasks, {taken:.1f} s", flush=True)
