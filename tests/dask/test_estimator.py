@@ -201,6 +201,17 @@ def test_a_comparison_on_a_cluster(client):
     assert found.fold_values().equals(compare(["nb", "tan"], ["iris"], cv=3).fold_values())
 
 
+@pytest.mark.long
+def test_several_workers_with_an_empty_cache_of_kernels(rows, local, tmp_path):
+    with cluster(3, processes=True, env={"NUMBA_CACHE_DIR": str(tmp_path)}) as client:
+        model = DaskBayesianNetworkClassifier(("hill-climb", {"score": "cr", "max_iter": 2}), client=client)
+        model.fit(rows[list(X)], rows["won"])
+        assert DaskBayesianNetworkClassifier("tan", client=client).fit(rows[list(X)], rows["won"]).score(X, Y) > 0.7
+    assert list(tmp_path.rglob("*.nbc"))
+    expected = BayesianNetworkClassifier(model.structure).fit(X, Y)
+    assert model.tables_.edges == expected.tables_.edges
+
+
 class Killer:
     """Kills a worker when a client starts a given task."""
 
