@@ -276,8 +276,8 @@ def signature(method: Method) -> list[tuple[str, Any]]:
 
     Examples
     --------
-    >>> signature(find("parameter learner", "ml"))
-    [('alpha', 1.0), ('floor', 0.0), ('prior', None), ('fixed', None)]
+    >>> signature(find("score function", "bdeu"))
+    [('equivalent_sample_size', 10.0)]
     """
     return [(parameter.name, parameter.default) for parameter in _parameters(_factory(method))]
 

@@ -441,7 +441,7 @@ def subject_of(method: Method) -> MethodSubject:
     --------
     >>> subject = subject_of(registry.find("parameter learner", "ml"))
     >>> subject.make(alpha=2.0)
-    MaximumLikelihood(alpha=2.0)
+    MaximumLikelihood(alpha=2.0, random_state=0)
     """
     if not isinstance(method, Method) or method.kind not in _SUBJECTS:
         raise TypeError(

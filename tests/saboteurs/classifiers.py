@@ -21,7 +21,7 @@ class Wrapped(ClassifierMixin, BaseEstimator):
         self.structure = structure
 
     def fit(self, X, y, sample_weight=None):
-        self.network_ = BayesianNetworkClassifier(self.structure).fit(X, y, sample_weight=sample_weight)
+        self.network_ = BayesianNetworkClassifier(self.structure, "ml").fit(X, y, sample_weight=sample_weight)
         self.classes_ = self.network_.classes_
         return self
 
@@ -37,7 +37,7 @@ class Wrapped(ClassifierMixin, BaseEstimator):
         return self.network_.saved_state()
 
     def restore_state(self, state, arrays):
-        self.network_ = BayesianNetworkClassifier(self.structure).restore_state(state, arrays)
+        self.network_ = BayesianNetworkClassifier(self.structure, "ml").restore_state(state, arrays)
         self.classes_ = self.network_.classes_
         return self
 

@@ -12,15 +12,16 @@ from bnplug.testing import _subjects, data, subject_of
 
 TAN = subject_of(registry.find("structure learner", "tan"))
 CR = subject_of(registry.find("score function", "cr"))
+BDEU = subject_of(registry.find("score function", "bdeu"))
 ML = subject_of(registry.find("parameter learner", "ml"))
 
 
 def test_a_subject_makes_instances_with_a_fixed_seed_where_they_take_one():
     assert CR.make().random_state == 0
     assert CR.make(random_state=3).random_state == 3
-    assert ML.make(alpha=2.0).get_params() == {"alpha": 2.0, "floor": 0.0, "prior": None, "fixed": None}
+    assert BDEU.make(equivalent_sample_size=2.0).get_params() == {"equivalent_sample_size": 2.0}
     assert CR.has("random_state")
-    assert not ML.has("random_state")
+    assert not BDEU.has("random_state")
 
 
 def test_a_result_is_learned_once():
