@@ -59,7 +59,7 @@ class BackOff(CountsLearner):
     N of a configuration, p_0(x) = (n + c_0 / r) / (N + c_0) without any condition, and with each parent more
     p_l = (n + c_l p_{l-1}) / (N + c_l). The concentration c_l of each node and level is the one of
     :data:`CONCENTRATIONS` under which rows that are left out in turn are most likely. A configuration that never occurs
-    answers by its longest prefix that does. The class without parents is (n + 1/|C|) / (N + 1).
+    answers by its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
 
     Rows count at the levels whose variables they know. Counts add up, so that rows may come in parts: the first settle
     the order of the parents. Where ``table.incomplete`` is "em" and cells are missing, the counts are those that EM
