@@ -112,7 +112,7 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         cluster.wait_for_workers()
         with cluster.alone():
             table, intake = dask_table(
-                X, y, sample_weight, client=client, discretizer=self.discretizer,
+                X, y, sample_weight, client=client, discretizer=self._bins(),
                 categorical_features=self.categorical_features, class_weight=self.class_weight, missing=self.missing,
                 on_useless=self.on_useless, max_categories=self.max_categories, min_frequency=self.min_frequency,
                 dates=self.dates,

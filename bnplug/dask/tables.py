@@ -33,7 +33,7 @@ def dask_table(
     sample_weight: Any = None,
     *,
     client: Client | None = None,
-    discretizer: Any = "mdl",
+    discretizer: Any = "auto",
     categorical_features: Any = "auto",
     class_weight: Any = None,
     missing: Any = "ignore",

@@ -120,6 +120,17 @@ def test_scores_and_weights(client, rows):
     assert model.score(X, Y) == local.score(X, Y)
 
 
+@pytest.mark.parametrize("parameters", ["ml", "backoff"])
+def test_numbers_are_cut_as_the_parameters_want_it(client, parameters):
+    numbers, labels = datasets.load("wine").X, datasets.load("wine").y.rename("kind")
+    both = dd.from_pandas(numbers.assign(kind=labels.astype(str)), npartitions=3)
+    model = DaskBayesianNetworkClassifier("nb", parameters).fit(both[list(numbers)], both["kind"])
+    local = BayesianNetworkClassifier("nb", parameters).fit(numbers, labels.astype(str))
+    for name, cuts in local.intake_.cut_points.items():
+        assert model.intake_.cut_points[name].tolist() == cuts.tolist()
+    assert model.predict_proba(numbers).tolist() == local.predict_proba(numbers).tolist()
+
+
 def test_a_local_model_knows_nothing_of_clusters(model, local, tmp_path):
     found = model.to_local()
     assert type(found) is BayesianNetworkClassifier
