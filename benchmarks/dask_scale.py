@@ -89,7 +89,7 @@ def same(one, other):
 PROBLEMS = {
     "tan": {"structure": "tan", "n_rows": 20_000_000, "n_columns": 20, "floats": FLOATS, "limit": 1.3},
     "search": {
-        "structure": ("hill-climb", {"score": "cr", "max_parents": 2, "max_iter": 3}),
+        "structure": ("hill-climb", {"score": "cr", "max_parents": 2}),
         "n_rows": 1_000_000, "n_columns": 30, "floats": 0, "limit": 1.5,
     },
 }  # fmt: skip
