@@ -1,5 +1,6 @@
-"""Small Dask clusters, and tables whose blocks are on them."""
+"""Small Dask clusters, tables whose blocks are on them, and what is done there: workers import this file alone."""
 
+import os
 from contextlib import contextmanager
 
 from blocked import uneven
@@ -35,3 +36,32 @@ def on_workers(table, client, n_blocks=7, sizes=None):
         low += size
     store = DaskStore(client, blocks, sizes, table.weights is not None)
     return BlockTable(store, table.names, table.states, table.target, table.left_out, checked=True)
+
+
+def size(rows, more=0):
+    return rows[0].shape[1] + more
+
+
+class Sums:
+    """An object of a block whose value is changed by calls."""
+
+    def __init__(self, rows, start):
+        self.start = self.total = start + rows[0].shape[1]
+
+    def add(self, more):
+        self.total += more
+
+    def clear(self):
+        self.total = self.start
+
+    def value(self):
+        return self.total
+
+    def parts(self):
+        return [self.total, self.total / 3]
+
+    def odd(self):
+        return self.total if self.total % 2 else None
+
+    def worker(self):
+        return os.getpid()

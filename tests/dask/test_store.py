@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-from clusters import cluster, on_workers
+from clusters import Sums, cluster, on_workers, size
 from test_in_blocks import drawn
 
 from bnplug.dask import DaskStore, store
@@ -25,37 +25,8 @@ def blocks(client):
     return on_workers(drawn(300, weights=[0.1, 0.7]), client)
 
 
-def size(rows, more=0):
-    return rows[0].shape[1] + more
-
-
 def sizes_and_halves(rows):
     return [rows[0].shape[1], np.full(3, 0.1 * rows[0].shape[1])]
-
-
-class Sums:
-    """An object of a block whose value is changed by calls."""
-
-    def __init__(self, rows, start):
-        self.start = self.total = start + rows[0].shape[1]
-
-    def add(self, more):
-        self.total += more
-
-    def clear(self):
-        self.total = self.start
-
-    def value(self):
-        return self.total
-
-    def parts(self):
-        return [self.total, self.total / 3]
-
-    def odd(self):
-        return self.total if self.total % 2 else None
-
-    def worker(self):
-        return os.getpid()
 
 
 def test_a_pass_is_in_the_order_of_the_blocks(blocks):
