@@ -299,7 +299,9 @@ def test_tables_of_one_state_parents_are_measured_before_any_is_written(tmp_path
 def test_floating_point_errors_may_raise(parameters):
     columns = pd.DataFrame({"x": X, "f": np.linspace(0, 1, N), "m": [None, 1.0, 2.5, 3.0] * (N // 4)})
     with np.errstate(all="raise"):
-        learn(columns, parameters=parameters)
+        model = learn(columns, parameters=parameters)
+        answers = model.predict_proba(columns)
+    np.testing.assert_array_equal(answers, learn(columns, parameters=parameters).predict_proba(columns))
 
 
 @pytest.mark.parametrize("kind", [np.uint64, object])
