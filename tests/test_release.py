@@ -39,6 +39,11 @@ def test_a_plugin_asks_for_the_core_that_is_here_and_for_three_minor_versions(na
         assert (bounds["<"].major, bounds["<"].minor) == (bounds[">="].major, bounds[">="].minor + 3)
 
 
+def test_there_is_one_version_and_the_changelog_begins_with_it():
+    assert {str(version) for version in VERSIONS.values()} == {bnplug.__version__}
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == bnplug.__version__
+
+
 @pytest.mark.parametrize("key", ["requires-python", "license", "authors"])
 def test_distributions_agree(key):
     assert len({str(project[key]) for project in PROJECTS.values()}) == 1
