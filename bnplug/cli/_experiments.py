@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import STANDARD, write_output
 from bnplug.cli._reading import Reading, chosen_columns, listed, reading_options, take_target
 from bnplug.cli._terminal import draw_table, is_drawn
+from bnplug.errors import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,26 +109,73 @@ def compare_command(
 
 
 @click.command("reproduce")
-@click.argument("paper", shell_complete=_completion.methods("reproduction"))
+@click.argument("paper", required=False, shell_complete=_completion.methods("reproduction"))
+@click.option("--all", "every", is_flag=True, help="All papers, one after the other.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of data files.")
-@click.option("--quick", is_flag=True, help="A run of a few minutes, on less data.")
-@click.option("--n-jobs", type=int, help="Folds in parallel.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the page.")
+@click.option("--quick", is_flag=True, help="A run of at most three minutes, on less data.")
+@click.option("--page-only", is_flag=True, help="Write the page from the results that are there, or that ship.")
+@click.option("--resume", is_flag=True, help="Begin with the results that ship, where the folder has none.")
+@click.option("--minutes", type=float, help="Begin nothing new after that time, and write the page of what is done.")
+@click.option("--n-jobs", type=int, help="Tasks in parallel.")
+@click.option(
+    "-o", "--output", default="reproduction", show_default=True, type=click.Path(path_type=Path), help="The folder."
+)
 @one_line_errors
-def reproduce_command(paper: str, data_dir: Path | None, quick: bool, n_jobs: int | None, output: Path) -> None:
-    """Run the protocol of PAPER on what data there are, and write a page with its figures and ours."""
+def reproduce_command(
+    paper: str | None,
+    every: bool,
+    data_dir: Path | None,
+    quick: bool,
+    page_only: bool,
+    resume: bool,
+    minutes: float | None,
+    n_jobs: int | None,
+    output: Path,
+) -> None:
+    """Run the protocol of PAPER on what data there are, and write a page with its figures and ours.
+
+    A run that was interrupted goes on where it stopped when the command is given again.
+    """
     import joblib
 
     from bnplug.hooks import registry
 
-    protocol = registry.reproduction(paper)
+    if every == (paper is not None):
+        raise click.UsageError("name a paper, or take --all")
     if data_dir is not None and not data_dir.is_dir():
         raise ValueError(f"{data_dir}: there is no such folder")
+    names = [method.name for method in registry.methods("reproduction")] if paper is None else [paper]
+    wishes = {"page_only": page_only, "resume": resume, "minutes": minutes}
     output.mkdir(parents=True, exist_ok=True)
-    # Not a parameter of `run`: whatever runs through joblib there takes it from here.
-    with joblib.parallel_config(n_jobs=n_jobs):
-        protocol.run(data_dir, output, quick)  # type: ignore[operator]
+    failures = []
+    for name in names:
+        # Not a parameter of every `run`: whatever runs through joblib there takes it from here.
+        with joblib.parallel_config(n_jobs=n_jobs):
+            try:
+                _reproduce(name, data_dir, output, quick, wishes)
+            except Exception as error:
+                if not every:
+                    raise
+                failures.append(f"{name}: {one_line(error)}")
+                click.echo(failures[-1], err=True)
     click.echo(f"written to {output}")
+    if failures:
+        raise RuntimeError(f"{len(failures)} of {len(names)} papers failed: {'; '.join(failures)}")
+
+
+def _reproduce(name: str, data_dir: Path | None, output: Path, quick: bool, wishes: Mapping[str, Any]) -> None:
+    """Run one paper; a plain function takes no wishes."""
+    from bnplug.experiments.paper import Paper
+    from bnplug.hooks import registry
+
+    protocol = registry.reproduction(name).run
+    if isinstance(protocol, Paper):
+        protocol(data_dir, output, quick, **wishes)
+        return
+    refused = [f"--{wish.replace('_', '-')}" for wish, value in wishes.items() if value]
+    if refused:
+        raise ValueError(f"the reproduction {name!r} is a plain function, which does not take {', '.join(refused)}")
+    protocol(data_dir, output, quick)  # type: ignore[operator]
 
 
 def _load(

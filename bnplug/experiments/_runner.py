@@ -205,7 +205,7 @@ class FoldProgress:
     def line(self, record: Record, elapsed: float) -> str:
         """Return what is told after a fold."""
         failed = f", {self.failed} failed" if self.failed else ""
-        times = f"{_clock(elapsed)} so far, about {_clock(self.seconds_left(elapsed))} left"
+        times = f"{clock(elapsed)} so far, about {clock(self.seconds_left(elapsed))} left"
         fold = f"{record['dataset']}, {record['method']}, fold {record['fold']}"
         outcome = f": {record['error']}" if record["error"] and self.verbose > 1 else ""
         return f"compare: {self.done} of {self.total} folds{failed}, {times} ({fold}{outcome})"
@@ -219,12 +219,12 @@ class FoldProgress:
         return work * elapsed / max(sum(measured), 1e-9)
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     """Return a time as hours, minutes and seconds.
 
     Examples
     --------
-    >>> _clock(75), _clock(3700)
+    >>> clock(75), clock(3700)
     ('1:15', '1:01:40')
     """
     minutes, rest = divmod(round(seconds), 60)

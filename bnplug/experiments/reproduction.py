@@ -34,6 +34,11 @@ class Page:
     reference : str
         The paper.
 
+    Attributes
+    ----------
+    claims : list of (claim, verdict, evidence)
+        The claims so far.
+
     Examples
     --------
     >>> page = Page("me2026", "Trees again", "Me (2026)")
@@ -68,6 +73,7 @@ class Page:
     def __init__(self, name: str, title: str, reference: str) -> None:
         self.name = name
         self._parts = [f"# {title}", reference]
+        self.claims: list[tuple[str, str, str]] = []
         self._claims: list[str] = []
         self._missing: list[str] = []
         self._pictures: dict[str, Axes] = {}
@@ -94,9 +100,34 @@ class Page:
         self._pictures[file] = ax
         self._parts.append(f"![{caption}]({file})")
 
-    def claim(self, claim: str, holds: bool | None, evidence: str) -> None:
-        """Add a claim of the paper: whether it holds by our figures (None: not testable here), and which these are."""
-        self._claims.append(f"- **{_VERDICTS[holds]}**: {claim} ({evidence})")
+    def claim(
+        self,
+        claim: str,
+        holds: bool | None,
+        evidence: str,
+        coverage: tuple[int, int] | None = None,
+        unit: str = "tasks",
+    ) -> None:
+        """Add a claim of the paper.
+
+        Parameters
+        ----------
+        claim : str
+            What the paper says, as far as it covers it.
+        holds : bool or None
+            Whether it holds by our figures; None: not testable here.
+        evidence : str
+            Which these are.
+        coverage : pair of int, optional
+            How many of how many repetitions, sets or tasks the verdict rests on; said where it is not all.
+        unit : str
+            What these are.
+        """
+        n, m = coverage or (0, 0)
+        partly = f", on {n} of {m} {unit}" if n < m else ""
+        verdict = f"{_VERDICTS[holds]}{partly}"
+        self.claims.append((claim, verdict, evidence))
+        self._claims.append(f"- **{verdict}**: {claim} ({evidence})")
 
     def missing_data(self, names: Iterable[str], note: str = "") -> None:
         """Name data sets of the paper that were not there."""

@@ -66,11 +66,26 @@ class ResultsFile:
         if not whole:
             self._start(content, wanted)
             return
-        lines = whole.decode(errors="replace").splitlines()
-        _check_settings(self.path, _header(self.path, lines[0]), wanted)
-        self.records = [_parse(self.path, number, line) for number, line in enumerate(lines[1:], start=2)]
+        self.records = self.parse(whole.decode(errors="replace"), wanted, str(self.path))
         if len(whole) < len(content):
             os.truncate(self.path, len(whole))
+
+    @staticmethod
+    def parse(text: str, settings: Mapping[str, Any], source: str) -> list[Record]:
+        """Return the records of a results file that is there as text, for one, shipped with a package.
+
+        Parameters
+        ----------
+        text : str
+            Whole lines.
+        settings : mapping
+            As for the file.
+        source : str
+            What errors call it.
+        """
+        lines = text.splitlines()
+        _check_settings(source, _header(source, lines[0] if lines else ""), settings)
+        return [_parse(source, number, line) for number, line in enumerate(lines[1:], start=2)]
 
     def append(self, record: Record) -> None:
         """Write a record at the end of the file, at once."""
@@ -90,7 +105,7 @@ class ResultsFile:
         write_atomically(self.path, header + "\n")
 
 
-def _header(path: Path, line: str) -> dict[str, Any]:
+def _header(path: str, line: str) -> dict[str, Any]:
     try:
         header = json.loads(line)
         version, settings = header[_HEADER_KEY], header["settings"]
@@ -101,7 +116,7 @@ def _header(path: Path, line: str) -> dict[str, Any]:
     return settings
 
 
-def _check_settings(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+def _check_settings(path: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
     """Raise unless the settings are the same; the message says which ones differ, and how."""
     differences = [
         f"{name}: {_difference(there.get(name), here.get(name))}"
@@ -127,7 +142,7 @@ def _difference(there: Any, here: Any) -> str:
     return ", ".join(f"{', '.join(names)} {what}" for what, names in parts.items() if names)
 
 
-def _parse(path: Path, number: int, line: str) -> Record:
+def _parse(path: str, number: int, line: str) -> Record:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

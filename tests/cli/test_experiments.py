@@ -158,3 +158,15 @@ def test_a_comparison_as_one_page(tmp_path):
     alone = run(*arguments, "--html", "-")
     assert alone.stdout == page
     assert "written: " in alone.stderr
+
+
+def test_a_plain_function_takes_no_wishes(tmp_path, protocol):
+    said = run("reproduce", "me2026", "--page-only", "--resume", "-o", tmp_path / "out", code=1).stderr
+    assert said == (
+        "bnplug: the reproduction 'me2026' is a plain function, which does not take --page-only, --resume\n"
+    )
+
+
+def test_reproduce_wants_one_paper_or_all(tmp_path):
+    assert "name a paper, or take --all" in run("reproduce", "-o", tmp_path, code=2).stderr
+    assert "name a paper, or take --all" in run("reproduce", "x2026", "--all", "-o", tmp_path, code=2).stderr

@@ -1,0 +1,29 @@
+"""The kit of a reproduction: a paper is tasks, a file of their results, and a page made of that file alone.
+
+A plugin's ``paper/`` holds what is that paper's own: which tasks there are, what each measures, and what the page says.
+Finding data, running what is left, going on from a file, the time that is left, putting figures beside published ones,
+marking those that are off and saying why, are here.
+"""
+
+from bnplug.experiments.paper._differences import Way, compare_cells, explain, side_by_side
+from bnplug.experiments.paper._folds import Folds, comparison, fold_tasks
+from bnplug.experiments.paper._protocol import Paper
+from bnplug.experiments.paper._results import Results
+from bnplug.experiments.paper._sources import find_data, load_data
+from bnplug.experiments.paper._tasks import Task, timed
+
+__all__ = [
+    "Folds",
+    "Paper",
+    "Results",
+    "Task",
+    "Way",
+    "compare_cells",
+    "comparison",
+    "explain",
+    "find_data",
+    "fold_tasks",
+    "load_data",
+    "side_by_side",
+    "timed",
+]

@@ -1,0 +1,175 @@
+"""A paper: its tasks, the file that keeps what they gave, and the page that is made of that file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import bnplug
+from bnplug.exchange.files import write_atomically
+from bnplug.experiments.paper._results import RUN, Results, record_name, to_record
+from bnplug.experiments.paper._tasks import Task, TaskProgress, run_tasks
+from bnplug.experiments.reproduction import Page
+from bnplug.experiments.storage import Record, ResultsFile
+
+# The file of results that a plugin ships beside the modules of its paper.
+_SHIPPED = "results.jsonl"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The reproduction of a paper, to be named by a plugin in ``bnplug_reproductions``.
+
+    Parameters
+    ----------
+    name : str
+        As in ``bnplug reproduce NAME``, of the page and of the results file.
+    title : str
+        The heading of the page.
+    reference : str
+        The paper.
+    tasks : callable
+        ``tasks(data, quick)`` returns what is measured, as a list of `Task`, the most important first, and the names
+        of data sets that are not in the folder `data`.
+    fill : callable
+        ``fill(page, results)`` adds to the page what the results say. It reads nothing else, so that the same results
+        give the same page.
+    package : str
+        The package that ships ``results.jsonl``, the results so far.
+    protocol : int
+        To be raised when what the tasks do has changed so that earlier results are of no use.
+    """
+
+    name: str
+    title: str
+    reference: str
+    tasks: Callable[[Path | None, bool], tuple[Iterable[Task], list[str]]]
+    fill: Callable[[Page, Results], None]
+    package: str
+    protocol: int = 1
+
+    def __call__(
+        self,
+        data: str | os.PathLike[str] | None,
+        out: str | os.PathLike[str],
+        quick: bool = False,
+        *,
+        page_only: bool = False,
+        resume: bool = False,
+        n_jobs: int | None = None,
+        minutes: float | None = None,
+    ) -> Path:
+        """Run the tasks that the file of results lacks, and write the page.
+
+        Parameters
+        ----------
+        data : path or None
+            A folder of data files.
+        out : path
+            The folder of the page, its pictures and the results. A run that was interrupted goes on there.
+        quick : bool
+            A run of a few minutes on data that ship or are generated.
+        page_only : bool
+            Write the page from the results that are there, or else from those that ship, and run nothing.
+        resume : bool
+            Begin with the results that ship, where `out` has none.
+        n_jobs : int, optional
+            Tasks in parallel.
+        minutes : float, optional
+            Begin no further task after that time.
+
+        Returns
+        -------
+        Path
+            That of the page.
+
+        Raises
+        ------
+        RuntimeError
+            If tasks failed; the page of the others is written before.
+        """
+        folder, own = Path(out), f"{self.name}{'-quick' if quick else ''}.jsonl"
+        folder.mkdir(parents=True, exist_ok=True)
+        if page_only:
+            return self._page(self._kept(folder / own, quick), quick).write(folder)
+        if resume and not quick and not (folder / own).exists() and self.shipped() is not None:
+            write_atomically(folder / own, str(self.shipped()))
+        file = ResultsFile(folder / own, self._settings())
+        failures = self._run(file, None if data is None else Path(data), quick, n_jobs, minutes)
+        path = self._page(Results(file.records), quick).write(folder)
+        if failures:
+            raise RuntimeError(
+                f"{self.name}: {len(failures)} tasks failed, and are not on the page; the first: {failures[0]}"
+            )
+        return path
+
+    def shipped(self) -> str | None:
+        """Return the results that ship with the plugin, as text, if there are any."""
+        file = files(self.package) / _SHIPPED
+        return file.read_text(encoding="utf-8") if file.is_file() else None
+
+    def _settings(self) -> dict[str, Any]:
+        return {"paper": self.name, "protocol": self.protocol}
+
+    def _kept(self, path: Path, quick: bool) -> Results:
+        """Return the results of a file, or those that ship."""
+        if path.exists():
+            return Results(ResultsFile(path, self._settings()).records)
+        text = None if quick else self.shipped()
+        if text is None:
+            raise ValueError(f"there are no results of {self.name} yet, neither {path} nor shipped: run it first")
+        return Results(ResultsFile.parse(text, self._settings(), f"the results that ship of {self.name}"))
+
+    def _run(
+        self, file: ResultsFile, data: Path | None, quick: bool, n_jobs: int | None, minutes: float | None
+    ) -> list[str]:
+        """Run what the file lacks, appending to it; return what failed."""
+        tasks, lacking = self.tasks(data, quick)
+        every = list(tasks)
+        _check_names(every)
+        wanted: dict[str, int] = {}
+        for task in every:
+            wanted[task.part] = wanted.get(task.part, 0) + 1
+        _keep(file, {"part": RUN, "key": {}, "version": bnplug.__version__, "wanted": wanted, "lacking": lacking})
+        seconds = {record_name(record): record["seconds"] for record in file.records if record["part"] != RUN}
+        left = [task for task in every if task.name not in seconds]
+        done = [(task.group, seconds[task.name]) for task in every if task.name in seconds]
+        progress, failures = TaskProgress(self.name, left, done), []
+        for task, result, taken in run_tasks(left, n_jobs, minutes):
+            failed = result if isinstance(result, Exception) else None
+            if failed is None:
+                _keep(file, to_record(task, result, taken))
+            else:
+                failures.append(f"{task.part}, {', '.join(map(str, task.key.values()))}: {failed}")
+            progress.tell(task, taken, failed)
+        if progress.done < progress.total:
+            print(f"{self.name}: {progress.total - progress.done} tasks are left", file=sys.stderr, flush=True)
+        return failures
+
+    def _page(self, results: Results, quick: bool) -> Page:
+        page = Page(self.name, self.title, f"{self.reference} Written by `bnplug reproduce {self.name}`.")
+        if quick:
+            page.text(
+                "This was a quick run, on data that ship or are generated: it shows that everything runs. Its figures "
+                "do not compare with the published ones."
+            )
+        self.fill(page, results)
+        return page
+
+
+def _keep(file: ResultsFile, record: Record) -> None:
+    file.append(record)
+    file.records.append(record)
+
+
+def _check_names(tasks: list[Task]) -> None:
+    seen = set()
+    for task in tasks:
+        if task.name in seen:
+            raise ValueError(f"two tasks of part {task.part!r} have the key {dict(task.key)}")
+        seen.add(task.name)

@@ -1,0 +1,51 @@
+"""Figures that are off, and reasons that were tested."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bnplug.experiments.paper import Way, compare_cells, explain, side_by_side
+
+
+def frame(**columns):
+    return pd.DataFrame(columns, index=["A", "B", "C"][: len(next(iter(columns.values())))])
+
+
+def test_bounds_are_one_point_below_and_four_above():
+    cells = compare_cells(frame(m=[79.0, 78.99, 84.0]), frame(m=[80.0, 80.0, 80.0]))
+    assert cells["off"].tolist() == ["", "below", ""]
+    assert compare_cells(frame(m=[84.01]), frame(m=[80.0]))["off"].tolist() == ["above"]
+
+
+def test_the_first_way_that_brings_a_figure_there_is_its_reason():
+    cells = compare_cells(frame(m=[70.0], n=[90.0]), frame(m=[80.0], n=[80.0]))
+    ways = [Way("a", frame(m=[75.0])), Way("b", frame(m=[79.5], n=[86.0])), Way("c", frame(m=[80.0], n=[83.0]))]
+    assert explain(cells, ways)["reason"].tolist() == ["with b: 79.50", "with c: 83.00"]
+    assert explain(cells, ways[:1])["reason"].tolist() == ["not explained"] * 2
+
+
+def test_the_draw_of_the_folds_is_a_reason_within_what_two_draws_differ_by():
+    cells = compare_cells(frame(m=[78.0, 78.0]), frame(m=[80.0, 80.0]))
+    errors = frame(m=[2.0 / (1.96 * 2**0.5) + 1e-6, 0.5])
+    assert explain(cells, [], errors)["reason"].tolist() == ["the draw of the folds: ± 2.00", "not explained"]
+
+
+def test_side_by_side_shows_what_is_there():
+    shown = side_by_side(frame(m=[79.0, float("nan")], n=[85.0, 70.0]), frame(m=[81.0, 70.0], n=[80.0, 70.0]), 1)
+    assert shown["m"].tolist() == ["79.0 (81.0) ▼", "–", "79.0 (81.0)"]
+    assert shown["n"].tolist() == ["85.0 (80.0) ▲", "70.0 (70.0)", "77.5 (75.0)"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=3))
+def test_every_cell_that_is_off_has_a_reason_or_says_that_it_has_none(pairs):
+    ours, theirs = (frame(m=[float(pair[i]) for pair in pairs]) for i in (0, 1))
+    found = explain(compare_cells(ours, theirs), [Way("the paper's", theirs)])
+    assert len(found) == sum(a < b - 1 or a > b + 4 for a, b in pairs)
+    assert all(reason.startswith("with the paper's") for reason in found["reason"])
+    assert explain(compare_cells(ours, theirs), [])["reason"].isin(["not explained"]).all()
+
+
+def test_tables_without_a_common_method():
+    with pytest.raises(KeyError):
+        compare_cells(frame(m=[1.0]), frame(n=[1.0])).loc[0]
