@@ -321,12 +321,21 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
 
 @inner_kernel(allocates=False)
 def find_features(sizes, target, graph, nodes, bounds, given, n_slots, scratch):  # type: ignore[no-untyped-def]
-    """Put the features of a candidate into the scratch, their number into last[3]; return how many configurations."""
+    """Put the features of a candidate into the scratch, their number into last[3]; return how many configurations.
+
+    They are in ascending order, so that candidates of the same features have the same table.
+    """
     slots, family, features = scratch.slots, scratch.family, scratch.features
     n = 0
     for i in range(n_slots):
         n_own = _deltas.find_parents(slots[i], nodes, bounds, given, graph.n_parents, graph.parents, family)
         n = _deltas.add_features(nodes[slots[i] // 2], family, n_own, target, features, n)
+    for i in range(1, n):
+        own, j = features[i], i
+        while j > 0 and features[j - 1] > own:
+            features[j] = features[j - 1]
+            j -= 1
+        features[j] = own
     scratch.last[3] = n
     width = 1.0
     for i in range(n):
@@ -442,30 +451,36 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
 
 
 @kernel(allocates=False)
-def lay_out(rows, graph, starts, nodes, bounds, parents, scratch, sizes):  # type: ignore[no-untyped-def]
-    """Fill sizes[i] with the number of configurations of candidate i, 0 where it changes no gain."""
+def lay_out(rows, graph, starts, nodes, bounds, parents, scratch, sizes, features, ends):  # type: ignore[no-untyped-def]
+    """Fill sizes[i] with the number of configurations of candidate i, 0 where it changes no gain.
+
+    Its features become features[ends[i] : ends[i + 1]].
+    """
     for i in range(sizes.shape[0]):
+        n = 0
         n_slots = _deltas.find_slots(
             nodes, bounds, parents, starts[i], starts[i + 1], graph.n_parents, graph.parents, rows.target, scratch.slots
         )
         if n_slots > 0:
             sizes[i] = find_features(rows.sizes, rows.target, graph, nodes, bounds, parents, n_slots, scratch)
+            n = scratch.last[3]
+        for j in range(n):
+            features[ends[i] + j] = scratch.features[j]
+        ends[i + 1] = ends[i] + n
 
 
 @kernel(allocates=False)
-def count_candidates(rows, graph, batch, first, stop, scratch):  # type: ignore[no-untyped-def]
-    """Fill the counts of the candidates first <= i < stop of a Batch, as far as it has places for them."""
-    nodes, bounds, parents, places = batch.nodes, batch.bounds, batch.parents, batch.places
+def count_tables(rows, features, ends, places, counts, first, stop, configuration, numbered):  # type: ignore[no-untyped-def]
+    """Fill counts[places[i] : places[i + 1]] with the table of features[ends[i] : ends[i + 1]], for first <= i < stop.
+
+    One that has no place is passed over.
+    configuration: scratch, or what those of the rows are if they are `numbered`.
+    """
     n_classes, width = rows.cards[rows.target], rows.bounds.shape[0] - 1
     for i in range(first, stop):
-        if places[i] == places[i + 1]:
+        own, table = features[ends[i] : ends[i + 1]], counts[places[i] : places[i + 1]]
+        if table.shape[0] == 0:
             continue
-        if scratch.columns.shape[0] == 0:
-            n_slots = _deltas.find_slots(
-                nodes, bounds, parents, batch.starts[i], batch.starts[i + 1], graph.n_parents, graph.parents,
-                rows.target, scratch.slots,
-            )  # fmt: skip
-            find_features(rows.sizes, rows.target, graph, nodes, bounds, parents, n_slots, scratch)
-            _deltas.number_rows(rows.codes, rows.sizes, scratch.features, scratch.last[3], scratch.configuration)
-        own = batch.counts[places[i] : places[i + 1]]
-        _deltas.count(scratch.configuration, rows.bounds, rows.weights, n_classes, own.shape[0] // width, own)
+        if not numbered:
+            _deltas.number_rows(rows.codes, rows.sizes, own, own.shape[0], configuration)
+        _deltas.count(configuration, rows.bounds, rows.weights, n_classes, table.shape[0] // width, table)

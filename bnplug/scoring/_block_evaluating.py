@@ -1,13 +1,13 @@
 """The evaluator of predictive scores where rows are in many blocks.
 
-Candidates cost each block two calls, a whole neighbourhood at a time: one counts their tables, the other sums the gain,
-given the counts of all blocks together. Counts, and gains of 0 or 1, are whole numbers: their sums do not depend on the
-blocks.
+Candidates cost each block two calls, many at a time: one counts their tables, as far as these are not known, the
+other sums the gain, given the counts of all blocks together. Counts, and gains of 0 or 1, are whole numbers: their sums
+do not depend on the blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +19,11 @@ from bnplug.counts._numbering import merge_occurring
 from bnplug.data.blocks import Blocks
 from bnplug.data.table import Table
 from bnplug.scoring import _wide
-from bnplug.scoring._batches import lay_out, make_scratch
+from bnplug.scoring._batches import make_scratch
 from bnplug.scoring._block_rows import BlockRows
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._costs import FamilyCosts
+from bnplug.scoring._kept_counts import KeptCounts, Key, Layout, Tables, in_groups
 from bnplug.scoring._row_state import WORTH_TIDYING, Given, class_families, most_configurations
 from bnplug.scoring._rows import FoldedRows, describe
 from bnplug.scoring._state import REFRESH, checked, criterion_of
@@ -105,7 +106,7 @@ class BlockEvaluator(Evaluator):
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the log joint, and score it."""
         made = {v: tuple(sorted(own)) for v, own in changes.items()}
-        changed = bool(self._sizes(Candidates.of([made]), self._graph)[0])
+        changed = bool(Layout.of(self._header, self._graph, Candidates.of([made]), self._scratch).sizes[0])
         self._n_moves += 1
         again = self._n_moves % REFRESH == 0
         if not again:
@@ -133,6 +134,7 @@ class BlockEvaluator(Evaluator):
         self._header = header._replace(tested_weight=float(self._blocks.sum("tested_weight")[0]))
         self._criterion = criterion_of(score, table, self._header, address=0)
         self._scratch = make_scratch(self._header, 1)
+        self._kept = KeptCounts()
 
     def _rebuild(self) -> float:
         """Make the log joint of the current graph anew, family by family."""
@@ -178,28 +180,27 @@ class BlockEvaluator(Evaluator):
         return most - least * self._criterion.divisor + _ROUNDING * max(1.0, abs(most))
 
     def _counted(self, candidates: Sequence[Changes], graph: FlatGraph) -> Iterator[tuple[IntArray, Given]]:
-        """Yield the numbers of candidates that change a gain, as many as are counted at once, and their counts."""
+        """Yield the numbers of candidates that change a gain, as many as go together, and their counts."""
         flat = Candidates.of(candidates)
-        sizes = self._sizes(flat, graph)
+        layout = Layout.of(self._header, graph, flat, self._scratch)
         width = (self._header.n_folds + 1) * self._header.n_classes
-        narrow = np.flatnonzero((sizes > 0) & (sizes <= self._widest))
-        for chosen in _groups(narrow, sizes[narrow] * width):
-            places = np.concatenate([[0], np.cumsum(sizes[chosen] * width)]).astype(np.int64)
-            (counts,) = self._blocks.sum("count", _some(flat, chosen), places)
-            yield chosen, Given(counts, places)
-        for i in np.flatnonzero(sizes > self._widest):
-            chosen = np.array([i])
+        narrow = np.flatnonzero((layout.sizes > 0) & (layout.sizes <= self._widest))
+        keys, cells = [layout.key(i) for i in narrow.tolist()], (layout.sizes[narrow] * width).astype(np.int64).tolist()
+        for group in in_groups(cells, _CELLS_AT_ONCE):
+            self._count(dict(zip(keys[group], cells[group], strict=True)))
+            yield narrow[group], self._kept.given(keys[group])
+        for i in np.flatnonzero(layout.sizes > self._widest):
             states = self._occurring(flat[int(i)], graph)
-            places = np.array([0, states.shape[1] * width], dtype=np.int64)
-            (counts,) = self._blocks.sum("count", _some(flat, chosen), places, states)
-            yield chosen, Given(counts, places, states)
+            (counts,) = self._blocks.sum("count_wide", flat[int(i)], states)
+            yield np.array([i]), Given(counts, np.array([0, len(counts)]), states)
 
-    def _sizes(self, candidates: Candidates, graph: FlatGraph) -> FloatArray:
-        """Return how many configurations each candidate has, 0 where it changes no gain."""
-        sizes = np.zeros(len(candidates))
-        arrays = candidates.starts, candidates.nodes, candidates.bounds, candidates.parents
-        lay_out(self._header, graph, *arrays, self._scratch, sizes)
-        return sizes
+    def _count(self, cells: Mapping[Key, int]) -> None:
+        """Count tables that have so many cells, unless they are known."""
+        keys = self._kept.lacking(cells)
+        if keys:
+            tables = Tables.of(keys, [cells[own] for own in keys])
+            (counts,) = self._blocks.sum("count", tables)
+            self._kept.add(keys, counts, tables.places)
 
     def _occurring(self, changes: Changes, graph: FlatGraph) -> IntArray:
         """Return the configurations of a candidate that occur in some block, (features, size)."""
@@ -214,15 +215,3 @@ def _some(candidates: Candidates, chosen: IntArray) -> Candidates:
     if len(chosen) == chosen[-1] + 1 - chosen[0]:
         return candidates[int(chosen[0]) : int(chosen[-1]) + 1]
     return Candidates.of([candidates[int(i)] for i in chosen])
-
-
-def _groups(chosen: IntArray, cells: FloatArray) -> Iterator[IntArray]:
-    """Yield candidates that are counted in one call."""
-    first, total = 0, 0.0
-    for i, own in enumerate(cells):
-        if i > first and total + own > _CELLS_AT_ONCE:
-            yield chosen[first:i]
-            first, total = i, 0.0
-        total += own
-    if first < len(chosen):
-        yield chosen[first:]

@@ -16,9 +16,10 @@ from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes
 from bnplug.counts._numbering import number_occurring
 from bnplug.scoring import _wide
-from bnplug.scoring._batches import Batch, Criterion, count_candidates, make_scratch
+from bnplug.scoring._batches import Batch, Criterion, count_tables
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._compiled_gains import compile_gain
+from bnplug.scoring._kept_counts import Tables
 from bnplug.scoring._row_state import Given, RowState, in_parts
 from bnplug.scoring._rows import FoldedRows, sort_rows
 from bnplug.scoring._walks import MOVED
@@ -71,23 +72,30 @@ class BlockRows(RowState):
         _, examples = number_occurring(self.rows.codes, self.rows.sizes, features)
         return self.rows.codes[features][:, examples].astype(np.int64), np.empty((0, len(examples)))
 
-    def count(self, candidates: Candidates, places: IntArray, states: IntArray | None = None) -> list[IntArray]:
-        """Return the counts ``[fold, configuration, class]`` of one candidate after the other, as Given has them.
+    def count(self, tables: Tables) -> list[IntArray]:
+        """Return the counts ``[fold, configuration, class]`` of one table after the other, as Given has them.
 
         The last fold is that of rows never tested.
         """
-        given = Given(np.zeros(int(places[-1]), dtype=np.int64), places, states)
-        batch = self._batch(candidates, np.zeros(len(candidates)), given)
-        scratch = None if states is None else _wide.place(self.rows, self.graph, candidates[0], self.scratch, states)
-
-        workers = self._workers(len(candidates))
+        n = len(tables.places) - 1
+        counts = np.zeros(int(tables.places[-1]), dtype=np.int64)
+        arrays = *(_owned(own) for own in tables), counts
+        workers = self._workers(n)
 
         def count_part(first: int, stop: int) -> None:
-            own = scratch or (self.scratch if workers == 1 else make_scratch(self.rows, 1))
-            count_candidates(self.rows, self.graph, batch, first, stop, own)
+            numbers = self.scratch.configuration if workers == 1 else np.empty_like(self.scratch.configuration)
+            count_tables(self.rows, *arrays, first, stop, numbers, False)
 
-        run_in_threads(count_part, *in_parts(len(candidates), workers), n_jobs=workers)
-        return [given.counts]
+        run_in_threads(count_part, *in_parts(n, workers), n_jobs=workers)
+        return [counts]
+
+    def count_wide(self, changes: Changes, states: IntArray) -> list[IntArray]:
+        """Return the counts of a candidate of which only the configurations that occur in some block are numbered."""
+        numbers = _wide.place(self.rows, self.graph, changes, self.scratch, states).configuration
+        places = np.array([0, states.shape[1] * (len(self.rows.bounds) - 1)])
+        counts, none = np.zeros(places[1], dtype=np.int64), np.zeros(2, dtype=np.int64)
+        count_tables(self.rows, none, none, places, counts, 0, 1, numbers, True)
+        return [counts]
 
     def scores(self, candidates: Candidates, given: Given, allowed: FloatArray) -> list[FloatArray]:
         """Return the sum of the values of the gain under each candidate, in units of weight.
@@ -131,6 +139,10 @@ class BlockRows(RowState):
 
 
 def _writable(given: Given) -> Given:
-    """Return counts as kernels know them: what came from another machine may be read only."""
-    counts, places = (np.require(own, requirements=["C", "W"]) for own in given[:2])
-    return Given(counts, places, given.states)
+    """Return counts as kernels know them."""
+    return Given(_owned(given.counts), _owned(given.places), given.states)
+
+
+def _owned(array: IntArray) -> IntArray:
+    """Return an array as kernels know it: what came from another machine may be read only."""
+    return np.require(array, requirements=["C", "W"])

@@ -7,6 +7,7 @@ from bnplug.builtin.scores import HitRate
 from bnplug.data.table import Table
 from bnplug.scoring._block_rows import BlockRows
 from bnplug.scoring._candidates import Candidates
+from bnplug.scoring._kept_counts import Tables
 from bnplug.scoring._row_state import Given
 from bnplug.scoring._rows import describe
 from bnplug.scoring._state import criterion_of
@@ -32,19 +33,26 @@ FAMILY = Candidates.of([{1: [0, 2]}])
 def started(table, **options):
     """Return the rows of a block with the graph that has no edge."""
     rows, _, _ = block_rows(table, **options)
-    places = np.array([0, 4])
-    (counts,) = rows.count(Candidates.of([{2: []}]), places)
-    rows.add([{2: ()}], Given(counts, places), last=True)
+    rows.add([{2: ()}], class_alone(rows), last=True)
     rows.begin([(), (), ()])
     return rows
 
 
 def given(rows, folds=1, states=None):
     """Return the counts of the family in these rows as those of all."""
-    size = 9 if states is None else states.shape[1]
-    places = np.array([0, (folds + 1) * size * 2])
-    (counts,) = rows.count(FAMILY, places, states)
-    return Given(counts, places, states)
+    if states is not None:
+        (counts,) = rows.count_wide(FAMILY[0], states)
+        return Given(counts, np.array([0, len(counts)]), states)
+    return counted(rows, [0, 1], (folds + 1) * 9 * 2)
+
+
+def class_alone(rows):
+    return counted(rows, [], 4)
+
+
+def counted(rows, features, n_cells):
+    tables = Tables.of([np.array(features, dtype=np.int64).tobytes()], [n_cells])
+    return Given(rows.count(tables)[0], tables.places)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -56,7 +64,6 @@ def test_tables_are_counted_by_fold_and_class(table, n_jobs, monkeypatch):
     expected = np.zeros((3, 3, 3, 2))
     for m, weight in enumerate(table.weights):
         a, b, c = (int(code) for code in table.codes[:, m])
-        # The features of a family come with its parents first.
         expected[fold[m], 2 if a == 255 else a, b, c] += weight
     assert (dense.reshape(expected.shape) * header.unit == expected).all()
     (states, _) = rows.occurring(np.array([0, 1]))
@@ -101,8 +108,7 @@ def test_families_make_a_graph(table):
     one, other = block_rows(table)[0], started(table)
     counted = given(one)
     one.add([{1: (0, 2)}], counted, last=False)
-    places = np.array([0, 4])
-    one.add([{2: ()}], Given(one.count(Candidates.of([{2: []}]), places)[0], places), last=True)
+    one.add([{2: ()}], class_alone(one), last=True)
     one.begin([(), (0, 2), ()])
     other.move({1: (0, 2)}, counted)
     assert one.gain() == other.gain()

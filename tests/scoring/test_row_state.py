@@ -5,8 +5,9 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, HitRate
-from bnplug.scoring._batches import count_candidates, lay_out
+from bnplug.scoring._batches import count_tables
 from bnplug.scoring._candidates import Candidates, FlatGraph
+from bnplug.scoring._kept_counts import Layout
 from bnplug.scoring._row_state import NOT_GIVEN, Given, class_families, in_parts, most_configurations
 from bnplug.scoring._state import SearchState
 
@@ -23,13 +24,12 @@ def state(request):
 
 
 def counted(state, candidates):
-    flat, sizes = Candidates.of(candidates), np.zeros(len(candidates))
-    lay_out(state.rows, state.graph, flat.starts, flat.nodes, flat.bounds, flat.parents, state.scratch, sizes)
+    sizes, features, ends = Layout.of(state.rows, state.graph, Candidates.of(candidates), state.scratch)
     width = (state.rows.n_folds + 1) * state.rows.n_classes
     places = np.concatenate([[0], np.cumsum(sizes * width)]).astype(np.int64)
     given = Given(np.zeros(places[-1], dtype=np.int64), places)
-    batch = state.make_batch(candidates, *np.zeros((3, len(candidates))), given=given)
-    count_candidates(state.rows, state.graph, batch, 0, len(candidates), state.scratch)
+    arrays = features, ends, given.places, given.counts
+    count_tables(state.rows, *arrays, 0, len(candidates), state.scratch.configuration, False)
     return given, sizes
 
 
