@@ -34,7 +34,9 @@ class MaximumLikelihood(CountsLearner):
     known; of complete rows the estimates are the same to the last bit.
 
     With a `prior`, the virtual rows are spread as that network says: a cell of a family gets ``alpha P(node, parents)``
-    of them, whatever the parents in the prior are (Heckerman, Geiger and Chickering 1995).
+    of them, whatever the parents in the prior are (Heckerman, Geiger and Chickering 1995). With ``prior="marginal"``,
+    each configuration of the parents gets `alpha` of them, distributed as the variable is in all rows (Friedman, Geiger
+    and Goldszmidt 1997, section 4.2, who take 5): tables of many configurations are smoothed much more by it.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class MaximumLikelihood(CountsLearner):
         The virtual, or equivalent, sample size; 0 for plain maximum likelihood.
     floor : float
         Probabilities below it are lifted to it, and the column renormalised.
-    prior : LogTables, pgmpy network or dict of tables by node, optional
+    prior : LogTables, pgmpy network or dict of tables by node, or "marginal", optional
         What the virtual rows are like. A variable that it does not have is uniform in them and depends on nothing;
         one that the data do not have is summed out.
     fixed : LogTables, pgmpy network or dict of tables by node, optional
@@ -122,6 +124,8 @@ class MaximumLikelihood(CountsLearner):
         for v, parents in enumerate(families):
             if v in expert.fixed:
                 values = expert.fixed[v]
+            elif self.prior == "marginal":
+                values = estimate(counts[v] + self.alpha * _marginal(counts[v]), 0.0, self.floor)
             elif expert.virtual is None:
                 values = estimate(counts[v], self.alpha, self.floor)
             else:
@@ -131,6 +135,11 @@ class MaximumLikelihood(CountsLearner):
 
     def log_prior(self, table: Table, tables: LogTables) -> float:
         """Return the sum over cells of their virtual rows times log theta."""
+        if self.prior == "marginal":
+            raise ValueError(
+                "prior='marginal' is estimated from the rows themselves, so EM, which needs a prior that stays, does "
+                "not take it; give another prior, or missing='ignore'"
+            )
         if self.alpha == 0:
             return 0.0
         expert = self._expert(table, [[table.index(p) for p in own] for own, _ in tables.tables.values()])
@@ -149,6 +158,8 @@ class MaximumLikelihood(CountsLearner):
         check_numbers(self, "alpha", "floor")
         if not self.floor < 1:
             raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
+        if isinstance(self.prior, str) and self.prior != "marginal":
+            raise ValueError(f"prior={self.prior!r} is not a network, and the only prior with a name is 'marginal'")
 
     def _expert(self, table: Table, families: list[list[int]]) -> _Expert:
         """Return what is known besides rows; of one structure, it is looked up once."""
@@ -165,8 +176,16 @@ class MaximumLikelihood(CountsLearner):
         from bnplug.builtin.parameters._expert import Prior, fixed_tables
 
         fixed = {} if self.fixed is None else fixed_tables(self.fixed, table, families)
-        if self.prior is None:
+        if self.prior is None or self.prior == "marginal":
             return _Expert(fixed, None)
         prior = Prior(self.prior, table)
         rows = [self.alpha * prior.joint(v, own) if v not in fixed else np.zeros(0) for v, own in enumerate(families)]
         return _Expert(fixed, rows)
+
+
+def _marginal(counts: FloatArray) -> FloatArray:
+    """Return the relative frequencies of a variable in all rows, in the shape of a table with its parents."""
+    marginal = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
+    total = float(marginal.sum())
+    shares = marginal / total if total > 0 else np.full_like(marginal, 1.0 / counts.shape[0])
+    return np.asarray(np.broadcast_to(shares, counts.shape))

@@ -16,7 +16,7 @@ from bnplug.contracts import StructureLearner
 from bnplug.counts.information import by_falling, pairwise_information
 from bnplug.hooks.components import component
 from bnplug.search import Constraints, GreedySearch
-from bnplug_cmi_order.orders import order_by_all, order_by_single
+from bnplug_cmi_order.orders import order_by_all, order_by_score, order_by_single
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -174,6 +174,9 @@ class ConditionalInformationOrder(OrderBasedLearner):
         See :class:`OrderBasedLearner`.
     max_condition : int, optional
         Condition on this many of the features chosen last; by default on all.
+    by : {"information", "score"}
+        What puts the features in order. With ``"score"``, each next one is that with which naive Bayes over it and
+        those before it scores best: the order by the classification rate that the paper's conclusion names.
     """
 
     label = "omi"
@@ -192,15 +195,22 @@ class ConditionalInformationOrder(OrderBasedLearner):
         required: Any = None,
         forbidden: Any = None,
         tiers: Any = None,
+        by: str = "information",
     ) -> None:
         known = (required, forbidden, tiers)
         super().__init__(score, k, clique, candidates, walks, n_jobs, random_state, verbose, *known)
         self.max_condition = max_condition
+        self.by = by
 
     def order(self, constraints: Constraints) -> list[int]:
-        """Return the features by conditional mutual information."""
+        """Return the features by conditional mutual information, or by the score."""
+        if self.by not in ("information", "score"):
+            raise ValueError(f"by={self.by!r} is not 'information' or 'score'")
         if self.max_condition is not None and self.max_condition < 0:
             raise ValueError(f"max_condition={self.max_condition} must not be negative")
+        if self.by == "score":
+            score = component("score function", self.score, self)
+            return order_by_score(constraints.table, score.evaluator(constraints.table, self.n_jobs), constraints.ready)
         return order_by_all(constraints.table, self.max_condition, self.n_jobs, constraints.ready)
 
 

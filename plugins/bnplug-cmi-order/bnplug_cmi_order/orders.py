@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from bnplug.contracts import Evaluator
 from bnplug.counts.information import first_largest
 from bnplug.data.table import Table
 from bnplug_cmi_order.block_patterns import BlockPatterns
@@ -57,6 +58,32 @@ def order_by_single(table: Table, n_jobs: int | None = None, ready: Ready = list
         given_last = _patterns(table, order[-1:]).information(left, n_jobs)
         largest[left] = np.maximum(largest[left], given_last)
         order.append(first_largest(largest, ready(left)))
+        left.remove(order[-1])
+    return order
+
+
+def order_by_score(table: Table, evaluator: Evaluator, ready: Ready = list) -> list[int]:
+    """Return the features, each that with which naive Bayes over it and those before it scores best.
+
+    The paper's conclusion names such an order, by the classification rate, and says no more of it.
+
+    Parameters
+    ----------
+    table : Table
+    evaluator : Evaluator
+        Of the score, on the table.
+    ready : function
+        Says which of the features that are left may come next; by default all.
+    """
+    left, order = list(table.features), []
+    evaluator.start([[] for _ in table.names])
+    while left:
+        evaluator.step()
+        scores = np.full(len(table.names), -np.inf)
+        next_ones = ready(left)
+        scores[next_ones] = evaluator.propose_many([{v: [table.target_index]} for v in next_ones])
+        order.append(first_largest(scores, next_ones))
+        evaluator.commit({order[-1]: [table.target_index]})
         left.remove(order[-1])
     return order
 

@@ -216,3 +216,21 @@ def test_parents_that_are_required_are_a_clique_where_cliques_are():
         structure_learner("omi", score="mdl", k=2, clique=True, required=both).learn(table)
     joined = structure_learner("omi", score="mdl", k=2, clique=True, required=[*both, ("A0", "A1")]).learn(table)
     assert {*both, ("A0", "A1")} <= set(joined.edges)
+
+
+def test_an_order_by_the_score_is_that_of_naive_bayes_over_ever_more_features():
+    table, slow = make_table(3), SlowRate()
+    order, left = [], list(table.features)
+    while left:
+        scores = [slow.score(table, table.dag(naive_bayes_over(table, [*order, v]))) for v in left]
+        order.append(left.pop(int(np.argmax(scores))))
+    for score in ("cr", slow):
+        learner = ConditionalInformationOrder(score=score, by="score")
+        learner.learn(table)
+        assert learner.order_ == [table.names[v] for v in order]
+    with pytest.raises(ValueError, match="by='rate' is not 'information' or 'score'"):
+        ConditionalInformationOrder(by="rate").learn(table)
+
+
+def naive_bayes_over(table, features):
+    return [[table.target_index] if v in features else [] for v in range(len(table.names))]

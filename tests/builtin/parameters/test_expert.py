@@ -226,3 +226,22 @@ def test_tables_go_into_expressions():
     text = "nb+ml(fixed={'rain': {'yes': 0.5, 'no': 0.5}}, prior={'rain': {'yes': 0.2, 'no': 0.8}}, alpha=5)"
     model = make_classifier(text).fit(FRAME[["wet"]], FRAME["rain"])
     np.testing.assert_allclose(model.cpt("rain")["probability"], 0.5)
+
+
+def test_each_configuration_gets_virtual_rows_like_all_rows(table):
+    """Friedman, Geiger and Goldszmidt's smoothing, by hand: (n[x, h] + s P(x)) / (n[h] + s)."""
+    found = fitted(table, [("rain", "wet")], prior="marginal", alpha=5)
+    counts = table.counts([(table.index("wet"), table.index("rain"))])[0]
+    marginal = counts.sum(axis=1, keepdims=True) / counts.sum()
+    np.testing.assert_allclose(found["wet"], (counts + 5 * marginal) / (counts.sum(axis=0) + 5), rtol=1e-12)
+    # Without parents it changes nothing.
+    np.testing.assert_allclose(found["rain"], fitted(table, [], alpha=0)["rain"], rtol=1e-12)
+
+
+def test_a_prior_of_the_rows_themselves_is_not_for_em(table):
+    with pytest.raises(ValueError, match="prior='dirichlet' is not a network"):
+        fitted(table, [], prior="dirichlet")
+    X = pd.DataFrame({"a": [0, 1, None, 1] * 5, "b": [0, 1, 1, 0] * 5}, dtype="Int64")
+    model = bnplug.BayesianNetworkClassifier("nb", bnplug.parameter_learner("ml", prior="marginal"), missing="em")
+    with pytest.raises(ValueError, match="prior='marginal' is estimated from the rows themselves"):
+        model.fit(X, list("pqpp") * 5)
