@@ -77,10 +77,13 @@ class BlockEvaluator(Evaluator):
         return self._rebuild()
 
     def step(self) -> float:
-        """Begin a step; a score that draws its folds anew does so, and the graph is scored on them."""
+        """Begin a step; a score that draws its folds anew does so, and scores the graph on them unless it keeps."""
         if self.redraws:
+            kept = self.value
             self._draw()
             self._rebuild()
+            if self.score.keeps:
+                self.value = kept
         return self.value
 
     def propose(self, changes: Changes) -> float:

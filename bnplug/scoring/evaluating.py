@@ -71,12 +71,13 @@ class PredictiveEvaluator(Evaluator):
         return self.value
 
     def step(self) -> float:
-        """Begin a step; a score that draws its folds anew does so, and the graph is scored on them."""
+        """Begin a step; a score that draws its folds anew does so, and scores the graph on them unless it keeps."""
         if self.redraws:
             self._kept = None
             self._state.draw(self.random)
             self._state.rebuild()
-            self.value = self._state.value
+            if not self.score.keeps:
+                self.value = self._state.value
         return self.value
 
     def propose(self, changes: Changes) -> float:

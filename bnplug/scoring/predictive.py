@@ -61,6 +61,9 @@ class PredictiveScore(ScoreFunction):
         Whether the gain cannot do with zero probabilities, so that `alpha` or `floor` must be positive.
     redraws : bool
         Whether the folds are drawn anew at each step of a search.
+    keeps : bool
+        Whether a score that draws anew leaves the current graph the score of the folds on which it was chosen, rather
+        than scoring it on the new ones, too.
 
     Notes
     -----
@@ -136,6 +139,11 @@ class PredictiveScore(ScoreFunction):
         return None
 
     loss_params, loss_bounds = gain_params, gain_bounds
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the current graph keeps its score where folds are drawn anew."""
+        return False
 
     def folds(self, table: Table, random: np.random.RandomState | None) -> IntArray | None:
         """Return each row's fold, negative for one that is never tested; None tests on the training rows.

@@ -111,7 +111,8 @@ _SCORES: dict[str, Spec] = {
     "mm": ("mm", {}),
     "mm-lam-cv": ("mm", {"lam": "cv"}),
     "rmcv": ("rmcv", {"alpha": 0.0}),
-    "rmho": ("rmho", {}),
+    "rmho": ("rmho", {"keep": False}),
+    "rmho-kept": ("rmho", {}),
     "rmho-f": ("rmho-f", {}),
 }
 # Scores that are one whole number over another.
@@ -159,7 +160,7 @@ def _plain() -> Iterator[tuple[str, Spec]]:
 def _climbs() -> Iterator[tuple[str, Spec]]:
     for name, score in _SCORES.items():
         # rmho can go in circles; ll never ends before the graph is complete.
-        limits = {"rmho": {"max_iter": 15}, "ll": {"max_parents": 3}}.get(name, {})
+        limits = {"rmho": {"max_iter": 15}, "rmho-kept": {"max_iter": 15}, "ll": {"max_parents": 3}}.get(name, {})
         if name not in ("mm-lam-cv", "rmcv"):
             yield f"hill-climb {name}", ("hill-climb", {"score": score, **limits})
         if name not in ("mm-lam-cv", "rmho-f"):
@@ -194,9 +195,12 @@ def _ordered() -> Iterator[tuple[str, Spec]]:
 
 def _by_risk() -> Iterator[tuple[str, Spec]]:
     for learner in sorted(_RISKS):
-        limit = {"max_iter": 15} if learner == "rmho" else {}
         for start in ("nb", "empty"):
-            yield f"{learner} {start}", (learner, {"start": start, "alpha": 0.0, **limit})
+            options = {"start": start, "alpha": 0.0}
+            if learner == "rmho":
+                yield f"rmho kept {start}", (learner, {**options, "max_iter": 15})
+                options |= {"max_iter": 15, "keep": False}
+            yield f"{learner} {start}", (learner, options)
 
 
 def _annealed() -> Iterator[tuple[str, Spec]]:

@@ -124,8 +124,7 @@ class RiskMinimization(StructureLearner):
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the search ends."""
         limits = {name: getattr(self, name) for name in _HANDED_ON}
-        score = self.hit_rate(alpha=self.alpha, floor=self.floor, cv=self.cv)
-        parameters = {"score": score, "start": self.start, "reversals": self.reversals, **limits}
+        parameters = {"score": self._score(), "start": self.start, "reversals": self.reversals, **limits}
         search = component("structure learner", ("hill-climb", parameters), self)
         dag: DAG = search.learn(table)
         self.trace_: list[float] = search.trace_
@@ -134,6 +133,9 @@ class RiskMinimization(StructureLearner):
         self.best_structures_: list[list[tuple[str, str]]] = search.best_structures_
         self.markov_blanket_ = markov_blanket({node: [*dag.predecessors(node)] for node in table.names}, table.target)
         return dag
+
+    def _score(self) -> CrossValidatedHitRate:
+        return self.hit_rate(alpha=self.alpha, floor=self.floor, cv=self.cv)
 
 
 class HoldOutRiskMinimization(RiskMinimization):
@@ -157,12 +159,21 @@ class AdditiveHoldOutRiskMinimization(HoldOutRiskMinimization):
 class RedrawnHoldOutRiskMinimization(RiskMinimization):
     """`rmho`: as `rmho-f`, but each step draws the rows that it holds out.
 
-    The current graph is scored anew on each draw, and a move is made only if it is strictly better there. So the
-    search can come back to where it was, and `max_iter` is needed. Its other parameters and its attributes are
-    those of :class:`RiskMinimization`; each figure in ``trace_`` is of other rows.
+    A move is made only if on the new draw it is strictly better than the current graph was on the draw on which that
+    won, or, with ``keep=False``, than the current graph is on the new draw. In the second case a search can come back
+    to where it was; `max_iter` is needed in both.
+
+    Its other parameters and its attributes are those of :class:`RiskMinimization`; each figure in ``trace_`` is of
+    other rows.
+
+    Parameters
+    ----------
+    keep : bool
+        Whether the current graph keeps the score of the draw on which it won, which is the best of many and ends a
+        search early. The paper does not say; keeping leads to its figures, ``keep=False`` to better networks.
     """
 
-    hit_rate = RedrawnHoldOutHitRate
+    hit_rate: ClassVar[type[RedrawnHoldOutHitRate]] = RedrawnHoldOutHitRate
 
     def __init__(
         self,
@@ -179,9 +190,14 @@ class RedrawnHoldOutRiskMinimization(RiskMinimization):
         required: Any = None,
         forbidden: Any = None,
         tiers: Any = None,
+        keep: bool = True,
     ) -> None:
         limits = (max_parents, max_iter, max_time)
         super().__init__(start, cv, alpha, floor, *limits, n_jobs, random_state, verbose, required, forbidden, tiers)
+        self.keep = keep
+
+    def _score(self) -> RedrawnHoldOutHitRate:
+        return self.hit_rate(alpha=self.alpha, floor=self.floor, cv=self.cv, keep=self.keep)
 
     def learn(self, table: Table) -> DAG:
         """Return the graph at which the search ends."""

@@ -75,10 +75,30 @@ class HoldOutHitRate(CrossValidatedHitRate):
 class RedrawnHoldOutHitRate(HoldOutHitRate):
     """`rmho`: as `rmho-f`, but each step of a search holds other rows out, at random.
 
-    Its parameters are those of :class:`CrossValidatedHitRate`. Without `random_state` every run draws other rows.
+    Without `random_state` every run draws other rows.
+
+    Parameters
+    ----------
+    alpha, floor, cv, random_state
+        As for :class:`CrossValidatedHitRate`.
+    keep : bool
+        Whether the current graph keeps the score of the rows on which it won. That is the best of many, so it is too
+        good, and a search stops early: the reading that leads to the paper's figures. Otherwise the current graph is
+        scored on each draw as its neighbours are.
     """
 
     redraws = True
+
+    def __init__(
+        self, alpha: float = 1.0, floor: float = 0.0, cv: Any = 4, random_state: Any = None, keep: bool = True
+    ) -> None:
+        super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
+        self.keep = keep
+
+    @property
+    def keeps(self) -> bool:
+        """What `keep` says."""
+        return self.keep
 
     def folds(self, table: Table, random: np.random.RandomState | None) -> IntArray:
         """Return 0 for the rows that are held out this time, -1 for the others."""

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import PredefinedSplit
 
 import bnplug
 from bnplug.data.table import Table
@@ -92,8 +93,7 @@ def test_the_trace_tells_of_every_move(name):
     learner.learn(table)
     assert len(learner.trace_) == len(learner.moves_) + 1 > 1
     assert learner.n_evaluations_ > 0
-    if name != "rmho":
-        assert np.all(np.diff(learner.trace_) > 0)
+    assert np.all(np.diff(learner.trace_) > 0)
     if name == "rmho-ar":
         assert not any(move.startswith("reverse") for move in learner.moves_)
 
@@ -154,6 +154,64 @@ def test_starts():
 def test_rmho_needs_a_limit():
     with pytest.raises(ValueError, match="give a number as max_iter"):
         bnplug.structure_learner("rmho", max_iter=None).learn(noisy_table(0))
+
+
+@pytest.mark.parametrize("start", ["nb", "empty"])
+@pytest.mark.parametrize("keep", [True, False])
+def test_rmho_compares_with_the_kept_score_or_with_one_of_the_same_draw(keep, start):
+    """A plain climb by scores of draws that are made one after the other ends at the same graph."""
+    ends = set()
+    for seed in range(4):
+        table = noisy_table(seed, n_features=4)
+        learner = bnplug.structure_learner("rmho", start=start, random_state=seed, keep=keep, max_iter=12)
+        end = learner.learn(table)
+        graph, trace = slow_rmho(table, start, seed, keep, max_iter=12)
+        assert learner.trace_ == pytest.approx(trace, abs=NOISE)
+        assert set(end.edges) == set(graph.edges)
+        ends.add(len(trace))
+        assert not keep or np.all(np.diff(trace) > 0)
+    assert len(ends) > 1
+
+
+def slow_rmho(table, start, seed, keep, max_iter):
+    """Draw rows at every step, score every neighbour on them, go to the first of the best if it is better."""
+    random, score = np.random.RandomState(seed), bnplug.score_function("rmho-f")
+    graph = nx.DiGraph([("c", name) for name in table.names[:-1]] if start == "nb" else [])
+    graph.add_nodes_from(table.names)
+
+    def drawn():
+        folds = score.folds(table, random)
+        return bnplug.score_function("cr", cv=PredefinedSplit(folds))
+
+    trace = [scored(drawn(), table, graph)]
+    while len(trace) <= max_iter:
+        risk = drawn()
+        value = trace[-1] if keep else scored(risk, table, graph)
+        legal = [g for g in ordered_neighbours(table, graph) if nx.is_directed_acyclic_graph(g)]
+        scores = [scored(risk, table, g) for g in legal]
+        if max(scores) <= value + NOISE:
+            return graph, trace
+        best = next(n for n, one in enumerate(scores) if one >= max(scores) - NOISE)
+        graph = legal[best]
+        trace.append(scores[best])
+    return graph, trace
+
+
+def ordered_neighbours(table, graph):
+    """Deletions, reversals, additions; each by the position of the parent, then of the child."""
+    edges = sorted(graph.edges, key=lambda edge: [table.index(name) for name in edge])
+    for reverse in (False, True):
+        for u, v in edges:
+            changed = graph.copy()
+            changed.remove_edge(u, v)
+            if reverse:
+                changed.add_edge(v, u)
+            yield changed
+    for u, v in permutations(table.names, 2):
+        if not graph.has_edge(u, v):
+            changed = graph.copy()
+            changed.add_edge(u, v)
+            yield changed
 
 
 def test_features_that_do_not_matter_stay_out():

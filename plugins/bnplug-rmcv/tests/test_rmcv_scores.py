@@ -108,21 +108,35 @@ def test_both_ends_of_a_reversal_count():
         assert evaluator.propose(changes) == pytest.approx(slow_share(table, changed, folds, 0.0), abs=1e-12)
 
 
-def steps(name, random_state):
+def steps(name, random_state, **options):
     table = random_table(np.random.default_rng(1), 80, [3, 3, 3, 2], target=3)
-    evaluator = bnplug.score_function(name, random_state=random_state).evaluator(table)
+    evaluator = bnplug.score_function(name, random_state=random_state, **options).evaluator(table)
     evaluator.start([[3], [3], [3], []])
     return [evaluator.step() for _ in range(12)]
 
 
 def test_only_rmho_holds_other_rows_out_at_each_step():
     assert len(set(steps("rmcv", 0))) == len(set(steps("rmho-f", 0))) == 1
-    assert len(set(steps("rmho", 0))) > 2
-    assert steps("rmho", 0) == steps("rmho", 0) != steps("rmho", 1)
+    assert len(set(steps("rmho", 0, keep=False))) > 2
+    assert steps("rmho", 0, keep=False) == steps("rmho", 0, keep=False) != steps("rmho", 1, keep=False)
 
 
 def test_rmho_draws_without_a_seed_too():
-    assert len(set(steps("rmho", None))) > 2
+    assert len(set(steps("rmho", None, keep=False))) > 2
+
+
+def test_a_kept_score_is_that_of_the_draw_on_which_the_graph_was_chosen():
+    table = random_table(np.random.default_rng(1), 80, [3, 3, 3, 2], target=3)
+    kept, anew = (bnplug.score_function("rmho", random_state=0, keep=keep).evaluator(table) for keep in (True, False))
+    first = kept.start([[3], [3], [3], []])
+    assert anew.start([[3], [3], [3], []]) == first
+    for _ in range(6):
+        anew.step()
+        assert kept.step() == kept.value == first
+        assert kept.propose({0: []}) == anew.propose({0: []})
+    chosen = kept.commit({1: [0, 3]})
+    assert chosen == anew.commit({1: [0, 3]})
+    assert kept.step() == chosen
 
 
 def test_without_a_seed_rows_are_taken_in_their_order():
