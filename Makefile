@@ -49,8 +49,10 @@ lint: .venv/stamp
 bench: .venv/stamp
 	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
+# Each version in a folder of its own; docs/_build/index.html leads to the newest that is there.
 docs: .venv/docs-stamp
-	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --write-all -d docs/_build/.doctrees docs \
+	  docs/_build/$$($(BIN)/python -c "import bnplug; print(bnplug.__version__)")
 
 # Wheels and sdists of everything in dist/, with their metadata checked, and tried in an empty environment.
 dist: .venv/dist-stamp
@@ -74,4 +76,4 @@ endif
 	touch $@
 
 clean:
-	rm -rf .venv demo-output docs/_build docs/_generated docs/auto_examples
+	rm -rf .venv demo-output docs/_build docs/_generated docs/auto_examples docs/api

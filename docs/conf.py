@@ -23,15 +23,31 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "bnplug_docs",
+    "api_pages",
+    "versions",
+    "built",
 ]
 html_theme = "pydata_sphinx_theme"
-html_title = "bnplug"
+html_title = f"bnplug {release}"
 html_show_sourcelink = False
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
-# Pages without pages below them have no use for the sidebar, and need its width.
-html_sidebars = {page: [] for page in ("why", "tutorial", "plugins", "api")}
+html_static_path = ["_static"]
+html_css_files = ["bnplug.css"]
+html_js_files = ["choose-version.js"]
+templates_path = ["_templates"]
+html_theme_options = {
+    "logo": {"text": "bnplug"},
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["versions", "theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+# A page without pages below it has no use for the sidebar, and needs its width; a name's page shows its neighbours.
+html_sidebars = {"api": [], "plugins": [], "api/**": ["api-siblings"]}
 exclude_patterns = ["_build", "measured"]
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = False
 numpydoc_show_class_members = False
 myst_heading_anchors = 3

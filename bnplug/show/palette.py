@@ -1,14 +1,4 @@
-"""The colours and marks of all pictures: of networks, of comparisons, of plugins' own figures.
-
-Attributes
-----------
-PAPER, INK, SOFT, PALE : str
-    The ground, text and lines, lines that step back, and grids.
-ACCENT, WARNING : str
-    What a picture is about, and what it warns of.
-COLOURS, MARKS : tuple of str
-    One of each for every curve, distinct also for those who see few colours and for print without any.
-"""
+"""The colours and marks of all pictures: of networks, of comparisons, of plugins' own figures."""
 
 from __future__ import annotations
 
@@ -17,9 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The ground, text and lines, lines that step back, and grids.
 PAPER, INK, SOFT, PALE = "#ffffff", "#1c2733", "#5b6b7c", "#a9b4c0"
+#: What a picture is about, and what it warns of.
 ACCENT, WARNING = "#1d5fa6", "#b3261e"
+#: One for every curve, distinct also for those who see few colours.
 COLOURS = (ACCENT, "#d1600a", "#2a8a4a", "#b03a74", "#7a5cc0", "#8a6d00", "#158a9c", SOFT)
+#: One for every curve, for print without any colour.
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 #: Contributions to a class, and those against it.

@@ -15,6 +15,7 @@ from typing import Any
 import click
 import described
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -45,7 +46,13 @@ class _Written(SphinxDirective):
 
 
 class MethodFacts(_Written):
-    """What the descriptor says: summary, kind, origin, paper."""
+    """What the descriptor says: summary, kind, origin, paper; and an entry in the index, where a search looks."""
+
+    def run(self) -> list[nodes.Node]:
+        """Write it."""
+        target = f"method-{self.method.kind}-{self.method.name}".replace(" ", "-")
+        entry = ("single", self.method.name, target, "main", None)
+        return [addnodes.index(entries=[entry]), nodes.target(ids=[target]), *super().run()]
 
     def lines(self) -> Iterator[str]:
         """Write it."""

@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import Any
 
 PAGE = Path(__file__).parents[1] / "api.md"
+#: A directive of the page: how far it is indented, its name without a domain, and what it is about.
+DIRECTIVE = re.compile(r"^( *)\.\. (?:py:)?(\w+):: *([\w.]+)")
 
-_DIRECTIVE = re.compile(r"^( *)\.\. (?:py:)?(\w+):: *([\w.]+)")
 _MEMBERS = re.compile(r"^ +:members:(.*)")
 _AUTOMATIC = {"autoclass", "autofunction", "autodata", "autoexception", "autodecorator"}
 _BY_HAND = {"data", "class", "function", "exception", "decorator"}
@@ -52,20 +53,20 @@ def documented(text: str | None = None) -> list[str]:
     module, found = "bnplug", []
     lines = (PAGE.read_text() if text is None else text).splitlines()
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        directive = _DIRECTIVE.match(line)
+        directive = DIRECTIVE.match(line)
         if directive is None or directive[1]:
             continue
         _, kind, name = directive.groups()
         if kind in ("currentmodule", "automodule"):
             module = name
         if kind == "automodule":
-            found += [f"{module}.{member}" for member in _members(module, following)]
+            found += [f"{module}.{member}" for member in members(module, following)]
         elif kind in _AUTOMATIC | _BY_HAND:
             found.append(name if name.startswith("bnplug.") else f"{module}.{name}")
     return found
 
 
-def _members(module: str, option: str) -> list[str]:
+def members(module: str, option: str) -> list[str]:
     """Return the members that an option asks for: those listed, or all that the module has itself and says so."""
     given = _MEMBERS.match(option)
     if given is None:
