@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
+from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
@@ -285,12 +286,12 @@ class FittedNetwork(AskedNetwork):
         return None
 
     def _repr_html_(self) -> str:
-        from bnplug.show.drawing import to_svg
+        """Return scikit-learn's diagram; of a fitted model also its size, what made it, and the graph."""
+        from bnplug.show._notebook import fitted_display
 
         html: str = estimator_html_repr(self)
-        if hasattr(self, "tables_"):
-            html += to_svg(self.tables_.names, self.tables_.edges, self.target_)
-        return html
+        return html + fitted_display(self) if hasattr(self, "tables_") else html
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+        shown = {"text/plain": repr(self)}
+        return {**shown, "text/html": self._repr_html_()} if get_config()["display"] == "diagram" else shown

@@ -10,9 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import IntArray
+from bnplug.notebook import _pieces as html
+from bnplug.notebook._frames import plain_display
 
 #: Features and class.
 Data = tuple[pd.DataFrame, "pd.Series[Any]"]
+
+# Classes that a notebook names.
+_MOST_CLASSES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,16 @@ class Dataset:
             raise ValueError(
                 f"data set {self.name!r}: {without_class} rows have no class (column {self.y.name!r}); drop them"
             )
+
+    def _repr_html_(self) -> str:
+        counts = self.y.value_counts(sort=False)
+        classes = [f"{label} {count:,}" for label, count in list(counts.items())[:_MOST_CLASSES]]
+        more = ["…"] if len(counts) > len(classes) else []
+        return html.fragment(
+            html.title(self.name, f"{len(self.X):,} rows, {self.X.shape[1]:,} features; {self.source}"),
+            html.note(f"{self.y.name}: {', '.join(classes + more)}"),
+            plain_display(self.X.assign(**{str(self.y.name): self.y}).head()),
+        )
 
     def copies(self) -> npt.NDArray[np.bool_]:
         """Return which rows have the features of an earlier row whose class is another one.

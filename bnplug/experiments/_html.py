@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import bnplug
 from bnplug.experiments._report import Part, parts_of, pictures_of
-from bnplug.show.report._parts import text
+from bnplug.notebook._text import text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,6 +12,7 @@ import pandas as pd
 from bnplug.errors import printable
 from bnplug.experiments._metrics import Metric
 from bnplug.experiments.statistics import average_ranks
+from bnplug.notebook import _pieces as html
 
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -69,6 +70,18 @@ class TextTable:
         if self.n_summary:
             printed.insert(len(printed) - self.n_summary, rule)
         return "\n".join([printed[0], rule, *printed[1:]])
+
+    def to_display(self) -> str:
+        """Return the table as a notebook shows it, the best cells shaded and bold."""
+        rows = [
+            [html.heading(name, "row"), *(self._shown(i, j, cell) for j, cell in enumerate(cells, start=1))]
+            for i, (name, *cells) in enumerate(self.rows)
+        ]
+        return html.table([list(map(html.heading, self.columns))], rows, self.n_summary)
+
+    def _shown(self, row: int, column: int, content: str) -> str:
+        safe = html.short(content)
+        return html.shaded(0.5, f"<b>{safe}</b>") if (row, column) in self.best else html.cell(safe)
 
     def to_markdown(self) -> str:
         """Return a Markdown table, the best cells bold."""

@@ -13,6 +13,7 @@ from bnplug.exchange.spreadsheets import to_csv
 from bnplug.experiments import statistics
 from bnplug.experiments._metrics import FOLD_METRICS, find_metric
 from bnplug.experiments._tables import TextTable, complete_part, metric_table
+from bnplug.notebook import _pieces as html
 
 
 class Comparison:
@@ -54,6 +55,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        from bnplug.experiments._report import told_failures
+
+        return html.fragment(self.text_table().to_display(), *map(html.note, told_failures(self)))
 
     @property
     def failures(self) -> pd.DataFrame:

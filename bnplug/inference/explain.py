@@ -18,6 +18,8 @@ from scipy.special import logsumexp
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import Marginals
 from bnplug.data.coding import label_index
+from bnplug.inference._shown import explanation_display
+from bnplug.notebook._frames import with_display
 
 #: What explanations call the log odds that no feature contributed.
 PRIOR = "(prior)"
@@ -64,7 +66,8 @@ def to_long_frame(values: FloatArray, rows: pd.Index, features: list[str], class
     labels = label_index(classes.tolist())
     index = pd.MultiIndex.from_product([rows, names, range(len(labels))], names=["row", "feature", "class"])
     frame = pd.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
-    return frame.assign(**{"class": pd.Series(labels.take(frame["class"].to_numpy()), dtype=labels.dtype)})
+    told = pd.Series(labels.take(frame["class"].to_numpy()), dtype=labels.dtype)
+    return with_display(frame.assign(**{"class": told}), explanation_display)
 
 
 def _log_odds(joint: FloatArray) -> FloatArray:

@@ -16,7 +16,9 @@ from bnplug.data.coding import State, label_index
 from bnplug.errors import did_you_mean
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique
 from bnplug.inference._factors import Factor, Factors, product
+from bnplug.inference._shown import answers_display, rows_display
 from bnplug.model.log_tables import LogTables
+from bnplug.notebook._frames import with_display
 
 
 def query(
@@ -145,7 +147,8 @@ def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]
     0  rain         0.25
     1   sun         0.75
     """
-    return _joint_states(states).assign(**{_unlike("probability", states): probabilities.ravel()})
+    frame = _joint_states(states).assign(**{_unlike("probability", states): probabilities.ravel()})
+    return with_display(frame, answers_display)
 
 
 def rows_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]], rows: pd.Index[Any]) -> pd.DataFrame:
@@ -163,7 +166,7 @@ def rows_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]],
     joint = _joint_states(states)
     frame = joint.take(np.tile(np.arange(len(joint)), len(rows))).reset_index(drop=True)
     frame.insert(0, _unlike("row", states), rows.repeat(len(joint)))
-    return frame.assign(**{_unlike("probability", states): probabilities.ravel()})
+    return with_display(frame.assign(**{_unlike("probability", states): probabilities.ravel()}), rows_display)
 
 
 def _unlike(column: str, names: Collection[str]) -> str:

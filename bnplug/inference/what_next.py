@@ -20,8 +20,10 @@ from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.contracts import Marginals
 from bnplug.counts.information import INFORMATION_TIE
 from bnplug.errors import did_you_mean
+from bnplug.inference._shown import rows_display
 from bnplug.inference.batches import Compile, blocks, conditional, distinct, impossible_rows, row_bytes, with_states
 from bnplug.model.log_tables import LogTables
+from bnplug.notebook._frames import with_display
 
 
 def expected_information(
@@ -152,4 +154,5 @@ def next_frame(
     v = order[m, place]
     frame = pd.DataFrame({"row": rows.take(m), "feature": np.array(features, dtype=object)[v]})
     frame = frame.assign(information=information[m, v])
-    return frame if costs is None else frame.assign(cost=costs[v], per_cost=worth[m, v])
+    ranking = frame if costs is None else frame.assign(cost=costs[v], per_cost=worth[m, v])
+    return with_display(ranking, rows_display)

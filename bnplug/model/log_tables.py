@@ -16,6 +16,8 @@ from bnplug.arrays import FloatArray
 from bnplug.data.coding import State, label_index
 from bnplug.data.table import Table
 from bnplug.errors import NotRepresentableError, did_you_mean
+from bnplug.model._shown import cpt_display, nodes_display
+from bnplug.notebook._frames import with_display
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG, DiscreteBayesianNetwork
@@ -221,9 +223,10 @@ class LogTables:
         parents, values = self[name]
         rows = pd.Index(self.states[name], dtype=object, name=name)
         if not parents:
-            return pd.DataFrame({"probability": np.exp(values)}, index=rows)
+            return with_display(pd.DataFrame({"probability": np.exp(values)}, index=rows), cpt_display)
         columns = pd.MultiIndex.from_product([label_index(self.states[p]) for p in parents], names=parents)
-        return pd.DataFrame(np.exp(values).reshape(len(rows), -1), index=rows, columns=columns)
+        frame = pd.DataFrame(np.exp(values).reshape(len(rows), -1), index=rows, columns=columns)
+        return with_display(frame, cpt_display)
 
     def to_dag(self) -> DAG:
         """Return the structure as a pgmpy DAG, its nodes in the order of the names."""
@@ -282,6 +285,9 @@ class LogTables:
 
     def __repr__(self) -> str:
         return f"LogTables({len(self.names)} nodes, {len(self.edges)} edges, {self.n_parameters} parameters)"
+
+    def _repr_html_(self) -> str:
+        return nodes_display(self)
 
 
 def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> FloatArray:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from bnplug.notebook._text import xml_text
 
 #: Lengths are CSS pixels, 96 to the inch.
 FONT_SIZE = 13.0
 _LONGEST_LABEL = 190.0
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def text_width(text: str) -> float:
@@ -24,11 +24,6 @@ def text_width(text: str) -> float:
         elif not unicodedata.combining(letter):
             ems += 0.8 if letter.isupper() else 0.67
     return ems * FONT_SIZE
-
-
-def xml_text(text: str) -> str:
-    """Return text without what XML and HTML cannot hold, such as control characters and lone surrogates."""
-    return _NOT_XML.sub("\ufffd", text)
 
 
 def label_of(name: str) -> str:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from bnplug.exchange.files import write_atomically
+from bnplug.notebook._text import xml_text
 from bnplug.show import palette
 from bnplug.show._graph import CheckedGraph, checked_graph
-from bnplug.show._labels import FONT_SIZE, xml_text
+from bnplug.show._labels import FONT_SIZE
 from bnplug.show._rows import BOX_HEIGHT
 from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import Page
 
 from bnplug.experiments import compare
 from bnplug.experiments._metrics import FOLD_METRICS
@@ -86,3 +87,15 @@ def test_a_method_that_failed_on_a_data_set_is_told_once_with_its_count():
         {"dataset": "b", "method": "nb", "folds": 2, "of": 3, "error": "ValueError: 3 rows", "others": 1}
     ]
     assert told_failures(found) == ["b, nb, 2 of 3 folds: ValueError: 3 rows (and 1 other errors)"]
+
+
+def test_a_notebook_shows_the_table_with_the_best_in_bold_and_what_failed():
+    results = pd.DataFrame({
+        "dataset": ["<iris>"] * 4, "method": ["nb", "nb", "b&d", "b&d"], "fold": [0, 1, 0, 1], "n_train": 100,
+        "n_test": 50, "accuracy": [0.5, 1.0, 0.5, np.nan], "error": ["", "", "", "ValueError: <x>"],
+    })  # fmt: skip
+    page = Page(Comparison(results, ["<iris>"], ["nb", "b&d"])._repr_html_())
+    assert "<iris>, b&d, 1 of 2 folds: ValueError: <x>" in page.text
+    assert page.all("b") == [{}]
+    assert not page.all("iris")
+    assert "75.00 ± 35.36" in page.text

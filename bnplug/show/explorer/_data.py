@@ -15,7 +15,7 @@ from bnplug.arrays import FloatArray
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import to_floats
 from bnplug.model.log_tables import LogTables
-from bnplug.show._labels import xml_text
+from bnplug.notebook._text import xml_text
 from bnplug.show.explorer._part import numbered
 from bnplug.show.explorer._picture import picture
 from bnplug.show.explorer._tree import clique_tree

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import bnplug
 from bnplug.exchange.files import write_atomically
-from bnplug.show._labels import xml_text
+from bnplug.notebook._text import xml_text
 from bnplug.show._policy import content_policy
 from bnplug.show.explorer._data import page_data
 from bnplug.show.explorer._part import shown_tables

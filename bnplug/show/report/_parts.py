@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 
-from bnplug.show._labels import xml_text
-
-# Parsers normalise these where they stand as they are.
-_WHITE = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+from bnplug.notebook._text import text as text
 
 _LONG = 24
-
-
-def text(value: object) -> str:
-    r"""Return any value as text that is safe in an element and in a quoted attribute.
-
-    Examples
-    --------
-    >>> text('<b> & "c"\n')
-    '&lt;b&gt; &amp; &quot;c&quot;&#10;'
-    """
-    safe = html.escape(xml_text(str(value)))
-    return "".join(_WHITE.get(letter, letter) for letter in safe)
 
 
 def name(value: object) -> str:
