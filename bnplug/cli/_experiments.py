@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -158,9 +159,25 @@ def reproduce_command(
                     raise
                 failures.append(f"{name}: {one_line(error)}")
                 click.echo(failures[-1], err=True)
+    if every:
+        _write_index(names, output, quick)
     click.echo(f"written to {output}")
     if failures:
         raise RuntimeError(f"{len(failures)} of {len(names)} papers failed: {'; '.join(failures)}")
+
+
+def _write_index(names: Sequence[str], output: Path, quick: bool) -> None:
+    """Write the table of all claims, of the papers that are made with the kit and have results."""
+    from bnplug.exchange.files import write_atomically
+    from bnplug.experiments.paper import Paper, index_of
+    from bnplug.hooks import registry
+
+    papers = [run for name in names if isinstance(run := registry.reproduction(name).run, Paper)]
+    pages = []
+    for paper in papers:
+        with suppress(ValueError):  # no results: its failure was told
+            pages.append(paper.page(output, quick))
+    write_atomically(output / "index.md", index_of(pages))
 
 
 def _reproduce(name: str, data_dir: Path | None, output: Path, quick: bool, wishes: Mapping[str, Any]) -> None:

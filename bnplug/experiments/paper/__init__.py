@@ -5,24 +5,29 @@ Finding data, running what is left, going on from a file, the time that is left,
 marking those that are off and saying why, are here.
 """
 
+from bnplug.experiments.paper._coding import CodedSplit, code_split
 from bnplug.experiments.paper._differences import Way, compare_cells, explain, side_by_side
 from bnplug.experiments.paper._folds import Folds, comparison, fold_tasks
+from bnplug.experiments.paper._index import index_of
 from bnplug.experiments.paper._protocol import Paper
 from bnplug.experiments.paper._results import Results
 from bnplug.experiments.paper._sources import find_data, load_data
 from bnplug.experiments.paper._tasks import Task, timed
 
 __all__ = [
+    "CodedSplit",
     "Folds",
     "Paper",
     "Results",
     "Task",
     "Way",
+    "code_split",
     "compare_cells",
     "comparison",
     "explain",
     "find_data",
     "fold_tasks",
+    "index_of",
     "load_data",
     "side_by_side",
     "timed",

@@ -93,15 +93,15 @@ class Paper:
         RuntimeError
             If tasks failed; the page of the others is written before.
         """
-        folder, own = Path(out), f"{self.name}{'-quick' if quick else ''}.jsonl"
+        folder, own = Path(out), self._file(quick)
         folder.mkdir(parents=True, exist_ok=True)
         if page_only:
-            return self._page(self._kept(folder / own, quick), quick).write(folder)
+            return self.page(folder, quick).write(folder)
         if resume and not quick and not (folder / own).exists() and self.shipped() is not None:
             write_atomically(folder / own, str(self.shipped()))
         file = ResultsFile(folder / own, self._settings())
         failures = self._run(file, None if data is None else Path(data), quick, n_jobs, minutes)
-        path = self._page(Results(file.records), quick).write(folder)
+        path = self.page(folder, quick).write(folder)
         if failures:
             raise RuntimeError(
                 f"{self.name}: {len(failures)} tasks failed, and are not on the page; the first: {failures[0]}"
@@ -112,6 +112,29 @@ class Paper:
         """Return the results that ship with the plugin, as text, if there are any."""
         file = files(self.package) / _SHIPPED
         return file.read_text(encoding="utf-8") if file.is_file() else None
+
+    def page(self, folder: str | os.PathLike[str], quick: bool = False) -> Page:
+        """Return the page of the results in a folder, or else of those that ship.
+
+        Parameters
+        ----------
+        folder : path
+            Where a run kept its results.
+        quick : bool
+            Whether it was a quick run, of which none ship.
+        """
+        results = self._kept(Path(folder) / self._file(quick), quick)
+        page = Page(self.name, self.title, f"{self.reference} Written by `bnplug reproduce {self.name}`.")
+        if quick:
+            page.text(
+                "This was a quick run, on data that ship or are generated: it shows that everything runs. Its figures "
+                "do not compare with the published ones."
+            )
+        self.fill(page, results)
+        return page
+
+    def _file(self, quick: bool) -> str:
+        return f"{self.name}{'-quick' if quick else ''}.jsonl"
 
     def _settings(self) -> dict[str, Any]:
         return {"paper": self.name, "protocol": self.protocol}
@@ -150,16 +173,6 @@ class Paper:
         if progress.done < progress.total:
             print(f"{self.name}: {progress.total - progress.done} tasks are left", file=sys.stderr, flush=True)
         return failures
-
-    def _page(self, results: Results, quick: bool) -> Page:
-        page = Page(self.name, self.title, f"{self.reference} Written by `bnplug reproduce {self.name}`.")
-        if quick:
-            page.text(
-                "This was a quick run, on data that ship or are generated: it shows that everything runs. Its figures "
-                "do not compare with the published ones."
-            )
-        self.fill(page, results)
-        return page
 
 
 def _keep(file: ResultsFile, record: Record) -> None:

@@ -84,7 +84,7 @@ def bnplug_reproductions() -> Iterable[Reproduction]:
     """Name the paper's protocol."""
     yield Reproduction(
         name="pernkopf2008",
-        run="bnplug_cmi_order.reproduction:run",
+        run="bnplug_cmi_order.paper:PAPER",
         summary="The paper's tables 1, 2 and 4 and figures 1 and 3, on UCI sets and MNIST.",
         reference=_PAPER,
     )
