@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -43,6 +44,9 @@ class Paper:
         The package that ships ``results.jsonl``, the results so far.
     protocol : int
         To be raised when what the tasks do has changed so that earlier results are of no use.
+    further : callable, optional
+        ``further(results, data, quick)`` returns tasks that depend on the results of `tasks`, such as what is measured
+        of the best of several searches. It is called when these are done, as far as they come.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Paper:
     fill: Callable[[Page, Results], None]
     package: str
     protocol: int = 1
+    further: Callable[[Results, Path | None, bool], Iterable[Task]] | None = None
 
     def __call__(
         self,
@@ -152,18 +157,28 @@ class Paper:
         self, file: ResultsFile, data: Path | None, quick: bool, n_jobs: int | None, minutes: float | None
     ) -> list[str]:
         """Run what the file lacks, appending to it; return what failed."""
-        tasks, lacking = self.tasks(data, quick)
-        every = list(tasks)
-        _check_names(every)
+        ends = float("inf") if minutes is None else time.monotonic() + 60 * minutes
+        planned, lacking = self.tasks(data, quick)
+        tasks = list(planned)
+        failures = self._run_left(file, tasks, lacking, n_jobs, ends)
+        if self.further is not None:
+            tasks += self.further(Results(file.records), data, quick)
+            failures += self._run_left(file, tasks, lacking, n_jobs, ends)
+        return list(dict.fromkeys(failures))
+
+    def _run_left(
+        self, file: ResultsFile, tasks: list[Task], lacking: list[str], n_jobs: int | None, ends: float
+    ) -> list[str]:
+        _check_names(tasks)
         wanted: dict[str, int] = {}
-        for task in every:
+        for task in tasks:
             wanted[task.part] = wanted.get(task.part, 0) + 1
         _keep(file, {"part": RUN, "key": {}, "version": bnplug.__version__, "wanted": wanted, "lacking": lacking})
         seconds = {record_name(record): record["seconds"] for record in file.records if record["part"] != RUN}
-        left = [task for task in every if task.name not in seconds]
-        done = [(task.group, seconds[task.name]) for task in every if task.name in seconds]
+        left = [task for task in tasks if task.name not in seconds]
+        done = [(task.group, seconds[task.name]) for task in tasks if task.name in seconds]
         progress, failures = TaskProgress(self.name, left, done), []
-        for task, result, taken in run_tasks(left, n_jobs, minutes):
+        for task, result, taken in run_tasks(left, n_jobs, ends):
             failed = result if isinstance(result, Exception) else None
             if failed is None:
                 _keep(file, to_record(task, result, taken))

@@ -71,13 +71,12 @@ def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
 
 
 def run_tasks(
-    tasks: Sequence[Task], n_jobs: int | None, minutes: float | None = None
+    tasks: Sequence[Task], n_jobs: int | None, ends: float = float("inf")
 ) -> Generator[tuple[Task, Any, float]]:
     """Run tasks in parallel processes, or as joblib is configured; yield each with its result and its seconds.
 
-    The result of a task that failed is its exception. After `minutes` no further task begins.
+    The result of a task that failed is its exception. No task begins when the monotonic clock is past `ends`.
     """
-    ends = float("inf") if minutes is None else time.monotonic() + 60 * minutes
     begun = (number for number in range(len(tasks)) if time.monotonic() < ends)
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
     with workers_deaf_to_interrupts():

@@ -22,6 +22,7 @@ from bnplug.gradient import Objective, Problem, classified, held_out, minimize
 from bnplug.hooks.components import check_numbers
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
+from bnplug_margin.conjugate import minimize_by_conjugate_gradients
 from bnplug_margin.score import LAM_GRID
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class MaximumMarginParameters(ParameterLearner):
     early_stopping : bool
         Whether to stop before the maximum: after the number of steps at which held-out rows have the largest margins.
         On data that are few for the structure, this is what keeps the parameters from fitting noise.
+    optimizer : {"lbfgs", "cg"}
+        How to climb. Conjugate gradients are what the paper used; L-BFGS takes fewer steps.
     max_iter : int
         The largest number of steps.
     tol : float
@@ -155,6 +158,7 @@ class MaximumMarginParameters(ParameterLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        optimizer: str = "lbfgs",
     ) -> None:
         self.lam = lam
         self.kappa = kappa
@@ -168,6 +172,7 @@ class MaximumMarginParameters(ParameterLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.optimizer = optimizer
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
         """Return the parameters of largest soft margin on the rows of `table`."""
@@ -197,7 +202,8 @@ class MaximumMarginParameters(ParameterLearner):
     def _ascend(
         self, problem: MarginProblem, params: FloatArray, max_iter: int, start: FloatArray, callback: Any = None
     ) -> tuple[Any, int]:
-        return minimize(partial(problem.negative, params=params), start, self.tol, max_iter, callback)
+        climb = minimize if self.optimizer == "lbfgs" else minimize_by_conjugate_gradients
+        return climb(partial(problem.negative, params=params), start, self.tol, max_iter, callback)
 
     def _note(self, beta: FloatArray, value: float) -> None:
         self.objective_path_.append(-value)
@@ -268,6 +274,8 @@ class MaximumMarginParameters(ParameterLearner):
             if value != "cv" and not (isinstance(value, Real) and 0 < float(value) <= most and value < np.inf):
                 limit = "" if most == np.inf else f" of at most {most:g}"
                 raise ValueError(f'{name}={value!r} must be a positive number{limit}, or "cv"')
+        if self.optimizer not in ("lbfgs", "cg"):
+            raise ValueError(f"optimizer={self.optimizer!r} is not 'lbfgs' or 'cg'")
         check_numbers(self, "eta", positive=True)
         check_numbers(self, "alpha", "floor", "max_iter", "tol")
         if self.alpha == self.floor == 0:

@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import bnplug
+from bnplug import datasets
 from bnplug.data.discretize import QuantileDiscretizer
 from bnplug.data.table import Table
 from bnplug.gradient import classified
@@ -210,3 +211,22 @@ def test_what_it_cannot_do_with(params, iris):
 def test_it_tells_about_its_steps(iris, capsys):
     MaximumMarginParameters(verbose=2, max_iter=2).fit(iris, structure(iris, "nb"))
     assert "mm: step 2" in capsys.readouterr().err
+
+
+def test_conjugate_gradients_reach_the_maximum_of_lbfgs():
+    data = datasets.load("tic-tac-toe")
+    table = bnplug.code(data.X, data.y)[0]
+    dag = table.dag(table.naive_bayes())
+    found = {}
+    for optimizer in ("lbfgs", "cg"):
+        learner = bnplug.parameter_learner("mm", optimizer=optimizer, tol=1e-10, max_iter=3000)
+        learner.fit(table, dag)
+        assert learner.objective_path_ == sorted(learner.objective_path_)
+        found[optimizer] = learner
+    assert found["cg"].objective_path_[-1] == pytest.approx(found["lbfgs"].objective_path_[-1], rel=1e-5)
+    assert found["cg"].n_iter_ > found["lbfgs"].n_iter_
+    early = bnplug.parameter_learner("mm", optimizer="cg", early_stopping=True, random_state=0)
+    early.fit(table, dag)
+    assert early.n_iter_ <= found["cg"].n_iter_
+    with pytest.raises(ValueError, match="optimizer='newton' is not 'lbfgs' or 'cg'"):
+        bnplug.parameter_learner("mm", optimizer="newton").fit(table, dag)

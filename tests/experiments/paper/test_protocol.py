@@ -98,3 +98,21 @@ def test_the_page_of_a_quick_run_says_so(tmp_path):
     path = paper([1])(None, tmp_path, quick=True)
     assert "This was a quick run" in path.read_text()
     assert (tmp_path / "me2026-quick.jsonl").exists()
+
+
+def test_tasks_that_depend_on_results_come_when_these_are_there(tmp_path):
+    def further(results, data, quick):
+        largest = int(results.frame("squares")["draw"].max())
+        return [Task("further", {"of": largest}, measure, (10 * largest,))]
+
+    seen = {}
+
+    def look(page, results):
+        seen.update({part: results.coverage(part) for part in results.parts})
+
+    own = Paper("me2026", "", "Me.", lambda data, quick: (tasks([1, 2]), []), look, "bnplug", further=further)
+    own(None, tmp_path)
+    assert CALLS == [1, 2, 20]
+    assert seen == {"squares": (2, 2), "further": (1, 1)}
+    own(None, tmp_path)
+    assert CALLS == [1, 2, 20]
