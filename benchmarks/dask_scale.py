@@ -2,12 +2,16 @@
 
     python benchmarks/dask_scale.py tan            # 20,000,000 rows of 20 features, two workers: at most 1.3
     python benchmarks/dask_scale.py search         # 1,000,000 x 30, hill climbing by `cr`: at most 1.5
+    python benchmarks/dask_scale.py short          # the same, three moves only: hardly a search
     python benchmarks/dask_scale.py boosting       # lightgbm.dask on rows of `tan`, where it is installed
     python benchmarks/dask_scale.py workers        # both with 1, 2 and 3 workers
     python benchmarks/dask_scale.py killed         # a worker is killed in the middle of ten fits
 
 Rows are made by a rule, on the workers and here alike, and are in memory before the clock starts. Workers have one
 thread each; the local fit has two (``n_jobs=2``). The first fit of all is on few rows, for what is compiled and loaded.
+With ``--repeats 5`` the local fit and the cluster's take turns five times, and the median of the ratios counts: other
+work on the machine comes and goes, and is the same for both that way. Seconds of the processors are those of all
+processes.
 """
 
 from __future__ import annotations
@@ -92,45 +96,64 @@ PROBLEMS = {
         "structure": ("hill-climb", {"score": "cr", "max_parents": 2}),
         "n_rows": 1_000_000, "n_columns": 30, "floats": 0, "limit": 1.5,
     },
+    "short": {
+        "structure": ("hill-climb", {"score": "cr", "max_parents": 2, "max_iter": 3}),
+        "n_rows": 1_000_000, "n_columns": 30, "floats": 0,
+    },
 }  # fmt: skip
 
 
-def local_fit(problem, repeats):
+def local_fits(problem):
+    """Return a function that fits in this process, which has what it needs."""
     from bnplug import BayesianNetworkClassifier
 
-    few = here(2_000, problem["n_columns"], problem["floats"])
-    BayesianNetworkClassifier(problem["structure"], "ml", n_jobs=2).fit(*few)
+    model = partial(BayesianNetworkClassifier, problem["structure"], "ml", n_jobs=2)
+    model().fit(*here(2_000, problem["n_columns"], problem["floats"]))
     X, y = here(problem["n_rows"], problem["n_columns"], problem["floats"])
-    times = [
-        seconds(lambda: BayesianNetworkClassifier(problem["structure"], "ml", n_jobs=2).fit(X, y))
-        for _ in range(repeats)
-    ]
-    return min(own for own, _ in times), times[0][1]
+    return lambda: model().fit(X, y)
 
 
-def dask_fit(problem, n_workers, repeats):
+def dask_fits(problem, client):
+    """Return a function that fits on the workers, which have what they need."""
     from bnplug.dask import DaskBayesianNetworkClassifier
 
-    with workers(n_workers) as client:
-        few = on_workers(client, 2_000, problem["n_columns"], problem["floats"])
-        DaskBayesianNetworkClassifier(problem["structure"], "ml").fit(*few)
-        X, y = on_workers(client, problem["n_rows"], problem["n_columns"], problem["floats"])
-        times = [
-            seconds(lambda: DaskBayesianNetworkClassifier(problem["structure"], "ml").fit(X, y)) for _ in range(repeats)
-        ]
-        return min(own for own, _ in times), times[0][1]
+    model = partial(DaskBayesianNetworkClassifier, problem["structure"], "ml", client=client)
+    model().fit(*on_workers(client, 2_000, problem["n_columns"], problem["floats"]))
+    X, y = on_workers(client, problem["n_rows"], problem["n_columns"], problem["floats"])
+    return lambda: model().fit(X, y)
+
+
+def timed(function, pids):
+    """Return the seconds of the wall and of the processors that a function takes, and what it returns."""
+    from psutil import Process
+
+    def used():
+        return sum(sum(Process(pid).cpu_times()[:2]) for pid in pids)
+
+    before = used()
+    taken, result = seconds(function)
+    return taken, used() - before, result
 
 
 def beside(name, n_rows, counts, repeats):
     problem = {**PROBLEMS[name], **({} if n_rows is None else {"n_rows": n_rows})}
     print(f"{name}: {problem['n_rows']:,} rows x {problem['n_columns']} features", flush=True)
-    alone, model = local_fit(problem, repeats)
-    print(f"  in this process, n_jobs=2: {alone:.1f} s", flush=True)
+    alone = local_fits(problem)
     for n in counts:
-        taken, found = dask_fit(problem, n, repeats)
-        says = "the same model" if same(model, found.to_local()) else "ANOTHER MODEL"
-        limit = f" (at most {problem['limit']})" if n == 2 else ""
-        print(f"  {n} workers: {taken:.1f} s, {taken / alone:.2f} of that{limit}; {says}", flush=True)
+        with workers(n) as client:
+            pids = [os.getpid(), *client.run(os.getpid).values()]
+            together, ratios = dask_fits(problem, client), []
+            for _ in range(repeats):
+                (wall, used, model), (own, own_used, found) = timed(alone, pids[:1]), timed(together, pids)
+                ratios.append(own / wall)
+                says = "the same model" if same(model, found.to_local()) else "ANOTHER MODEL"
+                print(
+                    f"  here, n_jobs=2: {wall:.1f} s ({used:.1f} of the processors); {n} workers: {own:.1f} s "
+                    f"({own_used:.1f}), {own / wall:.2f} of that; {says}",
+                    flush=True,
+                )
+        limit = f", at most {problem['limit']}" if n == 2 and "limit" in problem else ""
+        print(f"  {n} workers: median of {repeats}: {np.median(ratios):.2f}{limit}", flush=True)
 
 
 def boosting(n_rows):
@@ -201,7 +224,7 @@ def main(arguments):
         if what in PROBLEMS:
             beside(what, given.rows, [2], given.repeats)
         elif what == "workers":
-            for name in PROBLEMS:
+            for name in ("tan", "search"):
                 beside(name, given.rows, [1, 2, 3], given.repeats)
         elif what == "boosting":
             boosting(given.rows)

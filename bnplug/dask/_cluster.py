@@ -6,7 +6,7 @@ import asyncio
 import concurrent.futures
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, MultiLock, default_client, wait
@@ -20,6 +20,10 @@ _LOOK = 1.0
 _STUCK = 60.0
 # Another fit on the same workers may take so many seconds before this one gives up.
 _LONGEST_FIT = 24 * 3600.0
+# While it does, its client is looked for every so many seconds: one that died with the lock does not release it.
+_LOOK_FOR_DEAD = 5.0
+# The locks of fits are known by this.
+_OURS = "bnplug "
 # What is raised for a result that was lost with its worker, and cannot be computed again; such a future's states.
 _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 _WITHOUT_RESULT = ("cancelled", "lost")
@@ -175,15 +179,31 @@ class Cluster:
             If another fit does not end.
         """
         lock = MultiLock([f"bnplug {address}" for address in sorted(self.workers())], client=self.client)
-        if not lock.acquire(timeout=_LONGEST_FIT):
-            raise ClusterError(
-                f"another fit has had these workers for {_LONGEST_FIT / 3600:g} hours; if its process is dead, restart "
-                "the scheduler"
-            )
+        # So that others know whose it is.
+        lock.id = f"{_OURS}{self.client.id} {lock.id}"
+        deadline = time.monotonic() + _LONGEST_FIT
+        while not lock.acquire(timeout=_LOOK_FOR_DEAD):
+            self._release_dead()
+            if time.monotonic() > deadline:
+                raise ClusterError(f"another fit has had these workers for {_LONGEST_FIT / 3600:g} hours")
         try:
             yield
         finally:
             lock.release()
+
+    def _release_dead(self) -> None:
+        """Release what is locked for a fit whose client has gone; the scheduler knows all clients."""
+
+        # Not of the module, so that it goes to the scheduler whole: bnplug need not be there.
+        def release(dask_scheduler: Any, ours: str) -> None:
+            locks = dask_scheduler.extensions["multi_locks"]
+            for name, n_left in list(locks.requests_left.items()):
+                if n_left == 0 and name.startswith(ours) and name.split()[1] not in dask_scheduler.clients:
+                    locks.release(name)
+
+        # Where the scheduler runs nothing that clients send, a dead one's lock stays.
+        with suppress(ValueError):
+            self.client.run_on_scheduler(release, ours=_OURS)
 
 
 class _GoneError(Exception):

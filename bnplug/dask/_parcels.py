@@ -47,35 +47,36 @@ def unpack(parcel: bytes) -> Any:
     return cloudpickle.loads(parcel)
 
 
-class Arguments:
-    """The arguments of a pass: packed once, or for every task where some are of single blocks.
+class Calls:
+    """What is to be called in a pass: packed once, or for every task where some arguments are of single blocks.
 
     Parameters
     ----------
-    content : sequence
-        Some may be an :class:`~bnplug.data.blocks.EachBlock`.
+    content : sequence of sequence
+        Each a function or the name of a method, and its arguments; one may be an
+        :class:`~bnplug.data.blocks.EachBlock`.
     """
 
-    def __init__(self, content: Sequence[Any]) -> None:
-        self._content = list(content)
-        self.each = any(isinstance(own, EachBlock) for own in content)
+    def __init__(self, content: Sequence[Sequence[Any]]) -> None:
+        self._content = [list(own) for own in content]
+        self.each = any(isinstance(argument, EachBlock) for own in content for argument in own)
         self._packed: bytes | None = None
 
     def of(self, numbers: Sequence[int]) -> bytes:
-        """Return the arguments of some blocks; :func:`unpack` gives those of the first, the second, ..."""
+        """Return the calls of some blocks; :func:`unpack` gives those of the first, the second, ..."""
         if self.each:
-            return pack([EachBlock.of(self._content, number) for number in numbers])
+            return pack([[EachBlock.of(own, number) for own in self._content] for number in numbers])
         if self._packed is None:
             self._packed = pack([self._content])
         return self._packed
 
 
-def for_each(arguments: list[list[Any]], n: int) -> list[list[Any]]:
-    """Return the arguments of n blocks from those that were unpacked: one for all, or one for each.
+def for_each(calls: list[list[list[Any]]], n: int) -> list[list[list[Any]]]:
+    """Return the calls of n blocks from those that were unpacked: the same for all, or others for each.
 
     Examples
     --------
-    >>> for_each([["a"]], 2)
-    [['a'], ['a']]
+    >>> for_each([[["a"]]], 2)
+    [[['a']], [['a']]]
     """
-    return arguments if len(arguments) == n else arguments * n
+    return calls if len(calls) == n else calls * n

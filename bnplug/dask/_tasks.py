@@ -16,7 +16,7 @@ import numpy as np
 from bnplug.arrays import IntArray
 from bnplug.dask._parcels import for_each, unpack
 from bnplug.data._views import read_only
-from bnplug.data.blocks import Rows
+from bnplug.data.blocks import Rows, check_change
 
 # Sums of whole numbers below this are exact, in whatever order they are added.
 _LARGEST_WHOLE = 2.0**40
@@ -51,7 +51,7 @@ class Kept:
 
 
 def run(blocks: Sequence[Rows], parcel: bytes) -> list[Any]:
-    """Return what a function makes of blocks; the first argument is the function."""
+    """Return what a function makes of blocks: the one call of the parcel."""
     return list(_run(blocks, parcel))
 
 
@@ -62,12 +62,12 @@ def run_and_sum(blocks: Sequence[Rows], parcel: bytes) -> list[Piece]:
 
 def _run(blocks: Sequence[Rows], parcel: bytes) -> Iterator[Any]:
     each = for_each(unpack(parcel), len(blocks))
-    return (function(rows, *args) for rows, (function, *args) in zip(blocks, each, strict=True))
+    return (function(rows, *args) for rows, ((function, *args),) in zip(blocks, each, strict=True))
 
 
 def make(block: Rows, parcel: bytes, log: bytes, n_changes: int) -> Kept:
     """Return what a factory makes of a block, with the changes that were made since."""
-    ((factory, *args),) = unpack(parcel)
+    (((factory, *args),),) = unpack(parcel)
     value = factory(block, *args)
     for method, own in unpack(log):
         getattr(value, method)(*own)
@@ -75,9 +75,9 @@ def make(block: Rows, parcel: bytes, log: bytes, n_changes: int) -> Kept:
 
 
 def call(kept: Sequence[Kept], n_changes: int, parcel: bytes) -> list[Any] | State:
-    """Return what a method returns for each block; :data:`LOST` where one has not seen so many changes.
+    """Return what the last of some calls returns for each block; :data:`LOST` where one has not seen so many changes.
 
-    A method that returns None is a change.
+    The calls before are changes. So is the last one if it returns None.
     """
     return _call(kept, n_changes, parcel, list)
 
@@ -90,18 +90,21 @@ def call_and_sum(kept: Sequence[Kept], n_changes: int, parcel: bytes) -> list[Pi
 def _call(
     kept: Sequence[Kept], n_changes: int, parcel: bytes, collect: Callable[[Iterable[Any]], list[Any]]
 ) -> list[Any] | State:
-    # One change more: this call was made, and its result got lost.
-    if any(own.n_changes not in (n_changes, n_changes + 1) for own in kept):
-        return LOST
     each = for_each(unpack(parcel), len(kept))
-    return collect(_called(own, n_changes, *arguments) for own, arguments in zip(kept, each, strict=True))
+    # Changes more than that: this task was done, or begun, and its result got lost.
+    if any(not n_changes <= own.n_changes <= n_changes + len(calls) for own, calls in zip(kept, each, strict=True)):
+        return LOST
+    return collect(_called(own, n_changes, calls) for own, calls in zip(kept, each, strict=True))
 
 
-def _called(kept: Kept, n_changes: int, method: str, *args: Any) -> Any:
-    if kept.n_changes > n_changes:
-        return None
-    found = getattr(kept.value, method)(*args)
-    kept.n_changes += found is None
+def _called(kept: Kept, n_changes: int, calls: list[list[Any]]) -> Any:
+    found, last = None, n_changes + len(calls) - 1
+    for number, (method, *args) in enumerate(calls, n_changes):
+        if kept.n_changes <= number:
+            found = getattr(kept.value, method)(*args)
+            if number < last:
+                check_change(method, [found])
+            kept.n_changes += found is None
     return found
 
 

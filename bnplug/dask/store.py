@@ -17,7 +17,7 @@ from distributed import Client, Future
 from bnplug.arrays import IntArray
 from bnplug.dask import _tasks
 from bnplug.dask._cluster import Cluster
-from bnplug.dask._parcels import Arguments, pack
+from bnplug.dask._parcels import Calls, pack
 from bnplug.data.blocks import Blocks, BlockStore, EachBlock, sum_in_order
 from bnplug.errors import ClusterError, ContractError
 
@@ -108,7 +108,7 @@ class DaskStore(BlockStore):
         return _joined(self.done(self._pass(_tasks.run_and_sum, function, args)))
 
     def _pass(self, task: Callable[..., Any], function: Callable[..., Any], args: Sequence[Any]) -> _Pass:
-        parcels = _Parcels(self, [function, *args])
+        parcels = _Parcels(self, [[function, *args]])
 
         def submit(share: _Share, home: str) -> Future:
             return self.submit(home, task, [self.blocks[i] for i in share], parcels.at(home, share))
@@ -189,7 +189,7 @@ class _DaskBlocks(Blocks):
     """Objects on workers, one for each block; what :meth:`DaskStore.spawn` gives.
 
     The changes that calls made are kept here, from the last ``clear`` on: where a worker dies, its objects are made
-    anew on another, and the changes are made to them again.
+    anew on another, and the changes are made to them again. Changes that were put off go with the next call.
 
     Parameters
     ----------
@@ -200,9 +200,10 @@ class _DaskBlocks(Blocks):
 
     def __init__(self, store: DaskStore, factory: Callable[..., Any], args: Sequence[Any]) -> None:
         self._store = store
-        self._recipe = _Parcels(store, [factory, *args])
+        self._recipe = _Parcels(store, [[factory, *args]])
         self._log: list[_tasks.Change] = []
         self._n_changes = 0
+        self._put_off: list[_tasks.Change] = []
         self._homes = list(store.homes)
         self._objects: list[Any] = [None] * len(store.blocks)
         self._make(range(len(store.blocks)))
@@ -210,17 +211,18 @@ class _DaskBlocks(Blocks):
     def call(self, method: str, *args: Any) -> list[Any]:
         """Return what a method of each object returns, in the order of the blocks."""
         found = dict(
-            pair
-            for share, own in self._store.done(self._pass(_tasks.call, method, args))
-            for pair in zip(share, own, strict=True)
+            pair for share, own in self._done(_tasks.call, method, args) for pair in zip(share, own, strict=True)
         )
         changed = [found[i] is None for i in range(len(found))]
         if any(changed) and not all(changed):
             raise ContractError(f"{method} returned None for some blocks, and something for others")
         if changed[0]:
-            self._n_changes += 1
-            self._log = [] if method == "clear" else [*self._log, (method, list(args))]
+            self._note([(method, list(args))])
         return [found[i] for i in range(len(found))]
+
+    def change(self, method: str, *args: Any) -> None:
+        """Have a method change each object, together with the next call."""
+        self._put_off.append((method, list(args)))
 
     def each(self, method: str, *args: Any) -> Iterator[Any]:
         """Yield what a method of each object returns, in the order of the blocks."""
@@ -228,11 +230,22 @@ class _DaskBlocks(Blocks):
 
     def sum(self, method: str, *args: Any) -> list[Any]:
         """Add up what a method of each object returns: whole numbers on the workers, all else in their order."""
-        return _joined(self._store.done(self._pass(_tasks.call_and_sum, method, args)))
+        return _joined(self._done(_tasks.call_and_sum, method, args))
 
-    def _pass(self, task: Callable[..., Any], method: str, args: Sequence[Any]) -> _Pass:
-        parcels = _Parcels(self._store, [method, *args])
-        return _Pass(partial(self._submit, task, parcels), lambda: self._homes, self._recover)
+    def _done(self, task: Callable[..., Any], method: str, args: Sequence[Any]) -> list[tuple[_Share, list[Any]]]:
+        """Return the blocks of tasks and what each gave; the changes that were put off are made first."""
+        calls = [[name, *own] for name, own in (*self._put_off, (method, args))]
+        submit = partial(self._submit, task, _Parcels(self._store, calls))
+        done = list(self._store.done(_Pass(submit, lambda: self._homes, self._recover)))
+        self._note(self._put_off)
+        self._put_off = []
+        return done
+
+    def _note(self, changes: Iterable[_tasks.Change]) -> None:
+        """Keep changes that were made to all objects, for those that have to be made anew."""
+        for method, args in changes:
+            self._n_changes += 1
+            self._log = [] if method == "clear" else [*self._log, (method, args)]
 
     def _submit(self, task: Callable[..., Any], parcels: _Parcels, share: _Share, home: str) -> Future:
         kept = [self._objects[i] for i in share]
@@ -259,25 +272,26 @@ def _joined(done: Iterable[tuple[_Share, list[_tasks.Piece]]]) -> list[Any]:
 
 
 class _Parcels:
-    """The arguments of a pass as tasks are given them: large ones are sent to each worker once.
+    """What is called in a pass, as tasks are given it: what is large is sent to each worker once.
 
     Parameters
     ----------
     store : DaskStore
-    arguments : sequence
+    calls : sequence of sequence
+        See :class:`~bnplug.dask._parcels.Calls`.
     """
 
-    def __init__(self, store: DaskStore, arguments: Sequence[Any]) -> None:
+    def __init__(self, store: DaskStore, calls: Sequence[Sequence[Any]]) -> None:
         self._client = store.cluster.client
-        self._arguments = Arguments(arguments)
+        self._calls = Calls(calls)
         self._there: dict[tuple[str, _Share], Future] = {}
 
     def at(self, home: str, share: _Share) -> bytes | Future:
-        """Return the arguments for some blocks of a worker."""
-        packed = self._arguments.of(share)
+        """Return what is called for some blocks of a worker."""
+        packed = self._calls.of(share)
         if len(packed) < _LARGE:
             return packed
-        place = home, share if self._arguments.each else ()
+        place = home, share if self._calls.each else ()
         if place not in self._there:
             try:
                 self._there[place] = self._client.scatter(packed, workers=[home], hash=False)

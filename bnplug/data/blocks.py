@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.data._views import read_only
+from bnplug.errors import ContractError
 
 _T = TypeVar("_T")
 
@@ -142,8 +143,8 @@ class Blocks:
     a machine that is lost, its object can be made anew, and the changes made again; a method ``clear``, if there is
     one, brings an object back to what its factory made, so that what was changed before is forgotten.
 
-    A store whose blocks are elsewhere derives a class of its own, with an :meth:`each`, and a :meth:`sum` if it can add
-    where the blocks are.
+    A store whose blocks are elsewhere derives a class of its own, with an :meth:`each`, a :meth:`sum` if it can add
+    where the blocks are, and a :meth:`change` if it can put changes off until something is asked for.
 
     Parameters
     ----------
@@ -166,6 +167,19 @@ class Blocks:
     def sum(self, method: str, *args: Any) -> list[Any]:
         """Add up what a method of each object returns, arrays or numbers; see :meth:`Table.sum`."""
         return sum_in_order(self.each(method, *args))
+
+    def change(self, method: str, *args: Any) -> None:
+        """Have a method change each object, at the latest before the next call; it returns None.
+
+        Where blocks are on other machines, a change that goes with the next call saves a message to each.
+        """
+        check_change(method, self.call(method, *args))
+
+
+def check_change(method: str, results: Iterable[Any]) -> None:
+    """Raise a :class:`~bnplug.ContractError` if a method that was to change objects returned something."""
+    if any(own is not None for own in results):
+        raise ContractError(f"{method} is no change, since it returns something: use call, each or sum")
 
 
 class BlockStore(ABC):

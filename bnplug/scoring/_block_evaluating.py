@@ -114,7 +114,7 @@ class BlockEvaluator(Evaluator):
         again = self._n_moves % REFRESH == 0
         if not again:
             ((_, given),) = self._counted([made], self._graph) if changed else [(None, None)]
-            self._blocks.call("move", made, given)
+            self._blocks.change("move", made, given)
         for v, own in made.items():
             self._graph = self._graph.replace(v, own)
         self._penalty = self._costs.sum(self._graph)
@@ -141,13 +141,13 @@ class BlockEvaluator(Evaluator):
 
     def _rebuild(self) -> float:
         """Make the log joint of the current graph anew, family by family."""
-        self._blocks.call("clear")
+        self._blocks.change("clear")
         families = class_families(self._graph, self.table.target_index)
         n_added = 0
         for chosen, given in self._counted(families, FlatGraph.without_families(len(self.table.names))):
             n_added += len(chosen)
             self._blocks.call("add", [families[i] for i in chosen], given, n_added == len(families))
-        self._blocks.call("begin", self.parents)
+        self._blocks.change("begin", self.parents)
         self._is_tidy = True
         self._measure()
         self.value = self._gain - self._penalty
@@ -164,7 +164,7 @@ class BlockEvaluator(Evaluator):
             penalties += [self._costs.change(self._graph, changes) for changes in candidates]
         scores = self._gain - penalties
         if not self._is_tidy and len(candidates) > WORTH_TIDYING * (len(self.table.names) + self._header.n_classes):
-            self._blocks.call("tidy")
+            self._blocks.change("tidy")
             self._is_tidy = True
         allowed = self._allowed(at_least + penalties)
         flat = Candidates.of(candidates)

@@ -1,5 +1,7 @@
 """Waiting for a cluster ends: with results, or with an error that says what to do."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -146,7 +148,33 @@ def test_two_fits_take_turns(own):
     assert "".join(seen) in ("aabb", "bbaa")
 
 
+FIT_THAT_DOES_NOT_END = """
+import sys, time
+from distributed import Client
+from bnplug.dask._cluster import Cluster
+with Client(sys.argv[1]) as client, Cluster(client).alone():
+    print("alone", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_the_lock_of_a_client_that_died_is_released(impatient, monkeypatch):
+    monkeypatch.setattr(_cluster, "_LOOK_FOR_DEAD", 0.3)
+    with cluster(2, processes=True) as client:
+        command = [sys.executable, "-c", FIT_THAT_DOES_NOT_END, client.scheduler.address]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout.readline() == "alone\n"
+            monkeypatch.setattr(_cluster, "_LONGEST_FIT", 1.0)
+            with pytest.raises(ClusterError, match="another fit"), Cluster(client).alone():  # while it is alive
+                pass
+            other.kill()
+        monkeypatch.setattr(_cluster, "_LONGEST_FIT", 60.0)
+        with Cluster(client).alone():
+            pass
+
+
 def test_another_fit_that_does_not_end(own, monkeypatch):
+    monkeypatch.setattr(_cluster, "_LOOK_FOR_DEAD", 0.1)
     monkeypatch.setattr(_cluster, "_LONGEST_FIT", 0.1)
     with own.alone(), pytest.raises(ClusterError, match="another fit has had these workers"):  # noqa: SIM117
         with Cluster(own.client).alone():

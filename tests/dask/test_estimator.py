@@ -6,7 +6,9 @@ import pickle
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import joblib
@@ -21,7 +23,7 @@ from sklearn.model_selection import GridSearchCV
 import bnplug
 from bnplug import BayesianNetworkClassifier, datasets
 from bnplug.builtin.parameters.ml import MaximumLikelihood
-from bnplug.dask import DaskBayesianNetworkClassifier, _cluster
+from bnplug.dask import DaskBayesianNetworkClassifier, _cluster, dask_table, store
 from bnplug.errors import ClusterError
 from bnplug.experiments import compare
 
@@ -196,6 +198,50 @@ def test_workers_without_memory_are_told_and_not_waited_for(monkeypatch, rows):
         time.sleep(0.5)
         with pytest.raises(ClusterError, match=r"no worker could run anything.*paused.*more memory"):
             DaskBayesianNetworkClassifier("nb", client=client).fit(rows[list(X)], rows["won"])
+
+
+def hungry(size=0):
+    """Take more memory than a worker has, for as long as it takes its nanny to notice."""
+    taken = np.ones(100_000_000)
+    time.sleep(30)
+    return taken[:size]
+
+
+def a_partition(number, hunger):
+    frame = pd.DataFrame({"a": [0, 1, 1, 0], "y": [0, 1, 0, 1]})
+    return frame.assign(b=hungry(4) if hunger else 1.0)
+
+
+@contextmanager
+def small_workers():
+    """Yield a client of two workers that their nannies kill above 600 MB, of which they have half for libraries."""
+    once_more = {"distributed.scheduler.allowed-failures": 1}
+    with dask.config.set(once_more), cluster(2, processes=True, memory_limit="600MB") as client:
+        yield client
+
+
+@pytest.mark.long
+def test_workers_that_are_killed_for_the_memory_of_a_partition_are_told():
+    with small_workers() as client:
+        few, many = (
+            dd.from_map(a_partition, range(2), hunger=own, meta=a_partition(0, False).iloc[:0]) for own in (False, True)
+        )
+        with pytest.raises(ClusterError, match=r"2 workers died one after the other.*for want of memory"):
+            DaskBayesianNetworkClassifier("nb", client=client).fit(many[["a", "b"]], many["y"])
+        # They are there again, and so is the lock.
+        model = DaskBayesianNetworkClassifier("nb", client=client).fit(few[["a"]], few["y"])
+        assert model.n_features_in_ == 1
+
+
+@pytest.mark.long
+def test_workers_that_are_killed_for_the_memory_of_a_search_are_told(monkeypatch):
+    monkeypatch.setattr(store, "_TRIES", 2)
+    with small_workers() as client:
+        rows = dd.from_map(a_partition, range(2), hunger=False, meta=a_partition(0, False).iloc[:0])
+        table, _ = dask_table(rows[["a"]], rows["y"], client=client)
+        with pytest.raises(ClusterError, match=r"workers died 2 times.*for want of memory"):
+            table.map(lambda block: hungry())
+        assert table.map(lambda block: block.n_rows) == [4, 4]
 
 
 def test_a_grid_on_a_cluster(client):

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 
 from bnplug.compiling import kernel
-from bnplug.dask._parcels import Arguments, for_each, pack, unpack
+from bnplug.dask._parcels import Calls, for_each, pack, unpack
 from bnplug.data.blocks import EachBlock
 from bnplug.gradient import conditional_nll
 
@@ -25,10 +25,10 @@ def test_a_kernel_without_a_name_goes_whole():
     assert unpack(packed)(41) == 42
 
 
-def test_arguments_are_packed_once_unless_some_are_of_single_blocks():
-    same = Arguments(["a", 1])
+def test_calls_are_packed_once_unless_some_arguments_are_of_single_blocks():
+    same = Calls([["a", 1], ["b"]])
     assert same.of([0, 1]) is same.of([2])
-    assert for_each(unpack(same.of([0, 1])), 2) == [["a", 1], ["a", 1]]
-    each = Arguments(["a", EachBlock([10, 20, 30])])
-    assert for_each(unpack(each.of([0, 2])), 2) == [["a", 10], ["a", 30]]
-    assert for_each(unpack(each.of([1])), 1) == [["a", 20]]
+    assert for_each(unpack(same.of([0, 1])), 2) == [[["a", 1], ["b"]]] * 2
+    each = Calls([["a", EachBlock([10, 20, 30])], ["b", 1]])
+    assert for_each(unpack(each.of([0, 2])), 2) == [[["a", 10], ["b", 1]], [["a", 30], ["b", 1]]]
+    assert for_each(unpack(each.of([1])), 1) == [[["a", 20], ["b", 1]]]

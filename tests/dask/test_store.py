@@ -92,6 +92,30 @@ def test_clearing_forgets_what_was_changed_before(blocks):
     assert kept.call("value") == [own + 2 for own in blocks.block_sizes]
 
 
+def test_changes_that_are_put_off_go_with_the_next_call(blocks, monkeypatch):
+    kept = blocks.store.spawn(Sums, 0)
+    kept.call("add", 50)
+    noted = []
+    submit = type(blocks.store).submit
+    monkeypatch.setattr(type(blocks.store), "submit", lambda *own, **named: noted.append(1) or submit(*own, **named))
+    kept.call("value")
+    n_tasks = len(noted)
+    kept.change("clear")
+    kept.change("add", EachBlock(range(7)))
+    kept.change("add", 1)
+    assert len(noted) == n_tasks
+    now = [own + i + 1 for i, own in enumerate(blocks.block_sizes)]
+    assert kept.sum("parts")[0] == sum(now)
+    assert len(noted) == 2 * n_tasks
+    assert [method for method, _ in kept._log] == ["add", "add"]
+    kept.change("add", 2)
+    kept._objects[2] = emptied(kept, 2)
+    assert kept.call("value") == [own + 2 for own in now]
+    kept.change("value")
+    with pytest.raises(ContractError, match="value is no change"):
+        kept.call("value")
+
+
 def test_a_method_either_changes_all_objects_or_none(blocks):
     with pytest.raises(ContractError, match="odd returned None for some blocks"):
         blocks.store.spawn(Sums, 0).call("odd")

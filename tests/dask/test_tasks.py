@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from bnplug.dask import _tasks
-from bnplug.dask._parcels import Arguments, pack
+from bnplug.dask._parcels import Calls, pack
 from bnplug.dask._tasks import LOST, Kept, call, call_and_sum, make, run, run_and_sum, sum_pieces, take
+from bnplug.errors import ContractError
 
 
 class Counter:
@@ -30,8 +31,8 @@ def block(*codes, weights=None):
     return np.array([codes], dtype=np.uint8), weights
 
 
-def parcel(*arguments):
-    return Arguments(arguments).of([0])
+def parcel(*arguments, after=()):
+    return Calls([*after, arguments]).of([0])
 
 
 def test_an_object_is_made_with_the_changes_so_far():
@@ -51,6 +52,25 @@ def test_a_change_whose_result_got_lost_is_not_made_again():
     kept = [Kept(Counter(block(1)), 0)]
     assert call(kept, 0, parcel("add", 3)) == call(kept, 0, parcel("add", 3)) == [None]
     assert kept[0].value.total == 4
+
+
+def test_changes_go_before_a_call_and_are_made_once():
+    kept = [Kept(Counter(block(i)), 0) for i in (1, 2)]
+    changes = [["add", 3], ["add", 4]]
+    kept[1].value.add(3)  # as where the task was begun before
+    kept[1].n_changes = 1
+    for _ in range(2):
+        assert call(kept, 0, parcel("value", after=changes)) == [8, 9]
+    assert [own.n_changes for own in kept] == [2, 2]
+    assert (
+        call(kept, 0, parcel("add", 1, after=changes)) == call(kept, 0, parcel("add", 1, after=changes)) == [None] * 2
+    )
+    assert [own.value.total for own in kept] == [9, 10]
+
+
+def test_what_is_no_change_is_told():
+    with pytest.raises(ContractError, match="value is no change"):
+        call([Kept(Counter(block(1)), 0)], 0, parcel("add", 1, after=[["value"]]))
 
 
 @pytest.mark.parametrize("n_changes", [-1, 0, 1, 4])

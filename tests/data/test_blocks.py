@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bnplug.data.blocks import Block, Blocks, BlockStore, EachBlock, LocalStore, MappedArray, sum_in_order
+from bnplug.errors import ContractError
 
 
 @pytest.fixture
@@ -133,6 +134,10 @@ def test_objects_are_kept_and_called_in_order():
     blocks = Blocks([[3, 1], [2]])
     blocks.call("append", EachBlock([5, 6]))
     assert blocks.call("index", EachBlock([5, 6])) == [2, 1]
+    blocks.change("reverse")
+    assert blocks.call("index", EachBlock([5, 6])) == [0, 0]
+    with pytest.raises(ContractError, match="pop is no change, since it returns something"):
+        blocks.change("pop")
 
 
 def test_all_blocks_have_weights_or_none(mapped):
