@@ -55,6 +55,8 @@ class GreedySearch:
         The score of the start, and after each move that led to `parents`.
     moves : list of str
         These moves, in words.
+    evaluations : list of int
+        How many candidates had been scored at each entry of `trace`.
     last_of_ties : bool
         Whether the last of tied candidates is taken, and not the first.
     met : BestMet
@@ -110,6 +112,11 @@ class GreedySearch:
         """The moves, in words."""
         return self._reached.moves
 
+    @property
+    def evaluations(self) -> list[int]:
+        """How many candidates had been scored at the start, and after each move."""
+        return self._reached.evaluations
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the steps inside; an interrupt, or the end of the time, ends them with a warning."""
@@ -147,10 +154,12 @@ class GreedySearch:
             elif again:
                 self._reached = other._reached
             else:
-                self._reached = self._reached.after(other.parents, other.trace[-1], ", ".join(other.moves))
+                moves = ", ".join(other.moves)
+                self._reached = self._reached.after(other.parents, other.trace[-1], moves, other.evaluations[-1])
 
     def _begin_at_start(self) -> None:
-        self._reached = _Reached(list(self._start), [float(self.evaluator.start(self._start))], [])
+        value = float(self.evaluator.start(self._start))
+        self._reached = _Reached(list(self._start), [value], [], [self.evaluator.n_evaluations])
         self.met.add(self.trace[-1], self.parents)
 
     def begin(self) -> float:
@@ -204,7 +213,7 @@ class GreedySearch:
         parents = self.parents.copy()
         for v, own in changes.items():
             parents[v] = sorted(own)
-        self._reached = self._reached.after(parents, value, move)
+        self._reached = self._reached.after(parents, value, move, self.evaluator.n_evaluations)
         self.met.add(value, parents)
         self._progress.moved(*self._state(), move)
 
@@ -218,10 +227,11 @@ class _Reached(NamedTuple):
     parents: list[list[int]]
     trace: list[float]
     moves: list[str]
+    evaluations: list[int]
 
-    def after(self, parents: list[list[int]], value: float, move: str) -> _Reached:
-        """Return where a move leads."""
-        return _Reached(parents, [*self.trace, value], [*self.moves, move])
+    def after(self, parents: list[list[int]], value: float, move: str, evaluations: int) -> _Reached:
+        """Return where a move leads, and after how many evaluations."""
+        return _Reached(parents, [*self.trace, value], [*self.moves, move], [*self.evaluations, evaluations])
 
 
 class _TimeUpError(Exception):

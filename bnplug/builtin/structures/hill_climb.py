@@ -74,6 +74,8 @@ class HillClimb(StructureLearner):
         The score of the start, and after each move.
     moves_ : list of str
         The moves, such as ``"add outlook -> wind"``.
+    evaluations_ : list of int
+        How many candidates had been scored at each entry of `trace_`.
     n_evaluations_ : int
         How many candidates were scored.
     best_structures_ : list of lists of edges
@@ -135,7 +137,7 @@ class HillClimb(StructureLearner):
                 climb_and_shake(search, start, table.names, self.max_iter)
             else:
                 climb(search, start, table.names, self.max_iter, improve=not self.complete)
-        self.trace_, self.moves_ = search.trace, search.moves
+        self.trace_, self.moves_, self.evaluations_ = search.trace, search.moves, search.evaluations
         self.n_evaluations_ = evaluator.n_evaluations
         self.best_structures_ = search.met.edges(table.names)
         return table.dag(search.parents)

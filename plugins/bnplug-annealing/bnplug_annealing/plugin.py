@@ -59,7 +59,7 @@ def bnplug_reproductions() -> Iterable[Reproduction]:
     """Name the paper's protocol."""
     yield Reproduction(
         name="pernkopf2013",
-        run="bnplug_annealing.reproduction:run",
-        summary="The paper's tables 1 to 3 and figures 2 to 4, on MNIST, USPS and Spambase.",
+        run="bnplug_annealing.paper:PAPER",
+        summary="The paper's tables 1 to 3 and figures 2 to 5, on MNIST, USPS and Spambase.",
         reference=_PAPER,
     )

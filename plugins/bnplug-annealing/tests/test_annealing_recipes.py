@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_annealing import pictures, protocol, reproduction
+from bnplug_annealing.paper import PAPER, page, pictures, protocol
 from sklearn.datasets import load_iris
 
 import bnplug
 from bnplug import datasets
-from bnplug.experiments import Page
+from bnplug.experiments.paper import Results
 from bnplug.hooks import registry
 
 RECIPES = ["TAN-SA-CR-ML", "TAN-SA-MM-ML", "TAN-SA-CR-MM", "TAN-SA-MM-MM"]
@@ -27,7 +25,7 @@ def test_the_plugin_brings_the_papers_names():
         "recipe": tuple(RECIPES),
         "reproduction": ("pernkopf2013",),
     }
-    assert registry.reproduction("pernkopf2013").run is reproduction.run
+    assert registry.reproduction("pernkopf2013").run is PAPER
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -88,108 +86,87 @@ def test_splits_have_the_papers_shares():
 
 
 def test_a_structure_is_measured_with_its_trace():
-    data = protocol.prepare(datasets.load("iris"))
-    climbed = protocol.measure_structure(data, "NB")
-    assert (climbed["evaluations"], climbed["trace"], climbed["score"]) == (0, [], None)
-    annealed = protocol.measure_structure(data, "TAN-SA-CR", seed=1, D=0.5)
+    naive = protocol.measure_structure("iris", "NB", 0, 0, 0.8, None)
+    assert (naive["evaluations"], naive["trace"], naive["score"], naive["tree"]) == (0, [], None, [-1] * 5)
+    annealed = protocol.measure_structure("iris", "TAN-SA-CR", 1, 0, 0.5, None)
     assert annealed["evaluations"] >= annealed["trace"][-1][0]
     assert annealed["trace"][-1][1] == annealed["score"]
     assert annealed["accuracy"] > 90
     # (states - 1) x parent configurations, over all variables.
-    states = data.train.cards
-    c = data.train.target_index
-    sizes = [(states[v] - 1) * np.prod(states[own]) for v, own in enumerate(annealed["parents"])]
+    table = protocol.prepared("iris", None).train
+    states, c = table.cards, table.target_index
+    sizes = [
+        (states[v] - 1) * (1 if v == c else states[c] * (states[p] if p >= 0 else 1))
+        for v, p in enumerate(annealed["tree"])
+    ]
     assert annealed["size"] == sum(sizes)
-    assert annealed["parents"][c] == []
 
 
 @NEEDS_MARGIN
-def test_hill_climbing_is_logged_move_by_move():
-    data = protocol.prepare(datasets.load("iris"))
-    climbed = protocol.measure_structure(data, "TAN-HC-CR")
+def test_hill_climbing_keeps_its_evaluations():
+    climbed = protocol.measure_structure("iris", "TAN-HC-CR", 0, 0, 0.8, None)
     assert climbed["trace"][0][0] == 0
     assert climbed["trace"][-1][0] <= climbed["evaluations"]
-    assert len([own for own in climbed["parents"] if len(own) == 2]) == 3
+    assert sum(parent >= 0 for parent in climbed["tree"]) == 3
+    learned = protocol.measure_parameters("iris", climbed["tree"], "L-BFGS, stopped early", None)
+    assert learned["accuracy"] > 90
+    assert learned["size"] == climbed["size"]
 
 
-def test_jobs_are_what_is_not_there_yet():
-    have = [{"dataset": "a", "structure": "TAN-SA-CR", "seed": 0, "D": None}]
-    left = list(protocol.jobs(["a"], have, {"a": 2}, "a", 1))
-    assert ("a", "TAN-SA-CR", 1, None) in left
-    assert ("a", "TAN-SA-CR", 0, None) not in left
-    assert {D for _, structure, _, D in left if structure == "TAN-SA-CR"} == {None, 0.5, 0.6, 0.7, 0.9}
+def test_tasks_are_the_papers():
+    tasks, lacking = protocol.tasks(None, quick=False)
+    assert (tasks, lacking) == ([], ["Spambase", "USPS", "USPS, ten digits", "MNIST", "DCMall"])
+    swept = protocol._sweep(range(10), None)
+    assert {task.key["D"] for task in swept} == {0.5, 0.6, 0.7, 0.9}
+    assert {task.part for task in swept} == {"schedules"}
 
 
-def record(structure, seed, score, accuracy, parameters="ML", D=None):
-    return {
-        "dataset": "spambase", "structure": structure, "seed": seed, "D": D, "parameters": parameters, "score": score,
-        "accuracy": accuracy,
-    }  # fmt: skip
+def frame(*rows):
+    columns = ["dataset", "structure", "seed", "rows", "score", "accuracy", "evaluations", "features"]
+    return pd.DataFrame([("Spambase", *row, 5, 57) for row in rows], columns=columns)
 
 
-def test_the_most_accurate_run_is_shown_with_both_parameters():
-    records = [
-        record("TAN-SA-MM", 0, 10.0, 95.0),
-        record("TAN-SA-MM", 1, 11.0, 93.0),
-        record("TAN-SA-MM", 2, 99.0, 92.0, D=0.5),
-        record("TAN-SA-MM", 1, None, 94.0, "MM"),
-        record("TAN-SA-MM", 0, None, 96.0, "MM"),
-    ]
-    best = reproduction.chosen(records)
-    assert [r["seed"] for r in best] == [0]
-    found = reproduction.accuracies(best, records).set_index("method")["mean"]
-    assert found.to_dict() == {"TAN-SA-MM-ML": 95.0, "TAN-SA-MM-MM": 96.0}
+def test_the_run_of_the_best_score_in_training_counts():
+    runs = frame(("TAN-SA-MM", 0, 0, 10.0, 95.0), ("TAN-SA-MM", 1, 0, 11.0, 93.0), ("NB", 0, 0, None, 90.0))
+    assert page.chosen(runs, "score").set_index("structure")["seed"].to_dict() == {"TAN-SA-MM": 1, "NB": 0}
+    assert page.chosen(runs, "accuracy").set_index("structure")["seed"].to_dict() == {"TAN-SA-MM": 0, "NB": 0}
 
 
-def test_sizes_are_those_of_the_runs_that_are_shown(tmp_path):
-    records = [
-        {**record("TAN-SA-MM", 0, 10.0, 93.0), "size": 111},
-        {**record("TAN-SA-MM", 1, 11.0, 95.0), "size": 222},
-        {**record("TAN-SA-MM", 2, 99.0, 97.0, D=0.5), "size": 333},
-    ]
-    page, best = Page("sizes", "Sizes", ""), reproduction.chosen(records)
-    found = pd.DataFrame(records).assign(dataset="Spambase")
-    reproduction.add_sizes(page, best, found, reproduction.accuracies(best, records))
-    page.write(tmp_path)
-    assert "| Spambase | TAN-SA-MM-ML | 222 |" in (tmp_path / "sizes.md").read_text(encoding="utf-8")
+def test_searches_are_compared_on_the_same_rows():
+    whole = [("TAN-SA-MM", 0, 0, 1.0, 95.0), ("TAN-HC-MM", 0, 0, 1.0, 94.0)]
+    fewer = [("TAN-SA-MM", 0, 10_000, 1.0, 92.0), ("TAN-HC-MM", 0, 10_000, 1.0, 91.0)]
+    assert page.compared(frame(*whole))["accuracy"].tolist() == [95.0, 94.0]
+    assert page.compared(frame(*whole, *fewer))["accuracy"].tolist() == [95.0, 94.0]
+    # Not every search has been through all rows yet.
+    assert page.compared(frame(whole[0], *fewer))["accuracy"].tolist() == [92.0, 91.0]
 
 
-def test_without_data_it_says_what_it_looks_for(tmp_path):
-    with pytest.raises(FileNotFoundError, match="spambase, usps-11000, mnist14; --quick needs none"):
-        reproduction.run(tmp_path, tmp_path, quick=False)
+@NEEDS_MARGIN
+def test_margins_are_learned_for_the_best_in_training_and_in_testing():
+    key = {"dataset": "iris", "structure": "TAN-SA-CR", "rows": 0}
+    figures = [(10.0, 95.0), (11.0, 93.0), (9.0, 90.0)]
+    lines = [
+        {"part": "structures", "key": {**key, "seed": seed}, "seconds": 1.0,
+         "value": {"score": score, "accuracy": accuracy, "tree": [-1]}}
+        for seed, (score, accuracy) in enumerate(figures)
+    ]  # fmt: skip
+    assert [task.key["seed"] for task in protocol.further(Results(lines), None, False)] == [0, 1]
 
 
-@pytest.mark.parametrize("structures", [("NB", "TAN-SA-CR"), ("TAN-ST-CMI", "TAN-SA-CR"), ("TAN-SA-CR",)])
-def test_a_page_without_the_recipes_of_other_plugins(structures, tmp_path):
-    records = [{**record(s, 0, 1.0, 90.0), "size": 9, "evaluations": 5, "trace": [(0, 1.0)]} for s in structures]
-    data = dataclasses.replace(protocol.prepare(datasets.load("iris")), name="spambase")
-    reproduction.write_page({"spambase": data}, records, [], False, tmp_path)
-    assert "not testable here" in (tmp_path / "pernkopf2013.md").read_text(encoding="utf-8")
+def test_a_claim_that_holds_mostly():
+    low, high = pd.Series({"a": 1.0, "b": 5.0, "c": 1.0}), pd.Series({"a": 2.0, "b": 3.0, "c": float("nan")})
+    assert page._judge([(low, high)])[0] is False
+    assert page._judge([(low, high)], mostly=True) == (False, "a 1.00, 2.00; b 5.00, 3.00")
+    assert page._judge([(low, low)], mostly=True)[0] is True
+    assert page._judge([]) == (None, "not run")
 
 
 def test_a_run_writes_its_page_and_goes_on_from_its_file(tmp_path, monkeypatch):
-    """The whole of it, on a small set, with what takes long cut short."""
-    monkeypatch.setattr(protocol, "QUICK_SET", "iris")
-    monkeypatch.setattr(protocol, "SCHEDULES", (0.5, 0.8))
-    monkeypatch.setattr(protocol, "_WIDTHS", [0.1])
-    monkeypatch.setattr(protocol, "choose_lam", lambda data: 0.1)
-    monkeypatch.setattr(protocol, "measure_parameters", lambda data, r: {**r, "parameters": "MM", "trace": []})
-    monkeypatch.setattr(reproduction, "_QUICK_RUNS", 2)
-    reproduction.run(None, tmp_path, quick=True)
-    text = (tmp_path / "pernkopf2013.md").read_text(encoding="utf-8")
-    for heading in ("Table 1", "Table 2", "All runs", "Table 3", "Figures 2 to 4", "Claims", "Data that were missing"):
+    """The whole of it, on a small set."""
+    text = PAPER(None, tmp_path, quick=True).read_text("utf-8")
+    for heading in ("What was run", "Table 1", "Table 2", "All runs", "Table 3", "Figures 2 and 3", "Claims"):
         assert f"\n## {heading}" in text
     claims = text.partition("## Claims\n\n")[2].partition("\n\n")[0].splitlines()
     assert len(claims) == 7
-    assert all(claim.startswith(("- **yes**: ", "- **no**: ", "- **not testable here**: ")) for claim in claims)
-    assert str(tmp_path) not in text
-    drawn = sorted(path.name for path in tmp_path.glob("*.png"))
-    assert [name for name in drawn if f"({name})" not in text] == []
-    assert {"pernkopf2013-accuracy-iris.png", "pernkopf2013-evaluations-iris.png"} <= set(drawn)
-
-    def never(*args):
-        raise AssertionError("measured again")
-
-    monkeypatch.setattr(protocol, "measure_structure", never)
-    reproduction.run(None, tmp_path, quick=True)
-    assert (tmp_path / "pernkopf2013.md").read_text(encoding="utf-8") == text
+    monkeypatch.setattr(protocol, "measure_structure", lambda *args: pytest.fail("measured again"))
+    assert PAPER(None, tmp_path, quick=True).read_text("utf-8") == text

@@ -33,6 +33,8 @@ def minimize_by_conjugate_gradients(
 
     def note(intermediate_result: Any) -> None:
         place, value = np.array(intermediate_result.x), float(intermediate_result.fun)
+        if not np.isfinite(value):
+            raise StopIteration
         before = path[-1][1]
         path.append((place, value))
         if callback is not None:
@@ -41,5 +43,7 @@ def minimize_by_conjugate_gradients(
             raise StopIteration
 
     settings: Any = {"method": "CG", "callback": note, "options": {"maxiter": max_iter, "gtol": 0.0}}
-    scipy.optimize.minimize(objective, start, jac=True, **settings)
+    # Where the gradient is zero, the next direction is not a number.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scipy.optimize.minimize(objective, start, jac=True, **settings)
     return path[-1][0], len(path) - 1
