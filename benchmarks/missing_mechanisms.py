@@ -29,7 +29,7 @@ from sklearn.model_selection import StratifiedKFold
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import iris, tic_tac_toe, wine
 
-SETS = ("australian", "diabetes", "tic-tac-toe", "wine")
+SETS = ("australian", "diabetes", "german", "tic-tac-toe", "vehicle", "wine")
 WAYS = ("ignore", "em", "value", "drop")
 
 

@@ -415,6 +415,21 @@ class Table:
         made.incomplete = self.incomplete
         return made
 
+    def expand(self, variables: Sequence[int]) -> Table:
+        """Return the rows that know some variables.
+
+        Of a table that `expects` these are all rows, also those without a class: one that lacks such a variable is
+        there once for each state of it, and its weight is shared out by how probable the network says they are.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = Table.from_frame(pd.DataFrame({"a": [0, None, 1], "c": ["n", "y", "y"]}), "c")
+        >>> table.expand([0]).codes.tolist()
+        [[0, 1], [0, 1]]
+        """
+        return self.take(np.concatenate(self.map(_knows, [int(v) for v in variables])))
+
     def padded(self) -> tuple[CodeArray, IntArray]:
         """Return the codes with missing as one more state, and the number of codes that each variable then has.
 
@@ -500,6 +515,12 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"
+
+
+def _knows(block: Table, variables: list[int]) -> BoolArray:
+    """Say which rows of a block know some variables."""
+    known: BoolArray = (block.codes[variables] != block.missing).all(axis=0)
+    return known
 
 
 def check_unseen(unseen: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import CodeArray
+from bnplug.inference._completions import draw_states
 from bnplug.inference.batches import conditional, distinct
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
 from bnplug.inference.most_probable import most_probable
@@ -61,8 +62,7 @@ def draw_missing(
         if len(lacking):
             shares = conditional(Marginalizer(tables, name, max_clique_size), filled[:, lacking], n_jobs)
             shares = np.where(np.isnan(shares), 1.0 / shares.shape[1], shares)
-            ends = shares.cumsum(axis=1)
-            filled[v, lacking] = (ends < uniform[:, None] * ends[:, -1:]).sum(axis=1)
+            filled[v, lacking] = draw_states(shares, uniform)
     return filled
 
 

@@ -191,7 +191,8 @@ def _number_folds(table: Table, folds: IntArray | None) -> tuple[IntArray, int]:
 def _check_class(table: Table) -> None:
     if table.cards[table.target_index] < 2:
         raise ValueError(f"the class {table.target!r} has one state only: there is nothing to tell apart")
-    absent = sum(table.map(_n_without_class))
+    # A table that expects has no row without one, and would have to draw what else is missing to show its rows.
+    absent = 0 if table.expects else sum(table.map(_n_without_class))
     if absent:
         raise ValueError(f"the class {table.target!r} is missing in {absent} row(s); drop those rows")
 

@@ -3,14 +3,15 @@
 A score of this kind sums over rows a gain of the row's log joints, whose parameters come from a training
 part: all rows (resubstitution), or those outside the row's fold. Missing cells: a family is counted in the
 training rows where all its variables are known, and its term is left out of the log joint of a row in
-which one of them is missing.
+which one of them is missing. Inside structural EM (``missing="em"``) parameters come from expected counts, and
+the log joints are marginal: what a row lacks is summed out.
 """
 
 from __future__ import annotations
 
 from itertools import takewhile
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from bnplug.scoring.gains import Bounds, Gain
 from bnplug.scoring.resampling import Splitter, draw_folds
 
 if TYPE_CHECKING:
+    from bnplug.inference.expected_table import ExpectedTable
     from bnplug.typing import DAG
 
 
@@ -171,6 +173,11 @@ class PredictiveScore(ScoreFunction):
         gain = type(self).gain
         try_gain(gain, int(table.cards[table.target_index]), self._numbers(table))
         compile_gain(gain)
+        if table.expects:
+            # Loaded where it is needed: the engine comes with it.
+            from bnplug.scoring._marginal_evaluating import MarginalEvaluator
+
+            return MarginalEvaluator(self, cast("ExpectedTable", table), n_jobs)
         if table.n_blocks > 1:
             return BlockEvaluator(self, table, n_jobs)
         return PredictiveEvaluator(self, table, n_jobs)
