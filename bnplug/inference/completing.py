@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bnplug.arrays import CodeArray
+from bnplug.inference._best_states import best_states
 from bnplug.inference._completions import draw_states
 from bnplug.inference.batches import conditional, distinct
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
@@ -93,16 +94,16 @@ def fill_most_probable(
     >>> fill_most_probable(tables, np.array([[255, 0], [255, 255]], dtype=np.uint8)).tolist()
     [[1, 0], [1, 0]]
     """
+    wanted = np.arange(len(codes)) if variables is None else np.array(variables, dtype=np.int64)
     filled, missing = np.array(codes), np.iinfo(codes.dtype).max
-    wanted = range(len(codes)) if variables is None else variables
-    lacking = np.flatnonzero((codes[list(wanted)] == missing).any(axis=0))
-    rows, places = distinct(codes[:, lacking])
-    best = rows.copy()
+    lacking = np.flatnonzero((codes[wanted] == missing).any(axis=0))
+    best, undecided = best_states(tables, codes[:, lacking])
+    filled[np.ix_(wanted, lacking)] = best[wanted]
+    rows, places = distinct(codes[:, lacking[undecided]])
     for i, row in enumerate(rows.T):
         known = {name: int(state) for name, state in zip(tables.names, row, strict=True) if state != missing}
         found = most_probable(tables, known, max_clique_size)
         for v in wanted:
-            if row[v] == missing:
-                best[v, i] = found[tables.names[v]]
-    filled[:, lacking] = best[:, places]
+            rows[v, i] = found.get(tables.names[v], row[v])
+    filled[np.ix_(wanted, lacking[undecided])] = rows[np.ix_(wanted, places)]
     return filled

@@ -99,7 +99,7 @@ class ExpectedTable(BlockTable):
         return self._all.total_weight
 
     @property
-    def has_missing(self) -> BoolArray:  # type: ignore[override]
+    def has_missing(self) -> BoolArray:
         """Of no variable any row lacks it: what it is, is expected."""
         return np.zeros(len(self.names), dtype=np.bool_)
 
@@ -238,7 +238,9 @@ class _ExpectedRows:
             rows = np.flatnonzero(patterns == pattern)
             self._add(family, axes, rows, folds, counts)
 
-    def _add(self, family: tuple[int, ...], axes: list[int], rows: IntArray, folds: IntArray, counts: FloatArray) -> None:
+    def _add(
+        self, family: tuple[int, ...], axes: list[int], rows: IntArray, folds: IntArray, counts: FloatArray
+    ) -> None:
         """Add rows that lack the variables at some axes of a family."""
         known = [i for i in range(len(family)) if i not in axes]
         cards = self.block.cards

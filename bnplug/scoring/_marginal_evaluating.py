@@ -112,8 +112,8 @@ class MarginalEvaluator(Evaluator):
         table, score = self.table, self.score
         folds = score.folds(table, self.random)
         number, header = describe(table, folds, score.alpha, score.floor)
-        self._folds = None if folds is None else np.where(number < header.n_folds, number, -1)
-        own = number if folds is None else self._folds
+        own = np.where(number < header.n_folds, number, -1)
+        self._folds = None if folds is None else own
         holes = table.with_holes
         self._rows = holes.spawn(MarginalRows, holes.split(own), self._rule, self.n_jobs)
         self._divisor = holes.take(own >= 0).total_weight if score.aggregate == "mean" else 1.0

@@ -10,69 +10,24 @@ What a candidate changes is found from the groups that the families concerned be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.compiling import inner_kernel, kernel
-
-#: A group of missing variables with more joint states than this is not summed here.
-MOST_STATES = 4096
-
-
-class Network(NamedTuple):
-    """A graph, and where the log parameters of its families are.
-
-    Attributes
-    ----------
-    n_parents : int64 array of shape (variables,)
-    parents : int64 array of shape (variables, most parents)
-        Those of v are ``parents[v, :n_parents[v]]``.
-    starts, widths : int64 arrays of shape (variables,)
-        The log parameters ``[fold, state, *parents]`` of v begin at ``starts[v]``, and are so many for each fold.
-    strides : int64 array of shape (variables, most parents + 1)
-        By how much a state of each parent moves them; the last is of the variable's own.
-    order : int64 array of shape (variables,)
-        The variables, parents first.
-    """
-
-    n_parents: IntArray
-    parents: IntArray
-    starts: IntArray
-    widths: IntArray
-    strides: IntArray
-    order: IntArray
-
-
-def network_of(parents: Sequence[tuple[int, ...]], cards: IntArray, starts: Sequence[int]) -> Network:
-    """Return a network by its parents, ascending, and by where the log parameters of each family begin."""
-    n, most = len(parents), max(map(len, parents))
-    filled, strides, widths = np.zeros((n, most), np.int64), np.zeros((n, most + 1), np.int64), np.ones(n, np.int64)
-    for v, own in enumerate(parents):
-        filled[v, : len(own)] = own
-        for i in range(len(own) - 1, -1, -1):
-            strides[v, i] = widths[v]
-            widths[v] *= cards[own[i]]
-        strides[v, most] = widths[v]
-        widths[v] *= cards[v]
-    n_parents = np.array([len(own) for own in parents], dtype=np.int64)
-    return Network(n_parents, filled, np.array(starts, dtype=np.int64), widths, strides, _in_order(parents))
-
-
-def _in_order(parents: Sequence[tuple[int, ...]]) -> IntArray:
-    """Return the variables, parents first."""
-    order: list[int] = []
-    placed = [False] * len(parents)
-    waiting = list(range(len(parents)))
-    while waiting:
-        ready = [v for v in waiting if all(placed[p] for p in parents[v])]
-        for v in ready:
-            placed[v] = True
-        order += ready
-        waiting = [v for v in waiting if not placed[v]]
-    return np.array(order, dtype=np.int64)
+from bnplug.inference._groups import (
+    MOST_STATES,
+    advance,
+    count_states,
+    find_group,
+    has_member,
+    lay_out,
+    number_at,
+    place_of,
+    reads_open,
+    stride_of,
+)
 
 
 class Scratch(NamedTuple):
@@ -110,10 +65,10 @@ class Scratch(NamedTuple):
 
 def make_scratch(n: int, n_classes: int) -> Scratch:
     """Return a Scratch for networks of n variables."""
-    numbers = [np.zeros(n, np.int64) for _ in range(4)]
-    reals = [np.zeros(n_classes) for _ in range(4)]
-    flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    return Scratch(*flags, *numbers, np.zeros((n, n), np.int64), np.zeros(n, np.int64), *reals)
+    stack, group, places, by_class, states = np.zeros((5, n), np.int64)
+    sums, largest, before, after = np.zeros((4, n_classes))
+    flags, moves = np.zeros((2, n), np.bool_), np.zeros((n, n), np.int64)
+    return Scratch(flags[0], flags[1], stack, group, places, by_class, moves, states, sums, largest, before, after)
 
 
 @kernel(allocates=False)
@@ -170,7 +125,7 @@ def _find_concerned(row, missing, target, now, new, nodes, scratch):  # type: ig
         n_stack -= 1
         u = stack[n_stack]
         for v in range(n):
-            if not concerned[v] and (_has(now, v, u) or _has(new, v, u)):
+            if not concerned[v] and (has_member(now, v, u) or has_member(new, v, u)):
                 concerned[v] = True
                 n_stack = _open_family(row, missing, target, now, v, opened, stack, n_stack)
                 n_stack = _open_family(row, missing, target, new, v, opened, stack, n_stack)
@@ -198,17 +153,6 @@ def _open_family(row, missing, target, network, v, opened, stack, n_stack):  # t
 
 
 @inner_kernel(allocates=False)
-def _has(network, v, u):  # type: ignore[no-untyped-def]
-    """Say whether u is in the family of v."""
-    if u == v:
-        return True
-    for i in range(network.n_parents[v]):
-        if network.parents[v, i] == u:
-            return True
-    return False
-
-
-@inner_kernel(allocates=False)
 def _sum_row(row, fold, cards, target, network, values, added, scratch, joint):  # type: ignore[no-untyped-def]
     """joint[c] = the sum of the families concerned, what is open summed out; return whether it could be found."""
     n, n_classes = row.shape[0], joint.shape[0]
@@ -217,13 +161,13 @@ def _sum_row(row, fold, cards, target, network, values, added, scratch, joint): 
         joint[c] = 0.0
     _drop_barren(network, opened, concerned, scratch.states)
     for v in range(n):
-        if concerned[v] and not _reads_open(network, v, opened) and _has(network, v, target):
-            place, step = _place(row, fold, target, network, v)
+        if concerned[v] and not reads_open(network, v, opened) and has_member(network, v, target):
+            place, step = place_of(row, fold, target, network, opened, v), stride_of(network, v, target)
             for c in range(n_classes):
-                joint[c] += _at(values, added, place + c * step)
+                joint[c] += number_at(values, added, place + c * step)
     for v in range(n):
         if opened[v]:
-            n_group = _find_group(network, v, opened, concerned, group)
+            n_group = find_group(network, v, opened, concerned, group)
             if not _add_group(row, fold, cards, target, network, values, added, n_group, scratch, joint):
                 return False
             for i in range(n_group):
@@ -247,68 +191,15 @@ def _drop_barren(network, opened, concerned, marked):  # type: ignore[no-untyped
 
 
 @inner_kernel(allocates=False)
-def _reads_open(network, v, opened):  # type: ignore[no-untyped-def]
-    """Say whether a variable of the family of v is open."""
-    if opened[v]:
-        return True
-    for i in range(network.n_parents[v]):
-        if opened[network.parents[v, i]]:
-            return True
-    return False
-
-
-@inner_kernel(allocates=False)
-def _place(row, fold, target, network, v):  # type: ignore[no-untyped-def]
-    """Where a family's log parameters are for what a row knows, of what is open the first state; what the class adds."""
-    last = network.strides.shape[1] - 1
-    place, step = network.starts[v] + fold * network.widths[v], np.int64(0)
-    for i in range(network.n_parents[v] + 1):
-        own = i == network.n_parents[v]
-        u, stride = (v, network.strides[v, last]) if own else (network.parents[v, i], network.strides[v, i])
-        if u == target:
-            step = stride
-        else:
-            place += stride * np.int64(row[u])
-    return place, step
-
-
-@inner_kernel(allocates=False)
-def _at(values, added, i):  # type: ignore[no-untyped-def]
-    return values[i] if i < values.shape[0] else added[i - values.shape[0]]
-
-
-@inner_kernel(allocates=False)
-def _find_group(network, first, opened, concerned, group):  # type: ignore[no-untyped-def]
-    """Put the open variables that share families with `first`, directly or not, into `group`; return their number."""
-    n = opened.shape[0]
-    group[0], n_group, done = first, 1, 0
-    while done < n_group:
-        u = group[done]
-        done += 1
-        for v in range(n):
-            if concerned[v] and _has(network, v, u):
-                for i in range(network.n_parents[v] + 1):
-                    w = v if i == network.n_parents[v] else network.parents[v, i]
-                    new = opened[w]
-                    for j in range(n_group):
-                        new = new and group[j] != w
-                    if new:
-                        group[n_group] = w
-                        n_group += 1
-    return n_group
-
-
-@inner_kernel(allocates=False)
 def _add_group(row, fold, cards, target, network, values, added, n_group, scratch, joint):  # type: ignore[no-untyped-def]
     """Add the sum over the joint states of a group; return whether there were few enough."""
     n_classes, group, states, places = joint.shape[0], scratch.group, scratch.states, scratch.places
-    n_families, matters = _lay_out(row, fold, target, network, n_group, scratch)
-    if not matters:
+    n_families, of_class = lay_out(row, fold, target, network, n_group, scratch), np.int64(0)
+    for k in range(n_families):
+        of_class += scratch.by_class[k]
+    if of_class == 0:
         return True
-    n_states = 1.0
-    for j in range(n_group):
-        n_states *= cards[group[j]]
-        states[j] = 0
+    n_states = count_states(cards, group, n_group, states)
     if n_states > MOST_STATES:
         return False
     sums, largest = scratch.sums, scratch.largest
@@ -318,52 +209,13 @@ def _add_group(row, fold, cards, target, network, values, added, n_group, scratc
         for c in range(n_classes):
             term = 0.0
             for k in range(n_families):
-                term += _at(values, added, places[k] + c * scratch.by_class[k])
+                term += number_at(values, added, places[k] + c * scratch.by_class[k])
             if term > largest[c]:
                 sums[c] = sums[c] * np.exp(largest[c] - term) + 1.0
                 largest[c] = term
             elif term > -np.inf:
                 sums[c] += np.exp(term - largest[c])
-        # The next joint state: the first variable changes fastest.
-        j = 0
-        while j < n_group:
-            wraps = states[j] + 1 == cards[group[j]]
-            step = -states[j] if wraps else 1
-            states[j] += step
-            for k in range(n_families):
-                places[k] += step * scratch.moves[k, j]
-            j = j + 1 if wraps else n_group
+        advance(cards, group, n_group, states, places, scratch.moves, n_families)
     for c in range(n_classes):
         joint[c] += largest[c] + np.log(sums[c]) if sums[c] > 0.0 else -np.inf
     return True
-
-
-@inner_kernel(allocates=False)
-def _lay_out(row, fold, target, network, n_group, scratch):  # type: ignore[no-untyped-def]
-    """Find the families of a group; return their number, and whether one of them has the class."""
-    n, n_families, matters = row.shape[0], 0, False
-    group, moves, last = scratch.group, scratch.moves, network.strides.shape[1] - 1
-    for v in range(n):
-        if not scratch.concerned[v] or not _reads_open(network, v, scratch.open_yet):
-            continue
-        of_group = False
-        place, step = network.starts[v] + fold * network.widths[v], np.int64(0)
-        for j in range(n_group):
-            moves[n_families, j] = 0
-        for i in range(network.n_parents[v] + 1):
-            own = i == network.n_parents[v]
-            u, stride = (v, network.strides[v, last]) if own else (network.parents[v, i], network.strides[v, i])
-            if u == target:
-                step = stride
-            elif scratch.open_yet[u]:
-                for j in range(n_group):
-                    if group[j] == u:
-                        moves[n_families, j] = stride
-                        of_group = True
-            else:
-                place += stride * np.int64(row[u])
-        if of_group:
-            scratch.places[n_families], scratch.by_class[n_families] = place, step
-            matters = matters or step > 0
-            n_families += 1
-    return n_families, matters

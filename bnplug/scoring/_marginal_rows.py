@@ -10,10 +10,11 @@ import numpy as np
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import run_in_threads
 from bnplug.data.table import Table
+from bnplug.inference._groups import Network, network_of
 from bnplug.inference.marginals import Marginalizer
 from bnplug.model.log_tables import LogTables
 from bnplug.scoring._compiled_gains import evaluate
-from bnplug.scoring._marginal_joint import Network, fill_changed, fill_whole, make_scratch, network_of
+from bnplug.scoring._marginal_joint import fill_changed, fill_whole, make_scratch
 from bnplug.scoring.gains import Gain
 
 #: Variables with other parents than now, ascending, and the log parameters ``[fold, state, *parents]`` of each.

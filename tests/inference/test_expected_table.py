@@ -12,6 +12,8 @@ from bnplug import Table
 from bnplug.counts import class_information, conditional_information, count_occurring, count_with_each
 from bnplug.counts.information import pairwise_information
 from bnplug.data.block_table import BlockTable
+from bnplug.inference import _completions
+from bnplug.inference import expected_table as module
 from bnplug.inference.expected_table import ExpectedTable
 
 CARDS = [2, 3, 2, 2, 2, 3]
@@ -53,6 +55,76 @@ def test_counts_are_what_enumeration_says(seed, parents, families, weighted):
     total = enumerated_total(table, tables)
     for own, found in zip(families, ExpectedTable(table, lambda: tables).counts(families), strict=True):
         np.testing.assert_allclose(found, summed(total, own), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("few", [1, 4, 4096])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_by_fold(monkeypatch, few, weighted):
+    """Rows without a class, which is the first variable, are in no fold; few completions or many, it is the same."""
+    monkeypatch.setattr(_completions, "_FEW", few)
+    table, tables = rows_and_network(3, TWO_TREE, weighted=weighted)
+    known = np.flatnonzero(table.codes[0] != table.missing)
+    folds = np.arange(len(known)) % 3 - 1
+    wanted = [enumerated_total(table.take(known[folds == f]), tables) for f in range(2)]
+    wanted.append(enumerated_total(table, tables) - wanted[0] - wanted[1])
+    expected = ExpectedTable(table, lambda: tables)
+    for family in ([0, 1, 4], [5, 3], [2], [1, 2, 3, 4, 5]):
+        found = expected.counts([family], folds)[0]
+        for own, total in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(own, summed(total, family), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(expected.counts([family])[0], summed(sum(wanted), family), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_expanded_rows_weigh_what_enumeration_says(weighted):
+    table, tables = rows_and_network(4, TWO_TREE, weighted=weighted)
+    total = enumerated_total(table, tables)
+    for rows in (table, BlockTable.cut(table, [15, 25])):
+        expanded = ExpectedTable(rows, lambda: tables).expand([4, 0]).expand([2])
+        assert not expanded.has_missing[[0, 2, 4]].any()
+        assert expanded.has_missing[1]
+        np.testing.assert_allclose(expanded.counts([[0, 2, 4]])[0], summed(total, [0, 2, 4]), rtol=1e-9)
+        half = expanded.take(np.arange(expanded.n_rows) % 2 == 0)
+        other = expanded.take(np.arange(expanded.n_rows) % 2 == 1)
+        both = half.expand([1]).counts([[1, 2]])[0] + other.expand([1]).counts([[1, 2]])[0]
+        np.testing.assert_allclose(both, summed(total, [1, 2]), rtol=1e-9)
+    assert expanded.take([]).expand([1]).n_rows == 0
+
+
+def test_expanded_rows_of_a_table_that_expects_nothing_are_those_that_know():
+    table, _ = rows_and_network(4)
+    for rows in (table, BlockTable.cut(table, [15, 25])):
+        known = (table.codes[[1, 3]] != table.missing).all(axis=0)
+        assert np.array_equal(rows.expand([1, 3]).gather().codes, table.codes[:, known])
+
+
+def test_states_are_drawn_where_there_would_be_too_many_rows(monkeypatch):
+    table, tables = rows_and_network(4, TREE)
+    monkeypatch.setattr(module, "MOST_ROWS", 45)
+    expected = ExpectedTable(table, lambda: tables, seed=1)
+    drawn = expected.expand([1, 2, 3])
+    assert drawn.n_rows <= 45
+    assert not drawn.has_missing[[1, 2, 3]].any()
+    assert drawn.total_weight == pytest.approx(table.n_rows)
+    assert np.array_equal(drawn.codes, expected.expand([1, 2, 3]).codes)
+    many = [
+        ExpectedTable(table, lambda: tables, seed=s).expand([1, 2, 3]).counts([[1, 2, 3]])[0]
+        for s in range(0, 4000, 10)
+    ]
+    wanted = summed(enumerated_total(table, tables), [1, 2, 3])
+    np.testing.assert_allclose(np.mean(many, axis=0), wanted, atol=4 * 3 / np.sqrt(len(many)))
+
+
+def test_taken_rows_are_expected_by_the_same_network():
+    table, tables = rows_and_network(2)
+    known = np.flatnonzero(table.codes[0] != table.missing)
+    taken = ExpectedTable(table, lambda: tables).take(np.arange(5))
+    assert taken.n_rows == 5
+    wanted = summed(enumerated_total(table.take(known[:5]), tables), [1, 2])
+    np.testing.assert_allclose(taken.counts([[1, 2]])[0], wanted)
+    assert "store" not in vars(taken)
+    assert not taken.has_missing.any()
+    assert np.array_equal(taken.column(0), table.codes[0, known[:5]])
 
 
 def test_information_measures_are_of_the_expected_counts():

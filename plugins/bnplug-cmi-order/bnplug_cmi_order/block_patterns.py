@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bnplug.data.table import Table
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import BoolArray, FloatArray, IntArray
 
 # So many variables are asked for at once.
 _TOGETHER = 32
@@ -38,6 +38,10 @@ class BlockPatterns:
     def determine_class(self) -> bool:
         """Whether every pattern occurs with one class only: no further variable has any information."""
         return not self._size
+
+    def undecided(self) -> IntArray:
+        """Return the numbers of the rows whose pattern occurs with several classes, ascending."""
+        return np.flatnonzero(np.concatenate(self._rows.call("undecided")))
 
     def split(self, v: int) -> None:
         """Condition on one variable more; rows in which it is missing are left out."""
@@ -87,6 +91,10 @@ class _PatternRows:
         self._known &= column != self.block.missing
         kept = self._known & (self._number >= 0)
         self._number = np.where(kept, self._number * int(self.block.cards[v]) + column, -1)
+
+    def undecided(self) -> BoolArray:
+        """Say of which rows the pattern has a number."""
+        return np.asarray(self._number >= 0)
 
     def classes(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the labels of patterns, and the lowest and highest class of each."""

@@ -15,7 +15,11 @@ from bnplug.contracts import Evaluator
 from bnplug.counts.information import first_largest
 from bnplug.data.table import Table
 from bnplug_cmi_order.block_patterns import BlockPatterns
+from bnplug_cmi_order.expected_patterns import ExpectedPatterns
 from bnplug_cmi_order.patterns import Patterns
+
+#: Rows that are in memory, in many blocks, or as a network expects them.
+AnyPatterns = Patterns | BlockPatterns | ExpectedPatterns
 
 #: Says which of the features that are left may come next.
 Ready = Callable[[Sequence[int]], Sequence[int]]
@@ -88,11 +92,13 @@ def order_by_score(table: Table, evaluator: Evaluator, ready: Ready = list) -> l
     return order
 
 
-def _patterns(table: Table, variables: Sequence[int] = ()) -> Patterns | BlockPatterns:
+def _patterns(table: Table, variables: Sequence[int] = ()) -> AnyPatterns:
+    if table.expects:
+        return ExpectedPatterns(table, variables)
     return (Patterns if table.n_blocks == 1 else BlockPatterns)(table, variables)
 
 
-def _most_informative(patterns: Patterns | BlockPatterns, candidates: Sequence[int], n_jobs: int | None) -> int:
+def _most_informative(patterns: AnyPatterns, candidates: Sequence[int], n_jobs: int | None) -> int:
     information = np.zeros(len(patterns.table.names))
     information[candidates] = patterns.information(candidates, n_jobs)
     return first_largest(information, candidates)

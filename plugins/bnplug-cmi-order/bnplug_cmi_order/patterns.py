@@ -50,6 +50,10 @@ class Patterns:
         """Whether every pattern occurs with one class only: no further variable has any information."""
         return not len(self._rows)
 
+    def undecided(self) -> IntArray:
+        """Return the numbers of the rows whose pattern occurs with several classes, ascending."""
+        return np.sort(self._rows)
+
     def split(self, v: int) -> None:
         """Condition on one variable more; rows in which it is missing are left out."""
         column = self.table.codes[v]

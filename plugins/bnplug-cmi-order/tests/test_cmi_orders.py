@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from math import log
 
 import numpy as np
 import pandas as pd
 import pytest
+from bnplug_cmi_order.expected_patterns import ExpectedPatterns
 from bnplug_cmi_order.orders import order_by_all, order_by_single
 from bnplug_cmi_order.patterns import Patterns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bnplug import LogTables
 from bnplug.counts.information import class_information, pairwise_information
+from bnplug.data.block_table import BlockTable
 from bnplug.data.table import Table
+from bnplug.inference.expected_table import ExpectedTable
 
 
 def entropy(rows, weights):
@@ -140,3 +145,51 @@ def test_threads_do_not_matter(order):
     frame = pd.DataFrame(rng.integers(0, 3, (200, 9)), columns=list("abcdefghi"))
     table = Table.from_frame(frame, "i")
     assert order(table, n_jobs=1) == order(table, n_jobs=3)
+
+
+def expected_rows(seed, unlabeled):
+    """A table that expects, and the completions of all its rows, each as heavy as it is probable."""
+    rng = np.random.default_rng(seed)
+    names, cards = [*"abcd", "y"], [2, 3, 2, 2, 2]
+    states = {name: range(card) for name, card in zip(names, cards, strict=True)}
+    parents = {"a": ["y"], "b": ["a", "y"], "c": ["b", "y"], "d": ["a", "c"], "y": []}
+    shapes = {name: [cards[names.index(u)] for u in (name, *own)] for name, own in parents.items()}
+    values = {name: np.log(rng.dirichlet(np.full(shape[0], 0.7), shape[1:])) for name, shape in shapes.items()}
+    tables = LogTables(names, states, {u: (own, np.moveaxis(values[u], -1, 0)) for u, own in parents.items()}, "y")
+    codes = np.stack([rng.integers(0, card, 30, dtype=np.uint8) for card in cards])
+    codes[:4][rng.random((4, 30)) < 0.3] = 255
+    codes[4][rng.random(30) < unlabeled] = 255
+    rows = Table(codes, names, states, "y", incomplete="em")
+    full, weights = [], []
+    for row in codes.T:
+        of_row = list(product(*([int(s)] if s != 255 else range(card) for s, card in zip(row, cards, strict=True))))
+        logs = [
+            sum(t.values[tuple(own[names.index(u)] for u in (name, *t.parents))] for name, t in tables.tables.items())
+            for own in of_row
+        ]
+        full += of_row
+        weights += (np.exp(logs) / np.exp(logs).sum()).tolist()
+    completed = Table(np.array(full, dtype=np.uint8).T, names, states, "y", weights)
+    return ExpectedTable(rows, lambda: tables), completed
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("unlabeled", [0.0, 0.4])
+def test_orders_of_incomplete_rows_are_by_expected_information(seed, unlabeled):
+    expected, completed = expected_rows(seed, unlabeled)
+    patterns = ExpectedPatterns(expected)
+    for v in range(3):
+        left = list(range(v, 4))
+        wanted = [information(completed, x, list(range(v))) for x in left]
+        np.testing.assert_allclose(patterns.information(left), wanted, atol=1e-9)
+        patterns.split(v)
+    assert order_by_all(expected) == slow_order_by_all(completed)
+    assert order_by_all(expected, 1) == slow_order_by_all(completed, 1)
+    assert order_by_single(expected) == slow_order_by_single(completed)
+
+
+def test_blocks_of_incomplete_rows_have_the_same_order():
+    expected, completed = expected_rows(1, 0.2)
+    blocks = ExpectedTable(BlockTable.cut(expected._all, [12, 18]), lambda: expected.tables)
+    assert order_by_all(blocks) == slow_order_by_all(completed)
+    assert order_by_single(blocks) == slow_order_by_single(completed)
