@@ -46,7 +46,8 @@ def structural_em(
     table : Table
         With missing cells, maybe of the class.
     random_state : int or RandomState, optional
-        What missing cells are drawn with, for learners that read rows. Each round draws alike.
+        What missing cells are drawn with, for learners that read rows; who takes sums, orders of
+        :meth:`~bnplug.Table.expand` or scores of the core's kinds needs no draw. Each round draws alike.
     n_jobs : int, optional
         Threads. The result does not depend on it.
     verbose : int, optional
