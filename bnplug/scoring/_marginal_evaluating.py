@@ -67,10 +67,13 @@ class MarginalEvaluator(Evaluator):
         return self._rebuild()
 
     def step(self) -> float:
-        """Begin a step; a score that draws its folds anew does so, and the graph is scored on them."""
+        """Begin a step; a score that draws its folds anew does so, and scores the graph on them unless it keeps."""
         if self.redraws:
+            before = self.value
             self._draw()
             self._rebuild()
+            if self.score.keeps:
+                self.value = before
         return self.value
 
     def propose(self, changes: Changes) -> float:
