@@ -20,7 +20,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
-    "myst_parser",
+    "myst_nb",
     "sphinx_gallery.gen_gallery",
     "bnplug_docs",
     "api_pages",
@@ -45,13 +45,19 @@ html_theme_options = {
 }
 # A page without pages below it has no use for the sidebar, and needs its width; a name's page shows its neighbours.
 html_sidebars = {"api": [], "plugins": [], "api/**": ["api-siblings"]}
-exclude_patterns = ["_build", "measured"]
+# The gallery's own notebooks are there to be downloaded.
+exclude_patterns = ["_build", "measured", "auto_examples/*.ipynb"]
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 autosummary_generate = False
 numpydoc_show_class_members = False
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
+
+# The notebooks are kept without what they print, and are run when the pages are built: a cell that fails ends the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextvars import ContextVar
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
     from bnplug.show.explorer import ExplorerPage
     from bnplug.typing import DAG, DiscreteBayesianNetwork
+
+_OF_PGMPY = ("dag_", "network_")
+# Whether a diagram is being made.
+_shown: ContextVar[bool] = ContextVar("shown", default=False)
 
 
 class FittedNetwork(AskedNetwork):
@@ -285,11 +290,22 @@ class FittedNetwork(AskedNetwork):
         explorer.write(self, path, X, y, features)
         return None
 
+    def __dir__(self) -> list[str]:
+        # scikit-learn computes every property to see whether it is there, and its diagram shows them all: pgmpy would be
+        # loaded, and its network made, whenever a notebook shows a model or completes a name.
+        costly = () if _shown.get() else _OF_PGMPY
+        names = [name for name in object.__dir__(self) if name not in _OF_PGMPY]
+        return [*(name for name in names if hasattr(self, name)), *costly]
+
     def _repr_html_(self) -> str:
         """Return scikit-learn's diagram; of a fitted model also its size, what made it, and the graph."""
         from bnplug.show._notebook import fitted_display
 
-        html: str = estimator_html_repr(self)
+        before = _shown.set(True)
+        try:
+            html: str = estimator_html_repr(self)
+        finally:
+            _shown.reset(before)
         return html + fitted_display(self) if hasattr(self, "tables_") else html
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -9,7 +9,7 @@ from bnplug.arrays import FloatArray
 from bnplug.notebook import _pieces as html
 
 # A notebook shows the beginning of what is longer.
-_MOST_LINES, _MOST_CLASSES, _MOST_CASES = 30, 8, 3
+_MOST_LINES, _MOST_CLASSES, _MOST_CASES = 15, 8, 3
 
 
 def answers_display(answers: pd.DataFrame) -> str:

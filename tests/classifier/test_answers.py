@@ -26,6 +26,21 @@ def test_html_shows_the_graph_once_fitted(mixed):
     assert "children" in html
 
 
+def test_a_display_and_a_completion_make_no_network_of_pgmpy(mixed, monkeypatch):
+    model = BayesianNetworkClassifier().fit(*mixed)
+
+    def made(*_):
+        raise AssertionError("pgmpy was asked")
+
+    monkeypatch.setattr(type(model.tables_), "to_dag", made)
+    monkeypatch.setattr(type(model.tables_), "to_network", made)
+    assert {"dag_", "network_", "cpt", "classes_"} <= set(dir(model))
+    html = model._repr_html_()
+    assert "classes_" in html
+    assert "network_" not in html
+    assert "network_" in dir(model)
+
+
 def test_what_an_answer_is_about_must_be_fitted_first(mixed):
     model = BayesianNetworkClassifier()
     for ask in (lambda: model.dag_, lambda: model.query("risk"), lambda: model.explain(mixed[0]), model.markov_blanket):
