@@ -43,8 +43,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-# A page without pages below it has no use for the sidebar, and needs its width; a name's page shows its neighbours.
-html_sidebars = {"api": [], "plugins": [], "api/**": ["api-siblings"]}
+# The front page and the list of names need no sidebar; a name's page shows its neighbours.
+html_sidebars = {"index": [], "api": [], "api/**": ["api-siblings"]}
 # The gallery's own notebooks are there to be downloaded.
 exclude_patterns = ["_build", "measured", "auto_examples/*.ipynb"]
 autodoc_typehints = "none"

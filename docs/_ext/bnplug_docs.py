@@ -1,8 +1,8 @@
 """Sphinx directives that write what the code knows better than a page: methods, recipes, commands, data sets.
 
 ``{method-facts}``, ``{method-picture}`` and ``{method-parameters}`` belong on a method's page, whose own name says
-which method it is; ``{methods}``, ``{recipes}``, ``{commands}``, ``{datasets}`` and ``{checks}`` are listings;
-``{rooms}`` is the picture of the code.
+which method it is; ``{methods}``, ``{plugin-directory}``, ``{recipes}``, ``{commands}``, ``{datasets}`` and
+``{checks}`` are listings; ``{rooms}`` is the picture of the code, ``{front-explorer}`` a model to click through.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+import bnplug
 from bnplug import datasets
 from bnplug.cli import cli
 from bnplug.hooks import recipes, registry
 from bnplug.hooks.descriptors import Method
+from bnplug.hooks.discovery import PluginInfo
+
+#: The file of the front page's explorer, beside the front page.
+EXPLORER = "explorer.html"
 
 
 class _Written(SphinxDirective):
@@ -30,7 +35,7 @@ class _Written(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Parse what is written."""
-        return self.parse_text_to_nodes("\n".join(self.lines()))
+        return self.parse_text_to_nodes("\n".join(self.lines()), allow_section_headings=True)
 
     def lines(self) -> Iterable[str]:
         """Return the lines of Markdown."""
@@ -150,6 +155,36 @@ class Methods(_Written):
             yield f"| [`{method.name}`]({page}) | {words} | `{distribution}` |"
 
 
+class PluginDirectory(_Written):
+    """Every plugin that is installed and loads, with its methods."""
+
+    def lines(self) -> Iterator[str]:
+        """Write it."""
+        for plugin in bnplug.plugins():
+            if plugin.status in ("ok", "partial"):
+                yield from self._plugin(plugin)
+
+    def _plugin(self, plugin: PluginInfo) -> Iterator[str]:
+        yield f"## `{plugin.distribution}`"
+        yield ""
+        yield f"{described.to_markdown(described.about(plugin))} (version {plugin.version})"
+        yield ""
+        yield "| method | kind | | after |"
+        yield "|---|---|---|---|"
+        for method in described.brought(plugin):
+            words = described.to_markdown(method.summary), described.to_markdown(method.reference)
+            yield f"| {self._link(method)} | {method.kind} | {words[0]} | {words[1]} |"
+        yield ""
+        for kind in ("recipe", "reproduction"):
+            if names := plugin.names.get(kind):
+                yield f"{kind.capitalize()}s: {', '.join(f'`{name}`' for name in names)}."
+                yield ""
+
+    def _link(self, method: Method) -> str:
+        has_page = method.kind in described.FOLDERS and described.page_of(method) in self.env.found_docs
+        return f"[`{method.name}`](/{described.page_of(method)}.md)" if has_page else f"`{method.name}`"
+
+
 class Recipes(_Written):
     """Every recipe, with its parts."""
 
@@ -214,6 +249,28 @@ class Rooms(SphinxDirective):
         return [figure]
 
 
+class FrontExplorer(SphinxDirective):
+    """The explorer of the front page's network, in a frame."""
+
+    def run(self) -> list[nodes.Node]:
+        """Put the frame where the page says; the file itself is written with the pages."""
+        frame = (
+            f'<iframe class="explorer" id="the-explorer" src="{EXPLORER}" loading="lazy" '
+            'title="A network to click through"></iframe>'
+            f'<p><a class="reference external" href="{EXPLORER}">Open it on a page of its own</a></p>'
+        )
+        return [nodes.raw("", frame, format="html")]
+
+
+def _write_explorer(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        X, y = datasets.breast_cancer()
+        X = X[[name for name in X.columns if name.startswith("mean ")]].rename(
+            columns=lambda name: name[len("mean ") :]
+        )
+        bnplug.BayesianNetworkClassifier().fit(X, y).explore(Path(app.outdir, EXPLORER), X.head(40), y.head(40))
+
+
 class Checks(_Written):
     """Every check of the conformance kit, in the words of its docstring."""
 
@@ -250,9 +307,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("method-picture", MethodPicture)
     app.add_directive("method-parameters", MethodParameters)
     app.add_directive("methods", Methods)
+    app.add_directive("plugin-directory", PluginDirectory)
+    app.add_directive("front-explorer", FrontExplorer)
     app.add_directive("recipes", Recipes)
     app.add_directive("commands", Commands)
     app.add_directive("datasets", Datasets)
     app.add_directive("checks", Checks)
     app.add_directive("rooms", Rooms)
+    app.connect("build-finished", _write_explorer)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

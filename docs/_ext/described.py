@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib.metadata import metadata
 from typing import Any
 
 from bnplug.hooks import recipes, registry
 from bnplug.hooks._docstrings import Item, described, section
 from bnplug.hooks.descriptors import Method
+from bnplug.hooks.discovery import PluginInfo
 
 #: The folder under ``methods/`` for each kind of method that has pages.
 FOLDERS = {
@@ -73,3 +75,14 @@ def recipes_with(method: Method) -> list[str]:
     """Return the names of the recipes that a method is part of."""
     wanted = (method.kind, method.name)
     return [found.recipe.name for found in recipes.availabilities() if wanted in recipes.components(found.recipe)]
+
+
+def brought(plugin: PluginInfo) -> list[Method]:
+    """Return the methods that a plugin brings, of every kind that a user composes, in the order of the kinds."""
+    names = [(kind, name) for kind in registry.CONTRACTS for name in plugin.names.get(kind, ())]
+    return [registry.find(kind, name) for kind, name in names]  # type: ignore[misc]
+
+
+def about(plugin: PluginInfo) -> str:
+    """Return the line that the distribution of a plugin says of itself."""
+    return metadata(plugin.distribution)["Summary"] or ""
