@@ -4,6 +4,7 @@ The dictionary comes with the package, so nothing of the system is asked. It is 
 """
 
 import ast
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,11 @@ BUILT = {"_build", "_generated", "auto_examples", "api"}
 OWN = {word.casefold() for word in (DOCS / "words.txt").read_text().split()}
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("plugins/**/README.md")]
-    + [path for path in DOCS.rglob("*.md") if not BUILT & set(path.relative_to(DOCS).parts)]
+    + [
+        path
+        for path in DOCS.rglob("*")
+        if path.suffix in (".md", ".ipynb") and not BUILT & set(path.relative_to(DOCS).parts)
+    ]
 )
 CODE = sorted(
     path
@@ -56,6 +61,14 @@ def docstrings(source):
             yield re.sub(r"^[\w*, ]+ : .*$", "", text, flags=re.MULTILINE)
 
 
+def prose(page):
+    """Return the text of a page; of a notebook, that of its cells that are no code."""
+    if page.suffix == ".md":
+        return page.read_text()
+    cells = json.loads(page.read_text())["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
 def unknown(text):
     return sorted({word for word in words(text) if not is_known(word)})
 
@@ -66,7 +79,7 @@ def name_of(path):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_page_is_spelled_right(page):
-    assert not unknown(page.read_text()), "mend it, or add the word to docs/words.txt"
+    assert not unknown(prose(page)), "mend it, or add the word to docs/words.txt"
 
 
 @pytest.mark.parametrize("module", CODE, ids=name_of)
