@@ -58,6 +58,7 @@ suppress_warnings = ["config.cache"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
+nb_execution_in_temp = True
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
