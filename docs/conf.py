@@ -54,7 +54,7 @@ numpydoc_show_class_members = False
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 
-# The notebooks are kept without what they print, and are run when the pages are built: a cell that fails ends the build.
+# The notebooks are kept without what they print, and are run when the pages are built; a cell that fails ends that.
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600

@@ -291,8 +291,8 @@ class FittedNetwork(AskedNetwork):
         return None
 
     def __dir__(self) -> list[str]:
-        # scikit-learn computes every property to see whether it is there, and its diagram shows them all: pgmpy would be
-        # loaded, and its network made, whenever a notebook shows a model or completes a name.
+        # scikit-learn computes every property to see whether it is there, and its diagram shows them all: pgmpy would
+        # be loaded, and its network made, whenever a notebook shows a model or completes a name.
         costly = () if _shown.get() else _OF_PGMPY
         names = [name for name in object.__dir__(self) if name not in _OF_PGMPY]
         return [*(name for name in names if hasattr(self, name)), *costly]

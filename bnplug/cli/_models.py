@@ -17,6 +17,7 @@ from bnplug.cli import _completion
 from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import (
     STANDARD,
+    check_able,
     described,
     exchange_format,
     format_option,
@@ -24,6 +25,7 @@ from bnplug.cli._opening import (
     open_model,
     open_network,
     open_with,
+    read_bytes,
     target_option,
     write_output,
 )
@@ -222,21 +224,13 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
 
     read, _ = exchange_format(file, format_name)
     if file == STANDARD:
-        model = _read_standard_input(read, target)
+        model = read_bytes(sys.stdin.buffer.read(), read, target)
     elif file.is_file():
         model = read(file, target)
     else:
         raise ValueError(f"{file}: there is no such file")
     model.save(output)
     click.echo(f"{output}: {model.target_!r}, {headline(model)}")
-
-
-def _read_standard_input(read: Any, target: str | None) -> Any:
-    """Read a network that comes through a pipe, which may be longer than a pipe holds, by way of a file."""
-    with TemporaryDirectory(prefix="bnplug-") as folder:
-        path = Path(folder, "standard input")
-        path.write_bytes(sys.stdin.buffer.read())
-        return read(path, target)
 
 
 @click.command("show")
@@ -255,15 +249,15 @@ def show_command(
     """Show MODEL: its graph, the Markov blanket of the class, its tables."""
     from bnplug.show.summary import to_text
 
+    model = open_model(model_path, target)
     if language is not None:
-        model = open_network(model_path, target)
+        check_able(model, model_path)
         click.echo(model.to_dot() if language == "dot" else model.to_mermaid())
         return
-    model = open_model(model_path, target)
     if not isinstance(model, bnplug.BayesianNetworkClassifier) and plot is None and not nodes:
         click.echo(f"{described(model)}\nclasses: {', '.join(map(printable, model.classes_))}")
         return
-    model = open_network(model_path, target)
+    check_able(model, model_path)
     click.echo(to_text(model, nodes))
     if plot is not None:
         _save_graph(model, plot)

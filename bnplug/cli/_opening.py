@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -20,8 +22,25 @@ target_option = click.option("--target", help="The column that holds the class. 
 
 
 def open_model(path: Path, target: str | None = None) -> Any:
-    """Load the model in a folder, or the network in a file of another program, of which `target` is the class."""
+    """Load the model in a folder, or the network in a file of another program, of which `target` is the class.
+
+    A network may come through standard input, too: what it begins with says which program wrote it.
+    """
+    if path == STANDARD:
+        content = sys.stdin.buffer.read()
+        name = next((own for own, sign in _SIGNS.items() if sign.search(content[:_BEGINNING])), None)
+        if name is None:
+            raise ValueError(f"- is no network: its beginning is that of none of {', '.join(FORMATS)}")
+        return read_bytes(content, exchange_format(path, name)[0], target)
     return exchange_format(path)[0](path, target) if path.is_file() else bnplug.load(path)
+
+
+def read_bytes(content: bytes, read: Any, target: str | None) -> Any:
+    """Read a network that came through a pipe, by way of a file."""
+    with TemporaryDirectory(prefix="bnplug-") as folder:
+        path = Path(folder, "standard input")
+        path.write_bytes(content)
+        return read(path, target)
 
 
 def open_network(path: Path, target: str | None = None) -> Any:
@@ -31,7 +50,11 @@ def open_network(path: Path, target: str | None = None) -> Any:
 
 def open_with(path: Path, target: str | None = None, *abilities: str) -> Any:
     """Load a network, or a classifier of a plugin that has these of a network's methods and attributes."""
-    model = open_model(path, target)
+    return check_able(open_model(path, target), path, *abilities)
+
+
+def check_able(model: Any, path: Path, *abilities: str) -> Any:
+    """Return a model that is a network or has all of these; of any other, say what can be done with it."""
     able = bool(abilities) and all(hasattr(model, name) for name in abilities)
     if not able and not isinstance(model, bnplug.BayesianNetworkClassifier):
         raise ValueError(f"{path}: {described(model)}, which is no Bayesian network; predict and evaluate take it")
@@ -55,6 +78,15 @@ FORMATS = {
     "xdsl": (".xdsl",),
     "net": (".net",),
 }
+
+# How a file of each begins: comments may come first, and XMLBIF has its grammar there.
+_SIGNS = {
+    "xdsl": re.compile(rb"<smile\b"),
+    "xmlbif": re.compile(rb"<BIF\b"),
+    "net": re.compile(rb"^\s*(net|class\s+\w+)\s*\{", re.MULTILINE),
+    "bif": re.compile(rb"^\s*network\b", re.MULTILINE),
+}
+_BEGINNING = 20_000
 
 format_option = click.option(
     "--format", "format_name", type=click.Choice(list(FORMATS)), help="The format.  [default: by the ending of FILE]"

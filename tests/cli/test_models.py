@@ -104,6 +104,10 @@ def test_a_network_goes_through_a_pipe(files, tmp_path, kind):
     X, _ = iris()
     there, back = bnplug.load(files / "iris"), bnplug.load(tmp_path / "back")
     assert (there.predict_proba(X) == back.predict_proba(X)).all()
+    # Where a model is asked for, what the text begins with says what it is.
+    (tmp_path / "rows.csv").write_text(X.head(3).to_csv(index=False))
+    piped = run("predict", "-", tmp_path / "rows.csv", "--target", "species", stdin=text).stdout
+    assert piped == run("predict", tmp_path / "back", tmp_path / "rows.csv").stdout
     # The ending does not count where the format is asked for.
     run("export", files / "iris", tmp_path / "net.txt", "--format", kind)
     assert (tmp_path / "net.txt").read_text(encoding="utf-8") == text

@@ -82,3 +82,16 @@ def test_a_mixture_is_asked_as_a_network_is(mixture, tmp_path):
     assert "'huge' not seen in training" in run("query", mixture / "model", "--given=size=huge", code=1).stderr
     error = run("query", mixture / "model", "--sensitivity", code=1).stderr
     assert "which is no Bayesian network; predict and evaluate take it" in error
+
+
+def test_a_network_comes_through_standard_input(network):
+    shown = run("show", network / "sky.bif", "--target", "rain").stdout
+    assert run("show", "-", "--target", "rain", stdin="// made by hand\n" + ASIA).stdout == shown
+    mermaid = run("show", network / "sky.bif", "--target", "rain", "--mermaid").stdout
+    assert run("show", "-", "--target", "rain", "--mermaid", stdin=ASIA).stdout == mermaid
+
+
+@pytest.mark.parametrize("text", ["", "rain,grass\nyes,wet\n"])
+def test_what_is_no_network_is_refused_by_its_beginning(network, text):
+    said = run("show", "-", stdin=text, code=1).stderr
+    assert "- is no network: its beginning is that of none of bif, xmlbif, xdsl, net" in said
