@@ -7,6 +7,7 @@ from bnplug.gradient.lbfgs import minimize
 from bnplug.gradient.losses import Loss, classified, conditional_nll
 from bnplug.gradient.objective import Objective
 from bnplug.gradient.problem import HeldOut, Problem, folds, held_out
+from bnplug.gradient.softmax import SoftmaxMinimum, SoftmaxProblem
 from bnplug.gradient.tempering import temperature
 from bnplug.inference.complete import with_values
 
@@ -16,6 +17,8 @@ __all__ = [
     "Loss",
     "Objective",
     "Problem",
+    "SoftmaxMinimum",
+    "SoftmaxProblem",
     "classified",
     "conditional_nll",
     "folds",

@@ -13,11 +13,13 @@ whole network is given, such a row has its exact marginal log joint; see :mod:`b
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from bnplug.arrays import FloatArray
 from bnplug.compiling import run_in_threads
+from bnplug.data.blocks import Blocks
 from bnplug.data.table import Table
 from bnplug.gradient._incomplete_rows import IncompleteRows
 from bnplug.gradient._shared_tables import (
@@ -106,6 +108,14 @@ class Objective:
         self._blocks = rows.spawn(_rows_of_block, terms, n_jobs, tables, unlabeled)
         self.n_rows = sum(self._blocks.call("__len__"))
 
+    @property
+    def few_rows(self) -> _RowsOfBlock | None:
+        """The rows, where they are in memory and one thread passes over all at once; for other compiled code."""
+        if type(self._blocks) is not Blocks:
+            return None
+        [*others, rows] = self._blocks.call("few")
+        return None if others else rows
+
     def __call__(self, values: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS) -> tuple[float, FloatArray]:
         """Return the sum of `loss` over the rows, and its derivative by every entry of `values`.
 
@@ -187,6 +197,9 @@ class _BothKinds:
     def __len__(self) -> int:
         return len(self._complete) + len(self._incomplete)
 
+    def few(self) -> None:
+        """No other compiled code passes over incomplete rows."""
+
     def sum(self, values: FloatArray, loss: Loss, params: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum of `loss` over the rows of the block, and its derivative."""
         value, gradient = self._complete.sum(values, loss, params)
@@ -222,6 +235,20 @@ class _RowsOfBlock:
 
     def __len__(self) -> int:
         return self.n_rows
+
+    def few(self) -> _RowsOfBlock | None:
+        """Return the rows, if there is one part of them, and one block."""
+        return self if len(self._parts) == 1 and self.n_rows <= self._block else None
+
+    def arrays(self) -> tuple[Any, ...]:
+        """Return what a pass over the rows reads and fills, where they are few.
+
+        The members and bounds of the shared tables and the rows' places in them; classes and weights; then room for the
+        tables, their gradient, the log joints and their derivatives.
+        """
+        shared, (joint, derivative) = self._shared, self._blocks[0]
+        gathered = shared.members, shared.bounds, shared.index, self._y, self._weights
+        return *gathered, self._merged, self._gradients[0], joint, derivative
 
     def sum(self, values: FloatArray, loss: Loss, params: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum of `loss` over the rows of the block, and its derivative."""

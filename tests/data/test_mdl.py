@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
+from bnplug.data import mdl as mdl_module
 from bnplug.data.discretize import (
     MDLDiscretizer,
 )
@@ -137,6 +138,37 @@ def test_mdl_cuts_depend_on_neither_the_order_of_rows_nor_the_names_of_classes(r
     order = random.sample(range(len(rows)), len(rows))
     shuffled = [[column[i] for i in order] for column in (values, classes, weights)]
     assert mdl(shuffled[0], [{0: "d", 1: "a", 2: "c", 3: "b"}[c] for c in shuffled[1]], np.array(shuffled[2])) == cuts
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([np.nan, -1.5, -0.0, 0.0, 2.0, 1e300]), st.integers(0, 7)), min_size=1))
+def test_merging_the_values_of_each_class_is_sorting_them(rows):
+    """The rows of many are sorted class by class; ties may come in any order."""
+    values, y = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    classes = ClassColumn.of(y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mdl_module, "_MANY_ROWS", 0)
+        found, codes, weights = mdl_module._sorted(values, classes)
+        cuts = mdl_cuts(values, classes)
+    known = ~np.isnan(values)
+    np.testing.assert_array_equal(found, np.sort(values)[: known.sum()])
+    assert Counter(zip(found.tolist(), codes.tolist(), strict=True)) == Counter(
+        zip(values[known].tolist(), classes.codes[known].tolist(), strict=True)
+    )
+    assert len(weights) == known.sum()
+    np.testing.assert_array_equal(cuts, mdl_cuts(values, classes))
+
+
+def test_cuts_of_many_rows_are_those_of_weighted_ones():
+    """Rows above the number from which classes are merged, against the same rows with weights that differ."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 20_000)
+    values = np.where(rng.random(len(y)) < 0.01, np.nan, (rng.normal(size=len(y)) + y).round(2))
+    twice = np.concatenate([values, values[:10]]), np.concatenate([y, y[:10]])
+    weighted = np.where(np.arange(len(y)) < 10, 2.0, 1.0)
+    cuts = mdl_cuts(twice[0], ClassColumn.of(twice[1]))
+    np.testing.assert_array_equal(cuts, mdl_cuts(values, ClassColumn.of(y, weighted)))
+    assert len(cuts) > 3
 
 
 @pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e-300])

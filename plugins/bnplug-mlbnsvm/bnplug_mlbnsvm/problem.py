@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from bnplug.gradient import Problem, minimize
+from bnplug.gradient import Problem, SoftmaxProblem
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
 from bnplug_mlbnsvm.descent import Descent, descend, dot
@@ -182,22 +182,10 @@ class LargeMarginProblem(Problem):
         self, setting: Setting, params: FloatArray, start: FloatArray, callback: Callable[[int, float], None] | None
     ) -> Descent:
         """Descend over theta = softmax(beta): off the convex case, sub-normalised columns give no network."""
-        scale = np.sqrt(self.counts)
-
-        def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
-            log_theta = self.columns.log_softmax(scaled / scale)
-            value, gradient = self.soft(log_theta, setting.lam, params)
-            gradient = self.columns.chain(gradient, log_theta)
-            gradient /= scale
-            return value, gradient
-
-        path = [objective(start * scale)[0]]
-
-        def note(_: FloatArray, value: float) -> None:
-            path.append(value)
-            if callback is not None:
-                callback(len(path) - 1, value)
-
-        scaled, _ = minimize(objective, start * scale, _STEP_TOL * setting.tol, setting.max_iter, note)
-        gradient = objective(scaled)[1]
-        return Descent(self.columns.log_softmax(scaled / scale), path, float(np.abs(gradient).max()))
+        if self.incomplete:
+            lost, params, counts, factor = slack_and_surprise, np.append(params, setting.lam), self._virtual, 1.0
+        else:
+            lost, counts, factor = soft_slack, self.counts, setting.lam
+        problem = SoftmaxProblem(self.objective, lost, params, counts, self.columns, np.sqrt(self.counts), factor)
+        found = problem.minimize(start, _STEP_TOL * setting.tol, setting.max_iter, callback)
+        return Descent(found.values, found.path, found.steepest)
