@@ -5,7 +5,7 @@ The functions return features and class, ``(X, y)``; `load` finds any data set b
 """
 
 from bnplug.datasets.dataset import Dataset
-from bnplug.datasets.drawn import led, p08_synthetic, waveform, z17_synthetic
+from bnplug.datasets.drawn import led, p08_synthetic, poker_hand, waveform, z17_synthetic
 from bnplug.datasets.generated import balance_scale, corral, mofn_3_7_10, monks, tic_tac_toe
 from bnplug.datasets.registry import Entry, entries, load, names
 from bnplug.datasets.shipped import breast_cancer, digits, iris, wine
@@ -25,6 +25,7 @@ __all__ = [
     "monks",
     "names",
     "p08_synthetic",
+    "poker_hand",
     "tic_tac_toe",
     "waveform",
     "wine",

@@ -1,4 +1,4 @@
-"""Data sets that are drawn at random from a known distribution: LED digits, waves, and two papers' synthetic cases.
+"""Data sets that are drawn at random from a known distribution: digits, waves, cards, two papers' synthetic cases.
 
 `random_state` is 0 unless told, so that a name alone stands for the same rows everywhere.
 """
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from bnplug.arrays import IntArray
 from bnplug.datasets.dataset import Data
 
 # The segments that each digit lights: top, upper left, upper right, middle, lower left, lower right, bottom.
@@ -88,6 +89,49 @@ def waveform(n: int = 5000, noise_features: int = 0, random_state: Any = 0) -> D
     features[:, :21] += weight * _WAVES[(classes + 1) % 3] + (1 - weight) * _WAVES[(classes + 2) % 3]
     X = pd.DataFrame(features, columns=[f"x{i}" for i in range(1, 22 + noise_features)])
     return X, pd.Series(classes, name="class")
+
+
+def poker_hand(n: int = 100_000, random_state: Any = 0) -> Data:
+    """Return hands of five cards and what they are worth: the rule of the UCI "poker hand" data, which are such a draw.
+
+    Cards are dealt without replacement and in order: suits 1 to 4 (``S1`` to ``S5``), ranks 1, the ace, to 13 (``C1``
+    to ``C5``). Classes: 0 nothing, 1 one pair, 2 two pairs, 3 three of a kind, 4 straight, 5 flush, 6 full house, 7
+    four of a kind, 8 straight flush, 9 royal flush. A straight may begin or end with an ace.
+
+    Parameters
+    ----------
+    n : int
+        Rows. The UCI data have 25,010 for training and 1,000,000 for testing.
+    random_state : int, RandomState or None
+
+    Examples
+    --------
+    >>> X, y = poker_hand(1000)
+    >>> X.columns.tolist(), y.value_counts().head(2).to_dict()
+    (['S1', 'C1', 'S2', 'C2', 'S3', 'C3', 'S4', 'C4', 'S5', 'C5'], {0: 491, 1: 422})
+    """
+    rng = check_random_state(random_state)
+    decks, rows = np.tile(np.arange(52, dtype=np.int8), (n, 1)), np.arange(n)
+    for place in range(5):
+        drawn = rng.randint(place, 52, n)
+        decks[:, place], decks[rows, drawn] = decks[rows, drawn], decks[:, place].copy()
+    cards = decks[:, :5].astype(np.int64)
+    suits, ranks = cards // 13 + 1, cards % 13 + 1
+    columns = {f"{letter}{i + 1}": own[:, i] for i in range(5) for letter, own in (("S", suits), ("C", ranks))}
+    return pd.DataFrame(columns), pd.Series(_worth(suits, ranks), name="class")
+
+
+def _worth(suits: IntArray, ranks: IntArray) -> IntArray:
+    """Return the class of each poker hand."""
+    counts = (ranks[:, :, None] == np.arange(1, 14)).sum(axis=1)
+    most, pairs = counts.max(axis=1), (counts == 2).sum(axis=1)
+    ordered = np.sort(ranks, axis=1)
+    royal = (ordered == (1, 10, 11, 12, 13)).all(axis=1)
+    straight = (np.diff(ordered, axis=1) == 1).all(axis=1) | royal
+    flush = (suits == suits[:, :1]).all(axis=1)
+    hands = [flush & royal, flush & straight, most == 4, (most == 3) & (pairs == 1), flush, straight, most == 3,
+             pairs == 2, pairs == 1]  # fmt: skip
+    return np.select(hands, range(9, 0, -1), 0)
 
 
 def p08_synthetic(n: int = 1000, random_state: Any = 0) -> Data:

@@ -64,6 +64,7 @@ _BUILT_IN = {
     "p08-synthetic": _BuiltIn(
         drawn.p08_synthetic, "1000 rows (n), 3 features, 2 classes: when a discriminative structure is needed"
     ),
+    "poker-hand": _BuiltIn(drawn.poker_hand, "100000 rows (n), 10 features, 9 classes: what five cards are worth"),
     "tic-tac-toe": _BuiltIn(generated.tic_tac_toe, "958 rows, 9 features, 2 classes: all ends of the game"),
     "waveform-21": _BuiltIn(
         drawn.waveform, "5000 rows (n), 21 features, 3 classes: Breiman's waves", "none", fixed={"noise_features": 0}

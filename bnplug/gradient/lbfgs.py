@@ -21,8 +21,8 @@ from bnplug.gradient._line_search import LineSearch
 
 _Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
-# How many steps are remembered, and how many places are tried along one line.
-_REMEMBERED, _MAX_TRIALS = 20, 20
+# How many places are tried along one line.
+_MAX_TRIALS = 20
 _ROUNDING = float(np.finfo(np.float64).eps)
 
 
@@ -32,6 +32,7 @@ def minimize(
     tol: float,
     max_iter: int,
     callback: Callable[[FloatArray, float], Any] | None = None,
+    memory: int = 20,
 ) -> tuple[FloatArray, int]:
     """Minimise by L-BFGS until the relative improvement of a step is at most `tol`.
 
@@ -46,6 +47,8 @@ def minimize(
         The largest number of steps.
     callback : function, optional
         Is given the point and its value after every step; a ``StopIteration`` that it raises ends the descent there.
+    memory : int
+        How many steps are remembered.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def minimize(
     if start.size == 0 or max_iter == 0:
         return start, 0
     with _thread_pools().limit(limits=1):
-        return _descend(objective, start, tol, max_iter, callback)
+        return _descend(objective, start, tol, max_iter, callback, _Memory(start.size, memory))
 
 
 @cache
@@ -78,8 +81,9 @@ def _descend(
     tol: float,
     max_iter: int,
     callback: Callable[[FloatArray, float], Any] | None,
+    memory: _Memory,
 ) -> tuple[FloatArray, int]:
-    at, n_iter, memory = _Point(start, *objective(start)), 0, _Memory(start.size)
+    at, n_iter = _Point(start, *objective(start)), 0
     # A gradient whose square is no number any more is none.
     while n_iter < max_iter and at.gradient @ at.gradient > 0.0:
         direction = memory.direction(at.gradient)
@@ -142,12 +146,13 @@ class _Memory:
     ``_changes[i, j]`` is y_i y_j, and ``_order`` lists what is remembered, the oldest first.
     """
 
-    def __init__(self, size: int) -> None:
-        self._vectors = np.zeros((2 * _REMEMBERED, size))
-        self._steps_changes = np.zeros((_REMEMBERED, _REMEMBERED))
-        self._changes = np.zeros((_REMEMBERED, _REMEMBERED))
-        self._shares = np.zeros(2 * _REMEMBERED)
-        self._order = np.zeros(_REMEMBERED, dtype=np.int64)
+    def __init__(self, size: int, most: int) -> None:
+        self._most = most
+        self._vectors = np.zeros((2 * most, size))
+        self._steps_changes = np.zeros((most, most))
+        self._changes = np.zeros((most, most))
+        self._shares = np.zeros(2 * most)
+        self._order = np.zeros(most, dtype=np.int64)
         self.count = 0
 
     def forget(self) -> None:
@@ -159,18 +164,18 @@ class _Memory:
         """Remember a step from where the gradient was `gradient`, unless the slope did not rise along it."""
         if float(step @ change) <= -_ROUNDING * float(step @ gradient):
             return
-        order = self._order
-        if self.count < _REMEMBERED:
+        order, most = self._order, self._most
+        if self.count < most:
             own = self.count
             self.count += 1
         else:
             own = int(order[0])
             order[:-1] = order[1:]
         order[self.count - 1] = own
-        self._vectors[own], self._vectors[_REMEMBERED + own] = step, change
+        self._vectors[own], self._vectors[most + own] = step, change
         products = self._vectors @ change
-        self._steps_changes[:, own] = products[:_REMEMBERED]
-        self._changes[:, own] = self._changes[own] = products[_REMEMBERED:]
+        self._steps_changes[:, own] = products[:most]
+        self._changes[:, own] = self._changes[own] = products[most:]
 
     def direction(self, gradient: FloatArray) -> FloatArray:
         """Return the direction of L-BFGS: less the gradient, where nothing is remembered."""

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from bnplug import datasets
+from bnplug.datasets import drawn
 
-MAKERS = [datasets.led, datasets.waveform, datasets.p08_synthetic, datasets.z17_synthetic]
+MAKERS = [datasets.led, datasets.waveform, datasets.p08_synthetic, datasets.poker_hand, datasets.z17_synthetic]
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -109,3 +110,37 @@ def test_z17_synthetic_follows_its_logistic_model(alpha):
     for x, seen in y.groupby([X["x1"], X["x2"], X["x3"]]).mean().items():
         log_odds = 10**alpha * x[0] + x[1] + 10**-alpha * x[2]
         assert seen == pytest.approx(1 / (1 + np.exp(-log_odds)), abs=0.02)
+
+
+def test_poker_hands_are_five_different_cards_in_any_order():
+    X, _ = datasets.poker_hand(2000)
+    cards = X.filter(like="S").to_numpy() * 13 + X.filter(like="C").to_numpy()
+    assert all(len(set(hand)) == 5 for hand in cards.tolist())
+    # Every card is as likely in every place: 5 standard errors.
+    first = np.bincount(datasets.poker_hand(52_000)[0]["C1"], minlength=14)[1:]
+    assert np.abs(first - 4000).max() < 5 * np.sqrt(4000)
+
+
+def test_poker_hands_are_worth_what_the_published_file_says(published_file):
+    cards = published_file("poker-hand-train").astype(int)
+    suits, ranks = (cards[[f"{letter}{i}" for i in range(1, 6)]].to_numpy() for letter in "SC")
+    assert (drawn._worth(suits, ranks) == cards["class"]).all()
+
+
+@pytest.mark.parametrize(
+    ("suits", "ranks", "worth"),
+    [
+        ((1, 1, 1, 1, 1), (10, 1, 12, 13, 11), 9),
+        ((2, 2, 2, 2, 2), (5, 4, 3, 2, 1), 8),
+        ((1, 2, 3, 4, 1), (7, 7, 7, 7, 2), 7),
+        ((1, 2, 3, 4, 1), (7, 7, 7, 2, 2), 6),
+        ((3, 3, 3, 3, 3), (2, 4, 6, 8, 10), 5),
+        ((1, 2, 3, 4, 1), (10, 11, 12, 13, 1), 4),
+        ((1, 2, 3, 4, 1), (7, 7, 7, 2, 3), 3),
+        ((1, 2, 3, 4, 1), (7, 7, 3, 2, 3), 2),
+        ((1, 2, 3, 4, 1), (7, 7, 4, 2, 3), 1),
+        ((1, 2, 3, 4, 1), (12, 13, 1, 2, 3), 0),
+    ],
+)
+def test_what_poker_hands_are_worth(suits, ranks, worth):
+    assert drawn._worth(np.array([suits]), np.array([ranks])).tolist() == [worth]

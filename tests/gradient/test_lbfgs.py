@@ -45,12 +45,13 @@ def logistic(seed, size):
 
 @pytest.mark.parametrize(("seed", "size"), [(0, 3), (1, 12), (2, 40)])
 @pytest.mark.parametrize("max_iter", [1, 5, 12, 30])
-def test_the_steps_are_those_of_scipy(seed, size, max_iter):
+@pytest.mark.parametrize("memory", [5, 20])
+def test_the_steps_are_those_of_scipy(seed, size, max_iter, memory):
     objective, start = logistic(seed, size), np.ones(size)
-    options = {"ftol": 1e-12, "gtol": 0.0, "maxiter": max_iter, "maxfun": 10**6, "maxcor": 20}
+    options = {"ftol": 1e-12, "gtol": 0.0, "maxiter": max_iter, "maxfun": 10**6, "maxcor": memory}
     expected = optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
     values = []
-    point, n_iter = minimize(objective, start, 1e-12, max_iter, lambda _, value: values.append(value))
+    point, n_iter = minimize(objective, start, 1e-12, max_iter, lambda _, value: values.append(value), memory)
     assert n_iter == expected.nit == len(values)
     np.testing.assert_allclose(point, expected.x, atol=1e-7)
 

@@ -97,6 +97,8 @@ class ConditionalLikelihood(ParameterLearner):
         Take steps in variables in which the objective is rounder at the start: about half as many steps on naive
         Bayes with many classes, but other steps than the paper's. Only where tables are small (naive Bayes, mostly),
         and for ``ccbn-d`` and ``ccbn-w`` with ``level=4`` and no back-off; else nothing changes.
+    memory : int
+        How many steps L-BFGS remembers. More help ``ccbn-d`` most; the paper is taken to have 5.
     n_jobs : int, optional
         Threads. The result does not depend on it.
     random_state : int, optional
@@ -131,6 +133,7 @@ class ConditionalLikelihood(ParameterLearner):
         floor: float = 0.0,
         cv: int = 5,
         precondition: bool = False,
+        memory: int = 20,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
@@ -143,6 +146,7 @@ class ConditionalLikelihood(ParameterLearner):
         self.floor = floor
         self.cv = cv
         self.precondition = precondition
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -180,7 +184,8 @@ class ConditionalLikelihood(ParameterLearner):
         free = self.start(problem)
         if not problem.marginal or self.max_iter == 0:
             return free
-        ignoring, _ = minimize(partial(problem.penalized, l2=self.l2_, ignoring=True), free, _FIRST_TOL, self.max_iter)
+        objective = partial(problem.penalized, l2=self.l2_, ignoring=True)
+        ignoring, _ = minimize(objective, free, _FIRST_TOL, self.max_iter, memory=self.memory)
         return min((free, ignoring), key=lambda point: problem.penalized(point, self.l2_)[0])
 
     def _descend(self, problem: ConditionalProblem) -> FloatArray:
@@ -209,7 +214,7 @@ class ConditionalLikelihood(ParameterLearner):
             with threadpool_limits(1):
                 rounder = Preconditioner.of(point, problem.table, scale, self.l2_)
         if rounder is None:
-            return minimize(penalized, free, self.tol, self.max_iter, note)
+            return minimize(penalized, free, self.tol, self.max_iter, note, self.memory)
 
         def changed(z: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = penalized(rounder.to_free(z))
@@ -218,7 +223,7 @@ class ConditionalLikelihood(ParameterLearner):
         def note_free(z: FloatArray, value: float) -> None:
             note(rounder.to_free(z), value)
 
-        z, n_iter = minimize(changed, rounder.from_free(free), self.tol, self.max_iter, note_free)
+        z, n_iter = minimize(changed, rounder.from_free(free), self.tol, self.max_iter, note_free, self.memory)
         return rounder.to_free(z), n_iter
 
     def _say(self, what: str) -> None:
@@ -239,7 +244,8 @@ class ConditionalLikelihood(ParameterLearner):
         """Return the NLL on held-out rows for each strength, learned on the others."""
         free, result = self.start(problem), []
         for l2 in L2_GRID:
-            free, _ = minimize(partial(problem.penalized, l2=l2), free, self.tol, self.max_iter)
+            objective = partial(problem.penalized, l2=l2)
+            free, _ = minimize(objective, free, self.tol, self.max_iter, memory=self.memory)
             result.append(rows(problem.parameterization.values(free), conditional_nll)[0])
         return result
 
@@ -252,6 +258,8 @@ class ConditionalLikelihood(ParameterLearner):
         if self.l2 != "cv" and not (isinstance(self.l2, Real) and 0 <= float(self.l2) < np.inf):
             raise ValueError(f'l2={self.l2!r} must be a number that is not negative, or "cv"')
         check_numbers(self, "alpha", "floor", "max_iter", "tol")
+        if not isinstance(self.memory, Integral) or self.memory < 1:
+            raise ValueError(f"memory={self.memory!r} must be a whole number from 1 on")
         if self.alpha == self.floor == 0:
             raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
 
@@ -311,7 +319,7 @@ class Weighted(ConditionalLikelihood):
     backoff : bool
         Where a value and parent value never occur together in training, use P(value | class) with a weight
         for the value and class, learned from all rows with that value.
-    max_iter, tol, alpha, floor, cv, precondition, n_jobs, random_state, verbose
+    max_iter, tol, alpha, floor, cv, precondition, memory, n_jobs, random_state, verbose
         See :class:`ConditionalLikelihood`.
 
     Attributes
@@ -351,11 +359,12 @@ class Weighted(ConditionalLikelihood):
         floor: float = 0.0,
         cv: int = 5,
         precondition: bool = False,
+        memory: int = 20,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
-        super().__init__(init, l2, max_iter, tol, alpha, floor, cv, precondition, n_jobs, random_state, verbose)
+        super().__init__(init, l2, max_iter, tol, alpha, floor, cv, precondition, memory, n_jobs, random_state, verbose)
         self.level = level
         self.l2_center = l2_center
         self.backoff = backoff
