@@ -10,14 +10,8 @@ sgd       Does a stochastic start pay? One epoch of mini-batches (Adam) before L
           until the NLL is within 1e-5 of its minimum, on 1,000,000 generated rows and on adult with TAN.
 backoff   TAN with ccbn-w on sets where values often meet parent values they were not seen with: with and without
           `backoff`, 0-1 loss, RMSE and NLL a row of the test rows, two folds, at most 100 iterations.
-table     For each data set, NB / TAN / KDB-1 with ML and with d / e / w from zeros and from the generative start (I),
-          by the protocol of `bnplug reproduce zaidi2017`: iterations, seconds, NLL a row after 5, 10 and 50 iterations,
-          0-1 loss and RMSE (of 1 - P(true class)), means over rounds x 2 folds. Then win-draw-loss over the data sets
-          beside the published. The folds are kept in the file --out, and a run goes on where the one before ended;
-          the file of the reproduction is of the same kind.
-logistic  LogisticRegression without penalty on the same bins, one-hot, on the two folds of the first round, for NB.
 
-Run: python benchmarks/ccbn.py [letter] [large] [sgd] [backoff] [table] [logistic] [--sets NAME ...] [--rounds 5]
+Run: python benchmarks/ccbn.py [letter] [large] [sgd] [backoff]
      The data are NAME.csv.gz in the folder that BNPLUG_DATA names; without it only `large` and `sgd` run.
 """
 
@@ -28,7 +22,7 @@ import os
 import resource
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
@@ -36,9 +30,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bnplug_ccbn import protocol
 from bnplug_ccbn.learners import ConditionalProblem
-from sklearn.exceptions import ConvergenceWarning
+from bnplug_ccbn.paper import protocol
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
@@ -50,14 +43,13 @@ from bnplug import datasets
 from bnplug.data.discretize import QuantileDiscretizer
 from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
-from bnplug.experiments import published
 from bnplug.gradient import Objective, conditional_nll, minimize
+from bnplug.inference.complete import posterior
+from bnplug.inference.marginals import Marginalizer
 
-SETS = ("letter", "adult", "magic", "pendigits", "waveform-5000", "satellite", "shuttle", "spambase", "chess-kr-vs-kp")
-PARTS = ("letter", "large", "sgd", "backoff", "table", "logistic")
+PARTS = ("letter", "large", "sgd", "backoff")
 WITHOUT_DATA = ("large", "sgd")
 SPARSE = ("nettalk-phoneme", "vowel", "letter")
-AFTER = (5, 10, 50)
 
 
 def read(name: str) -> datasets.Dataset:
@@ -147,7 +139,9 @@ def sgd() -> None:
         compare_starts(title, generate(copied=copied), "nb")
     if "BNPLUG_DATA" in os.environ:
         adult = read("adult")
-        compare_starts("adult, TAN", protocol.discrete_table(adult, np.arange(len(adult.X)))[0], "tan")
+        kinds = adult.categorical_features
+        table, _ = bnplug.code(adult.X, adult.y, discretizer="mdl", categorical_features=kinds, missing="value")
+        compare_starts("adult, TAN", table, "tan")
 
 
 def compare_starts(title: str, table: Table, structure: str, batch: int = 10_000, rate: float = 0.02) -> None:
@@ -197,111 +191,33 @@ def descend(problem: ConditionalProblem, start: np.ndarray) -> list[tuple[float,
 def backoff() -> None:
     print("TAN with ccbn-w, test rows of two folds")
     for name in SPARSE:
-        dataset = read(name)
+        own = [protocol.fold(name, Path(os.environ["BNPLUG_DATA"]), half) for half in (0, 1)]
         for l2 in (0.0, 1.0):
             for option in (False, True):
-                folds = [fit_backoff(dataset, *rows, l2, option) for rows in protocol.split(dataset, 1)]
-                means = pd.DataFrame(folds).mean().round(4).to_dict()
+                means = pd.DataFrame([fit_backoff(fold, l2, option) for fold in own]).mean().round(4).to_dict()
                 print(f"  {name:<16} l2={l2:g} backoff={option!s:<5} {means}", flush=True)
 
 
-def fit_backoff(
-    dataset: datasets.Dataset, train: np.ndarray, test: np.ndarray, l2: float, option: bool
-) -> dict[str, float]:
-    table, intake = protocol.discrete_table(dataset, train)
+def fit_backoff(own: protocol.Fold, l2: float, option: bool) -> dict[str, float]:
+    dag, _ = protocol.learn_structure(own.table, "TAN")
     learner = bnplug.parameter_learner("ccbn-w", l2=l2, backoff=option, max_iter=100, n_jobs=1)
-    tables = learner.fit(table, bnplug.structure_learner("tan").learn(table))
-    model = bnplug.BayesianNetworkClassifier.from_tables(tables, intake, n_jobs=1)
-    labels = np.unique(dataset.y)
-    probabilities, truth = model.predict_proba(dataset.X.iloc[test]), np.searchsorted(labels, dataset.y.iloc[test])
-    classes = np.searchsorted(labels, model.classes_)
-    zero_one, rmse, _ = protocol.judge(probabilities, classes, truth)
-    of_truth = np.where(classes == truth[:, None], probabilities, 0.0).sum(axis=1)
+    tables = learner.fit(own.table, dag)
+    probabilities = posterior(Marginalizer(tables, own.table.target).log_joint(own.codes, n_jobs=1))
+    zero_one, rmse, _ = protocol.judge(probabilities, own.classes, own.truth)
+    of_truth = np.where(own.classes == own.truth[:, None], probabilities, 0.0).sum(axis=1)
     return {"zero_one": zero_one, "rmse": rmse, "NLL": float(-np.log(np.maximum(of_truth, 1e-15)).mean())}
-
-
-# table
-
-
-def table(sets: list[str], rounds: int, out: Path) -> pd.DataFrame:
-    """Return a record for every data set, fold and method; print the means of each data set."""
-    named = [read(name) for name in sets]
-    found = protocol.run_folds(named, dict.fromkeys(sets, rounds), out)
-    for i in AFTER:
-        found[f"NLL({i})"] = [protocol.nll_after(path, i) for path in found["nll"]]
-    shown = ["n_iter", "seconds", *(f"NLL({i})" for i in AFTER), "zero_one", "rmse"]
-    print(found.groupby(["dataset", "method"], sort=False)[shown].mean().round(4).to_string(), flush=True)
-    return found
-
-
-def comparisons() -> Iterator[tuple[str, str, str]]:
-    """Yield (measure, ours, theirs)."""
-    for structure in protocol.STRUCTURES:
-        for start in protocol.STARTS:
-            w = f"{structure}w{start}"
-            yield from ((measure, w, structure) for measure in ("zero_one", "rmse"))
-            yield from ((f"NLL({i})", w, f"{structure}{rival}{start}") for rival in "de" for i in AFTER)
-
-
-def summarize(found: pd.DataFrame) -> None:
-    theirs = published("zaidi2017-win-draw-loss").set_index(["measure", "comparison"])
-    print("\nwin-draw-loss over the data sets (published: all 72, then those over 10,000 rows)")
-    led = cases = 0
-    for measure, ours, rival in comparisons():
-        won = protocol.count_wins(found, measure, ours, rival)
-        if (measure, rival[-1]) == ("NLL(5)", "d"):
-            led, cases = led + won.win, cases + won.win + won.draw + won.loss
-        name = {"zero_one": "0-1 Loss", "rmse": "RMSE"}.get(measure, measure.replace("(", " ("))
-        key = (name, f"{ours} vs {rival}")
-        chosen = theirs.loc[[key]].itertuples() if key in theirs.index else ()
-        beside = "   ".join(f"{row.win}/{row.draw}/{row.loss}" for row in chosen)
-        print(f"  {measure:<8} {ours:>10} vs {rival:<10} {f'{won.win}/{won.draw}/{won.loss}':<10} {beside}")
-    print(f"from zeros, w leads d after 5 iterations in {led} of {cases} cases", flush=True)
-
-
-# logistic
-
-
-def logistic(sets: list[str]) -> None:
-    print("LogisticRegression without penalty, one-hot, at most 500 iterations; means over the folds of one round")
-    for name in sets:
-        dataset = read(name)
-        folds = [fit_logistic(dataset, *rows) for rows in protocol.split(dataset, 1)]
-        print(f"  {name:<15} {pd.DataFrame(folds).mean().round(4).to_dict()}", flush=True)
-
-
-def fit_logistic(dataset: datasets.Dataset, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
-    _, intake = protocol.discrete_table(dataset, train)
-    encoder = OneHotEncoder(handle_unknown="ignore")
-    labels, truth = (np.unique(dataset.y, return_inverse=True)[1][rows] for rows in (train, test))
-    one_hot = encoder.fit_transform(intake.apply(dataset.X.iloc[train]).astype(str))
-    regression = LogisticRegression(C=np.inf, max_iter=500)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        seconds, _ = timed(partial(regression.fit, one_hot, labels), process_time)
-    unseen = encoder.transform(intake.apply(dataset.X.iloc[test]).astype(str))
-    zero_one, rmse, _ = protocol.judge(regression.predict_proba(unseen), regression.classes_, truth)
-    nll = log_loss(labels, regression.predict_proba(one_hot))
-    steps = float(regression.n_iter_.max())
-    return {"n_iter": steps, "seconds": seconds, "NLL": nll, "zero_one": zero_one, "rmse": rmse}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
-    parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path("ccbn-benchmark.jsonl"), help="where folds are kept")
     options = parser.parse_args()
     warnings.simplefilter("ignore", BnplugWarning)
     there = "BNPLUG_DATA" in os.environ
     parts = [part for part in options.parts if there or part in WITHOUT_DATA]
     if len(parts) < len(options.parts):
         print(f"BNPLUG_DATA is not set: only {' and '.join(WITHOUT_DATA)} can run", file=sys.stderr)
-    runs = {
-        "letter": letter, "large": large, "sgd": sgd, "backoff": backoff, "logistic": partial(logistic, options.sets),
-        "table": lambda: summarize(table(options.sets, options.rounds, options.out)),
-    }  # fmt: skip
+    runs = {"letter": letter, "large": large, "sgd": sgd, "backoff": backoff}
     for part in parts:
         runs[part]()
 

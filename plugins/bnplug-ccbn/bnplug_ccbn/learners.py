@@ -258,8 +258,9 @@ class ConditionalLikelihood(ParameterLearner):
         if self.l2 != "cv" and not (isinstance(self.l2, Real) and 0 <= float(self.l2) < np.inf):
             raise ValueError(f'l2={self.l2!r} must be a number that is not negative, or "cv"')
         check_numbers(self, "alpha", "floor", "max_iter", "tol")
-        if not isinstance(self.memory, Integral) or self.memory < 1:
-            raise ValueError(f"memory={self.memory!r} must be a whole number from 1 on")
+        memory: Any = self.memory
+        if not isinstance(memory, Integral) or memory < 1:
+            raise ValueError(f"memory={memory!r} must be a whole number from 1 on")
         if self.alpha == self.floor == 0:
             raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
 

@@ -7,8 +7,8 @@ from itertools import pairwise, product
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_ccbn import protocol
 from bnplug_ccbn.learners import L2_GRID
+from bnplug_ccbn.paper import protocol
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
@@ -386,4 +386,25 @@ def test_recipes_and_protocol_have_the_papers_penalty():
     for name in plugin.names["recipe"]:
         _, params = registry.find("recipe", name).parameters
         assert params["l2"] == 0.0
-    assert all(own.l2 == 0.0 for name, own in protocol.classifiers("NB").items() if name != "NB")
+    assert all(protocol.weighted(letter).l2 == 0.0 for letter in LETTERS)
+
+
+def test_steps_that_are_not_remembered_change_the_descent():
+    table = noisy_table()
+    dag = bnplug.structure_learner("tan").learn(table)
+    paths = {}
+    for memory in (1, 5, 20):
+        learner = bnplug.parameter_learner("ccbn-d", init="zeros", l2=0.0, memory=memory)
+        learner.fit(table, dag)
+        paths[memory] = learner.nll_path_
+    assert paths[1][:3] == paths[20][:3]
+    assert paths[1][5] != paths[5][5]
+    assert paths[5][6] == paths[20][6]
+    assert paths[1][-1] == pytest.approx(paths[20][-1], rel=1e-4)
+
+
+@pytest.mark.parametrize("memory", [0, 2.5, "all"])
+def test_the_memory_is_a_whole_number(memory):
+    table = noisy_table(50)
+    with pytest.raises(ValueError, match=r"memory=.* must be a whole number from 1 on"):
+        bnplug.parameter_learner("ccbn-w", memory=memory).fit(table, bnplug.structure_learner("nb").learn(table))

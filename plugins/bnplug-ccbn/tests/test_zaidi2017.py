@@ -1,102 +1,157 @@
-"""The paper's protocol, and the page of its reproduction."""
+"""The paper's protocol, what its results say, and the page that is made of them."""
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_ccbn import protocol, reproduction
+from bnplug_ccbn.paper import PAPER, protocol, tables
 
+import bnplug
 from bnplug import datasets
-from bnplug.experiments import Page, published
+from bnplug.experiments import published
+from bnplug.experiments.paper import Results
+from bnplug.experiments.statistics import bias_variance
 from bnplug.hooks import registry
+
+DOCS = Path(__file__).parents[3] / "docs" / "reproduction"
+
+
+def shown(page):
+    """The pictures that a page names."""
+    return [line.rpartition("](")[2].rstrip(")") for line in page.splitlines() if line.startswith("![")]
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """Two small data sets, two rounds, few iterations."""
+def quick(tmp_path_factory):
+    """The page and the results of a quick run on two small sets."""
+    folder = tmp_path_factory.mktemp("quick")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protocol, "MAX_ITER", 30)
-        named = [datasets.load(name) for name in ("iris", "balance-scale")]
-        rounds = {"iris": 2, "balance-scale": 2}
-        found = protocol.run_folds(named, rounds, tmp_path_factory.mktemp("folds") / "folds.jsonl")
-        return reproduction.with_figures(found, named, rounds)
+        patch.setattr(protocol, "QUICK", ("iris", "balance-scale"))
+        path = PAPER(None, folder, quick=True)
+        return folder, path.read_text(encoding="utf-8")
 
 
 def test_the_reproduction_is_registered():
-    assert registry.reproduction("zaidi2017").run is reproduction.run
+    assert registry.reproduction("zaidi2017").run is PAPER
 
 
-def test_the_data_sets_are_the_papers():
-    """72 in its text and 73 in its table; of ours, poker-hand stands for one of them."""
-    assert len({*protocol.SETS, *protocol.NEVER_THERE}) == 73
-    named, lacking = protocol.find_sets(None, quick=True)
-    assert [dataset.name for dataset in named] == list(protocol.QUICK)
-    assert not lacking
-    named, lacking = protocol.find_sets(None, quick=False)
-    assert len(named) + len(lacking) == len(protocol.SETS)
-    assert {"iris", "tic-tac-toe"} <= {dataset.name for dataset in named}
+def test_a_quick_run_writes_its_page(quick):
+    folder, page = quick
+    headings = "What was run|Table 4|Table 5|Table 6|Figures 4|Figures 6|Figures 13|Figures 15|Figures 20|Each data set"
+    headings += "|Beyond the paper: a penalty|Beyond the paper: weights|Beyond the paper: KDB-2|Where we part|Claims"
+    for heading in headings.split("|"):
+        assert f"\n## {heading}" in page
+    assert sorted(shown(page)) == sorted(path.name for path in folder.glob("*.png"))
+    assert str(folder) not in page
 
 
-def test_more_rounds_begin_with_the_folds_of_fewer():
-    iris = datasets.load("iris")
-    for (train, test), (same, other) in zip(protocol.split(iris, 1), protocol.split(iris, 3), strict=False):
-        assert (train == same).all()
-        assert (test == other).all()
-        assert sorted([*train, *test]) == list(range(150))
+def test_the_page_in_the_documentation_is_made_of_the_results_that_ship(tmp_path):
+    written = PAPER(None, tmp_path, page_only=True)
+    page = (DOCS / "zaidi2017.md").read_text(encoding="utf-8")
+    assert written.read_text(encoding="utf-8") == page
+    assert [name for name in shown(page) if not (DOCS / name).exists()] == []
 
 
-def test_classifiers_stop_where_the_paper_does():
-    made = protocol.classifiers("NB")
-    assert all(made[name].tol == 1e-32 and made[name].max_iter == 10_000 for name in ("NBw", "NBw(I)", "NBe(I)"))
-    assert made["NBd"].max_iter == made["NBe"].max_iter == 100
-    assert {name: learner.init for name, learner in made.items() if name != "NB"} == {
-        name: "generative" if name.endswith("(I)") else "zeros" for name in made if name != "NB"
+def test_results_that_ship_are_whole_lines_of_known_tasks():
+    records = PAPER.shipped().splitlines()
+    assert len(PAPER.shipped()) < 1_500_000
+    assert all(line.startswith("{") and line.endswith("}") for line in records)
+
+
+def test_a_page_of_a_part_is_a_page(quick, tmp_path):
+    """Whatever a run was interrupted in."""
+    folder, _ = quick
+    lines = (folder / "zaidi2017-quick.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    for number, count in enumerate((1, 3, 6, 20)):
+        part = tmp_path / str(number)
+        part.mkdir()
+        (part / "zaidi2017-quick.jsonl").write_text("".join(lines[:count]), encoding="utf-8")
+        assert PAPER(None, part, quick=True, page_only=True).exists()
+
+
+def test_tasks_are_the_papers_first_rounds_first():
+    tasks, lacking = protocol.tasks(None, quick=False)
+    names = {task.key["dataset"] for task in tasks}
+    assert {"iris", "tic-tac-toe", "poker-hand", "led"} <= names
+    assert len(names) + len(lacking) == len(published("zaidi2017-table3-datasets")) == 73
+    assert [task.part for task in tasks[: len(names)]] == ["data sets"] * len(names)
+    rounds = [task.key["round"] for task in tasks if task.part == "parameterisations"]
+    assert rounds == sorted(rounds)
+    assert set(rounds) == set(range(5))
+    assert {task.arguments[-1] for task in tasks if task.key["dataset"] == "iris" and task.part == "table 4"} == {
+        10_000
+    }
+    assert {task.arguments[-1] for task in tasks if task.key["dataset"] == "poker-hand" and task.part == "table 4"} == {
+        1_000
     }
 
 
-def test_a_fold_is_measured(measured):
-    methods = {name for structure in protocol.STRUCTURES for name in protocol.classifiers(structure)}
-    assert len(measured) == 2 * 4 * len(methods)
-    iris = measured[measured["dataset"] == "iris"]
-    assert (iris.groupby("method")["zero_one"].mean() < 0.2).all()
-    assert (measured["seconds"] > 0).all()
-    path = iris[iris["method"] == "NBw"]["nll"].iloc[0]
-    assert path[0] == pytest.approx(np.log(3))
-    assert path[-1] == min(path)
-    generative = iris[(iris["method"] == "NB") & (iris["fold"] == 0)].iloc[0]
-    started = iris[(iris["method"] == "NBw(I)") & (iris["fold"] == 0)].iloc[0]
-    assert started["nll"][0] < np.log(3)
-    assert np.isnan(generative["nll_5"])
+def test_learners_stop_and_remember_as_the_paper_does():
+    learner = protocol.weighted("d", init="zeros")
+    assert (learner.tol, learner.max_iter, learner.memory, learner.l2, learner.init) == (1e-32, 10_000, 5, 0.0, "zeros")
 
 
-def test_bias_and_variance_add_up_to_the_loss(measured):
-    for method in ("NB", "TANw"):
-        own = measured[measured["method"] == method].groupby("dataset")[["bias", "variance", "zero_one"]].mean()
-        np.testing.assert_allclose(own["bias"] + own["variance"], own["zero_one"], atol=1e-4)
-    assert measured[measured["method"] == "NBd"]["bias"].isna().all()
+def test_folds_are_five_rounds_of_two():
+    folds = [protocol.fold("iris", None, number) for number in range(10)]
+    for one, other in zip(folds[::2], folds[1::2], strict=True):
+        assert sorted([*one.rows, *other.rows]) == list(range(150))
+        assert one.table.n_rows == len(other.rows)
+    assert not np.array_equal(folds[0].rows, folds[2].rows)
 
 
-def test_folds_that_are_there_are_not_run_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(protocol, "MAX_ITER", 5)
-    iris = datasets.load("iris")
-    file = tmp_path / "folds.jsonl"
-    first = protocol.run_folds([iris], {"iris": 1}, file, ["NB"])
-    lines = file.read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["fold"] for line in lines[1:]] == [0, 1]
-    monkeypatch.setattr(protocol, "measure_fold", None)
-    again = protocol.run_folds([iris], {"iris": 1}, file, ["NB"])
-    pd.testing.assert_frame_equal(first, again)
+@pytest.fixture
+def ragged(monkeypatch):
+    """A set with a column that has one value, an identifier and a column without values."""
+    X = pd.DataFrame({
+        "id": [f"r{i}" for i in range(40)], "x": ["a", "b"] * 20, "once": ["v"] + [None] * 39, "never": [np.nan] * 40,
+    })  # fmt: skip
+    dataset = datasets.Dataset("ragged", X, pd.Series([0, 1, 1, 1] * 10), ("id", "x", "once"), "")
+    monkeypatch.setattr(protocol, "load_data", lambda name, folder: dataset)
+    protocol.fold.cache_clear()
+    yield dataset
+    protocol.fold.cache_clear()
 
 
-def test_features_that_name_rows_or_have_no_value_are_left_out():
-    X = pd.DataFrame({"id": [f"r{i}" for i in range(100)], "x": ["a", "b"] * 50, "z": np.arange(100) / 7, "n": np.nan})
-    own = datasets.Dataset("d", X, pd.Series([0, 1] * 50), ("id", "x"), "")
-    kept = protocol.with_usable_features(own)
-    assert list(kept.X.columns) == ["x", "z"]
-    assert kept.categorical_features == ("x",)
+@pytest.mark.parametrize("structure", protocol.STRUCTURES)
+def test_a_column_without_values_in_a_fold_stops_nothing(ragged, structure):
+    """As in heart-hungarian, where three rows of 294 have a value of "ca"."""
+    found = protocol.decompose("ragged", None, structure, 5, 20)
+    assert all(0 <= loss <= 1 for loss in found["zero_one"])
+    halves = [set(protocol.fold("ragged", None, half).table.names) for half in (0, 1)]
+    assert all({"id", "x"} <= names and "never" not in names for names in halves)
+    assert sorted("once" in names for names in halves) == [False, True]
+
+
+def test_features_with_many_values_are_kept_and_named(ragged):
+    assert protocol.describe("ragged", None, 5)["many"] == ["id"]
+
+
+def test_bias_and_variance_are_those_of_all_rounds():
+    found = protocol.decompose("iris", None, "NB", 3, 50)
+    np.testing.assert_allclose(np.add(found["bias"], found["variance"]), found["zero_one"], atol=1e-12)
+    y = np.unique(datasets.load("iris").y, return_inverse=True)[1]
+    predictions = []
+    for number in range(6):
+        own = protocol.fold("iris", None, number)
+        dag, _ = protocol.learn_structure(own.table, "NB")
+        predictions.append((own.rows, protocol.measure(own, dag, bnplug.parameter_learner("ml"))[1]))
+    assert found["bias"][0] == pytest.approx(bias_variance(y, predictions).bias)
+
+
+def test_unbiased_estimates_are_those_of_infinitely_many_rounds():
+    """Rows with known probabilities of each prediction: the mean over many draws of five is the truth."""
+    rng = np.random.default_rng(0)
+    p = np.array([0.7, 0.2, 0.1])
+    draws = rng.multinomial(5, p, 200_000) / 5
+    bias = ((np.array([1.0, 0.0, 0.0]) - draws) ** 2).sum(axis=1).mean() / 2
+    variance = (1 - (draws**2).sum(axis=1)).mean() / 2
+    found = tables.unbiased(pd.DataFrame({"NB": [bias]}), pd.DataFrame({"NB": [variance]}), 5)
+    assert found["unbiased bias"].loc[0, "NB"] == pytest.approx((0.3**2 + 0.2**2 + 0.1**2) / 2, abs=1e-3)
+    assert found["unbiased variance"].loc[0, "NB"] == pytest.approx((1 - (p**2).sum()) / 2, abs=1e-3)
+    assert bias > found["unbiased bias"].loc[0, "NB"] + 0.01
 
 
 def test_a_class_that_training_did_not_see_is_an_error_of_one():
@@ -104,83 +159,95 @@ def test_a_class_that_training_did_not_see_is_an_error_of_one():
     assert (zero_one, rmse, predicted.tolist()) == (1.0, 1.0, [0])
 
 
-def test_tables_count_who_is_lower():
-    rows = [(name, method, value) for name, pair in {"a": (0.1, 0.2), "b": (0.3, 0.3), "c": (0.5, 0.4)}.items()
-            for method, value in zip(("NBw", "NBd"), pair, strict=True)]  # fmt: skip
-    found = pd.DataFrame(rows, columns=["dataset", "method", "nll_5"])
-    won = protocol.count_wins(found, "nll_5", "NBw", "NBd")
-    assert (won.win, won.draw, won.loss) == (1, 1, 1)
-    found.loc[found["dataset"] == "a", "nll_5"] = np.nan
-    assert protocol.count_wins(found, "nll_5", "NBw", "NBd").win == 0
-
-
-def test_every_published_row_has_ours_where_it_can(measured):
-    counts = reproduction.win_draw_loss_table(measured)
-    theirs = published("zaidi2017-win-draw-loss")
-    assert len(counts) == (theirs["datasets"] == "All").sum()
-    assert (counts[["win", "draw", "loss"]].sum(axis=1) == 2).all()
-    assert counts.iloc[0]["published"] == "62/3/7"
+def test_parameterisations_start_and_end_together():
+    found = protocol.compare_parameterisations("balance-scale", None, "NB", 0, 2_000)
+    assert len(found["zero_one"]) == len(found["seconds"]) == 4
+    # One minimum, as the data are not separable: the three predict alike.
+    assert np.ptp(found["rmse"][1:]) < 1e-3
+    assert found["zeros_50"][0] <= found["zeros_10"][0] <= found["zeros_5"][0] <= np.log(3)
+    paths = protocol.follow("balance-scale", None, "NB", 50)
+    assert paths["w"][0] == paths["d"][0] == paths["e"][0] == pytest.approx(np.log(3))
+    assert paths["w(I)"][0] == pytest.approx(paths["d(I)"][0])
 
 
 def test_further_iterations_are_those_of_the_one_behind():
     ahead, behind = [9.0, 5.0, 4.0, 3.0, 2.0, 1.0, 1.0], [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 1.0, 1.0]
-    assert reproduction.count_further(ahead, behind) == 1
-    assert reproduction.count_further(behind, ahead) == -1
-    assert reproduction.count_further(ahead, ahead) == 0
-    never = [9.0] * 8
-    assert reproduction.count_further(ahead, never) == 95
+    assert protocol.count_further(ahead, behind) == 1
+    assert protocol.count_further(behind, ahead) == -1
+    assert protocol.count_further(ahead, ahead) == 0
+    assert protocol.count_further(ahead, [9.0] * 8) == 95
 
 
-def test_times_are_compared_by_geometric_means():
-    rows = [("a", 1.0, 2.0, 4.0), ("b", 1.0, 8.0, 4.0)]
-    found = pd.DataFrame([
-        (name, f"{structure}{letter}(I)", value)
-        for name, *values in rows for structure in protocol.STRUCTURES
-        for letter, value in zip("wde", values, strict=True)
-    ], columns=["dataset", "method", "seconds"])  # fmt: skip
-    times = reproduction.relative_means(found, "seconds", "w(I)").set_index("method")["times"]
-    assert times["TANd(I)"] == pytest.approx(4.0)
-    assert times["NBw(I)"] == pytest.approx(1.0)
-    tests = reproduction.rank_tests(found.assign(n_iter=found["seconds"]))
-    assert tests["NB", "seconds"][0].average_ranks.to_dict() == {"NBw(I)": 1.0, "NBd(I)": 2.5, "NBe(I)": 2.5}
-    assert reproduction._judge_ranks(tests)[0] is True
+def test_levels_have_ever_more_weights():
+    found = protocol.compare_levels("balance-scale", None, "TAN", 0)
+    assert len(found["zero_one"]) == len(found["n_iter"]) == 4
+    assert found["zero_one"][0] > found["zero_one"][2]
 
 
-def test_claims_on_big_data_sets_need_big_data_sets(measured):
-    counts = reproduction.win_draw_loss_table(measured)
-    assert reproduction._judge(counts, "RMSE", "Big")[0] is None
-    assert reproduction._judge_accuracy(measured)[0] is None
-    big = measured.assign(rows=20_000)
-    holds, evidence = reproduction._judge_accuracy(big)
-    assert isinstance(holds, bool)
-    assert "KDB-1" in evidence
-    assert reproduction._judge(reproduction.win_draw_loss_table(big), "RMSE", "Big")[0] is False
+def test_the_penalty_lies_between_its_ends():
+    found = protocol.compare_strengths("iris", None, "NB", 0)
+    generative, between, free = found["rmse"]
+    assert min(generative, free) - 0.02 <= between <= max(generative, free) + 0.02
+    assert -3 <= found["log10_l2"] <= 4
 
 
-def test_a_run_writes_its_page(tmp_path, monkeypatch):
-    """The whole of it, on two small sets, with few iterations."""
-    monkeypatch.setattr(protocol, "QUICK", ("iris", "balance-scale"))
-    monkeypatch.setattr(protocol, "MAX_ITER", 10)
-    reproduction.run(None, tmp_path, quick=True)
-    text = (tmp_path / "zaidi2017.md").read_text(encoding="utf-8")
-    for heading in (
-        "Table 4",
-        "Table 5",
-        "Table 6",
-        "Figures 13",
-        "Figures 15",
-        "Training times",
-        "Figures 20",
-        "Claims",
-    ):
-        assert f"\n## {heading}" in text
-    pictures = sorted(path.name for path in tmp_path.glob("*.png"))
-    assert [name for name in pictures if f"({name})" not in text] == []
-    assert len(pictures) == 9
-    assert str(tmp_path) not in text
+def test_networks_that_are_too_large_are_not_learned(monkeypatch):
+    whole = protocol.learn_deeper("balance-scale", None, 2, 0)
+    assert len(whole["rmse"]) == 2
+    monkeypatch.setattr(protocol, "MOST_NUMBERS", whole["numbers"] - 1)
+    assert set(protocol.learn_deeper("balance-scale", None, 2, 0)) == {"numbers"}
 
 
-def test_the_page_says_what_is_not_the_papers(measured):
-    page = Page("p", "t", "r")
-    reproduction.add_times(page, measured, reproduction.rank_tests(measured))
-    assert "| NBd(I) |" in page.to_markdown()
+def test_numbers_of_a_network_are_counted():
+    own = protocol.fold("balance-scale", None, 0)
+    dag, _ = protocol.learn_structure(own.table, "NB")
+    cards = dict(zip(own.table.names, own.table.cards.tolist(), strict=True))
+    expected = 3 + sum(3 * card for name, card in cards.items() if name != own.table.target)
+    assert protocol.count_numbers(own.table, dag) == expected
+
+
+def record(part, key, value):
+    return {"part": part, "key": key, "seconds": 1.0, "value": value}
+
+
+@pytest.fixture
+def figures():
+    """Three sets, one of them Big, with made up figures."""
+    lines = [
+        record("data sets", {"dataset": name}, {"rows": rows}) for name, rows in {"c": 20_000, "a": 10, "b": 30}.items()
+    ]
+    for name, losses in {"a": [0.1, 0.2], "b": [0.3, 0.3], "c": [0.5, 0.4]}.items():
+        value = {"zero_one": losses, "rmse": losses, "bias": losses, "variance": [0.0, 0.0]}
+        lines.append(record("table 4", {"dataset": name, "structure": "NB", "rounds": 5}, value))
+        for structure in protocol.STRUCTURES:
+            own = {"zero_one": [0.2, *losses, 0.1], "rmse": [0.2, *losses, 0.1], "seconds": [1.0, 1.0, 2.0, 4.0],
+                   "n_iter": [1, 2, 3], "further": [4, 5], **{f"{start}_{after}": [1.0, 2.0, 3.0]
+                   for start in ("zeros", "generative") for after in (5, 10, 50)}}  # fmt: skip
+            lines += [
+                record("parameterisations", {"dataset": name, "structure": structure, "round": r}, own) for r in (0, 1)
+            ]
+    return tables.Figures.of(Results(lines))
+
+
+def test_figures_are_means_by_rising_size(figures):
+    assert list(figures.compared["rmse"].index) == ["a", "b", "c"]
+    assert figures.big == ["c"]
+    assert figures.rounds == {"a": 2, "b": 2, "c": 2}
+    assert figures.compared["seconds"].loc["a"].tolist() == [1.0, 1.0, 2.0, 4.0] * 3
+    assert list(figures.compared["further"].columns) == ["NBd", "NBe", "TANd", "TANe", "KDB-1d", "KDB-1e"]
+
+
+def test_tables_count_who_is_lower(figures):
+    won = tables.count_wins(figures.against_generative["zero_one"], "NBw", "NB")
+    assert (won.win, won.draw, won.loss) == (1, 1, 1)
+    counts = tables.win_draw_loss_table(figures)
+    assert counts.iloc[0][["comparison", "win", "published"]].tolist() == ["NBw vs NB", 1, "62/3/7"]
+    nll = counts[counts["measure"] == "NLL (5)"]
+    assert (nll[["win", "draw", "loss"]] == [3, 0, 0]).all(axis=None)
+
+
+def test_times_are_compared_by_geometric_means_and_ranks(figures):
+    times = tables.geometric_means(tables.of_structure(figures.compared["seconds"], "NB"), "NBw(I)")
+    assert times.to_dict() == pytest.approx({"NB": 1.0, "NBw(I)": 1.0, "NBd(I)": 2.0, "NBe(I)": 4.0})
+    test, _ = tables.rank_tests(figures)["TAN", "n_iter"]
+    assert test.average_ranks.to_dict() == {"TANw(I)": 1.0, "TANd(I)": 2.0, "TANe(I)": 3.0}

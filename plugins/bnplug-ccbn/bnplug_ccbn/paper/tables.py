@@ -1,0 +1,229 @@
+"""What the results of Zaidi et al. (2017) say: wins, geometric means and ranks over data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bnplug.experiments import published
+from bnplug.experiments.paper import Results
+from bnplug.experiments.statistics import Friedman, Nemenyi, WinDrawLoss, friedman, nemenyi, win_draw_loss
+from bnplug_ccbn.paper.protocol import LETTERS, STRUCTURES
+
+#: A data set with more rows is "Big".
+BIG = 10_000
+
+#: The level of every test.
+LEVEL = 0.05
+
+#: The paper's measures (Tables 4 to 6), and what they are called here.
+MEASURES = {
+    "Bias": "bias", "Variance": "variance", "0-1 Loss": "zero_one", "RMSE": "rmse",
+    "NLL (5)": "zeros_5", "NLL (10)": "zeros_10", "NLL (50)": "zeros_50",
+}  # fmt: skip
+
+NOT_EXPLAINED = "not explained"
+
+# Figures that agree to so many decimals are draws.
+_DECIMALS = 6
+
+_ZEROS = ("w", "d", "e")
+_STARTED = ("w(I)", "d(I)", "e(I)")
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """Means over rounds of all that was measured: for each figure a frame, data sets by methods.
+
+    Attributes
+    ----------
+    against_generative : dict of str to frame
+        ``zero_one``, ``rmse``, ``bias`` and ``variance`` of NB, NBw, ... over all rounds; and ``unbiased bias`` and
+        ``unbiased variance``, estimates that a small number of rounds does not inflate or deflate.
+    compared : dict of str to frame
+        ``zero_one``, ``rmse`` and ``seconds`` of NB, NBw(I), NBd(I), NBe(I), ...; ``n_iter`` and ``generative_5``,
+        ``generative_10``, ``generative_50`` of the (I); ``zeros_5``, ... of NBw, NBd, NBe, ...; ``further`` of NBd, ...
+    big : list of str
+        The data sets with more than `BIG` rows.
+    rounds : dict of str to int
+        How many rounds of the comparison each data set has, on all structures.
+    """
+
+    against_generative: dict[str, pd.DataFrame]
+    compared: dict[str, pd.DataFrame]
+    big: list[str]
+    rounds: dict[str, int]
+
+    @classmethod
+    def of(cls, results: Results) -> Figures:
+        """Gather what the tasks of the paper gave; data sets by rising size."""
+        sizes = results.frame("data sets").set_index("dataset")["rows"].sort_values(kind="stable")
+        first, second = results.frame("table 4"), results.frame("parameterisations")
+        generative = {
+            name: wide(first, name, ("", "w"), sizes.index) for name in ("zero_one", "rmse", "bias", "variance")
+        }
+        generative |= unbiased(generative["bias"], generative["variance"], 2 if first.empty else first["rounds"].min())
+        methods = {
+            **dict.fromkeys(("zero_one", "rmse", "seconds"), ("", *_STARTED)),
+            **dict.fromkeys(("n_iter", "generative_5", "generative_10", "generative_50"), _STARTED),
+            **dict.fromkeys(("zeros_5", "zeros_10", "zeros_50"), _ZEROS),
+            "further": ("d", "e"),
+        }
+        compared = {name: wide(second, name, suffixes, sizes.index) for name, suffixes in methods.items()}
+        rounds = {} if second.empty else (second.groupby("dataset")["round"].count() // len(STRUCTURES)).to_dict()
+        big = [str(name) for name, rows in sizes.items() if rows > BIG]
+        return cls(generative, compared, big, {str(name): int(number) for name, number in rounds.items()})
+
+    def measure(self, name: str, number: int) -> pd.DataFrame:
+        """Return a measure of the paper's table of that number."""
+        return (self.against_generative if number == 4 else self.compared)[MEASURES[name]]
+
+
+def wide(frame: pd.DataFrame, figure: str, suffixes: Iterable[str], order: Iterable[object]) -> pd.DataFrame:
+    """Return a figure that tasks kept as lists over methods: data sets by methods, means over rounds.
+
+    Examples
+    --------
+    >>> kept = pd.DataFrame({"dataset": ["a", "a"], "structure": ["NB", "NB"], "rmse": [[0.5, 0.25], [0.25, 0.25]]})
+    >>> wide(kept, "rmse", ("", "w"), ["a", "b"])
+          NB   NBw
+    a  0.375  0.25
+    """
+    if figure not in frame:
+        return pd.DataFrame(columns=[f"{name}{suffix}" for name in STRUCTURES for suffix in suffixes], dtype=float)
+    own = frame[frame[figure].notna()]
+    lists = pd.DataFrame(own[figure].tolist(), columns=list(suffixes), index=own.index, dtype=float)
+    means = lists.groupby([own["dataset"], own["structure"]], sort=False).mean().unstack()
+    found = sorted(own["structure"].unique(), key=lambda name: [*STRUCTURES, name].index(name))
+    columns = {f"{name}{suffix}": means[str(suffix)][name] for name in found for suffix in lists}
+    result = pd.DataFrame(columns)
+    return result.reindex([name for name in order if name in result.index]).rename_axis(None)
+
+
+def count_wins(table: pd.DataFrame, first: str, second: str) -> WinDrawLoss:
+    """Count the data sets where the first has the smaller mean; figures that agree to six decimals are draws.
+
+    Examples
+    --------
+    >>> count_wins(pd.DataFrame({"NBw": [1.0, 3.0, None], "NBd": [2.0, 3.0, 1.0]}), "NBw", "NBd")
+    WinDrawLoss(win=1, draw=1, loss=0, p_value=1.0)
+    """
+    pair = table[[first, second]].dropna().round(_DECIMALS)
+    return win_draw_loss(pair[first], pair[second], higher_is_better=False)
+
+
+def win_draw_loss_table(figures: Figures) -> pd.DataFrame:
+    """Return Tables 4, 5 and 6: ours, its sign test, and the published.
+
+    Returns
+    -------
+    frame
+        ``table``, ``datasets`` (All or Big), ``measure``, ``comparison``, ``win``, ``draw``, ``loss``, ``p``,
+        ``published``, as W/D/L, and ``verdict``, see :func:`beside_published`. A row is there where two data sets or
+        more have the measure.
+    """
+    rows = []
+    for row in published("zaidi2017-win-draw-loss").itertuples():
+        table = figures.measure(str(row.measure), int(str(row.table)))
+        chosen = table if row.datasets == "All" else table[table.index.isin(figures.big)]
+        first, _, second = str(row.comparison).partition(" vs ")
+        if len(chosen.reindex(columns=[first, second]).dropna()) < 2:
+            continue
+        won = count_wins(chosen, first, second)
+        own = (won.win, won.draw, won.loss, won.p_value)
+        theirs = (int(str(row.win)), int(str(row.draw)), int(str(row.loss)))
+        printed = "/".join(map(str, theirs))
+        verdict = beside_published(won, theirs)
+        if row.measure in ("Bias", "Variance") and verdict == NOT_EXPLAINED:
+            other = figures.against_generative[f"unbiased {MEASURES[str(row.measure)]}"]
+            verdict = _with_unbiased(count_wins(other, first, second), theirs)
+        rows.append((row.table, row.datasets, row.measure, row.comparison, *own, printed, verdict))
+    columns = ["table", "datasets", "measure", "comparison", "win", "draw", "loss", "p", "published", "verdict"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def unbiased(bias: pd.DataFrame, variance: pd.DataFrame, rounds: int) -> dict[str, pd.DataFrame]:
+    """Return estimates of bias and variance that do not depend on the number of rounds, in the mean.
+
+    The shares p of a row's predictions, of as many as there are rounds, scatter about the probabilities that they
+    estimate, so that ``sum((t - p)^2) / 2`` exceeds the squared bias by the variance over the number of rounds. Kohavi
+    and Wolpert subtract p (1 - p) / (rounds - 1) for each class.
+
+    Examples
+    --------
+    >>> found = unbiased(pd.DataFrame({"NB": [0.2]}), pd.DataFrame({"NB": [0.08]}), 5)
+    >>> [round(float(table.loc[0, "NB"]), 6) for table in found.values()]
+    [0.18, 0.1]
+    """
+    inflation = variance / (rounds - 1)
+    return {"unbiased bias": bias - inflation, "unbiased variance": variance + inflation}
+
+
+def _with_unbiased(won: WinDrawLoss, theirs: tuple[int, int, int]) -> str:
+    agrees = beside_published(won, theirs) == "as published"
+    return f"as published with unbiased estimates: {won.win}/{won.draw}/{won.loss}" if agrees else NOT_EXPLAINED
+
+
+def beside_published(won: WinDrawLoss, theirs: tuple[int, int, int]) -> str:
+    """Tell whether the same one wins as in the paper, significantly or not; else a reason, if there is one.
+
+    There is one where the published shares of wins and losses would not be significant on as many data sets as ours.
+
+    Examples
+    --------
+    >>> beside_published(WinDrawLoss(9, 0, 1, 0.02), (60, 2, 10))
+    'as published'
+    >>> beside_published(WinDrawLoss(5, 0, 0, 0.06), (11, 1, 0))
+    'too few sets'
+    >>> beside_published(WinDrawLoss(30, 0, 30, 1.0), (60, 2, 10))
+    'not explained'
+    """
+    if _says(won) == _says(_sign_test(*theirs)):
+        return "as published"
+    share = (won.win + won.draw + won.loss) / sum(theirs)
+    scaled = _sign_test(*(round(share * count) for count in theirs))
+    return "too few sets" if won.win + won.loss and _says(won) == _says(scaled) else NOT_EXPLAINED
+
+
+def _says(won: WinDrawLoss) -> int:
+    """Return 1 where the first wins significantly, -1 where the second does, else 0."""
+    return 0 if won.p_value > LEVEL else 1 if won.win > won.loss else -1
+
+
+def _sign_test(win: int, draw: int, loss: int) -> WinDrawLoss:
+    # Draws do not count in the test, which takes two values at least.
+    differences = [-1.0] * win + [0.0] * (draw + 2) + [1.0] * loss
+    return win_draw_loss(differences, [0.0] * len(differences), higher_is_better=False)
+
+
+def geometric_means(table: pd.DataFrame, base: str) -> pd.Series[float]:
+    """Return the geometric mean of each column over data sets, in times of `base`; rows with a zero are left out.
+
+    Examples
+    --------
+    >>> geometric_means(pd.DataFrame({"NB": [1.0, 4.0, 1.0], "NBw": [2.0, 2.0, 0.0]}), "NB").to_dict()
+    {'NB': 1.0, 'NBw': 1.0}
+    """
+    logs = table[(table > 0).all(axis=1)].map(np.log)
+    return logs.sub(logs[base], axis=0).mean().map(np.exp)
+
+
+def of_structure(table: pd.DataFrame, structure: str, started: bool = False) -> pd.DataFrame:
+    """Return the columns of a structure: the generative classifier's and the three (I), or these alone."""
+    names = [f"{structure}{letter}(I)" for letter in LETTERS]
+    return table[names if started else [structure, *names]].dropna()
+
+
+def rank_tests(figures: Figures) -> dict[tuple[str, str], tuple[Friedman, Nemenyi]]:
+    """Return the tests of Figures 20 to 22 by structure and figure (``seconds`` or ``n_iter``), for the (I) starts."""
+    tests = {}
+    for structure in STRUCTURES:
+        for figure in ("seconds", "n_iter"):
+            table = of_structure(figures.compared[figure], structure, started=True)
+            tests[structure, figure] = (
+                friedman(table, higher_is_better=False), nemenyi(table, LEVEL, higher_is_better=False)
+            )  # fmt: skip
+    return tests
