@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_ccbn.paper import PAPER, protocol, tables
+from bnplug_ccbn.paper import PAPER, pictures, protocol, tables
 
 import bnplug
 from bnplug import datasets
@@ -251,3 +251,11 @@ def test_times_are_compared_by_geometric_means_and_ranks(figures):
     assert times.to_dict() == pytest.approx({"NB": 1.0, "NBw(I)": 1.0, "NBd(I)": 2.0, "NBe(I)": 4.0})
     test, _ = tables.rank_tests(figures)["TAN", "n_iter"]
     assert test.average_ranks.to_dict() == {"TANw(I)": 1.0, "TANd(I)": 2.0, "TANe(I)": 3.0}
+
+
+def test_big_sets_that_are_not_compared_yet_are_not_drawn(figures):
+    whole, without = figures.compared["seconds"], figures.compared["seconds"].drop(index="c")
+    for seconds, rows in ((whole, 2), (without, 1)):
+        compared = {**figures.compared, "seconds": seconds}
+        drawn = pictures.scatter(tables.Figures(figures.against_generative, compared, ["c"], figures.rounds), "NB")
+        assert len(drawn.figure.axes) == 3 * rows

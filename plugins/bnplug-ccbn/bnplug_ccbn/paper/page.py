@@ -103,7 +103,8 @@ def _tell_differences(page: Page, sets: pd.DataFrame) -> None:
             "it says, ours first (columns count the class; classes are those that occur). Poker hands are drawn by "
             "the rule of the UCI data; of covertype there are the first rows only.",
         )
-    many = [f"{name} ({', '.join(own)})" for name, own in zip(sets["dataset"], sets["many"], strict=True) if own]
+    pairs = zip(sets["dataset"], sets["many"], strict=True)
+    many = [f"{name} ({', '.join(f'`{column}`' for column in own)})" for name, own in pairs if own]
     if many:
         told = "; ".join(many)
         page.text(

@@ -22,18 +22,24 @@ _SCATTERED = {"zero_one": "0-1 loss", "rmse": "RMSE", "seconds": "seconds"}
 
 def scatter(figures: Figures, structure: str) -> Axes:
     """Draw a point for each data set, d and e against w (Figures 4, 7, 10): columns are figures; Big sets below."""
-    groups = {"All": None, "Big": figures.big} if figures.big else {"All": None}
+    groups = _groups(figures, structure)
     grid = _grid(len(groups), len(_SCATTERED), (11.5, 3.6 * len(groups)))
     for row, (group, names) in zip(grid, groups.items(), strict=True):
         for ax, (figure, label) in zip(row, _SCATTERED.items(), strict=True):
-            table = of_structure(figures.compared[figure], structure)
-            _against_w(ax, table if names is None else table[table.index.isin(names)], structure)
-            ax.set(xlabel=f"{structure}w(I)", title=f"{label}, {group} ({len(table) if names is None else len(names)})")
+            _against_w(ax, of_structure(figures.compared[figure], structure).loc[names], structure)
+            ax.set(xlabel=f"{structure}w(I)", title=f"{label}, {group} ({len(names)})")
             if figure == "seconds":
                 ax.set(xscale="log", yscale="log")
             _finish(ax)
     grid[0][0].legend(frameon=False, fontsize=8, loc="upper left")
     return grid[0][0]
+
+
+def _groups(figures: Figures, structure: str) -> dict[str, list[str]]:
+    """Return the data sets that are compared, and the Big ones among them if there are any."""
+    names = [str(name) for name in of_structure(figures.compared["seconds"], structure).index]
+    big = [name for name in names if name in figures.big]
+    return {"All": names, "Big": big} if big else {"All": names}
 
 
 def _against_w(ax: Axes, table: pd.DataFrame, structure: str) -> None:
@@ -50,12 +56,11 @@ def _against_w(ax: Axes, table: pd.DataFrame, structure: str) -> None:
 def training_times(figures: Figures) -> Axes:
     """Draw geometric means of training time in times of the generative classifier (Figures 6a, 9a, 12a)."""
     seconds = figures.compared["seconds"]
-    groups = {"All": list(seconds.index), **({"Big": list(figures.big)} if figures.big else {})}
     grid = _grid(1, len(STRUCTURES), (11.5, 3.4))
     for ax, structure in zip(grid[0], STRUCTURES, strict=True):
+        groups = _groups(figures, structure)
         for place, (group, names) in enumerate(groups.items()):
-            table = of_structure(seconds[seconds.index.isin(names)], structure)
-            means = geometric_means(table, structure)
+            means = geometric_means(of_structure(seconds, structure).loc[names], structure)
             ax.bar(np.arange(len(means)) + 0.4 * place, means, 0.36, color=colour(place), label=group)
         labels = [structure, *(f"{structure}{letter}(I)" for letter in LETTERS)]
         ax.set_xticks(np.arange(len(labels)) + 0.2 * (len(groups) - 1), labels)
