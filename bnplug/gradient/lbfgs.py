@@ -21,8 +21,8 @@ from bnplug.gradient._line_search import LineSearch
 
 _Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
-# How many places are tried along one line.
-_MAX_TRIALS = 20
+# How many steps are remembered unless told, and how many places are tried along one line.
+_REMEMBERED, _MAX_TRIALS = 20, 20
 _ROUNDING = float(np.finfo(np.float64).eps)
 
 
@@ -32,7 +32,7 @@ def minimize(
     tol: float,
     max_iter: int,
     callback: Callable[[FloatArray, float], Any] | None = None,
-    memory: int = 20,
+    memory: int = _REMEMBERED,
 ) -> tuple[FloatArray, int]:
     """Minimise by L-BFGS until the relative improvement of a step is at most `tol`.
 
