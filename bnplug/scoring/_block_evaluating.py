@@ -7,6 +7,7 @@ do not depend on the blocks.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -40,8 +41,8 @@ _IN_TURN = 16
 _ROUNDING = 1e-9
 
 
-class BlockEvaluator(Evaluator):
-    """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`, on rows in many blocks.
+class EvaluatorOfBlocks(Evaluator):
+    """What evaluators by a :class:`~bnplug.scoring.PredictiveScore` have in common whose rows stay where they are.
 
     Parameters
     ----------
@@ -51,8 +52,6 @@ class BlockEvaluator(Evaluator):
         Threads that each block is worked on with. The result does not depend on it.
     """
 
-    _header: FoldedRows
-    _blocks: Blocks
     _graph: FlatGraph
 
     def __init__(self, score: PredictiveScore, table: Table, n_jobs: int | None = 1) -> None:
@@ -68,13 +67,6 @@ class BlockEvaluator(Evaluator):
     def parents(self) -> list[tuple[int, ...]]:
         """The current graph: the parents of every variable."""
         return [self._graph.parents_of(v) for v in range(len(self.table.names))]
-
-    def start(self, parents: Sequence[Iterable[int]]) -> float:
-        """Make the log joint of a graph, term by term."""
-        self._graph = FlatGraph.of([tuple(sorted(own)) for own in parents])
-        self._penalty = self._costs.sum(self._graph)
-        self._n_moves = 0
-        return self._rebuild()
 
     def step(self) -> float:
         """Begin a step; a score that draws its folds anew does so, and scores the graph on them unless it keeps."""
@@ -105,6 +97,32 @@ class BlockEvaluator(Evaluator):
             if len(reached):
                 break
         return scores
+
+    @abstractmethod
+    def _draw(self) -> None:
+        """Draw the folds, and arrange the rows of every block by them."""
+
+    @abstractmethod
+    def _rebuild(self) -> float:
+        """Make the log joint of the current graph anew; return its score."""
+
+    @abstractmethod
+    def _scored(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+        """Return the scores of candidates; ``-inf`` will do for one below its `at_least`."""
+
+
+class BlockEvaluator(EvaluatorOfBlocks):
+    """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`, on rows in many blocks."""
+
+    _header: FoldedRows
+    _blocks: Blocks
+
+    def start(self, parents: Sequence[Iterable[int]]) -> float:
+        """Make the log joint of a graph, term by term."""
+        self._graph = FlatGraph.of([tuple(sorted(own)) for own in parents])
+        self._penalty = self._costs.sum(self._graph)
+        self._n_moves = 0
+        return self._rebuild()
 
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the log joint, and score it."""

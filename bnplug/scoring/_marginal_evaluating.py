@@ -12,13 +12,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from bnplug.arrays import FloatArray
-from bnplug.contracts import Changes, Evaluator
+from bnplug.contracts import Changes
 from bnplug.model.log_tables import estimate
+from bnplug.scoring._block_evaluating import EvaluatorOfBlocks
 from bnplug.scoring._candidates import FlatGraph
-from bnplug.scoring._costs import FamilyCosts
 from bnplug.scoring._marginal_rows import Families, MarginalRows, Rule
 from bnplug.scoring._rows import describe
 from bnplug.scoring._state import checked
@@ -31,13 +30,10 @@ if TYPE_CHECKING:
 # many. A family that alone has more than the first is not looked at.
 _CELLS_AT_ONCE, _CELLS_KEPT = 1 << 22, 1 << 24
 
-# So many candidates are tried at a time where the first good one is enough.
-_IN_TURN = 16
-
 _Family = tuple[int, tuple[int, ...]]
 
 
-class MarginalEvaluator(Evaluator):
+class MarginalEvaluator(EvaluatorOfBlocks):
     """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`, on rows with missing cells.
 
     Parameters
@@ -48,40 +44,25 @@ class MarginalEvaluator(Evaluator):
         Threads that score candidates. The result does not depend on it.
     """
 
-    def __init__(self, score: PredictiveScore, table: ExpectedTable, n_jobs: int | None = 1) -> None:
-        self.score, self.table, self.n_jobs = score, table, n_jobs
-        self.redraws = score.redraws
-        self.random = None if score.random_state is None else check_random_state(score.random_state)
-        self._costs = FamilyCosts(score, table)
-        self._rule = Rule(type(score).gain, score._numbers(table), score.alpha > 0 or score.floor > 0)
-        self._draw()
+    table: ExpectedTable
 
-    @property
-    def parents(self) -> list[tuple[int, ...]]:
-        """The current graph: the parents of every variable."""
-        return [self._graph.parents_of(v) for v in range(len(self.table.names))]
+    def __init__(self, score: PredictiveScore, table: ExpectedTable, n_jobs: int | None = 1) -> None:
+        self._rule = Rule(type(score).gain, score._numbers(table), score.alpha > 0 or score.floor > 0)
+        super().__init__(score, table, n_jobs)
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Make the log joint of a graph."""
         self._graph = FlatGraph.of([tuple(sorted(own)) for own in parents])
         return self._rebuild()
 
-    def step(self) -> float:
-        """Begin a step; a score that draws its folds anew does so, and scores the graph on them unless it keeps."""
-        if self.redraws:
-            before = self.value
-            self._draw()
-            self._rebuild()
-            if self.score.keeps:
-                self.value = before
-        return self.value
+    def commit(self, changes: Changes) -> float:
+        """Make `changes`, and the log joint anew."""
+        for v, own in changes.items():
+            self._graph = self._graph.replace(v, tuple(sorted(own)))
+        return self._rebuild()
 
-    def propose(self, changes: Changes) -> float:
-        """Return the score if `changes` were made."""
-        return float(self.propose_many([changes])[0])
-
-    def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
-        """Return the score of every candidate; one with a family of millions of cells gets ``-inf``."""
+    def _scored(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+        """Return the scores of candidates, ``-inf`` for one with a family of millions of cells."""
         scores = np.full(len(candidates), -np.inf)
         for chosen in self._in_parts(candidates):
             changed = [self._families(candidates[i]) for i in chosen]
@@ -91,24 +72,6 @@ class MarginalEvaluator(Evaluator):
             self.n_evaluations += len(chosen)
         checked(self.score, float(scores[np.isfinite(scores)].sum()) if not np.isnan(scores).any() else np.nan)
         return scores
-
-    def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
-        """Return the scores of candidates up to the first that is good enough, some at a time."""
-        scores = np.empty(0)
-        for low in range(0, len(candidates), _IN_TURN):
-            least = np.asarray(at_least[low : low + _IN_TURN])
-            found = self.propose_many(candidates[low : low + _IN_TURN])
-            reached = np.flatnonzero(found >= least)
-            scores = np.append(scores, found[: reached[0] + 1] if len(reached) else found)
-            if len(reached):
-                break
-        return scores
-
-    def commit(self, changes: Changes) -> float:
-        """Make `changes`, and the log joint anew."""
-        for v, own in changes.items():
-            self._graph = self._graph.replace(v, tuple(sorted(own)))
-        return self._rebuild()
 
     def _draw(self) -> None:
         """Draw the folds, and place the rows that are tested."""
@@ -126,7 +89,7 @@ class MarginalEvaluator(Evaluator):
     def _rebuild(self) -> float:
         parents = self.parents
         self._learn(list(enumerate(parents)))
-        self._rows.call("start", {v: (own, self._logs[v, own]) for v, own in enumerate(parents)})
+        self._rows.change("start", {v: (own, self._logs[v, own]) for v, own in enumerate(parents)})
         self._penalty = self._costs.sum(self._graph)
         (gain,) = self._rows.sum("gain")
         self.value = checked(self.score, float(gain) / self._divisor) - self._penalty
