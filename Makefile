@@ -51,7 +51,7 @@ bench: .venv/stamp
 
 # Each version in a folder of its own; docs/_build/index.html leads to the newest that is there.
 docs: .venv/docs-stamp
-	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --write-all -d docs/_build/.doctrees docs \
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --write-all -d docs/_generated/doctrees docs \
 	  docs/_build/$$($(BIN)/python -c "import bnplug; print(bnplug.__version__)")
 
 # Wheels and sdists of everything in dist/, with their metadata checked, and tried in an empty environment.

@@ -32,7 +32,7 @@ html_title = f"bnplug {release}"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["bnplug.css"]
-html_js_files = ["choose-version.js"]
+html_js_files = ["bnplug.js"]
 templates_path = ["_templates"]
 html_theme_options = {
     "logo": {"text": "bnplug"},

@@ -144,6 +144,7 @@ def test_a_search_from_the_disk_finds_the_page(browser, query, page):
     browser.until("document.querySelectorAll('#search-results li a').length > 0")
     browser.until(f"[...document.querySelectorAll('#search-results li a')].some((a) => a.href.includes('{page}'))")
     assert not [own for own in browser.requests() if not own.startswith(("file:", "data:"))]
+    assert not browser.errors()
 
 
 @needs_build

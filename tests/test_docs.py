@@ -366,6 +366,24 @@ def test_the_readme_lists_every_distribution_with_what_it_brings():
             assert brought == set(re.findall(r"`([\w-]+)`", rows[plugin.distribution])), plugin.distribution
 
 
+def test_the_directory_of_plugins_has_every_method_once_with_what_it_is_and_whence():
+    assert "```{plugin-directory}" in PAGES["docs/directory.md"]
+    listed = [method for plugin in bnplug.plugins() for method in described.brought(plugin)]
+    every = [(kind, method.name) for kind in registry.CONTRACTS for method in registry.methods(kind)]
+    assert sorted((method.kind, method.name) for method in listed) == sorted(every)
+    assert all(method.summary and method.reference for method in listed)
+    assert all(described.about(plugin) for plugin in bnplug.plugins())
+
+
+def test_the_front_page_shows_before_it_tells():
+    page = PAGES["docs/index.md"]
+    parts = ["front-network.png", "front-missing.png", "```{front-explorer}", "```python", "## Where to go"]
+    assert [page.find(part) for part in parts] == sorted(page.find(part) for part in parts)
+    assert page.find(parts[0]) > 0
+    for name in re.findall(r"measured/([\w-]+\.png)", page + README):
+        assert (DOCS / "measured" / name).stat().st_size > 5_000
+
+
 # Installing.
 
 
