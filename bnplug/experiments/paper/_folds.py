@@ -40,6 +40,8 @@ class Folds:
     splits : callable, optional
         A function of a module that returns the (train, test) rows of a data set, instead of `folds`; there is one
         repetition then.
+    figures : tuple of str
+        What is kept of each fold. What no page shows need not be there: results are to be small.
     """
 
     folds: int = 5
@@ -47,6 +49,7 @@ class Folds:
     missing: str = "ignore"
     rows: Callable[[datasets.Dataset], datasets.Dataset] | None = None
     splits: Callable[[datasets.Dataset], Any] | None = None
+    figures: tuple[str, ...] = _FIGURES
 
 
 def fold_tasks(
@@ -105,7 +108,7 @@ def _repeat(estimator: Any, file: str, folder: Any, folds: Folds, repetition: in
     if errors:
         raise RuntimeError(f"{len(errors)} of {len(own)} folds failed, the first with {errors[0]}")
     sizes: Record = {"n_train": own[0]["n_train"], "n_test": own[0]["n_test"]}
-    figures = {name: [record["values"][name] for record in own] for name in _FIGURES}
+    figures = {name: [record["values"][name] for record in own] for name in folds.figures}
     return sizes | {name: values for name, values in figures.items() if any(value is not None for value in values)}
 
 

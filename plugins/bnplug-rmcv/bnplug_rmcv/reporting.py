@@ -5,6 +5,7 @@ Any fitted classifier goes whose structure learner kept its trace, such as ``rmc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -75,15 +76,22 @@ def plot_search(model: BayesianNetworkClassifier) -> Axes:
     >>> ax.get_xlabel(), len(ax.figure.axes)
     ('move', 2)
     """
-    learner = _searcher(model)
     graph = (model.tables_.names, model.tables_.edges, model.target_, model.markov_blanket())
+    return draw_search(_searcher(model).trace_, *graph)
+
+
+def draw_search(
+    trace: Sequence[float], names: Sequence[str], edges: Sequence[tuple[str, str]], target: str, blanket: Sequence[str]
+) -> Axes:
+    """Draw what :func:`plot_search` does, of a search of which only this was kept."""
+    graph = (names, edges, target, blanket)
     network_width, network_height = plot(*graph).figure.get_figure(root=True).get_size_inches()
     width = max(_SMALLEST_WIDTH, network_width)
     height = _CURVE_HEIGHT + network_height
     ax = new_axes((width, height))
     share = network_height / height
     ax.set_position((0.75 / width, share + 0.55 / height, 1 - 1.0 / width, 1 - share - 0.95 / height))
-    _draw_trace(ax, learner.trace_)
+    _draw_trace(ax, trace)
     below = ax.figure.add_axes((0.5 - network_width / width / 2, 0.0, network_width / width, share))
     plot(*graph, ax=below)
     return ax
@@ -124,7 +132,7 @@ def _wrapped(text: str) -> str:
     return fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
 
 
-def _draw_trace(ax: Axes, trace: list[float]) -> None:
+def _draw_trace(ax: Axes, trace: Sequence[float]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.plot(range(len(trace)), trace, color=ACCENT, marker="o", markersize=4, linewidth=1.6)

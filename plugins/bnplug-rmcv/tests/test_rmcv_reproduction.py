@@ -1,124 +1,297 @@
-"""The protocol of the paper, and its page, on a small scale."""
+"""The protocol of the paper, its rivals, the graphs of section 5.2, and its page."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_rmcv import differences, protocol, reproduction
+from bnplug_rmcv.paper import PAPER, figures, graphs, protocol, rivals
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.tree import DecisionTreeClassifier
 
-from bnplug import datasets
-from bnplug.experiments import Comparison, compare, published, statistics
+import bnplug
+from bnplug import Table, datasets
+from bnplug.experiments import published, statistics
 
-WAYS = [f"{name}, {way}" for way in ("cut beforehand", "10 equal bins", "alpha = 1") for name in ("NBC", "TAN")]
-WAYS += ["MDL (NBC), one climb", "RMCV (empty), last of ties"]
+ROOT = Path(__file__).parents[3]
+RECIPES = {
+    "RMCV (NBC)": "RMCV", "RMCV (empty)": "RMCV-empty", "RMHO (NBC)": "RMHO", "RMHO-f (NBC)": "RMHO-f",
+    "RMHO-ar (NBC)": "RMHO-ar", "MDL (NBC)": "MDL", "MDL (empty)": "MDL-empty", "K2 (NBC)": "K2",
+    "K2 (empty)": "K2-empty", "BNC-MDL": "BNC-MDL", "BNC-2P": "BNC-2P",
+}  # fmt: skip
 
 
 def test_the_published_names_are_ours():
     for number in (2, 6):
         table = published(f"kelner2012-table{number}-accuracy")
         assert set(table["dataset"]) - {"Average"} == set(protocol.DATASETS)
-        every = {*protocol.HEADLINE, *protocol.RIVALS, *protocol.HOLD_OUT, *protocol.OTHERS}
-        assert set(table["method"]) <= every
+        assert set(table["method"]) <= {*protocol.TABLE_6, *protocol.TABLE_2, *rivals.rivals()}
 
 
-@pytest.mark.parametrize(("number", "ranks"), [(2, reproduction.TABLE_3), (6, reproduction.TABLE_8B)])
-def test_the_published_ranks_follow_from_the_published_accuracies(number, ranks):
-    table = published(f"kelner2012-table{number}-accuracy").pivot(index="dataset", columns="method", values="mean")
-    found = statistics.average_ranks(table.drop("Average")[list(ranks)])
-    for method, (rank, _, _) in ranks.items():
-        assert found[method] == pytest.approx(rank, abs=0.06), method
+@pytest.mark.parametrize(("number", "table"), [(2, "3"), (6, "8b")])
+def test_the_published_ranks_follow_from_the_published_accuracies(number, table):
+    ranks = published("kelner2012-tables3-8-ranks").query("table == @table").set_index("method")["rank"]
+    found = statistics.average_ranks(figures.published_table(f"table{number}-accuracy")[list(ranks.index)])
+    assert found.to_dict() == pytest.approx(ranks.to_dict(), abs=0.06)
 
 
-def test_shuttle_is_a_sample_that_is_always_the_same(monkeypatch, tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.integers(0, 5, 9000), "class": rng.choice(["p", "q"], 9000, p=[0.9, 0.1])})
-    frame.to_csv(tmp_path / "shuttle.csv", index=False)
-    first, lacking = protocol.find(tmp_path, quick=False)
-    shuttle = next(dataset for dataset in first if dataset.name == "Shuttle")
-    assert len(shuttle.X) == protocol.SHUTTLE_ROWS
-    assert shuttle.y.value_counts()["q"] == round(protocol.SHUTTLE_ROWS * (frame["class"] == "q").mean())
-    again = next(d for d in protocol.find(tmp_path, quick=False)[0] if d.name == "Shuttle")
-    pd.testing.assert_frame_equal(shuttle.X, again.X)
-    assert "Chess" in lacking
+def test_the_published_wins_follow_from_the_published_p_values():
+    p, above = (figures.published_table("table7-p-values", value) for value in ("p", "favored"))
+    wins = 100 * ((p <= 0.05) & (above == "yes")).mean()
+    assert wins[["MDL (NBC)", "BNC-2P", "CT"]].tolist() == pytest.approx([22.73, 59.09, 9.09], abs=0.005)
 
 
-def test_large_data_sets_are_repeated_less(tmp_path):
+@pytest.mark.parametrize(("name", "recipe"), RECIPES.items())
+def test_the_papers_networks_are_our_recipes(name, recipe):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    first, second = (
+        clone(model).set_params(random_state=0).fit(X, y) for model in (protocol.network(name), bnplug.recipe(recipe))
+    )
+    assert first.structure_.trace_ == second.structure_.trace_
+    np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in (*protocol.TABLE_6, *protocol.TABLE_2) if name not in ("NBC", "TAN")]
+)
+def test_the_last_of_ties_ends_at_an_optimum_of_the_same_score(name):
     corral = datasets.load("corral")
-    named = [datasets.Dataset(name, corral.X, corral.y, "auto", "") for name in ("Chess", "Corral")]
-    found = protocol.run_folds(protocol.networks({"NBC": "nb"}), named, 4, tmp_path / "results.jsonl")
-    assert found.results.groupby("dataset").size().to_dict() == {"Chess": 15, "Corral": 20}
+    model = protocol.last_of_ties(name).set_params(random_state=0, categorical_features=corral.categorical_features)
+    usual = protocol.network(name).set_params(random_state=0, categorical_features=corral.categorical_features)
+    parents = [dict(fit.fit(corral.X, corral.y).dag_.in_degree()) for fit in (model, usual)]
+    if name == "BNC-2P":
+        assert max(parents[0].values()) <= 2
+    assert {model.structure_.start, usual.structure_.start} == {protocol.method_and_start(name)[1]}
+    assert model.score(corral.X, corral.y) > 0.7
 
 
-def test_checks_change_one_thing_each():
-    found = protocol.run_checks([datasets.load("iris")])
-    assert set(found.columns) == set(WAYS)
-    assert ((found > 50) & (found < 100)).all(axis=None)
-    assert found.iloc[0].nunique() > 2
+def test_shuttle_is_a_sample_that_is_always_the_same_and_text_of_numbers_is_numbers():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 5, 9000), "b": [f"{number:05}" for number in rng.integers(0, 99, 9000)]})
+    y = pd.Series(rng.choice(["p", "q"], 9000, p=[0.9, 0.1]), name="class")
+    shuttle = datasets.Dataset("shuttle", X, y, ("a",), "")
+    first, again = protocol.as_published(shuttle), protocol.as_published(shuttle)
+    assert len(first.X) == len(first.y) == protocol.SHUTTLE_ROWS
+    assert (first.y == "q").sum() == round(protocol.SHUTTLE_ROWS * (y == "q").mean())
+    assert first.X["b"].dtype.kind == "i"
+    pd.testing.assert_frame_equal(first.X, again.X)
+    other = protocol.as_published(datasets.Dataset("other", X, y, ("a", "b"), ""))
+    pd.testing.assert_frame_equal(other.X, X)
 
 
-def random_comparison(seed=0):
-    """Figures of all classifiers on three data sets, three folds each; RMCV (NBC) is the best by far."""
-    rng = np.random.default_rng(seed)
-    methods = [*protocol.HEADLINE, *protocol.RIVALS, *protocol.HOLD_OUT, *protocol.OTHERS]
-    names = ["Corral", "Tic-Tac-Toe", "Voting", "Hayes", "Crx", "Heart", "Chess"]
-    rows = [
-        {
-            "dataset": name, "method": method, "fold": fold, "n_train": 80, "n_test": 20, "error": "", "warnings": "",
-            "accuracy": 0.6 + 0.3 * (method == protocol.CONTROL) + 0.05 * rng.random(),
-            "auc": rng.random(), "fit_seconds": 0.1 + rng.random(),
-        }
-        for name in names for method in methods for fold in range(3)
-    ]  # fmt: skip
-    return Comparison(pd.DataFrame(rows), names, methods)
+def test_cut_points_of_all_rows_leave_states_only():
+    cut = protocol.cut_beforehand(datasets.load("iris"))
+    assert all(cut.X[name].nunique() <= 4 for name in cut.X)
+    assert set(cut.categorical_features) == set(cut.X.columns)
 
 
-def test_the_page_has_every_table_and_judges_every_claim():
-    found = random_comparison()
-    times = pd.DataFrame(
-        [("Corral", 128, 6, 2, 6, 272, 0.5)],
-        columns=["dataset", "rows", "features", "classes", "moves", "evaluations", "seconds"],
-    )
-    named = [datasets.load("tic-tac-toe")]
-    checks = pd.DataFrame(50.5, index=found.datasets, columns=WAYS)
-    text = reproduction.write_page(found, times, checks, named, ["Letter"]).to_markdown()
-    for title in ("Table 2", "Table 3", "Table 6", "Table 8 (a)", "Table 8 (b)", "Table 9", "Run times"):
-        assert f"## {title}" in text
-    assert "- **yes**: RMCV (NBC) is the most accurate of the Bayesian networks on average." in text
-    assert "- **yes**: It is significantly better than each of them" in text
-    ours = 100 * found.table().loc["Corral", "TAN"]
-    assert f"{ours:.2f} (98.14)" in text
-    assert "| Corral | 128 | 6 | 2 | 6 | 272 | 0.500 | 1.090 | 2 |" in text
-    assert "| Corral | 87.00 |" in text
-    assert "50.50" in text
-    assert text.endswith("Letter: no file of that name was given\n")
+def test_tasks_come_first_repetitions_first(monkeypatch):
+    monkeypatch.setattr(protocol, "DATASETS", {"Iris": "iris", "Letter": "corral", "Timit": "timit"})
+    tasks, lacking = protocol.tasks(None, quick=False)
+    tables = [task for task in tasks if task.part == protocol.NETWORKS]
+    order = [(task.key["dataset"], task.key["repetition"]) for task in tables]
+    assert list(dict.fromkeys(order))[:4] == [("Iris", 0), ("Letter", 0), ("Iris", 1), ("Iris", 2)]
+    assert len(tables) == 2 * 10 * len(protocol.TABLE_6)
+    assert lacking == ["Timit"]
+    cuts = {task.key["dataset"] for task in tasks if task.part == "ten equal bins"}
+    assert cuts == {"Iris"}  # corral has no numbers
+    assert {task.part for task in tasks} >= {*protocol.WAYS.values(), protocol.GRAPHS, protocol.TIMES}
 
 
-def test_differences_are_shown_with_their_reasons(monkeypatch):
-    from bnplug.experiments import Page
-
-    monkeypatch.setattr(differences, "REASONS", {"Iris": "a cold summer."})
-    theirs = differences.published_accuracy()
-    ours = theirs.loc[["Iris", "Vehicle", "Heart"]].copy()
-    ours.loc["Iris", "TAN"] += 5
-    ours.loc["Vehicle", "NBC"] -= 4.1
-    ours.loc["Heart", "NBC"] += 3.9
-    page = Page("a", "b", "c")
-    differences.add_differences(page, ours, None)
-    text = page.to_markdown()
-    assert "**Iris**: a cold summer." in text
-    assert "**Vehicle**: the reason was not found out." in text
-    assert "-4.10" in text
-    assert "Heart" not in text
+# Rivals.
 
 
-def test_a_quick_run_needs_no_data(tmp_path, monkeypatch):
+def test_rivals_get_the_numbers_of_bins():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+
+    class Seen(DecisionTreeClassifier):
+        def fit(self, X, y):
+            self.seen_ = X
+            return super().fit(X, y)
+
+    network = bnplug.BayesianNetworkClassifier("nb", "ml", discretizer="mdl")
+    model = rivals.OnBinNumbers(Seen(), network).fit(X, y)
+    table = bnplug.code(X, y, discretizer="mdl")[0]
+    np.testing.assert_array_equal(model.estimator_.seen_, table.codes[:4].T)
+    assert model.score(X, y) > 0.9
+
+
+def test_a_category_that_training_has_not_seen_gets_a_number():
+    X = pd.DataFrame({"a": ["u", "v"] * 10, "b": ["s", "t", "t", "s"] * 5})
+    network = bnplug.BayesianNetworkClassifier("nb", "ml")
+    model = rivals.OnBinNumbers(DecisionTreeClassifier(), network).fit(X, pd.Series(["p", "q"] * 10, name="c"))
+    with pytest.warns(bnplug.UnseenValueWarning):
+        assert model.predict(pd.DataFrame({"a": ["w"], "b": ["s"]})).tolist() == ["q"]
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_a_pruned_tree_answers_as_its_subtrees_do(load):
+    """Errors at each price, counted at once, are those of going down to the first node that is a leaf by then."""
+    X, y = load(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
+    prices = rivals.prune(tree)
+    asked = np.array([0.0, 0.4, 1.0, 2.5, 7.0, 60.0, np.inf])
+    found = rivals.errors_by_price(tree, prices, X, y, asked)
+    for price, errors in zip(asked, found, strict=True):
+        assert errors == sum(slow_answer(tree, prices, row, price) != label for row, label in zip(X, y, strict=True))
+
+
+def slow_answer(tree, prices, row, price):
+    node, inner = 0, tree.tree_
+    while prices[node] > price:
+        goes_left = np.float32(row[inner.feature[node]]) <= inner.threshold[node]
+        node = inner.children_left[node] if goes_left else inner.children_right[node]
+    return np.argmax(inner.value[node, 0])
+
+
+def test_pruning_at_a_price_is_the_cheapest_subtree():
+    """Brute force over all subtrees of a small tree: errors plus the price of each leaf."""
+    rng = np.random.default_rng(3)
+    X, y = rng.random((40, 2)), rng.integers(0, 2, 40)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    prices = rivals.prune(tree)
+    for price in (0.01, 0.7, 1.3, 2.2, 5.1):
+        assert cost_by_prices(tree, prices, price) == pytest.approx(least_cost(tree, 0, price))
+
+
+def node_errors(tree, node):
+    counts = tree.tree_.value[node, 0] * tree.tree_.weighted_n_node_samples[node]
+    return counts.sum() - counts.max()
+
+
+def least_cost(tree, node, price):
+    left, right = tree.tree_.children_left[node], tree.tree_.children_right[node]
+    own = node_errors(tree, node) + price
+    return own if left < 0 else min(own, least_cost(tree, left, price) + least_cost(tree, right, price))
+
+
+def cost_by_prices(tree, prices, price, node=0):
+    if prices[node] <= price:
+        return node_errors(tree, node) + price
+    children = tree.tree_.children_left[node], tree.tree_.children_right[node]
+    return sum(cost_by_prices(tree, prices, price, child) for child in children)
+
+
+def test_a_pruned_tree_is_a_stump_on_noise_and_whole_on_a_rule():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 4)).astype(float)
+    noise = rivals.PrunedTree(random_state=0).fit(X, rng.integers(0, 2, 400))
+    assert len(set(noise.predict(X))) == 1
+    rule = (X[:, 0] + X[:, 1] + X[:, 2]) % 2
+    assert (rivals.PrunedTree(random_state=0).fit(X, rule).predict(X) == rule).all()
+
+
+# Section 5.2.
+
+
+def test_there_are_so_many_graphs_and_none_has_a_cycle():
+    assert [len(graphs.all_graphs(n)) for n in (2, 3, 5)] == [3, 25, 29_281]
+    for masks in graphs.all_graphs(4):
+        edges = [(u, v) for v, own in enumerate(graphs.to_parents(masks)) for u in own]
+        assert nx.is_directed_acyclic_graph(nx.DiGraph(edges))
+    assert len(np.unique(graphs.all_graphs(4), axis=0)) == 543
+
+
+def small_table(n_rows=60):
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 3, (4, n_rows)).astype(np.uint8)
+    codes[3] = (codes[0] + (rng.random(n_rows) < 0.3)) % 2
+    names = ["a", "b", "d", "c"]
+    return Table(codes, names, dict(zip(names, [range(3)] * 3 + [range(2)], strict=True)), "c")
+
+
+def test_scores_of_all_graphs_are_those_of_each():
+    """Sums of what each variable's parents change, and one score for all graphs that answer alike."""
+    table, masks = small_table(), graphs.all_graphs(4)
+    tested = np.arange(60) % 3 == 0
+    train = Table(table.codes[:, ~tested], table.names, table.states, "c")
+    found = graphs._scored(train, table, tested, masks, seed=0)
+    wanted = {
+        "MDL": bnplug.score_function("mdl"), "K2": bnplug.score_function("k2"),
+        "CMDL": bnplug.score_function("cmdl", alpha=0.0, floor=1e-5),
+        "RMCV": bnplug.score_function("rmcv", alpha=0.0, random_state=0),
+        "training": bnplug.score_function("cr", alpha=0.0),
+    }  # fmt: skip
+    for number in range(0, 543, 29):
+        dag = train.dag(graphs.to_parents(masks[number]))
+        for name, score in wanted.items():
+            assert found[name][number] == pytest.approx(score.score(train, dag), abs=1e-8), name
+        model = bnplug.parameter_learner("ml", alpha=0.0).fit(train, dag)
+        assert found["test"][number] == pytest.approx(slow_accuracy(model, table, tested), abs=1e-12)
+    assert len(np.unique(found["RMHO"])) > len(np.unique(found["RMHO-f"]))
+
+
+def slow_accuracy(tables, table, tested):
+    """The share of tested rows whose class has the largest joint probability, the first of tied ones."""
+    right = 0
+    for row in np.flatnonzero(tested):
+        joint = []
+        for label in range(2):
+            values = {name: int(table.codes[v, row]) for v, name in enumerate(table.names)} | {"c": label}
+            logs = [array[(values[name], *(values[p] for p in own))] for name, (own, array) in tables.tables.items()]
+            about = [
+                log for log, (name, (own, _)) in zip(logs, tables.tables.items(), strict=True) if "c" in (name, *own)
+            ]
+            joint.append(sum(about))
+        winner = next(c for c, value in enumerate(joint) if value >= max(joint) - 1e-9)
+        right += winner == table.codes[3, row]
+    return right / tested.sum()
+
+
+def test_rows_are_drawn_from_the_network():
+    frame = graphs.synthetic(40_000, 0)
+    assert frame["parent"].mean() == pytest.approx(0.35, abs=0.01)
+    grouped = frame.groupby(["class", "co-parent"])["child"].mean()
+    assert grouped.tolist() == pytest.approx([0.15, 0.4, 0.7, 0.9], abs=0.015)
+    table = bnplug.code(frame.drop(columns="class"), frame["class"])[0]
+    edges = [
+        (table.names[u], table.names[v])
+        for v, own in enumerate(graphs.to_parents(np.array(graphs.generating(table))))
+        for u in own
+    ]
+    assert set(edges) == {
+        ("parent", "class"), ("class", "child"), ("co-parent", "child"), ("parent", "outside"),
+    }  # fmt: skip
+
+
+# The page.
+
+SIZES = ("rows", "features", "classes", "moves", "evaluations")
+
+
+def test_a_time_is_that_of_a_fit():
+    value = protocol.measure_time(protocol.network("RMCV (NBC)"), "corral", None)
+    assert set(value) == {"fit_seconds", *SIZES}
+    assert (value["rows"], value["features"], value["classes"]) == (102, 6, 2)
+    assert 0 < value["fit_seconds"] < 60
+    assert set(protocol.measure_time(rivals.rivals()["CT"], "corral", None)) == {"fit_seconds", *SIZES[:3]}
+
+
+def test_the_page_is_what_the_shipped_results_give(tmp_path):
+    page = PAPER(None, tmp_path, page_only=True)
+    kept = ROOT / "docs" / "reproduction"
+    assert page.read_bytes() == (kept / "kelner2012.md").read_bytes()
+    drawn = {path.name for path in tmp_path.glob("*.png")}
+    assert drawn == {path.name for path in kept.glob("kelner2012-*.png")}
+    assert all(f"]({name})" in page.read_text(encoding="utf-8") for name in drawn)
+
+
+def test_a_quick_run_has_every_section(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "QUICK", {"Corral": "corral", "Iris": "iris"})
-    monkeypatch.setattr(
-        protocol, "run_folds", lambda methods, named, _, output: compare(methods, named, 2, output=output)
-    )
-    reproduction.run(None, tmp_path, quick=True)
-    text = (tmp_path / "kelner2012.md").read_text()
+    monkeypatch.setattr(protocol, "SHOWN", "Corral")
+    monkeypatch.setattr(graphs, "DRAWS", 5)
+    monkeypatch.setattr(protocol, "measure_time", lambda *_: {"fit_seconds": 0.5, **dict.fromkeys(SIZES, 1)})
+    monkeypatch.setattr(rivals, "MLPClassifier", lambda max_iter: DecisionTreeClassifier(max_depth=2))
+    monkeypatch.setattr(graphs, "SYNTHETIC_ROWS", 600)
+    text = PAPER(None, tmp_path, quick=True).read_text(encoding="utf-8")
     assert "This was a quick run" in text
-    assert "Table 8 (b)" not in text
-    assert (tmp_path / "kelner2012-ranks.png").exists()
+    for title in ("Table 2", "Table 3", "Section 5.2", "Table 6", "Table 8 (a)", "Table 8 (b)", "Table 7", "Table 9",
+                  "Table 10", "Tables 11 to 13", "A search", "Where we part", "Claims"):  # fmt: skip
+        assert f"## {title}" in text, title
+    assert "543 of them" in text
+    again = PAPER(None, tmp_path, quick=True, page_only=True).read_text(encoding="utf-8")
+    assert again == text

@@ -29,6 +29,14 @@ def test_repeated_folds_are_those_of_compare(tmp_path):
     assert found.table().loc["Iris", "TAN"] == pytest.approx(usual.table().loc["iris", "TAN"], abs=1e-6)
 
 
+def test_only_the_figures_that_a_page_shows_are_kept(tmp_path):
+    folds_paper({"TAN": bnplug.recipe("TAN")}, ["iris"], Folds(3, 1, figures=("accuracy",)))(None, tmp_path)
+    results = Results(ResultsFile(tmp_path / "me2026.jsonl", {"paper": "me2026", "protocol": 1}).records)
+    (record,) = results.records("t")
+    assert set(record["value"]) == {"n_train", "n_test", "accuracy"}
+    assert comparison(results, ["t"]).results["auc"].isna().all()
+
+
 def test_a_repetition_with_a_fold_that_failed_is_no_result(tmp_path):
     broken = bnplug.BayesianNetworkClassifier("tan", max_parameters=2)
     with pytest.raises(RuntimeError, match="3 of 3 folds failed"):

@@ -1,0 +1,84 @@
+"""The pictures of the page: clouds of all graphs, and each data set's accuracies by two classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.show.drawing import new_axes
+from bnplug.show.palette import ACCENT, INK, PALE, finish
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIDE = 2.6
+
+
+def clouds(grids: Mapping[tuple[str, str], Mapping[str, Any]], cells: int, diagonal: bool = False) -> Axes:
+    """Draw where all graphs are, a panel for each (row, column): a score from left to right, an accuracy upwards.
+
+    Parameters
+    ----------
+    grids : dict of (row, column) to dict
+        The bounds ``x`` and ``y``, and ``cells`` with the number of graphs in each.
+    cells : int
+        How many cells there are in each direction.
+    diagonal : bool
+        Whether the score is an accuracy, too, and the line of equality is drawn.
+    """
+    rows, columns = (list(dict.fromkeys(name[i] for name in grids)) for i in (0, 1))
+    axes = _panels(len(rows), len(columns))
+    for (row, column), grid in grids.items():
+        ax = axes[rows.index(row)][columns.index(column)]
+        x, y, number = np.array(grid["cells"]).T
+        across, up = (_middles(at, grid[axis], cells) for at, axis in ((x, "x"), (y, "y")))
+        shade = 0.25 + 0.75 * np.log1p(number) / np.log1p(number.max())
+        ax.scatter(across, up, s=7, color=ACCENT, alpha=shade, linewidths=0, marker="s")
+        if diagonal:
+            ax.axline((grid["y"][0], grid["y"][0]), slope=1, color=INK, linewidth=0.8)
+        ax.set_title(f"{row}, {column}", fontsize=8, color=INK)
+        ax.tick_params(labelsize=6)
+        finish(ax)
+    return _first(axes)
+
+
+def _middles(places: IntArray, bounds: Sequence[float], cells: int) -> FloatArray:
+    low, high = bounds
+    return low + (places + 0.5) * (high - low) / cells
+
+
+def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Sequence[str]) -> Axes:
+    """Draw each data set's accuracy by the control (across) and each of some others (up), a deviation each way."""
+    columns = 3
+    axes = _panels(-(-len(others) // columns), columns)
+    for number, other in enumerate(others):
+        ax = axes[number // columns][number % columns]
+        both = means[[control, other]].dropna()
+        own = spreads.loc[both.index]
+        low = float(both.to_numpy().min()) - 5 if len(both) else 0.0
+        ax.plot([low, 102], [low, 102], color=PALE, linewidth=1, zorder=1)
+        ax.errorbar(
+            both[control], both[other], xerr=own[control], yerr=own[other], fmt="none", ecolor=ACCENT, linewidth=0.8
+        )
+        ax.set(xlim=(low, 102), ylim=(low, 102), aspect="equal")
+        ax.set_title(other, fontsize=8, color=INK)
+        ax.tick_params(labelsize=6)
+        finish(ax)
+    for number in range(len(others), columns * len(axes)):
+        axes[number // columns][number % columns].remove()
+    return _first(axes)
+
+
+def _panels(rows: int, columns: int) -> list[list[Axes]]:
+    figure: Any = new_axes((_SIDE * columns, _SIDE * rows)).figure
+    figure.clear()
+    made: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False).tolist()
+    return made
+
+
+def _first(axes: Sequence[Sequence[Axes]]) -> Axes:
+    return axes[0][0]
