@@ -1,12 +1,12 @@
 """The classifier on Dask collections: the model of all rows in memory, lazy answers, and a client that stays here."""
 
+import gc
 import inspect
 import os
 import pickle
 import signal
 import threading
 import time
-from contextlib import contextmanager
 
 import dask
 import dask.array as da
@@ -212,36 +212,36 @@ def a_partition(number, hunger):
     return frame.assign(b=hungry(4) if hunger else 1.0)
 
 
-@contextmanager
-def small_workers():
-    """Yield a client of two workers that their nannies kill above 600 MB, of which they have half for libraries."""
+@pytest.fixture
+def small_workers(monkeypatch):
+    """A client of two workers that their nannies kill above 600 MB, of which they have half for libraries."""
+    monkeypatch.setattr(_cluster, "_STUCK", 600.0)  # the next one may be slow to start
     once_more = {"distributed.scheduler.allowed-failures": 1}
     with dask.config.set(once_more), cluster(2, processes=True, memory_limit="600MB") as client:
         yield client
 
 
 @pytest.mark.long
-def test_workers_that_are_killed_for_the_memory_of_a_partition_are_told():
-    with small_workers() as client:
-        few, many = (
-            dd.from_map(a_partition, range(2), hunger=own, meta=a_partition(0, False).iloc[:0]) for own in (False, True)
-        )
-        with pytest.raises(ClusterError, match=r"2 workers died one after the other.*for want of memory"):
-            DaskBayesianNetworkClassifier("nb", client=client).fit(many[["a", "b"]], many["y"])
-        # They are there again, and so is the lock.
-        model = DaskBayesianNetworkClassifier("nb", client=client).fit(few[["a"]], few["y"])
-        assert model.n_features_in_ == 1
+def test_workers_that_are_killed_for_the_memory_of_a_partition_are_told(small_workers):
+    few, many = (
+        dd.from_map(a_partition, range(2), hunger=own, meta=a_partition(0, False).iloc[:0]) for own in (False, True)
+    )
+    with pytest.raises(ClusterError, match=r"2 workers died one after the other.*for want of memory"):
+        DaskBayesianNetworkClassifier("nb", client=small_workers).fit(many[["a", "b"]], many["y"])
+    gc.collect()  # what the error refers to would kill again
+    # Workers are there again, and so is the lock.
+    model = DaskBayesianNetworkClassifier("nb", client=small_workers).fit(few[["a"]], few["y"])
+    assert model.n_features_in_ == 1
 
 
 @pytest.mark.long
-def test_workers_that_are_killed_for_the_memory_of_a_search_are_told(monkeypatch):
+def test_workers_that_are_killed_for_the_memory_of_a_search_are_told(small_workers, monkeypatch):
     monkeypatch.setattr(store, "_TRIES", 2)
-    with small_workers() as client:
-        rows = dd.from_map(a_partition, range(2), hunger=False, meta=a_partition(0, False).iloc[:0])
-        table, _ = dask_table(rows[["a"]], rows["y"], client=client)
-        with pytest.raises(ClusterError, match=r"workers died 2 times.*for want of memory"):
-            table.map(lambda block: hungry())
-        assert table.map(lambda block: block.n_rows) == [4, 4]
+    rows = dd.from_map(a_partition, range(2), hunger=False, meta=a_partition(0, False).iloc[:0])
+    table, _ = dask_table(rows[["a"]], rows["y"], client=small_workers)
+    with pytest.raises(ClusterError, match=r"workers died 2 times.*for want of memory"):
+        table.map(lambda block: hungry())
+    assert table.map(lambda block: block.n_rows) == [4, 4]
 
 
 def test_a_grid_on_a_cluster(client):
