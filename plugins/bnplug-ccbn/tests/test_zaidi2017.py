@@ -176,6 +176,8 @@ def test_further_iterations_are_those_of_the_one_behind():
     assert protocol.count_further(behind, ahead) == -1
     assert protocol.count_further(ahead, ahead) == 0
     assert protocol.count_further(ahead, [9.0] * 8) == 95
+    # Both are at the minimum, to rounding.
+    assert protocol.count_further([9.0, 1.0], [9.0, 2.0, 1.0 + 1e-12]) == 0
 
 
 def test_levels_have_ever_more_weights():
@@ -259,3 +261,26 @@ def test_big_sets_that_are_not_compared_yet_are_not_drawn(figures):
         compared = {**figures.compared, "seconds": seconds}
         drawn = pictures.scatter(tables.Figures(figures.against_generative, compared, ["c"], figures.rounds), "NB")
         assert len(drawn.figure.axes) == 3 * rows
+
+
+def test_a_verdict_that_differs_is_tried_in_another_way():
+    """Bias too large by variance hides who is lower; tiny NLLs that differ in their digits are no draws then."""
+    names = [f"s{number}" for number in range(40)]
+    index = {"index": names}
+    bias = pd.DataFrame({"NB": [0.20] * 40, "NBw": [0.21] * 40}, **index)
+    variance = pd.DataFrame({"NB": [0.0] * 40, "NBw": [0.08] * 40}, **index)
+    generative = {
+        "bias": bias,
+        "variance": variance,
+        "zero_one": bias,
+        "rmse": bias,
+        **tables.unbiased(bias, variance, 5),
+    }
+    nll = pd.DataFrame({"NBw": [1e-9] * 40, "NBd": [2e-9] * 40, "NBe": [1e-9] * 40}, **index)
+    compared = {f"zeros_{after}": nll for after in (5, 10, 50)}
+    counts = tables.win_draw_loss_table(tables.Figures(generative, compared, [], {}))
+    found = counts.set_index(["measure", "comparison"])["verdict"]
+    assert found["Bias", "NBw vs NB"] == "the other way: 40/0/0"
+    assert found["Variance", "NBw vs NB"] == "as published"
+    assert found["NLL (50)", "NBw vs NBd"] == "the other way: 40/0/0"
+    assert found["NLL (50)", "NBw vs NBe"] == found["RMSE", "NBw vs NB"] == "not explained"

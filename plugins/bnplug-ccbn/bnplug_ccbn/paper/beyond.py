@@ -89,10 +89,8 @@ def _means(frame: pd.DataFrame, suffixes: Sequence[str], order: Sequence[str]) -
 
 def _add_levels(page: Page, results: Results, frame: pd.DataFrame, order: Sequence[str], big: Sequence[str]) -> None:
     page.section("Beyond the paper: weights of levels 1 to 4")
-    told = "; ".join(f"{level}: for each {what}" for level, what in _LEVELS.items())
-    page.text(
-        f"w(I) without a penalty, at most 500 iterations, tolerance 1e-8. Levels have a weight {told} (eqs. 21 to 18)."
-    )
+    told = ", ".join(f"level {level} has a weight for each {what}" for level, what in _LEVELS.items())
+    page.text(f"w(I) without a penalty, at most 500 iterations, tolerance 1e-8: {told} (eqs. 21 to 18).")
     suffixes = [f"w level {level}" for level in _LEVELS]
     rows = []
     for figure, label in _FIGURES.items():

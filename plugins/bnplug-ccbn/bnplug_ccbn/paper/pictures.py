@@ -22,7 +22,7 @@ _SCATTERED = {"zero_one": "0-1 loss", "rmse": "RMSE", "seconds": "seconds"}
 
 def scatter(figures: Figures, structure: str) -> Axes:
     """Draw a point for each data set, d and e against w (Figures 4, 7, 10): columns are figures; Big sets below."""
-    groups = _groups(figures, structure)
+    groups = figures.groups(structure)
     grid = _grid(len(groups), len(_SCATTERED), (11.5, 3.6 * len(groups)))
     for row, (group, names) in zip(grid, groups.items(), strict=True):
         for ax, (figure, label) in zip(row, _SCATTERED.items(), strict=True):
@@ -33,13 +33,6 @@ def scatter(figures: Figures, structure: str) -> Axes:
             _finish(ax)
     grid[0][0].legend(frameon=False, fontsize=8, loc="upper left")
     return grid[0][0]
-
-
-def _groups(figures: Figures, structure: str) -> dict[str, list[str]]:
-    """Return the data sets that are compared, and the Big ones among them if there are any."""
-    names = [str(name) for name in of_structure(figures.compared["seconds"], structure).index]
-    big = [name for name in names if name in figures.big]
-    return {"All": names, "Big": big} if big else {"All": names}
 
 
 def _against_w(ax: Axes, table: pd.DataFrame, structure: str) -> None:
@@ -58,7 +51,7 @@ def training_times(figures: Figures) -> Axes:
     seconds = figures.compared["seconds"]
     grid = _grid(1, len(STRUCTURES), (11.5, 3.4))
     for ax, structure in zip(grid[0], STRUCTURES, strict=True):
-        groups = _groups(figures, structure)
+        groups = figures.groups(structure)
         for place, (group, names) in enumerate(groups.items()):
             means = geometric_means(of_structure(seconds, structure).loc[names], structure)
             ax.bar(np.arange(len(means)) + 0.4 * place, means, 0.36, color=colour(place), label=group)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
+from math import isclose, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,8 @@ _BEYOND: dict[str, Any] = {"max_iter": 500, "tol": 1e-8}
 MOST_NUMBERS = 3_000_000
 
 _TARGET = "(class)"
+
+_ROUNDING = 1e-9
 
 # The types of codes that everything was run on before in this process.
 _warmed: set[Any] = set()
@@ -290,18 +292,20 @@ def count_further(ahead: Sequence[float], behind: Sequence[float]) -> int:
     """Return how many iterations more the second path takes to come as low as the first was after `COUNTED_FROM`.
 
     Negative, and the other way round, where the second is lower there. A path that never comes as low counts as if it
-    did in the iteration after `FOLLOWED`, or after its end.
+    did after `FOLLOWED`. What differs by rounding alone, as at the minimum, is equal.
 
     Examples
     --------
     >>> count_further([9, 8, 7, 6, 5, 4], [9, 9, 8, 8, 7, 7, 6, 4]), count_further([9, 9, 8, 8, 7, 7, 6], [9] + [6] * 5)
     (2, -1)
     """
-    at = [path[min(COUNTED_FROM, len(path) - 1)] for path in (ahead, behind)]
-    if at[1] < at[0]:
+    low, high = (path[min(COUNTED_FROM, len(path) - 1)] for path in (ahead, behind))
+    if isclose(low, high, rel_tol=_ROUNDING):
+        return 0
+    if high < low:
         return -count_further(behind, ahead)
-    lower = [place for place, value in enumerate(behind) if value <= at[0] and place >= COUNTED_FROM]
-    return (lower[0] if lower else FOLLOWED) - COUNTED_FROM if at[1] > at[0] else 0
+    reached = low * (1 + _ROUNDING)
+    return next((place for place, value in enumerate(behind) if value <= reached), FOLLOWED) - COUNTED_FROM
 
 
 def follow(name: str, folder: Path | None, structure: str, max_iter: int) -> Record:

@@ -73,9 +73,16 @@ class Figures:
             "further": ("d", "e"),
         }
         compared = {name: wide(second, name, suffixes, sizes.index) for name, suffixes in methods.items()}
-        rounds = {} if second.empty else (second.groupby("dataset")["round"].count() // len(STRUCTURES)).to_dict()
+        counts = {} if second.empty else second.groupby("dataset")["round"].count().to_dict()
         big = [str(name) for name, rows in sizes.items() if rows > BIG]
-        return cls(generative, compared, big, {str(name): int(number) for name, number in rounds.items()})
+        rounds = {str(name): int(count) // len(STRUCTURES) for name, count in counts.items()}
+        return cls(generative, compared, big, {name: number for name, number in rounds.items() if number})
+
+    def groups(self, structure: str) -> dict[str, list[str]]:
+        """Return the data sets on which a structure was compared, and the Big ones among them if there are any."""
+        names = [str(name) for name in of_structure(self.compared["seconds"], structure).index]
+        big = [name for name in names if name in self.big]
+        return {"All": names, "Big": big} if big else {"All": names}
 
     def measure(self, name: str, number: int) -> pd.DataFrame:
         """Return a measure of the paper's table of that number."""
@@ -103,15 +110,16 @@ def wide(frame: pd.DataFrame, figure: str, suffixes: Iterable[str], order: Itera
     return result.reindex([name for name in order if name in result.index]).rename_axis(None)
 
 
-def count_wins(table: pd.DataFrame, first: str, second: str) -> WinDrawLoss:
-    """Count the data sets where the first has the smaller mean; figures that agree to six decimals are draws.
+def count_wins(table: pd.DataFrame, first: str, second: str, rounded: bool = True) -> WinDrawLoss:
+    """Count the data sets where the first has the smaller mean; if `rounded`, those that agree to six decimals draw.
 
     Examples
     --------
     >>> count_wins(pd.DataFrame({"NBw": [1.0, 3.0, None], "NBd": [2.0, 3.0, 1.0]}), "NBw", "NBd")
     WinDrawLoss(win=1, draw=1, loss=0, p_value=1.0)
     """
-    pair = table[[first, second]].dropna().round(_DECIMALS)
+    pair = table[[first, second]].dropna()
+    pair = pair.round(_DECIMALS) if rounded else pair
     return win_draw_loss(pair[first], pair[second], higher_is_better=False)
 
 
@@ -137,9 +145,9 @@ def win_draw_loss_table(figures: Figures) -> pd.DataFrame:
         theirs = (int(str(row.win)), int(str(row.draw)), int(str(row.loss)))
         printed = "/".join(map(str, theirs))
         verdict = beside_published(won, theirs)
-        if row.measure in ("Bias", "Variance") and verdict == NOT_EXPLAINED:
-            other = figures.against_generative[f"unbiased {MEASURES[str(row.measure)]}"]
-            verdict = _with_unbiased(count_wins(other, first, second), theirs)
+        if verdict == NOT_EXPLAINED and row.measure not in ("0-1 Loss", "RMSE"):
+            other = figures.against_generative.get(f"unbiased {MEASURES[str(row.measure)]}", chosen)
+            verdict = _in_another_way(count_wins(other, first, second, rounded=other is not chosen), theirs)
         rows.append((row.table, row.datasets, row.measure, row.comparison, *own, printed, verdict))
     columns = ["table", "datasets", "measure", "comparison", "win", "draw", "loss", "p", "published", "verdict"]
     return pd.DataFrame(rows, columns=columns)
@@ -162,9 +170,9 @@ def unbiased(bias: pd.DataFrame, variance: pd.DataFrame, rounds: int) -> dict[st
     return {"unbiased bias": bias - inflation, "unbiased variance": variance + inflation}
 
 
-def _with_unbiased(won: WinDrawLoss, theirs: tuple[int, int, int]) -> str:
+def _in_another_way(won: WinDrawLoss, theirs: tuple[int, int, int]) -> str:
     agrees = beside_published(won, theirs) == "as published"
-    return f"as published with unbiased estimates: {won.win}/{won.draw}/{won.loss}" if agrees else NOT_EXPLAINED
+    return f"the other way: {won.win}/{won.draw}/{won.loss}" if agrees else NOT_EXPLAINED
 
 
 def beside_published(won: WinDrawLoss, theirs: tuple[int, int, int]) -> str:
