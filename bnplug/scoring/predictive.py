@@ -52,6 +52,7 @@ class PredictiveScore(ScoreFunction):
         `random_state` is given. Any splitter of scikit-learn goes whose test sets do not overlap; rows it
         never tests only train.
     random_state : int, RandomState or None
+        What the folds are drawn from, where they are shuffled.
 
     Attributes
     ----------

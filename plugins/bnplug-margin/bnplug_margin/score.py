@@ -66,6 +66,7 @@ class MaximumMargin(PredictiveScore):
     cv : int, splitter or None
         The resampling, as in :class:`~bnplug.scoring.PredictiveScore`.
     random_state : int, RandomState or None
+        What the folds are drawn from, where they are shuffled.
 
     Attributes
     ----------

@@ -44,9 +44,19 @@ class AODE(AveragedNetworks):
         In how many training rows a value must be for its feature to be a parent.
     alpha : float
         The equivalent sample size of the estimates; as of `ml`.
-    discretizer, categorical_features, class_weight, missing, unseen, on_useless, max_categories, min_frequency, dates
+    discretizer : str, (str, mapping) or transformer
         As for `BayesianNetworkClassifier`.
-    inference, costs, max_parameters, max_clique_size, n_jobs
+    categorical_features : "auto", None, or names, indices or a mask
+        As for `BayesianNetworkClassifier`.
+    class_weight : dict, "balanced" or None
+        As for `BayesianNetworkClassifier`.
+    min_frequency : "auto", int, float or None
+        As for `BayesianNetworkClassifier`.
+    inference : str or InferenceEngine
+        As for `BayesianNetworkClassifier`.
+    costs : array-like of shape (classes, classes) or dict, optional
+        As for `BayesianNetworkClassifier`.
+    missing, unseen, on_useless, max_categories, dates, max_parameters, max_clique_size, n_jobs
         As for `BayesianNetworkClassifier`.
 
     Attributes

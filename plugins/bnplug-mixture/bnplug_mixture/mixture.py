@@ -88,9 +88,17 @@ class NetworkMixture(AveragedNetworks):
         that they go by differ from member to member.
     discretizer : str, (str, mapping) or transformer
         What makes numeric columns discrete; one that draws gets a seed of its own for each member.
-    categorical_features, class_weight, missing, unseen, on_useless, max_categories, min_frequency, dates
+    categorical_features : "auto", None, or names, indices or a mask
         As for `BayesianNetworkClassifier`.
-    inference, costs, max_parameters, max_clique_size
+    class_weight : dict, "balanced" or None
+        As for `BayesianNetworkClassifier`.
+    min_frequency : "auto", int, float or None
+        As for `BayesianNetworkClassifier`.
+    inference : str or InferenceEngine
+        As for `BayesianNetworkClassifier`.
+    costs : array-like of shape (classes, classes) or dict, optional
+        As for `BayesianNetworkClassifier`.
+    missing, unseen, on_useless, max_categories, dates, max_parameters, max_clique_size
         As for `BayesianNetworkClassifier`.
     quick_clique_size : int
         A member that takes a table of more cells to sum out what is missing in a row leaves the row to the others; if

@@ -27,6 +27,7 @@ class CrossValidatedHitRate(HitRate):
         The number K of stratified folds, which are shuffled if `random_state` is given, or any splitter of
         scikit-learn whose test sets do not overlap.
     random_state : int, RandomState or None
+        What the folds are drawn from, where they are shuffled.
 
     References
     ----------
@@ -79,7 +80,11 @@ class RedrawnHoldOutHitRate(HoldOutHitRate):
 
     Parameters
     ----------
-    alpha, floor, cv, random_state
+    alpha, floor : float
+        As for :class:`CrossValidatedHitRate`.
+    cv : int or splitter
+        As for :class:`CrossValidatedHitRate`.
+    random_state : int, RandomState or None
         As for :class:`CrossValidatedHitRate`.
     keep : bool
         Whether the current graph keeps the score of the rows on which it won. That is the best of many, so it is too
