@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_rmcv.paper import PAPER, figures, graphs, protocol, rivals
+from bnplug_rmcv.paper import PAPER, differences, figures, graphs, protocol, rivals
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import bnplug
 from bnplug import Table, datasets
 from bnplug.experiments import published, statistics
+from bnplug.experiments.paper import Way
 
 ROOT = Path(__file__).parents[3]
 RECIPES = {
@@ -95,6 +96,10 @@ def test_tasks_come_first_repetitions_first(monkeypatch):
     tables = [task for task in tasks if task.part == protocol.NETWORKS]
     order = [(task.key["dataset"], task.key["repetition"]) for task in tables]
     assert list(dict.fromkeys(order))[:4] == [("Iris", 0), ("Letter", 0), ("Iris", 1), ("Iris", 2)]
+    assert list(dict.fromkeys(order))[-2:] == [("Letter", 8), ("Letter", 9)]
+    ways = {task.key["dataset"]: number for number, task in enumerate(tasks) if task.part == "smoothed"}
+    repeated = {task.key["dataset"]: number for number, task in enumerate(tasks) if task.key.get("repetition") == 1}
+    assert ways["Iris"] < repeated["Iris"] < ways["Letter"] < repeated["Letter"]
     assert len(tables) == 2 * 10 * len(protocol.TABLE_6)
     assert lacking == ["Timit"]
     cuts = {task.key["dataset"] for task in tasks if task.part == "ten equal bins"}
@@ -116,7 +121,7 @@ def test_rivals_get_the_numbers_of_bins():
     network = bnplug.BayesianNetworkClassifier("nb", "ml", discretizer="mdl")
     model = rivals.OnBinNumbers(Seen(), network).fit(X, y)
     table = bnplug.code(X, y, discretizer="mdl")[0]
-    np.testing.assert_array_equal(model.estimator_.seen_, table.codes[:4].T)
+    np.testing.assert_array_equal(model.estimator_.seen_, 1 + table.codes[:4].T)
     assert model.score(X, y) > 0.9
 
 
@@ -278,6 +283,15 @@ def test_the_page_is_what_the_shipped_results_give(tmp_path):
     drawn = {path.name for path in tmp_path.glob("*.png")}
     assert drawn == {path.name for path in kept.glob("kelner2012-*.png")}
     assert all(f"]({name})" in page.read_text(encoding="utf-8") for name in drawn)
+
+
+def test_a_mean_that_is_too_low_gets_the_first_way_that_mends_it():
+    theirs = pd.DataFrame({"TAN": [80.0, 90.0], "NBC": [80.0, 80.0], "K2": [70.0, 70.0]}, index=["A", "B"])
+    ours = theirs - pd.Series({"TAN": 2.0, "NBC": 1.0, "K2": 5.0})
+    ways = [Way("a", theirs[["TAN"]] - 1.5), Way("b", theirs.loc[["A"], ["TAN"]] - 1), Way("c", theirs[["TAN"]])]
+    found = differences.averages(ours, theirs, ways).set_index("method")
+    assert found["if below"].to_dict() == {"TAN": "with b: 79.00 (80.00) on 1", "NBC": "", "K2": "not explained"}
+    assert found.loc["TAN", ["ours", "published", "difference"]].tolist() == [83.0, 85.0, -2.0]
 
 
 def test_a_quick_run_has_every_section(tmp_path, monkeypatch):

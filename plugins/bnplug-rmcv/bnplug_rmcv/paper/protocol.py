@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,7 +189,8 @@ def last_of_ties(name: str) -> Any:
 def as_published(dataset: datasets.Dataset) -> datasets.Dataset:
     """Return a data set as the paper has it: of shuttle a sample of rows, and text that is numbers (crx) as numbers."""
     X, y = dataset.X, dataset.y
-    text = [name for name in X.columns if name not in dataset.categorical_features and not is_numeric_dtype(X[name])]
+    discrete = () if isinstance(dataset.categorical_features, str) else dataset.categorical_features
+    text = [name for name in X.columns if name not in discrete and not is_numeric_dtype(X[name])]
     if text:
         X = X.assign(**{name: pd.to_numeric(X[name]) for name in text})
     if dataset.name == "shuttle" and len(X) > SHUTTLE_ROWS:
@@ -244,39 +244,34 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     wanted = QUICK if quick else DATASETS
     there, _ = find_data(wanted.values(), data)
     files = {name: file for name, file in wanted.items() if file in there}
-    usual = {name: file for name, file in files.items() if name != LAST}
-    slow = {name: file for name, file in files.items() if name == LAST}
-    repetitions = 1 if quick else 10
-    planned = chain(
-        _tables(usual, data, 0, 1),
-        _search_tasks(files, data),
-        _graph_tasks(data, quick),
-        () if quick else _way_tasks(usual, data),
-        _time_tasks(usual, data),
-        _tables(slow, data, 0, 1),
-        _time_tasks(slow, data),
-        _tables(usual, data, 1, repetitions),
-        () if quick else _way_tasks(slow, data),
-        _tables(slow, data, 1, repetitions),
-    )
-    return list(planned), [name for name in wanted if name not in files]
-
-
-def _tables(names: Mapping[str, str], data: Path | None, first: int, end: int) -> Iterator[Task]:
-    """Yield the tables' tasks of some repetitions, all parts of a repetition before the next."""
-    others = rivals()
-    slowest = {"NN": others.pop("NN")}
-    groups: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
-        (NETWORKS, {name: network(name) for name in TABLE_6}, ("accuracy", "auc")),
-        (HOLD_OUT, {name: network(name) for name in TABLE_2}, ("accuracy",)),
-        (RIVALS, others, ("accuracy",)),
-        (RIVALS, slowest, ("accuracy",)),
+    planned = [
+        *_table_tasks(files, data, 1 if quick else 10),
+        *_search_tasks(files, data),
+        *_graph_tasks(data, quick),
+        *(() if quick else _way_tasks(files, data)),
+        *_time_tasks(files, data),
     ]
-    for repetition in range(first, end):
-        for part, methods, figures in groups:
-            folds = replace(_FOLDS, repetitions=repetition + 1, rows=as_published, figures=figures)
-            every = fold_tasks(part, methods, names, data, folds)
-            yield from (task for task in every if task.key["repetition"] == repetition)
+    return sorted(planned, key=_when), [name for name in wanted if name not in files]
+
+
+def _when(task: Task) -> tuple[bool, int, int]:
+    """Say when a task comes: Letter's repetitions and other ways last; in each repetition what takes long."""
+    repetition, last = task.key.get("repetition", 0), task.key.get("dataset") == LAST
+    another_way = task.part in WAYS.values()
+    long = task.key.get("method") == "NN" or task.part == TIMES
+    step = 3 if long else 2 if another_way else int(task.part == GRAPHS)
+    return last and (repetition > 0 or another_way), repetition, step + 4 * last
+
+
+def _table_tasks(names: Mapping[str, str], data: Path | None, repetitions: int) -> Iterator[Task]:
+    groups: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+        NETWORKS: ({name: network(name) for name in TABLE_6}, ("accuracy", "auc")),
+        HOLD_OUT: ({name: network(name) for name in TABLE_2}, ("accuracy",)),
+        RIVALS: (rivals(), ("accuracy",)),
+    }
+    for part, (methods, figures) in groups.items():
+        folds = replace(_FOLDS, repetitions=repetitions, rows=as_published, figures=figures)
+        yield from fold_tasks(part, methods, names, data, folds)
 
 
 def _way_tasks(names: Mapping[str, str], data: Path | None) -> Iterator[Task]:

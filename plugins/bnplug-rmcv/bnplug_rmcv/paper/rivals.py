@@ -23,7 +23,7 @@ from bnplug.arrays import FloatArray, IntArray
 
 
 class OnBinNumbers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A classifier on the numbers of the bins and categories that a network would see.
+    """A classifier on the numbers, from 1 on, of the bins and categories that a network would see.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class OnBinNumbers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sci
         schema = self.network_.schema_
         codes = self.network_.intake_.encode(X, schema)
         features = list(schema.features)
-        # A value that training has not seen gets the number after the last.
-        numbers: FloatArray = np.minimum(codes[features].T.astype(float), schema.cards[features].astype(float))
+        # From 1 on; a value that training has not seen gets the number after the last.
+        numbers: FloatArray = 1 + np.minimum(codes[features].T.astype(float), schema.cards[features].astype(float))
         return numbers
 
 
