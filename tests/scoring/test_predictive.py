@@ -255,6 +255,7 @@ def test_the_older_names_of_a_gain_go_on_working():
     assert half < whole
     assert [scores[made] for made in (Older, NewerOfOlder)] == [whole, whole]
     assert [scores[made] for made in (HalfOfOlder, Mixed)] == [half, half]
-    assert Older().gain_bounds() == Newer().loss_bounds() == Bounds(maximum=0.5)
+    # By their text: from Python 3.13 on, bounds that leave something out differ from each other, as NaN does.
+    assert repr(Older().gain_bounds()) == repr(Newer().loss_bounds()) == repr(Bounds(maximum=0.5))
     assert Newer.loss is Older.gain is share
-    assert HalfOfNewer().loss_bounds() == Bounds(maximum=0.5)
+    assert repr(HalfOfNewer().loss_bounds()) == repr(Bounds(maximum=0.5))
