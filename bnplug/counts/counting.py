@@ -24,6 +24,9 @@ _DENSE_LIMIT = 1 << 20
 
 _BLOCK = 2048
 
+# So many tables are counted side by side.
+_LANES = 4
+
 
 @dataclass(frozen=True)
 class Configurations:
@@ -162,9 +165,9 @@ def _count_with_each(block: Table, child: int, parents: tuple[int, ...], others:
     index = np.minimum(family.index.astype(np.uint32), np.uint32(family.size))
     cards = block.cards[list(others)]
     starts = np.concatenate([[0], np.cumsum((family.size + 1) * cards)])
-    counts = np.zeros((2, starts[-1]), dtype=np.int64 if block.weights is None else np.float64)
+    counts = np.zeros((_LANES, starts[-1]), dtype=np.int64 if block.weights is None else np.float64)
     _tally_with_each(block.codes, np.array(others), cards, block.missing, block.weights, index, starts, counts)
-    total = (counts[0] + counts[1]).astype(np.float64)
+    total = counts.sum(axis=0).astype(np.float64)
     states, ends = int(block.cards[child]), starts[:-1] + family.size * cards
     return [total[start:end].reshape(states, -1) for start, end in zip(starts.tolist(), ends.tolist(), strict=False)]
 
@@ -173,7 +176,7 @@ def _count_with_each(block: Table, child: int, parents: tuple[int, ...], others:
 def _tally_with_each(codes, others, cards, missing, weights, index, starts, counts):  # type: ignore[no-untyped-def]
     """counts[:, starts[i] + index[m] * cards[i] + codes[others[i], m]] += weight of row m, for every i.
 
-    Both rows of `counts` together: where weights are None, odd rows of the data go to the second, since adding to one
+    All four rows of `counts` together: where weights are None, rows of the data go to them in turn, since adding to one
     cell twice in a row waits. A missing cell goes where the last configuration of `index` begins.
 
     Rows go by in blocks, whose cells are found first: that loop vectorises.
@@ -188,13 +191,17 @@ def _tally_with_each(codes, others, cards, missing, weights, index, starts, coun
             for m in range(size):
                 cell = np.uint32(family[m] * card) + np.uint32(column[m])
                 cells[m] = sink if column[m] == missing else cell
-            even, odd = counts[0, starts[i] :], counts[1, starts[i] :]
+            one, two = counts[0, starts[i] :], counts[1, starts[i] :]
+            three, four = counts[2, starts[i] :], counts[3, starts[i] :]
             if weights is None:
-                for m in range(0, size - 1, 2):
-                    even[np.uint64(cells[m])] += 1
-                    odd[np.uint64(cells[m + 1])] += 1
-                if size % 2:
-                    even[np.uint64(cells[size - 1])] += 1
+                whole = size - size % _LANES
+                for m in range(0, whole, _LANES):
+                    one[np.uint64(cells[m])] += 1
+                    two[np.uint64(cells[m + 1])] += 1
+                    three[np.uint64(cells[m + 2])] += 1
+                    four[np.uint64(cells[m + 3])] += 1
+                for m in range(whole, size):
+                    one[np.uint64(cells[m])] += 1
             else:
                 for m in range(size):
-                    even[np.uint64(cells[m])] += weights[low + m]
+                    one[np.uint64(cells[m])] += weights[low + m]

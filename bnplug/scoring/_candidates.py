@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from bnplug.arrays import IntArray
+from bnplug.arrays import BoolArray, IntArray
 from bnplug.contracts import Changes
 
 
@@ -44,6 +44,8 @@ class Candidates(Sequence[Changes]):
         """Return candidates as arrays, as they are where they are so already."""
         if isinstance(candidates, Candidates):
             return candidates
+        if isinstance(candidates, Toggles):
+            return cls.toggling(candidates.edges, np.arange(len(candidates) + 1), candidates.nodes, candidates.others)
         families = [own for changes in candidates for own in changes.values()]
         numbers = (
             accumulate(map(len, candidates), initial=0),
@@ -52,6 +54,14 @@ class Candidates(Sequence[Changes]):
             chain.from_iterable(families),
         )
         return cls(*[np.array(list(own), dtype=np.int64) for own in numbers])
+
+    @classmethod
+    def toggling(cls, edges: BoolArray, starts: IntArray, nodes: IntArray, others: IntArray) -> Candidates:
+        """Return candidates in which each of `nodes` loses the parent in `others`, or gets it, by a matrix of edges."""
+        own = edges.T[nodes]
+        own[np.arange(len(nodes)), others] ^= True
+        bounds = np.concatenate([[0], np.cumsum(own.sum(axis=1))])
+        return cls(starts, nodes, bounds, np.flatnonzero(own) % len(edges))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -73,6 +83,44 @@ class Candidates(Sequence[Changes]):
         }
 
 
+class Toggles(Sequence[Changes]):
+    """Candidates that each take one edge out of an evaluator's current graph, where it is there, or put it in.
+
+    Parameters
+    ----------
+    edges : bool array of shape (variables, variables)
+        That graph: ``edges[u, v]`` is the edge from u to v.
+    nodes, others : int64 arrays of shape (candidates,)
+        The child and the parent of each candidate's edge.
+
+    Examples
+    --------
+    >>> toggles = Toggles(np.array([[False, True], [False, False]]), np.array([1, 0]), np.array([0, 1]))
+    >>> list(toggles)
+    [{1: []}, {0: [1]}]
+    """
+
+    def __init__(self, edges: BoolArray, nodes: IntArray, others: IntArray) -> None:
+        self.edges = edges
+        self.nodes = nodes
+        self.others = others
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @overload
+    def __getitem__(self, index: int) -> Changes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Toggles: ...
+
+    def __getitem__(self, index: int | slice) -> Changes | Toggles:
+        if isinstance(index, slice):
+            return Toggles(self.edges, self.nodes[index], self.others[index])
+        place = range(len(self))[index]
+        return Candidates.of(self[place : place + 1])[0]
+
+
 class FlatGraph(NamedTuple):
     """The families of the current graph.
 
@@ -90,10 +138,9 @@ class FlatGraph(NamedTuple):
     @classmethod
     def of(cls, parents: Sequence[Sequence[int]]) -> FlatGraph:
         """Return the graph in which ``parents[v]`` are those of v."""
-        graph = cls(np.zeros(len(parents), np.int64), np.zeros((len(parents), 1), np.int64))
-        for v, own in enumerate(parents):
-            graph = graph.replace(v, own)
-        return graph
+        most = max(1, *map(len, parents))
+        rows = [[*own, *[0] * (most - len(own))] for own in parents]
+        return cls(np.array([len(own) for own in parents], dtype=np.int64), np.array(rows, dtype=np.int64))
 
     @classmethod
     def without_families(cls, n: int) -> FlatGraph:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
 from bnplug.counts.counting import count_occurring, count_with_each
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
-from bnplug.scoring._candidates import Candidates, FlatGraph
+from bnplug.scoring._candidates import Candidates, FlatGraph, Toggles
 from bnplug.scoring._terms import Terms, Walked, walk_terms
 from bnplug.scoring._walks import DRAWING, PHASE, SIZE, VALUE
 from bnplug.scoring.walking import Walk, _can_be_compiled, _room_in
@@ -87,6 +87,9 @@ class DecomposableEvaluator(Evaluator):
         self.table = table
         self.n_jobs = n_jobs
         self._terms: dict[_Family, float] = {}
+        # By the family of a variable and any other: the term with that one less among the parents, or one more; nan
+        # where it is not known yet.
+        self._beside: dict[_Family, FloatArray] = {}
         self._looked_up: Terms | None = None
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
@@ -106,11 +109,48 @@ class DecomposableEvaluator(Evaluator):
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate; terms not seen before are taken in threads."""
         self.n_evaluations += len(candidates)
+        if isinstance(candidates, Toggles):
+            return self._propose_toggles(candidates)
         starts, families = _families(Candidates.of(candidates))
         self._take(families)
         terms, now = self._terms, self._now
         rises = [terms[family] - now[family[0]] for family in families]
         return np.array([self.value + sum(rises[first:last]) for first, last in pairwise(starts)], dtype=np.float64)
+
+    def _propose_toggles(self, toggles: Toggles) -> FloatArray:
+        """Return the score of every candidate, child by child: terms that are known make no object."""
+        nodes, others = toggles.nodes, toggles.others
+        ends = [*(np.flatnonzero(nodes[1:] != nodes[:-1]) + 1).tolist(), len(nodes)]
+        runs = list(zip(nodes[[0, *ends[:-1]]].tolist() if len(nodes) else [], [0, *ends], ends, strict=False))
+        self._learn_beside([(v, others[first:last]) for v, first, last in runs])
+        scores = np.empty(len(nodes))
+        for v, first, last in runs:
+            terms = self._beside[v, self.parents[v]][others[first:last]]
+            scores[first:last] = self.value + (terms - self._now[v])
+        return scores
+
+    def _learn_beside(self, asked: Iterable[tuple[int, IntArray]]) -> None:
+        """Take the terms, not known yet, of children with one of some others less among the parents, or one more."""
+        found: list[tuple[FloatArray, int, _Family]] = []
+        grown: dict[int, list[int]] = {}
+        others: list[_Family] = []
+        for v, beside in asked:
+            now = self.parents[v]
+            row = self._beside.setdefault((v, now), np.full(len(self.parents), np.nan))
+            small = self._is_small(v)
+            for u in beside[np.isnan(row[beside])].tolist():
+                more = u not in now
+                family = v, tuple(sorted((*now, u))) if more else tuple(p for p in now if p != u)
+                found.append((row, u, family))
+                if family in self._terms:
+                    continue
+                if more and small:
+                    grown.setdefault(v, []).append(u)
+                else:
+                    others.append(family)
+        self._count(grown, others)
+        for row, u, family in found:
+            row[u] = self._terms[family]
 
     def commit(self, changes: Changes) -> float:
         """Exchange the terms of the variables that change."""
@@ -170,6 +210,10 @@ class DecomposableEvaluator(Evaluator):
                 grown.setdefault(child, []).extend(added)
             else:
                 others.append((child, parents))
+        self._count(grown, others)
+
+    def _count(self, grown: dict[int, list[int]], others: list[_Family]) -> None:
+        """Take the terms of children with one parent more, each of those given, and of other families, in threads."""
         jobs = [partial(self._terms_of_grown, child, added) for child, added in grown.items()]
         jobs += [partial(self._term, family) for family in others]
         rows = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows

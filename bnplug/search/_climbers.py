@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray
+from bnplug.scoring._candidates import Toggles
 from bnplug.search.greedy import GreedySearch
-from bnplug.search.moves import Move, Moves, Neighbourhood
+from bnplug.search.moves import KINDS, Move, Neighbourhood
 
 
 class Climber:
@@ -64,25 +65,21 @@ class RememberingClimber(Climber):
         legal = self.neighbourhood.legal()
         wanted = legal["delete"] | legal["add"] | legal["reverse"] | legal["reverse"].T
         self._learn(wanted & ~self.known, value)
-        rises = {"delete": self.rise, "reverse": self.rise + self.rise.T, "add": self.rise}
         # In the order of Neighbourhood.moves().
-        found = [rises[kind][mask] for kind, mask in legal.items()]
-        chosen = self.search.choose(value + np.concatenate(found), value if improve else None)
+        mask = np.stack([legal[kind] for kind in KINDS])
+        places = np.flatnonzero(mask)
+        rises = np.stack([self.rise, self.rise + self.rise.T, self.rise]).ravel()[places]
+        chosen = self.search.choose(value + rises, value if improve else None)
         if chosen is None:
             return None
-        ends = np.cumsum([len(own) for own in found])
-        place = int(np.searchsorted(ends, chosen, side="right"))
-        kind, mask = list(legal.items())[place]
-        # Counted from the end of its kind.
-        edge = int(np.flatnonzero(mask)[chosen - ends[place]])
-        return Move(kind, *divmod(edge, len(mask)))
+        kind, parent, child = np.unravel_index(places[chosen], mask.shape)
+        return Move(KINDS[kind], int(parent), int(child))
 
     def _learn(self, wanted: BoolArray, value: float) -> None:
         """Ask for rises that are not known."""
         children, others = np.nonzero(wanted.T)
-        edges = self.neighbourhood.graph.edges
-        # An edge that is there goes, any other comes: as arrays, both are one kind of move.
-        toggles = Moves(edges, np.zeros(len(others), dtype=np.int64), np.stack([others, children], axis=1))
+        # An edge that is there goes, any other comes.
+        toggles = Toggles(self.neighbourhood.graph.edges, children, others)
         self.rise[others, children] = self.search.propose(toggles) - value
         self.known |= wanted
 

@@ -7,6 +7,8 @@ here ``matrix[u, v]`` is about the edge from u to v.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -65,30 +67,38 @@ class Graph:
         size = len(parents)
         self.parents: list[list[int]] = [[] for _ in range(size)]
         self.edges: BoolArray = np.zeros((size, size), dtype=bool)
-        self.reaches: BoolArray = np.eye(size, dtype=bool)
+        # Who reaches each variable, as the bits of a whole number: unions of small sets take no array.
+        self._ancestors = [1 << v for v in range(size)]
+        self._reaches: BoolArray | None = None
         for v, own in enumerate(parents):
             self.set_parents(v, own)
 
     def set_parents(self, v: int, parents: Iterable[int]) -> None:
         """Give `v` other parents."""
-        own = sorted(parents)
+        own, ancestors = sorted(parents), self._ancestors
         if own == self.parents[v]:
             return
-        if any(self.reaches[v, own].tolist()):
+        if any(ancestors[u] >> v & 1 for u in own):
             raise ValueError(f"parents {own} of variable {v} make a cycle")
-        lost = not set(self.parents[v]) <= set(own)
         self.parents[v] = own
         self.edges[:, v] = False
         self.edges[own, v] = True
-        if not lost:
-            above = np.logical_or.reduce(self.reaches[:, own], axis=1)
-            self.reaches[above] |= self.reaches[v]
-            return
-        # Only what v reaches loses ancestors. Who has fewer of them comes first: a topological order.
-        reached = np.flatnonzero(self.reaches[v])
-        for w in reached[np.argsort(self.reaches[:, reached].sum(axis=0), kind="stable")]:
-            self.reaches[:, w] = np.logical_or.reduce(self.reaches[:, self.parents[w]], axis=1)
-            self.reaches[w, w] = True
+        self._reaches = None
+        # Only what v reaches gets other ancestors. Who has fewer of them comes first: a topological order.
+        reached = [w for w, bits in enumerate(ancestors) if bits >> v & 1]
+        for w in sorted(reached, key=lambda w: ancestors[w].bit_count()):
+            ancestors[w] = reduce(or_, [ancestors[u] for u in self.parents[w]], 1 << w)
+
+    @property
+    def reaches(self) -> BoolArray:
+        """Whether there is a directed path from one to another."""
+        if self._reaches is None:
+            size = len(self.parents)
+            n_bytes = -(-size // 8)
+            packed = np.frombuffer(b"".join(bits.to_bytes(n_bytes, "little") for bits in self._ancestors), np.uint8)
+            columns = np.unpackbits(packed.reshape(size, n_bytes), axis=1, count=size, bitorder="little")
+            self._reaches = columns.view(np.bool_).T
+        return self._reaches
 
     def apply(self, changes: Mapping[int, Sequence[int]]) -> None:
         """Give several variables other parents at once."""
@@ -156,10 +166,7 @@ class Moves(Sequence[Changes]):
         second = starts[1:][reverses] - 1
         nodes[second], others[second] = ends[reverses, 0], ends[reverses, 1]
         # Each family loses the other end of the edge, or gets it.
-        own = self.edges.T[nodes]
-        own[np.arange(len(nodes)), others] ^= True
-        bounds = np.concatenate([[0], np.cumsum(own.sum(axis=1))])
-        return Candidates(starts, nodes, bounds, np.nonzero(own)[1])
+        return Candidates.toggling(self.edges, starts, nodes, others)
 
     def move(self, index: int) -> Move:
         """Return one of the moves."""

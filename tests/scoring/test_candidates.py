@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.scoring._candidates import Candidates, FlatGraph
+from bnplug.scoring._candidates import Candidates, FlatGraph, Toggles
 
 changes = st.dictionaries(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=4), max_size=3)
 
@@ -18,6 +18,15 @@ def test_arrays_are_a_sequence_of_changes(candidates, low, high):
     assert list(flat[low:high]) == candidates[low:high]
     assert Candidates.of(flat) is flat
     assert flat.starts.dtype == flat.nodes.dtype == flat.bounds.dtype == flat.parents.dtype == np.int64
+
+
+def test_toggles_take_out_what_is_there_and_put_in_what_is_not():
+    edges = np.zeros((3, 3), dtype=bool)
+    edges[0, 2] = edges[1, 2] = True
+    toggles = Toggles(edges, np.array([0, 2, 2]), np.array([1, 1, 0]))
+    assert list(toggles) == list(Candidates.of(toggles)) == [{0: [1]}, {2: [0]}, {2: [1]}]
+    assert list(toggles[1:]) == [{2: [0]}, {2: [1]}]
+    assert toggles[-1] == {2: [1]}
 
 
 def test_a_flat_graph_grows_with_its_families():

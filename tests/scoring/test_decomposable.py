@@ -9,6 +9,7 @@ from strategies import random_parents, seeds
 
 from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
 from bnplug.scoring import decomposable
+from bnplug.scoring._candidates import Candidates, Toggles
 
 
 def mdl(table, parents):
@@ -81,3 +82,26 @@ def test_results_do_not_depend_on_threads(monkeypatch):
         evaluator.start([[] for _ in range(5)])
         results.append(evaluator.propose_many(candidates))
     assert np.array_equal(*results)
+
+
+@pytest.mark.parametrize("score", [MDL(), K2()])
+def test_edges_that_come_and_go_score_as_the_families_that_they_lead_to(score):
+    rng = np.random.default_rng(5)
+    table = slow.random_table(rng, 60, (3, 2, 4, 2, 3), 4)
+    evaluator = score.evaluator(table)
+    pairs = np.array([(v, u) for v in range(5) for u in range(5) if u != v])
+    for parents in ([[], [], [], [], []], [[4], [0, 4], [4], [1, 4], []], [[], [], [], [], []]):
+        evaluator.start(parents)
+        edges = np.zeros((5, 5), dtype=bool)
+        for v, own in enumerate(parents):
+            edges[own, v] = True
+        toggles = Toggles(edges, *np.ascontiguousarray(pairs.T))
+        other = score.evaluator(table)
+        other.start(parents)
+        # Twice: not known yet, and known.
+        for _ in range(2):
+            assert evaluator.propose_many(toggles) == pytest.approx(
+                other.propose_many(Candidates.of(toggles)), rel=1e-12
+            )
+        assert evaluator.propose_many(toggles[:0]).shape == (0,)
+    assert evaluator.n_evaluations == 6 * len(pairs)
