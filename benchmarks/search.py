@@ -6,10 +6,13 @@ run, the parties taking turns: ratios of the best rounds and of the median ones.
 time, with one thread and with all. Last come the microseconds of a candidate that are not the kernel's: what a batch of
 200 takes on a table of 200 rows, by arrays as searches give them, less what the compiled call alone takes there.
 
+Memory is what an evaluator of naive Bayes holds after those candidates, and the most that it took on the way, as
+multiples of the log joint alone, `rows x classes` doubles (bound 1.5); beside it, what of that are codes.
+
 Bounds for `cr`: 0.15 at 60,000 x 10, 0.2 at 16,000 x 26, 0.35 at 3,196 x 2; for the third party's 0.7 everywhere. On
 two busy cores, medians of `cr` in the order below: 0.09, 0.10, 0.19, 0.29 and 0.87 before one compiled call took a
-whole batch, 0.03, 0.10, 0.12, 0.18 and 0.38 since; of the third party's 0.52, 0.61, 0.97, 1.08 and 1.51, now 0.33,
-0.51, 0.59, 0.53 and 1.08. So 3,196 x 2 is still above both bounds.
+whole batch, 0.03, 0.10, 0.12, 0.18 and 0.38 after that; of the third party's 0.52, 0.61, 0.97, 1.08 and 1.51, and 0.33,
+0.51, 0.59, 0.53 and 1.08.
 
 Run: python benchmarks/search.py [ROUNDS]
 """
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from itertools import permutations
 
@@ -128,6 +132,20 @@ def python_share() -> None:
     print(f"microseconds of a candidate that are Python's: {(whole - alone) / 200 * 1e6:.2f} (bound 1)")
 
 
+def memory() -> None:
+    print("\n  rows classes folds   held   most  codes   (times rows x classes doubles)")
+    for n_rows, n_classes, cv in SHAPES:
+        table = random_table(n_rows, n_classes)
+        naive_bayes(HitRate(cv=cv), table).propose_many(CANDIDATES)
+        tracemalloc.start()
+        evaluator = naive_bayes(HitRate(cv=cv), table)
+        evaluator.propose_many(CANDIDATES)
+        sizes = np.array([*tracemalloc.get_traced_memory(), table.codes.nbytes]) / (8 * n_rows * n_classes)
+        tracemalloc.stop()
+        print(f"{n_rows:6} {n_classes:7} {cv or '-':>5} {sizes[0]:6.2f} {sizes[1]:6.2f} {sizes[2]:6.2f}")
+
+
 if __name__ == "__main__":
     candidate_costs(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
     python_share()
+    memory()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import FloatArray, IntArray
+from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import inner_kernel, kernel
 from bnplug.scoring import _deltas, _passes
 from bnplug.scoring._rows import FoldedRows
@@ -45,10 +45,10 @@ class Joint(NamedTuple):
         How many terms are ``-inf``, which could not be taken out of a sum again.
     gap : float64 array of shape (tested rows,), or (0,) where the gain has no plateau
         The log joint of the row's class minus the largest of another one; nan where all are ``-inf``.
-    rival : uint32 array of the same shape
+    rival : unsigned array of the same shape
         That other class.
-    second_gap : float64 array of the same shape
-        The log joint of the row's class minus the second largest of another one.
+    second_gap : float32 array of the same shape
+        The log joint of the row's class minus the second largest of another one, or a little less.
     lowest, highest : float64 arrays of shape (blocks,)
         The smallest and the largest gap of each block of rows of a segment.
     """
@@ -56,8 +56,8 @@ class Joint(NamedTuple):
     values: FloatArray
     zeros: npt.NDArray[np.int16]
     gap: FloatArray
-    rival: npt.NDArray[np.uint32]
-    second_gap: FloatArray
+    rival: CodeArray
+    second_gap: npt.NDArray[np.float32]
     lowest: FloatArray
     highest: FloatArray
 
@@ -72,8 +72,8 @@ def no_joint(rows: FoldedRows, gapped: bool) -> Joint:
         values=np.zeros(shape),
         zeros=np.zeros((0, 0) if rows.finite else shape, dtype=np.int16),
         gap=np.empty(n_gaps),
-        rival=np.empty(n_gaps, dtype=np.uint32),
-        second_gap=np.empty(n_gaps),
+        rival=np.empty(n_gaps, dtype=np.min_scalar_type(rows.n_classes)),
+        second_gap=np.empty(n_gaps, dtype=np.float32),
         lowest=np.empty(n_blocks),
         highest=np.empty(n_blocks),
     )
@@ -182,7 +182,8 @@ class Scratch(NamedTuple):
         New log joints on their way to the gain.
     labels, weights, values : int64, float64 and float64 arrays of shape (block,)
         What goes with them, and what the gain makes of them.
-    by_class : float64 array of shape (classes + 3, rows of a block)
+    by_class : float64 array of shape (classes + 4, rows of a block)
+        See `add_table`.
     known : bool array of shape (variables,)
         Whether the log parameters of a variable's family in the current graph are in `kept`.
     kept : float64 array of shape (variables, most numbers of a family)
@@ -239,7 +240,7 @@ def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
         labels=np.empty(block, dtype=np.int64),
         weights=np.empty(block),
         values=np.empty(block),
-        by_class=np.empty((rows.n_classes + 3, _passes.BLOCK_ROWS)),
+        by_class=np.full((rows.n_classes + 4, _passes.BLOCK_ROWS), -np.inf),
         known=np.zeros(n, dtype=np.bool_),
         kept=np.empty((n, min(_MOST_LOGS, max(512, n_segments * 64)))),
         short=np.zeros(1),
@@ -262,7 +263,7 @@ def _room(rows: FoldedRows, limit: int) -> dict[str, Any]:
         "place": np.empty(cells, dtype=np.int64),
         "own": np.empty((rows.n_folds + 1) * cells, dtype=np.int64),
         "logs": np.empty(rows.n_folds * cells),
-        "sums": np.empty(cells),
+        "sums": np.empty(rows.n_folds * cells),
         "high": np.empty(rows.n_folds * cells),
         "low": np.empty(rows.n_folds * cells),
     }

@@ -103,17 +103,27 @@ def count(configuration, bounds, weights, n_classes, size, counts):  # type: ign
     n_cells = (bounds.shape[0] - 1) * size
     for i in range(n_cells):
         counts[i] = 0
-    stride = np.uint64(n_classes)
+    stride, four = np.uint64(n_classes), np.uint64(4)
     for s in range(bounds.shape[0] - 1):
-        first = np.uint64(s // n_classes * size * n_classes + s % n_classes)
+        own = counts[s // n_classes * size * n_classes + s % n_classes :]
         segment = configuration[bounds[s] : bounds[s + 1]]
-        if weights.shape[0] == 0:
-            for m in range(segment.shape[0]):
-                counts[first + np.uint64(segment[m]) * stride] += 1
-        else:
+        n = np.uint64(segment.shape[0])
+        if weights.shape[0] > 0:
             weight = weights[bounds[s] : bounds[s + 1]]
-            for m in range(segment.shape[0]):
-                counts[first + np.uint64(segment[m]) * stride] += weight[m]
+            for m in range(n):
+                own[np.uint64(segment[m]) * stride] += weight[m]
+        else:
+            # Four cells are found before any is added to.
+            whole = n - n % four
+            for m in range(np.uint64(0), whole, four):
+                a, b = np.uint64(segment[m]), np.uint64(segment[m + np.uint64(1)])
+                c, d = np.uint64(segment[m + np.uint64(2)]), np.uint64(segment[m + np.uint64(3)])
+                own[a * stride] += 1
+                own[b * stride] += 1
+                own[c * stride] += 1
+                own[d * stride] += 1
+            for m in range(whole, n):
+                own[np.uint64(segment[m]) * stride] += 1
 
 
 @inner_kernel(allocates=False)
@@ -176,28 +186,31 @@ def find_logs(counts, place, cells, width, n_folds, resubstitution, unit, prior,
 def take_logs(theta, n_folds, width, stride, n_classes, states, floor, over_classes, sums):  # type: ignore[no-untyped-def]
     """Turn training counts into log parameters.
 
-    theta: [fold, own configuration, class]; sums: (stride,), scratch, stride being columns * classes. One distribution
-    is over the classes of a column if `over_classes` (the node is the class), else over every columns-th row of one
-    class.
+    theta: [fold, own configuration, class]; sums: (folds, stride), scratch, stride being columns * classes. One
+    distribution is over the classes of a column if `over_classes` (the node is the class), else over every columns-th
+    row of one class. Logarithms are taken of all folds together: the end of a short loop is not vectorised.
     """
     for f in range(n_folds):
-        first = f * width
-        _add_states(theta, first, width, stride, n_classes, over_classes, sums)
+        first, own = f * width, sums[f * stride : f * stride + stride]
+        _add_states(theta, first, width, stride, n_classes, over_classes, own)
         for j in range(stride):
-            if sums[j] <= 0:  # a parent configuration never seen: uniform
-                sums[j] = states
+            if own[j] <= 0:  # a parent configuration never seen: uniform
+                own[j] = states
                 for i in range(first + j, first + width, stride):
                     theta[i] = 1.0
         if floor > 0:
             for low in range(first, first + width, stride):
                 for j in range(stride):
-                    theta[low + j] = max(theta[low + j] / sums[j], floor)
-            _add_states(theta, first, width, stride, n_classes, over_classes, sums)
-        _log(sums, 0, stride)
-        _log(theta, first, width)
-        for low in range(first, first + width, stride):
+                    theta[low + j] = max(theta[low + j] / own[j], floor)
+            _add_states(theta, first, width, stride, n_classes, over_classes, own)
+    _log(sums, n_folds * stride)
+    _log(theta, n_folds * width)
+    for f in range(n_folds):
+        own = sums[f * stride : f * stride + stride]
+        for low in range(f * width, f * width + width, stride):
+            part = theta[low : low + stride]
             for j in range(stride):
-                theta[low + j] -= sums[j]
+                part[j] -= own[j]
 
 
 @inner_kernel(allocates=False)
@@ -218,12 +231,12 @@ def _add_states(theta, first, width, stride, n_classes, over_classes, sums):  # 
 
 
 @inner_kernel(allocates=False)
-def _log(values, first, n):  # type: ignore[no-untyped-def]
-    """Replace values[first : first + n] by their logarithms, to within an ulp; -inf for 0.
+def _log(values, n):  # type: ignore[no-untyped-def]
+    """Replace the first n values by their logarithms, to within an ulp; -inf for 0.
 
     A loop that vectorises, which takes a fifth of the time of calls to the library's.
     """
-    part = values[first : first + n]
+    part = values[:n]
     for i in range(n):
         x = part[i]
         tiny = x < _SMALLEST

@@ -18,6 +18,9 @@ BLOCK_ROWS = 64
 
 _LARGEST = np.finfo(np.float64).max
 
+# What makes a number of 32 bits smaller, and larger, whatever it is rounded to.
+_BELOW, _ABOVE = 1.0 - 2.0**-23, 1.0 + 2.0**-23
+
 
 @inner_kernel(allocates=False)
 def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, low_gap, high, low, ends):  # type: ignore[no-untyped-def]
@@ -216,19 +219,18 @@ def ask(gain, params, maximum, n, joint, labels, weighted, weight_of, values):  
     gain_at(gain)(joint[:n], labels[:n], params, values[:n])
     # Four sums: each waits for its last addition.
     one = two = three = four = 0.0
-    for i in range(n // 4 * 4, n):
+    whole = np.uint64(n // 4 * 4)
+    for i in range(whole, np.uint64(n)):
         one += (maximum - values[i]) * (weight_of[i] if weighted else 1.0)
     if weighted:
-        for i in range(n // 4 * 4):
-            values[i] = (maximum - values[i]) * weight_of[i]
-    else:
-        for i in range(n // 4 * 4):
-            values[i] = maximum - values[i]
-    for i in range(0, n - 3, 4):
-        one += values[i]
-        two += values[i + 1]
-        three += values[i + 2]
-        four += values[i + 3]
+        for i in range(whole):
+            values[i] = (values[i] - maximum) * weight_of[i]
+        maximum = 0.0
+    for i in range(np.uint64(0), whole, np.uint64(4)):
+        one += maximum - values[i]
+        two += maximum - values[i + np.uint64(1)]
+        three += maximum - values[i + np.uint64(2)]
+        four += maximum - values[i + np.uint64(3)]
     return one + two + three + four
 
 
@@ -239,7 +241,7 @@ def add_table(  # type: ignore[no-untyped-def]
     """Make a change to the log joint and, where the gain makes use of them, to the gaps and the rivals.
 
     columns: float64 (classes + 4, BLOCK_ROWS), scratch: the log joints of a block by class, so that what is done to
-    them vectorises over rows.
+    them vectorises over rows; and four rows more, of which the last is -inf.
     """
     n_classes, counted, gapped = np.uint64(values.shape[1]), zeros.shape[0] > 0, gap.shape[0] > 0
     b = 0
@@ -255,7 +257,9 @@ def add_table(  # type: ignore[no-untyped-def]
                 else:
                     for c in range(n_classes):
                         values[m, c] += terms[cell + c]
-                if counted:
+            if counted:
+                for m in range(origin, np.uint64(start + n)):
+                    cell = (first + np.uint64(number[m])) * n_classes
                     for c in range(n_classes):
                         dead[m, c] += zeros[cell + c]
                         columns[c, m - origin] = -np.inf if dead[m, c] > 0 else columns[c, m - origin]
@@ -278,21 +282,27 @@ def add_table(  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def find_gaps(columns, n, y, gap, rival, second_gap):  # type: ignore[no-untyped-def]
-    """Fill the gaps and the rivals of n rows of class y, from their log joints [class, row]."""
-    n_classes = columns.shape[0] - 3
+    """Fill the gaps and the rivals of n rows of class y, from their log joints [class, row], two rivals at a time."""
+    n_classes = columns.shape[0] - 4
     own, largest, second, best = columns[y], columns[n_classes], columns[n_classes + 1], columns[n_classes + 2]
     for i in range(n):
         largest[i] = second[i] = -np.inf
         best[i] = 0.0 if y > 0 else 1.0
-    for c in range(n_classes):
-        if c != y:
-            column = columns[c]
-            for i in range(n):
-                value, before = column[i], largest[i]
-                larger = value > before
-                smaller = before if larger else value
-                best[i] = c if larger else best[i]
-                largest[i] = value if larger else before
-                second[i] = smaller if smaller > second[i] else second[i]
+    for k in range(0, n_classes - 1, 2):
+        a, b = k + (k >= y), k + 1 + (k + 1 >= y)
+        one, other = columns[a], columns[b if k + 2 < n_classes else n_classes + 3]
+        for i in range(n):
+            first, last, before = one[i], other[i], largest[i]
+            later = last > first
+            high, low = (last, first) if later else (first, last)
+            larger = high > before
+            beaten = before if larger else high
+            rest = second[i] if second[i] > low else low
+            best[i] = (b if later else a) if larger else best[i]
+            largest[i] = high if larger else before
+            second[i] = beaten if beaten > rest else rest
     for i in range(n):
-        gap[i], second_gap[i], rival[i] = own[i] - largest[i], own[i] - second[i], np.uint32(best[i])
+        gap[i], rival[i] = own[i] - largest[i], np.uint32(best[i])
+        # Rounded down: what it decides is true of the larger one.
+        further = own[i] - second[i]
+        second_gap[i] = np.float32(further * (_BELOW if further > 0 else _ABOVE))

@@ -33,7 +33,7 @@ from bnplug.scoring._walks import MADE, MEASURED, MOVED, NO_STEPS, PASSED_OVER, 
 
 # A candidate's table may have this many cells [fold, configuration, class] before only the configurations that occur
 # are numbered: two for each cell of the log joint, within these limits. Room is made for fewer at first.
-_FEWEST_CELLS, _MOST_CELLS, _FIRST_CELLS = 1 << 16, 1 << 22, 1 << 12
+_FEWEST_CELLS, _MOST_CELLS, _FIRST_CELLS = 1 << 16, 1 << 22, 1 << 10
 
 #: Rows are put in the order of their gaps, if they are not, for at least so many candidates for each column of codes
 #: and of log joints that has to be moved.
@@ -123,10 +123,20 @@ class RowState:
         last : bool
             Whether none will follow. Gaps are not known before.
         """
+        before = families[:-1] if last else families
         without_gaps = self.joint._replace(gap=np.empty(0))
-        for i, family in enumerate(families):
-            is_last = last and i == len(families) - 1
-            self.go(family, MOVED, self.joint if is_last else without_gaps, _one_of(given, i))
+        nothing, never = np.zeros(len(before)), np.full(len(before), np.inf)
+        batch = self.make_batch(before, nothing, never, nothing.copy(), MOVED, given)
+        done = 0
+        while done < len(before):
+            # All in one call, but for one that is too wide: what is added later has to wait for it.
+            arrays = self.rows, without_gaps, self.criterion, self.graph, batch
+            score_candidates(*arrays, done, len(before), True, self.scratch, NO_STEPS)
+            done = int(self.scratch.last[0]) + 1
+            if batch.status[done - 1] == TOO_WIDE:
+                self.go(before[done - 1], MOVED, without_gaps, _one_of(given, done - 1))
+        if len(families) > len(before):
+            self.go(families[-1], MOVED, self.joint, _one_of(given, len(before)))
 
     def settle(self, graph: FlatGraph) -> None:
         """Say which graph it is whose families were added."""
@@ -193,7 +203,9 @@ class RowState:
         That has more room. Where it would have to be too much, it holds the configurations of this candidate alone.
         """
         size = _wide.n_configurations(self.rows, self.graph, changes)
-        if size <= self.widest:
+        if size <= scratch.limit:  # one that was scored in between has made room
+            wider = scratch
+        elif size <= self.widest:
             wider = with_room(scratch, self.rows, min(self.widest, max(size, 2 * scratch.limit)))
             if scratch is self.scratch:
                 self.scratch = wider

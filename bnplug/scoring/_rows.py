@@ -10,6 +10,8 @@ import numpy as np
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.data.table import Table
 
+_SMALL = np.iinfo(np.uint16).max
+
 # Weights become whole numbers that add up to less than this, so that float64 holds their sums exactly.
 _WHOLE = 2**52
 
@@ -130,8 +132,10 @@ def sort_rows(table: Table, fold: IntArray, header: FoldedRows) -> FoldedRows:
         What is the same for all rows.
     """
     labels = table.codes[table.target_index].astype(np.int64)
-    order = np.lexsort((labels, fold))
-    segments = (fold * header.n_classes + labels)[order]
+    segments = fold * header.n_classes + labels
+    # Small numbers are sorted in one pass over their digits.
+    order = np.argsort(segments.astype(np.uint16) if len(header.bounds) <= _SMALL else segments, kind="stable")
+    segments = segments[order]
     bounds = np.searchsorted(segments, np.arange(len(header.bounds)))
     codes = table.codes
     if (header.sizes > table.cards).any():
@@ -160,7 +164,7 @@ def rearrange(rows: FoldedRows, order: IntArray) -> None:
     n = len(order)
     for column in (*rows.codes, rows.weights):
         if len(column):
-            column[:n] = column[order]
+            column[:n] = column.take(order)
 
 
 def _unit(total: float) -> float:

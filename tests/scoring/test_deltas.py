@@ -62,12 +62,12 @@ def test_logarithms_are_those_of_the_library(numbers):
     values = np.array(numbers)
     with np.errstate(divide="ignore"):
         expected = np.log(values)
-    take_log(values, 0, len(values))
+    take_log(values, len(values))
     np.testing.assert_array_max_ulp(values, expected, maxulp=2)
 
 
 def test_logarithms_of_the_smallest_numbers_and_of_zero():
     values = np.array([5.0, 0.0, 5e-324, 2.3e-308, 1.0, 5.0])
-    take_log(values, 1, 4)
+    take_log(values[1:], 4)
     expected = [5.0, -np.inf, np.log(5e-324), np.log(2.3e-308), 0.0, 5.0]
     assert values == pytest.approx(expected, rel=1e-15)

@@ -79,3 +79,15 @@ def test_rows_allow_so_many_configurations(state):
 def test_parts_are_all_of_it(n, workers):
     firsts, stops = in_parts(n, workers)
     assert [i for first, stop in zip(firsts, stops, strict=True) for i in range(first, stop)] == list(range(n))
+
+
+def test_room_for_wide_candidates_is_made_once():
+    table = slow.random_table(np.random.default_rng(1), 90, (30, 30, 30, 30, 2), 4)
+    state = SearchState(HitRate(), table)
+    state.draw(None)
+    state.start([[4], [4], [4], [4], []])
+    wide = [{v: [u, 4]} for v in range(4) for u in range(4) if u != v]
+    batch = state.batch(wide, np.full(len(wide), -np.inf))
+    assert state.scratch.limit < 900 <= state.widest
+    state.score_all(batch, wide, 1)
+    assert state.scratch.limit == 900
