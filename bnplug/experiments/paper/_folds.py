@@ -57,7 +57,7 @@ def fold_tasks(
     methods: Mapping[str, Any],
     names: Mapping[str, str] | Iterable[str],
     folder: str | os.PathLike[str] | None,
-    folds: Folds = Folds(),  # noqa: B008 (it is frozen)
+    folds: Folds | None = None,
     repetitions: Mapping[str, int] | None = None,
 ) -> Iterator[Task]:
     """Yield a task for each data set, method and repetition, first repetitions first, so that all get a say early.
@@ -72,7 +72,8 @@ def fold_tasks(
         The data sets: the paper's name of each with that of its file, or names that are both.
     folder : path, optional
         The folder of data files.
-    folds : Folds
+    folds : Folds, optional
+        By default ten repetitions of five folds.
     repetitions : dict of str to int, optional
         For data sets with another number of repetitions, by the paper's names.
 
@@ -83,6 +84,7 @@ def fold_tasks(
     >>> [task.key for task in tasks]
     [{'dataset': 'Iris', 'method': 'TAN', 'repetition': 0}, {'dataset': 'Iris', 'method': 'TAN', 'repetition': 1}]
     """
+    folds = folds or Folds()
     files = names if isinstance(names, Mapping) else {name: name for name in names}
     numbers = {name: (repetitions or {}).get(name, folds.repetitions) for name in files}
     for repetition in range(max(numbers.values(), default=0)):
