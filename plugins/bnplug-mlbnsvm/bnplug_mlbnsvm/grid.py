@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bnplug.compiling import run_in_threads
+from bnplug.contracts import InnerFold
 from bnplug.gradient import classified, folds
 from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
@@ -40,6 +41,7 @@ def cross_validate(
     cv: Any,
     random_state: Any,
     n_jobs: int | None,
+    given: Sequence[InnerFold] | None = None,
 ) -> FloatArray:
     """Return the accuracy on held-out rows, one row for each of `gammas`, one column for each of `lams`, ascending.
 
@@ -53,11 +55,13 @@ def cross_validate(
         A number is that of stratified folds, shuffled where `random_state` is given.
     n_jobs : int, optional
         Threads, each for a fold and a gamma; the result does not depend on it.
+    given : sequence of InnerFold, optional
+        Folds with cuts and structures of their own, instead of those of `table`, `dag` and `cv`.
     """
-    parts = list(folds(table, cv, random_state))
+    parts = given or [InnerFold(train, dag, test) for train, test in folds(table, cv, random_state)]
     settings = [replace(setting, gamma=gamma) for gamma in gammas]
-    paths = [[_Path(part, dag, alpha, lams, each) for each in settings] for part in parts]
-    weights = np.array([test.total_weight for _, test in parts])
+    paths = [[_Path(part, alpha, lams, each) for each in settings] for part in parts]
+    weights = np.array([part.held_out.total_weight for part in parts])
     # The limit holds for the process; set here, it is not lifted by whichever path ends first.
     with threadpool_limits(1):
         half = np.full(len(gammas), (len(lams) + 1) // 2)
@@ -106,8 +110,8 @@ class _Path:
         The weight of the held-out rows that are classified rightly, for each lam so far.
     """
 
-    def __init__(self, fold: tuple[Table, Table], dag: DAG, alpha: float, lams: Sequence[float], setting: Setting):
-        self._fold, self._dag, self._alpha, self._lams, self._setting = fold, dag, alpha, lams, setting
+    def __init__(self, fold: InnerFold, alpha: float, lams: Sequence[float], setting: Setting):
+        self._fold, self._alpha, self._lams, self._setting = fold, alpha, lams, setting
         self.gamma = setting.gamma
         self._point: FloatArray | None = None
         self.right: list[float] = []
@@ -116,9 +120,8 @@ class _Path:
         """Go on until there is a fit for each of the first `length` lams."""
         if len(self.right) >= length:
             return
-        train, test = self._fold
-        problem = LargeMarginProblem(train, self._dag, self._alpha, n_jobs=1)
-        rows = problem.over(test, n_jobs=1)
+        problem = LargeMarginProblem(self._fold.train, self._fold.dag, self._alpha, n_jobs=1)
+        rows = problem.over(self._fold.held_out, n_jobs=1)
         for lam in self._lams[len(self.right) : length]:
             self._point = problem.solve(replace(self._setting, lam=lam), self._point).point
             self.right.append(rows(self._point, classified)[0])

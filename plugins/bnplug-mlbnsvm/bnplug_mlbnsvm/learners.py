@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.contracts import ParameterLearner
+from bnplug.contracts import InnerFold, ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.em import expected_family_counts
@@ -71,6 +71,10 @@ class MaximumLikelihoodSVM(ParameterLearner):
         Shuffles the folds; None takes them in order.
     verbose : int, optional
         1 tells about the result, 2 about every step.
+    nested : bool
+        Whether a classifier is to learn cuts and structure anew in each fold, so that nothing of the rows held out is
+        in what `lam` and `gamma` are chosen by; `cv` is a number then, and the classifier shuffles its folds. Called
+        with a table alone, this splits its rows and keeps the structure, as it does without `nested`.
 
     Attributes
     ----------
@@ -128,6 +132,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int | None = None,
+        nested: bool = False,
     ) -> None:
         self.lam = lam
         self.gamma = gamma
@@ -141,14 +146,24 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.nested = nested
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
+    @property
+    def inner_folds(self) -> int:
+        """How many folds the classifier is to make: none but where something is chosen and `nested` asks for it."""
+        return int(self.cv) if self.nested and isinstance(self.cv, Integral) and self._n_settings > 1 else 0
+
+    @property
+    def _n_settings(self) -> int:
+        return len(grid("lam", self.lam, LAMS)) * len(grid("gamma", self.gamma, GAMMAS))
+
+    def fit(self, table: Table, dag: DAG, folds: Sequence[InnerFold] | None = None) -> LogTables:
         """Return the parameters of the classifier on the rows of `table`."""
         self.check()
         lams, gammas = grid("lam", self.lam, LAMS), grid("gamma", self.gamma, GAMMAS)
         self.lam_, self.gamma_ = lams[0], gammas[0]
-        if len(lams) * len(gammas) > 1:
-            self._choose(table, dag, lams, gammas)
+        if self._n_settings > 1:
+            self._choose(table, dag, lams, gammas, folds)
         problem = LargeMarginProblem(table, dag, self.alpha, n_jobs=self.n_jobs)
         self.is_c1_ = problem.is_c1
         setting = Setting(self.lam_, self.gamma_, self.eta, self.refine, self.tol, self.max_iter)
@@ -157,11 +172,19 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self._keep(problem, setting, found, tables)
         return tables
 
-    def _choose(self, table: Table, dag: DAG, lams: Sequence[float], gammas: Sequence[float]) -> None:
+    def _choose(
+        self,
+        table: Table,
+        dag: DAG,
+        lams: Sequence[float],
+        gammas: Sequence[float],
+        folds: Sequence[InnerFold] | None,
+    ) -> None:
+        given = None if folds is None else [fold for fold in folds if fold.held_out.n_rows > 0]
         setting = Setting(0.0, 0.0, self.eta, False, _COARSER * self.tol, self.max_iter, normalized=False)
         self.cv_lams_, self.cv_gammas_ = np.array(lams), np.array(gammas)
         self.cv_accuracy_ = cross_validate(
-            table, dag, lams, gammas, setting, self.alpha, self.cv, self.random_state, self.n_jobs
+            table, dag, lams, gammas, setting, self.alpha, self.cv, self.random_state, self.n_jobs, given
         )
         self.lam_, self.gamma_ = choose(self.cv_accuracy_, lams, gammas)
         if self.verbose:
@@ -214,6 +237,8 @@ class MaximumLikelihoodSVM(ParameterLearner):
             raise ValueError(f'solver={self.solver!r} must be "gradient" or "conic"')
         check_numbers(self, "eta", "alpha", positive=True)
         check_numbers(self, "max_iter", "tol")
+        if self.nested and not isinstance(self.cv, Integral):
+            raise ValueError(f"nested=True needs a number of folds, which the classifier makes, not cv={self.cv!r}")
 
 
 def log_likelihood(table: Table, tables: LogTables) -> float:

@@ -10,8 +10,10 @@ from bnplug_mlbnsvm.grid import choose, cross_validate, reach
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import StratifiedKFold
 
 import bnplug
+from bnplug import datasets
 from bnplug.data.table import Table
 from bnplug.gradient import Objective, classified, folds
 
@@ -61,9 +63,9 @@ class Known:
     outcomes = np.empty(0)
     fits = 0
 
-    def __init__(self, fold, dag, alpha, lams, setting):
+    def __init__(self, fold, alpha, lams, setting):
         self.gamma, self.right = setting.gamma, []
-        self._own = self.outcomes[alpha.index(fold[1].total_weight), int(setting.gamma)]
+        self._own = self.outcomes[alpha.index(fold.held_out.total_weight), int(setting.gamma)]
 
     def follow(self, length):
         type(self).fits += max(0, length - len(self.right))
@@ -105,3 +107,36 @@ def test_the_end_of_a_path_is_left_out_where_it_cannot_win(monkeypatch):
 def test_what_was_given_up_does_not_come_back():
     right = np.array([[[5.0, 0.0]], [[5.0, np.nan]], [[5.0, np.nan]]])
     assert reach(right, np.array([5.0, 100.0, 100.0]), 2).tolist() == [1]
+
+
+def test_nested_folds_have_cuts_and_a_structure_of_their_own():
+    """The accuracies are those of folds that are coded, and given a tree, without the rows held out."""
+    X, y = datasets.iris()
+    lams, gammas = (0.0, 2.0, 64.0), (1.0, 10.0)
+    learner = bnplug.parameter_learner("ml-bn-svm", lam=lams, gamma=gammas, cv=3, nested=True)
+    model = bnplug.BayesianNetworkClassifier("tan", learner, "mdl").fit(X, y)
+    parts = []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        table, intake = bnplug.code(X.iloc[train], y.iloc[train], discretizer="mdl", target="c")
+        codes = intake.encode(X.iloc[test], table).copy()
+        codes[table.target_index] = pd.Index(intake.classes).get_indexer(y.iloc[test])
+        held_out = Table(codes, table.names, table.states, "c")
+        parts.append(bnplug.InnerFold(table, bnplug.structure_learner("tan").learn(table), held_out))
+    setting = Setting(0.0, 0.0, 10.0, False, 1e-3, 1000, normalized=False)
+    expected = cross_validate(None, None, lams, gammas, setting, 1.0, None, None, None, parts)
+    np.testing.assert_array_equal(model.parameters_.cv_accuracy_, expected)
+    usual = bnplug.parameter_learner("ml-bn-svm", lam=lams, gamma=gammas, cv=3, random_state=0)
+    outer = bnplug.BayesianNetworkClassifier("tan", usual, "mdl").fit(X, y)
+    assert (outer.parameters_.cv_accuracy_ != expected).any()
+
+
+def test_folds_are_asked_for_where_there_is_a_choice():
+    asked = {
+        lam: bnplug.parameter_learner("ml-bn-svm", lam=lam, nested=nested).inner_folds
+        for lam, nested in (("cv", True), (1.0, True), ((0.0, 1.0), False))
+    }
+    assert asked == {"cv": 5, 1.0: 0, (0.0, 1.0): 0}
+    table = make_table(20, 2, 0.0, 0)
+    learner = bnplug.parameter_learner("ml-bn-svm", lam="cv", nested=True, cv=StratifiedKFold(2))
+    with pytest.raises(ValueError, match="nested=True needs a number of folds"):
+        learner.fit(table, table.dag(table.naive_bayes()))
