@@ -1,35 +1,24 @@
-"""The maximum-likelihood BN-SVM beside ML, MCL, MM, support vector machines and logistic regression.
+"""How long the maximum-likelihood BN-SVM takes.
 
-speed    The paper's whole grid (6 x 14) with 5 folds on generated data of 1,000 rows, 20 features and 4 classes, NB and
-         TAN, 2 threads; the same on the training rows of the first fold of primary-tumor and audiology, TAN, whose
-         more than 20 classes and missing cells take longest, in 1 thread and in 2, which choose alike; and fits on
-         letter with TAN. Wall and CPU seconds.
-table    For each data set: accuracy, likelihood relative to ML on training and test rows, seconds of a whole fit.
-         At most 5,000 rows: 5-fold cross-validation, each with the paper's grids and 5 inner folds (MM: kappa is 0.5).
-         Above: one split, settings chosen on one hold-out from gamma in {1, 10}, lam in {0, 1, 8, 64}, those of the
-         SVM from 3 x 3 on 5,000 rows. All see the same bins (MDL on the training rows), SVM and LR one-hot.
-         Then accuracy against missing features, the mean over the UCI sets: networks marginalise, SVM and LR impute by
-         5-NN. Methods whose plugin is not installed are left out.
+The paper's whole grid (6 x 14) with 5 folds on generated data of 1,000 rows, 20 features and 4 classes, NB and TAN,
+2 threads; the same on the training rows of the first fold of primary-tumor and audiology, TAN, whose more than 20
+classes and missing cells take longest, in 1 thread and in 2, which choose alike; and fits on letter with TAN. Wall and
+CPU seconds. How well it classifies, and beside what, is `bnplug reproduce peharz2013`.
 
-Run: python benchmarks/mlbnsvm.py [speed] [table] [--sets NAME ...] [--structures NB TAN] [--methods NAME ...]
-     [--out FILE]. The data are read from the folder that BNPLUG_DATA names; without it only `speed` runs, and
-     not on letter. Records are appended to FILE as they come; a run that was interrupted goes on.
+Run: python benchmarks/mlbnsvm.py. The data are read from the folder that BNPLUG_DATA names; without it only generated
+ones are taken.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import warnings
-from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bnplug_mlbnsvm import protocol
-from bnplug_mlbnsvm.summary import hidden_curve, likelihoods, mean_accuracy
+from sklearn.model_selection import StratifiedKFold
 
 import bnplug
 from bnplug import datasets
@@ -77,7 +66,7 @@ def speed() -> None:
         return
     for name in ("primary-tumor", "audiology"):
         dataset = datasets.load(name, os.environ["BNPLUG_DATA"])
-        rows = protocol.splits(dataset)[0][0]
+        rows, _ = next(StratifiedKFold(5, shuffle=True, random_state=0).split(dataset.X, dataset.y))
         for n_jobs in (1, 2):
             timed_fit(f"grid 6 x 14, 5 folds, {name}", coded(dataset, rows), "tan", n_jobs, lam="cv", gamma="cv")
     letter = datasets.load("letter", os.environ["BNPLUG_DATA"])
@@ -86,39 +75,6 @@ def speed() -> None:
         timed_fit(f"letter, {table.n_rows} rows", table, "tan", lam=lam, gamma=gamma)
 
 
-def table(options: argparse.Namespace) -> None:
-    named = [datasets.load(name, os.environ["BNPLUG_DATA"]) for name in options.sets]
-    todo = protocol.jobs(named, options.structures, options.methods)
-    records = []
-    for record in protocol.run(todo, options.out, options.n_jobs):
-        records.append(record)
-        shown = [f"{record[name]:.4g}" for name in ("accuracy", "seconds")]
-        print(record["dataset"], record["fold"], record["structure"], record["method"], *shown, flush=True)
-    frame = pd.DataFrame(records)
-    with pd.option_context("display.width", 200):
-        for what, part in (("accuracy (%)", mean_accuracy(frame)), ("seconds", mean_accuracy(frame, "seconds", 1.0))):
-            print(f"\n{what}\n{part.round(2).to_string()}")
-        print(f"\nlikelihood relative to ML (%)\n{likelihoods(frame).round(2).to_string()}")
-        print(f"\naccuracy (%) by percentage of missing features\n{hidden_curve(frame).round(2).to_string()}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=["speed", "table"], default=["speed", "table"])
-    parser.add_argument("--sets", nargs="+", default=protocol.SETS)
-    parser.add_argument("--structures", nargs="+", choices=["NB", "TAN"], default=["TAN", "NB"])
-    parser.add_argument("--methods", nargs="+", help="only these")
-    parser.add_argument("--out", type=Path, default=Path("mlbnsvm.jsonl"))
-    parser.add_argument("--n-jobs", type=int, default=2)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", BnplugWarning)
-    if "speed" in options.parts:
-        speed()
-    if "table" in options.parts and "BNPLUG_DATA" in os.environ:
-        table(options)
-    elif "table" in options.parts:
-        print("BNPLUG_DATA is not set: only `speed` can run", file=sys.stderr)
-
-
 if __name__ == "__main__":
-    main()
+    warnings.simplefilter("ignore", BnplugWarning)
+    speed()

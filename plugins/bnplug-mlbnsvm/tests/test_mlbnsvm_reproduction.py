@@ -1,4 +1,4 @@
-"""The reproduction: a quick run gives a whole page; its parts say what they should."""
+"""The reproduction: what it measures is the paper's; a quick run gives a whole page; its parts say what they should."""
 
 import dataclasses
 import json
@@ -6,50 +6,71 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_mlbnsvm import protocol, reproduction
-from bnplug_mlbnsvm.figures import draw_likelihoods
+from bnplug_mlbnsvm.paper import PAPER, page, protocol, rivals
 from bnplug_mlbnsvm.paths import draw_path, missing_path, path
-from bnplug_mlbnsvm.summary import hidden_curve, likelihoods, mean_accuracy
+from sklearn.impute import KNNImputer
 
 import bnplug
 from bnplug import datasets
+from bnplug.experiments import published
+from bnplug.experiments.paper import Results
+from bnplug.hooks import registry
 
-SMALL = ("corral", "iris")
+FILES = sorted({file for file, _ in protocol.SETS.values()} - {"soybean-large", "timit"})
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("page")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protocol, "QUICK", SMALL)
-        patch.setattr(reproduction, "_MISSING", ("vehicle", "corral"))
-        reproduction.run(None, out, quick=True)
+    PAPER(None, out, quick=True)
     return out
 
 
-def test_a_quick_run_writes_the_page_and_its_pictures(page):
-    text = (page / "peharz2013.md").read_text()
-    for part in ("Figure 1", "Figure 2", "Table 1", "Figure 3", "Figure 4", "Claims", "91.09", "ML-BN-SVM"):
+def test_the_reproduction_is_registered():
+    assert registry.reproduction("peharz2013").run is PAPER
+
+
+def test_a_quick_run_writes_the_page_and_its_pictures(folder):
+    text = (folder / "peharz2013.md").read_text("utf-8")
+    for part in ("Figure 1", "Figure 2", "Table 1: all", "Figure 3", "Figure 4", "Claims", "91.09", "ML-BN-SVM"):
         assert part in text
-    pictures = {path.name for path in page.glob("*.png")}
+    pictures = {picture.name for picture in folder.glob("*.png")}
     assert pictures == {f"peharz2013-{name}.png" for name in ("trade-off", "missing-lam", "likelihoods", "missing")}
-    assert "nan" not in text.lower().split("claims")[0].replace("finance", "")
-
-
-def test_results_are_kept_and_not_run_again(page, monkeypatch):
-    file = page / "peharz2013-quick.jsonl"
-    before = file.read_text()
-    monkeypatch.setattr(protocol, "run_job", lambda *_: pytest.fail("a result was there"))
-    todo = protocol.jobs([datasets.load(name) for name in SMALL], ("TAN", "NB"), quick=True)
-    # A run that was killed leaves half a line.
-    with file.open("a") as stream:
-        stream.write('{"key": ["corral", 0')
-    records = list(protocol.run(todo, file))
-    _, *lines = before.splitlines()
-    assert len(records) == len(lines)
-    assert file.read_text() == before
+    assert "nan" not in text.lower()
+    assert text == PAPER(None, folder, quick=True, page_only=True).read_text("utf-8")
     # JSON as other programs read it: no NaN.
-    assert all(np.isfinite(json.loads(line)["accuracy"]) for line in lines)
+    lines = (folder / "peharz2013-quick.jsonl").read_text().splitlines()
+    assert all(json.loads(line, parse_constant=pytest.fail) for line in lines)
+
+
+def test_the_sets_and_the_order_of_tasks(monkeypatch):
+    monkeypatch.setattr(protocol, "find_data", lambda wanted, _: ([name for name in wanted if name in FILES], []))
+    tasks, lacking = protocol.tasks(None, quick=False)
+    assert lacking == ["soybean-large", "TIMIT"]
+    own = [task.key for task in tasks if task.part == "table 1"]
+    assert len({key["dataset"] for key in own}) == 27 - 2 + 1
+    first = [key for key in own if key["method"] != "MM"]
+    assert own[: len(first)] == first
+    for method in ("ML-BN-SVM", "MM", "SVM"):
+        folds = [key["fold"] for key in own if key["method"] == method]
+        assert folds == sorted(folds)
+    assert {key["dataset"] for key in own if key["fold"] == 1} == {
+        name for name, (_, rows) in protocol.SETS.items() if rows <= 5000 and name != "soybean-large"
+    }
+    assert sum(task.part == "figure 2" for task in tasks) * task_draws(tasks) == 4 * 100
+
+
+def task_draws(tasks):
+    return next(task.arguments[3] for task in tasks if task.part == "figure 2")
+
+
+def test_published_rows_are_in_the_order_of_the_sets():
+    theirs = published("peharz2013-table1-accuracy")
+    paper = [name for name in protocol.SETS if name not in protocol.FURTHER]
+    assert paper == sorted(paper, key=str.lower)
+    assert theirs.query("method == 'TAN ML'")["dataset"].tolist() == paper
+    assert theirs.query("method == 'TAN MCL'")["dataset"].tolist() == paper[:22]
+    assert set(page._table_1()) <= set(page.CLASSIFIERS)
 
 
 def test_splits():
@@ -58,34 +79,70 @@ def test_splits():
         assert len(parts) == 5
         assert sorted(np.concatenate([test for _, test in parts])) == list(range(len(dataset.X)))
     rows = pd.DataFrame({"x": np.arange(11_000)})
-    large = datasets.Dataset("large", rows, pd.Series(np.repeat(np.arange(10), 1100), name="class"), ("x",), "")
+    large = datasets.Dataset("usps-11000", rows, pd.Series(np.repeat(np.arange(10), 1100), name="class"), ("x",), "")
     ((train, test),) = protocol.splits(large)
     assert (len(train), len(test)) == (8000, 3000)
+    assert (np.bincount(large.y.iloc[train]) == 800).all()
     # Rows whose features occur in two classes count in the first.
     copied = dataclasses.replace(large, X=pd.DataFrame({"x": np.arange(11_000) % 9_900}))
     ((train, test),) = protocol.splits(copied)
     assert (len(train), len(test)) == (7200, 2700)
-    assert (np.bincount(large.y.iloc[train]) == 800).all()
+    # The usual training rows, and a third drawn by class where there are none.
+    usual, other = (dataclasses.replace(large, name=name) for name in ("usps-hastie-9298", "nursery"))
+    assert [part.tolist() for part in protocol.splits(usual)[0]] == [[*range(7291)], [*range(7291, 11_000)]]
+    for dataset, way in ((other, ""), (usual, protocol.THIRD)):
+        ((train, test),) = protocol.splits(dataset, way)
+        assert (len(train), len({*train, *test})) == (7333, 11_000)
+        assert np.bincount(large.y.iloc[test]).max() == 367
+
+
+def test_incomplete_rows_are_left_out_unless_they_are_to_be_kept():
+    iris = datasets.load("iris")
+    holes = dataclasses.replace(iris, X=iris.X.mask(np.arange(600).reshape(150, 4) % 40 == 0))
+    for way, kept in (("", 135), (protocol.AS_VALUE, 150), (protocol.LEFT_OUT, 150)):
+        parts = protocol.splits(holes, way)
+        assert all(len({*train, *test}) == kept for train, test in parts)
+        assert len(np.unique(np.concatenate([test for _, test in parts]))) == kept
 
 
 def test_the_grids_are_the_papers():
-    fine, coarse = (protocol.networks("TAN", coarse)["ML-BN-SVM"].parameters for coarse in (False, True))
-    assert (len(fine.lam), len(fine.gamma), fine.cv.get_n_splits()) == (14, 6, 5)
-    assert (coarse.lam, coarse.gamma, coarse.cv.get_n_splits()) == ((0.0, 1.0, 8.0, 64.0), (1.0, 10.0), 1)
-    search = protocol.rivals(False, one=False)["SVM"]["classifier"]
-    assert [len(values) for values in search.param_grid.values()] == [13, 11]
-    assert [len(values) for values in protocol.rivals(True, one=True)["SVM"]["classifier"].param_grid.values()] == [
-        3,
-        3,
-    ]
+    fine, coarse = (protocol.network("TAN", "ML-BN-SVM", coarse).parameters for coarse in (False, True))
+    assert (len(fine.lam), len(fine.gamma), fine.cv, fine.inner_folds) == (14, 6, 5, 5)
+    assert (coarse.lam, coarse.gamma, coarse.inner_folds) == ((0.0, 1.0, 8.0, 64.0), (1.0, 10.0), 3)
+    margins = protocol.network("TAN", "MM", False).parameters
+    assert (margins.lam, margins.kappa, margins.early_stopping) == ("cv", "cv", False)
+    stopped = protocol.network("TAN", "MCL", False)
+    assert stopped.param_grid == {"parameters__max_iter": (5, 10, 20, 50, 100, 200, 500)}
+    assert [len(values) for values in rivals.rival("SVM", False).grid.values()] == [13, 11]
+    assert [len(values) for values in rivals.rival("SVM", True).grid.values()] == [3, 3]
+
+
+def test_mcl_is_stopped_where_held_out_rows_are_best():
+    X, y = datasets.iris()
+    search = protocol.network("NB", "MCL", True).fit(X, y)
+    best = search.cv_results_["mean_test_score"].max()
+    assert search.best_params_["parameters__max_iter"] == next(
+        steps for steps, score in zip(protocol.STEPS, search.cv_results_["mean_test_score"], strict=True)
+        if score == best
+    )  # fmt: skip
+
+
+def test_cuts_of_all_rows_are_categories_at_their_places():
+    X, y = datasets.iris()
+    bins, names = protocol._cut(X.iloc[10:], y.iloc[10:].astype(str), "auto")
+    assert (list(bins.index), list(bins.columns)) == (list(range(10, 150)), list(names))
+    lengths = X["petal length (cm)"].iloc[10:].groupby(bins["petal length (cm)"]).agg(["min", "max"]).sort_index()
+    assert (lengths["max"].to_numpy()[:-1] < lengths["min"].to_numpy()[1:]).all()
+    found = protocol.measure_way("iris", protocol.CUT_BEFORE, "ML", 0, None)
+    assert found["accuracy"] > 80
 
 
 def test_bins_are_those_of_networks_and_missing_cells_stay_missing():
     X, y = datasets.iris()
-    bins = protocol.Bins().fit(X, y)
+    table, intake = bnplug.code(X, y, discretizer="mdl", target="(class)")
     holes = X.copy()
     holes.iloc[0, 1] = np.nan
-    found = bins.transform(holes)
+    found = rivals.one_hot(intake.encode(holes, table), table)
     model = bnplug.BayesianNetworkClassifier("nb", "ml").fit(X, y)
     n_states = [len(model.tables_.states[name]) for name in X.columns]
     assert found.shape == (len(X), sum(n_states))
@@ -95,30 +152,91 @@ def test_bins_are_those_of_networks_and_missing_cells_stay_missing():
     assert (np.nansum(found, axis=1)[1:] == 4).all()
 
 
-def test_a_hidden_cell_changes_no_other_bin():
-    """Whole numbers become floats in a column with a missing cell, and are the same states."""
-    dataset = datasets.load("corral")
-    bins = protocol.Bins(dataset.categorical_features).fit(dataset.X, dataset.y)
-    whole, holes = bins.transform(dataset.X), bins.transform(dataset.X.mask(np.eye(len(dataset.X), 6, dtype=bool)))
-    assert np.isnan(holes).sum() == 2 * 6
-    np.testing.assert_array_equal(np.where(np.isnan(holes), whole, holes), whole)
+def test_neighbours_are_those_of_scikit_learn(monkeypatch):
+    rng = np.random.default_rng(0)
+    complete, rows = rng.normal(size=(40, 6)), rng.normal(size=(30, 6))
+    rows[rng.random(rows.shape) < 0.4] = np.nan
+    expected = KNNImputer(n_neighbors=5).fit(complete).transform(rows)
+    np.testing.assert_allclose(rivals.impute(rows, complete), expected)
+    monkeypatch.setattr(rivals, "_CELLS", 100)
+    np.testing.assert_allclose(rivals.impute(rows, complete), expected)
+    assert rivals.impute(complete, complete).tolist() == complete.tolist()
 
 
-def test_summaries_by_hand():
-    records = pd.DataFrame(
-        [
-            {"dataset": d, "structure": "TAN", "fold": f, "method": m, "accuracy": a, "train_ll": t, "test_ll": t}
-            for d, f, m, a, t in [
-                ("a", 0, "ML", 0.5, -1.0), ("a", 1, "ML", 0.7, -1.0), ("b", 0, "ML", 0.9, -3.0),
-                ("a", 0, "MM", 0.6, -2.0), ("a", 1, "MM", 0.6, -4.0), ("b", 0, "MM", 0.8, -4.0),
-            ]
-        ]
-    ).assign(hidden=[{"0": 0.5}, {"0": 0.7}, {"0": 0.9}, {"0": 0.6}, {"0": 0.6}, None])  # fmt: skip
-    assert mean_accuracy(records).loc["a", "TAN ML"] == pytest.approx(60.0)
-    # a: (50% + 25%) / 2, b: 75%.
-    assert likelihoods(records).loc["MM", "train"] == pytest.approx((37.5 + 75.0) / 2)
-    assert hidden_curve(records).loc[0].to_dict() == pytest.approx({"ML": 60.0, "MM": 60.0})
-    assert len(draw_likelihoods(records).collections) == 1
+def test_a_rival_learns_from_all_rows_what_few_rows_chose(monkeypatch):
+    monkeypatch.setattr(rivals, "MOST", 60)
+    X, y = datasets.iris()
+    model = rivals.rival("SVM", True).fit(X, y)
+    assert len(model.classifier_.shape_fit_) == 2
+    assert model.classifier_.shape_fit_[0] == 150
+    assert model.chosen_["C"] in rivals.COARSE_PENALTIES
+
+
+def make_frame(rows):
+    columns = ["dataset", "structure", "method", "fold", "accuracy"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.assign(classifier=(frame["structure"] + " " + frame["method"]).str.strip(), n_test=50)
+
+
+def test_pairs_are_of_the_same_folds_and_of_the_papers_sets():
+    folds = page.by_fold(make_frame([
+        ("car", "TAN", "ML-BN-SVM", 0, 90.0), ("car", "TAN", "ML-BN-SVM", 1, 80.0), ("car", "TAN", "ML", 0, 88.0),
+        ("usps-11000", "TAN", "ML-BN-SVM", 0, 97.0), ("usps-11000", "TAN", "ML", 0, 92.0),
+        ("vote", "TAN", "ML-BN-SVM", 0, 95.0), ("vote", "TAN", "ML", 0, 96.0),
+    ]))  # fmt: skip
+    both = page.paired(folds, "TAN ML-BN-SVM", "TAN ML")
+    assert both.to_numpy().tolist() == [[90.0, 88.0], [95.0, 96.0]]
+    assert page._wins(both) == (1, 1)
+    assert page._gap(both) == pytest.approx(0.5)
+    assert page.paired(folds, "TAN ML-BN-SVM", "TAN MM").empty
+    assert page.means_of(folds).loc["car", "TAN ML-BN-SVM"] == 85.0
+    assert page.whole(folds)["TAN ML"].to_dict() == {"car": False, "vote": False, "usps-11000": True}
+
+
+def test_clearly_is_more_than_chance():
+    ahead = pd.DataFrame({"a": np.arange(50.0, 58.0) + np.arange(1, 9) / 7, "b": np.arange(50.0, 58.0)})
+    assert page._clearly(ahead)
+    assert not page._clearly(ahead[["b", "a"]])
+    assert not page._clearly(ahead[:4])
+
+
+def test_figure_2_is_judged():
+    means = pd.DataFrame({"lam=0": [70.0, 68.0, 60.0], "lam=1": [71.5, 69.0, 60.5], "lam=16": [72.0, 60.0, 50.0]})
+    assert page._judge_by_lam(means)[0] is True
+    assert page._judge_by_lam(means.assign(**{"lam=16": [73.0, 60.0, 50.0]}))[0] is False
+    assert page._judge_by_lam(means.assign(**{"lam=1": [71.5, 67.0, 60.5]}))[0] is False
+    assert page._judge_by_lam(pd.DataFrame())[0] is None
+
+
+def test_curves_are_of_the_folds_that_all_have():
+    low, high = [50.0] * 10, [70.0] * 10
+    rows = [("car", "TAN", "ML", 0, 50.0), ("car", "TAN", "ML", 1, 70.0), ("car", "", "SVM", 0, 50.0),
+            ("vote", "TAN", "ML", 0, 70.0), ("vote", "", "SVM", 0, 70.0), ("vote", "NB", "ML", 0, 1.0)]  # fmt: skip
+    frame = make_frame(rows).assign(hidden=[low, high, low, high, high, None])
+    curve = page.hidden_curve(frame, ["ML", "SVM"])
+    assert curve.loc[0].tolist() == [60.0, 60.0]
+    assert curve.attrs == {"datasets": ["car", "vote"], "folds": 2}
+    assert page.hidden_curve(frame, ["ML", "MM"]).empty
+
+
+def test_missing_features_are_judged_by_few_and_many():
+    curve = pd.DataFrame({"ML": 60.0, "ML-BN-SVM": [62.0] * 5 + [58.0] * 5, "MCL": [63.0] + [40.0] * 9, "SVM": 50.0})
+    curve.index = list(protocol.PERCENTAGES)
+    assert page._judge_robust(curve)[0]
+    assert page._judge_rivals(curve)[0]
+    assert not page._judge_robust(curve.assign(**{"ML-BN-SVM": 56.0}))[0]
+    assert not page._judge_rivals(curve.assign(SVM=59.0))[0]
+
+
+def test_a_way_counts_when_all_its_folds_are_there():
+    def record(dataset, fold, accuracy):
+        key = {"dataset": dataset, "way": "w", "method": "ML", "fold": fold}
+        return {"part": "other ways", "key": key, "seconds": 1.0, "value": {"accuracy": accuracy, "n_test": 10}}
+
+    lines = [record("vote", fold, 90.0 + fold) for fold in range(5)]
+    lines += [record("letter", 0, 80.0), record("crx", 0, 70.0)]
+    (way,) = page.other_ways(Results(lines), pd.DataFrame())
+    assert way.figures["TAN ML"].dropna().to_dict() == {"letter": 80.0, "vote": 92.0}
 
 
 def test_figure_1_has_two_panels():

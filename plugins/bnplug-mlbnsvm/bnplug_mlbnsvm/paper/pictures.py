@@ -1,4 +1,4 @@
-"""The paper's Figures 3 and 4, from the records of its protocol."""
+"""The paper's Figures 3 and 4, from the results of its protocol."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ import pandas as pd
 from bnplug.experiments import pictures
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import PALE, colour, finish, mark
-from bnplug_mlbnsvm.summary import hidden_curve, relative_likelihoods
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKS = {name: (colour(i), mark(i)) for name, i in (("MCL", 1), ("MM", 2), ("ML-BN-SVM", 0))}
+_MARKS = {name: (colour(i), mark(i)) for name, i in (("MCL to the end", 3), ("MCL", 1), ("MM", 2), ("ML-BN-SVM", 0))}
 
 
-def draw_likelihoods(records: pd.DataFrame) -> Axes:
+def draw_likelihoods(found: pd.DataFrame) -> Axes:
     """Draw the log-likelihood of a training row under each classifier against that under ML: Figure 3.
 
     A point for each fold; on the line a classifier is as likely as ML, and no point is above it but for smoothing.
 
+    Parameters
+    ----------
+    found : frame
+        With the columns ``method``, ``train_ll`` and ``train_ll_ml``.
+
     Examples
     --------
-    >>> records = pd.DataFrame({"dataset": "iris", "structure": "NB", "fold": 0, "method": ["ML", "MM"],
-    ...                         "train_ll": [-2.0, -4.0], "test_ll": [-3.0, -4.0]})
-    >>> draw_likelihoods(records).get_xlabel()
+    >>> draw_likelihoods(pd.DataFrame({"method": ["MM"], "train_ll": [-4.0], "train_ll_ml": [-2.0]})).get_xlabel()
     'log-likelihood of a training row under ML'
     """
-    found = relative_likelihoods(records)
     ax = new_axes((6.0, 5.2))
     lowest, highest = 1.15 * float(found["train_ll_ml"].min()), 0.0
     ax.plot([lowest, highest], [lowest, highest], color=PALE, linewidth=1, zorder=1)
@@ -43,16 +44,19 @@ def draw_likelihoods(records: pd.DataFrame) -> Axes:
     return finish(ax, legend=True)
 
 
-def draw_hidden(records: pd.DataFrame) -> Axes:
+def draw_hidden(curve: pd.DataFrame) -> Axes:
     """Draw the mean accuracy over data sets against the percentage of missing features: Figure 4.
+
+    Parameters
+    ----------
+    curve : frame
+        Percentages by classifiers, in per cent.
 
     Examples
     --------
-    >>> hidden = {"0": 0.9, "50": 0.7}
-    >>> draw_hidden(pd.DataFrame({"dataset": ["iris"], "method": ["ML"], "hidden": [hidden]})).get_xlabel()
+    >>> draw_hidden(pd.DataFrame({"ML": [90.0, 70.0]}, index=[0, 50])).get_xlabel()
     'missing features (%)'
     """
-    curve = hidden_curve(records)
     long = curve.rename_axis(index="missing").reset_index().melt("missing", var_name="method", value_name="accuracy")
     ax = pictures.missing_features(long.assign(draw=0, accuracy=long["accuracy"] / 100))
     ax.set_xlabel("missing features (%)")
