@@ -39,7 +39,7 @@ QUICK = ("iris", "wine", "balance-scale", "tic-tac-toe")
 STRUCTURES: dict[str, tuple[str, dict[str, Any]]] = {"NB": ("nb", {}), "TAN": ("tan", {}), "KDB-1": ("kdb", {"k": 1})}
 LETTERS = ("w", "d", "e")
 
-#: Where L-BFGS stops in the paper (section 7), and how many steps it remembers by default in the program used there.
+#: Where L-BFGS stops in the paper (section 7), and how many steps it remembers: not said, 5 in the program's example.
 TOL, MEMORY = 1e-32, 5
 
 #: The most iterations: the paper's, and those of data sets with more rows than that.
@@ -97,7 +97,7 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
 def _of_the_paper(name: str, data: Path | None, rounds: int, max_iter: int, drawn: bool) -> Iterator[Task]:
     yield Task("data sets", {"dataset": name}, describe, (name, data, max_iter))
     for structure in STRUCTURES:
-        key = {"dataset": name, "structure": structure}
+        key = {"dataset": name, "structure": structure, "max_iter": max_iter}
         yield Task("table 4", {**key, "rounds": rounds}, decompose, (name, data, structure, rounds, max_iter))
         for number in range(rounds):
             own = (name, data, structure, number, max_iter)
