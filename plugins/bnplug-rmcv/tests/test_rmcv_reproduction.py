@@ -247,6 +247,15 @@ def slow_accuracy(tables, table, tested):
     return right / tested.sum()
 
 
+def test_a_study_of_iris_has_more_states_with_ten_bins():
+    few, many = (graphs._splits(name, None, 0, 3) for name in ("iris", "iris" + graphs.TEN_BINS))
+    for (train, both, tested), (wide, _, again) in zip(few, many, strict=True):
+        assert wide.cards[:3].sum() > train.cards[:3].sum()
+        assert train.names == both.names
+        assert (len(train.names), both.n_rows, tested.sum(), train.n_rows) == (4, 150, 30, 120)
+        assert (tested == again).all()
+
+
 def test_rows_are_drawn_from_the_network():
     frame = graphs.synthetic(40_000, 0)
     assert frame["parent"].mean() == pytest.approx(0.35, abs=0.01)

@@ -35,12 +35,17 @@ SYNTHETIC_ROWS = 10_000
 #: How many sets of held-out rows RMHO draws from, one for each graph.
 DRAWS = 200
 
+#: After the name of a data set: columns are cut into ten bins of equal width.
+TEN_BINS = ", ten equal bins"
+
 #: Cells of a picture in each direction.
 CELLS = 48
 
 _PLAIN = {"alpha": 0.0}
 _LIFTED = {"alpha": 0.0, "floor": 1e-5}
 _TIE = 1e-9
+# So many seeds are one draw's.
+_DRAWN_FOLDS = 10
 
 
 def all_graphs(n: int) -> IntArray:
@@ -91,14 +96,17 @@ def generating(table: Table) -> list[int]:
     return [sum(1 << table.index(parent) for parent in NETWORK[name][0]) for name in table.names]
 
 
-def study(name: str, folder: Any, n_features: int | None = None) -> list[dict[str, Any]]:
-    """Score every graph on the folds of a data set; return a dict for each score, and one for the graphs."""
-    splits = list(_splits(name, folder, n_features))
+def study(name: str, folder: Any, draw: int = 0, n_features: int | None = None) -> list[dict[str, Any]]:
+    """Score every graph on the folds of a data set; return a dict for each score, and one for the graphs.
+
+    Of the first draw of folds, where all graphs are is returned, too.
+    """
+    splits = list(_splits(name, folder, draw, n_features))
     names = splits[0][0].names
     masks = all_graphs(len(names))
     found: dict[str, FloatArray] = {}
     for number, (train, both, tested) in enumerate(splits):
-        for score, values in _scored(train, both, tested, masks, number).items():
+        for score, values in _scored(train, both, tested, masks, _DRAWN_FOLDS * draw + number).items():
             found[score] = found.get(score, 0) + values / len(splits)
     test = found.pop("test")
     highest = test >= test.max() - _TIE
@@ -108,17 +116,21 @@ def study(name: str, folder: Any, n_features: int | None = None) -> list[dict[st
     }  # fmt: skip
     if name == "synthetic":
         whole["generating"] = bool(highest[(masks == generating(splits[0][0])).all(axis=1)].all())
-    return [whole, *(_summary(score, values, found["training"], test, highest) for score, values in found.items())]
+    rows = [whole]
+    for score, values in found.items():
+        rows.append({"score": score, **_summary(values, test, highest)})
+        if draw == 0:
+            rows[-1] |= {"grid_test": _grid(values, test), "grid_training": _grid(values, found["training"])}
+    return rows
 
 
-def _summary(score: str, values: FloatArray, training: FloatArray, test: FloatArray, highest: Any) -> dict[str, Any]:
+def _summary(values: FloatArray, test: FloatArray, highest: Any) -> dict[str, Any]:
     best = values >= values.max() - _TIE * max(1.0, abs(values.max()))
-    row = {
-        "score": score, "mse": float(np.mean((values - test) ** 2)), "spearman": float(spearmanr(values, test)[0]),
+    return {
+        "mse": float(np.mean((values - test) ** 2)), "spearman": float(spearmanr(values, test)[0]),
         "best": float(values.max()), "n_best": int(best.sum()), "n_best_highest": int((best & highest).sum()),
-        "test_of_best": float(test[best].mean()), "grid_test": _grid(values, test),
+        "test_of_best": float(test[best].mean()),
     }  # fmt: skip
-    return row if score == "training" else {**row, "grid_training": _grid(values, training)}
 
 
 def _grid(x: FloatArray, y: FloatArray) -> dict[str, Any]:
@@ -129,22 +141,21 @@ def _grid(x: FloatArray, y: FloatArray) -> dict[str, Any]:
     return {"x": [float(x_edges[0]), float(x_edges[-1])], "y": [float(y_edges[0]), float(y_edges[-1])], "cells": cells}
 
 
-def _splits(name: str, folder: Any, n_features: int | None) -> Iterator[tuple[Table, Table, Any]]:
+def _splits(name: str, folder: Any, draw: int, n_features: int | None) -> Iterator[tuple[Table, Table, Any]]:
     """Yield the training rows, all rows with the same states, and which of these are tested."""
     if name == "synthetic":
-        frame, target = synthetic(SYNTHETIC_ROWS, 0), "class"
-        folds: Any = StratifiedShuffleSplit(1, test_size=0.5, random_state=0)
+        frame = synthetic(SYNTHETIC_ROWS, draw)
+        folds: Any = StratifiedShuffleSplit(1, test_size=0.5, random_state=draw)
     else:
-        data = load_data(name, folder)
-        # The values of Balance are taken as they are; cut points of the others are learned on training rows.
-        frame, target = data.X.assign(**{"class": data.y}), "class"
-        folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    if n_features is not None:
-        frame = frame[[*frame.columns.drop(target)[:n_features], target]]
-    X, y = frame.drop(columns=target), frame[target]
+        data = load_data(name.removesuffix(TEN_BINS), folder)
+        frame = data.X.assign(**{"class": data.y})
+        folds = StratifiedKFold(5, shuffle=True, random_state=draw)
+    X, y = frame.drop(columns="class").iloc[:, :n_features], frame["class"]
+    # The values of Balance are taken as they are; cut points of Iris are learned on training rows.
     categorical = list(X.columns) if name in ("balance-scale", "synthetic") else "auto"
+    cuts = ("uniform", {"n_bins": 10}) if name.endswith(TEN_BINS) else "mdl"
     for train, test in folds.split(X, y):
-        table, intake = bnplug.code(X.iloc[train], y.iloc[train], discretizer="mdl", categorical_features=categorical)
+        table, intake = bnplug.code(X.iloc[train], y.iloc[train], discretizer=cuts, categorical_features=categorical)
         tested = np.isin(np.arange(len(X)), test)
         codes = intake.encode(X, table).copy()
         codes[table.target_index] = pd.Categorical(y, categories=list(table.states[table.target])).codes

@@ -18,7 +18,8 @@ from bnplug_rmcv.paper.pictures import clouds, crosses
 from bnplug_rmcv.paper.protocol import CONTROL
 from bnplug_rmcv.reporting import draw_search
 
-_RESTS = {"iris": "Iris", "balance-scale": "Balance", "synthetic": "Synthetic"}
+_OF_FIVE = {"iris": "Iris", "balance-scale": "Balance", "synthetic": "Synthetic"}
+_OF_FIVE["iris" + graphs.TEN_BINS] = "Iris" + graphs.TEN_BINS
 _LEVELS = (0.05, 0.10)
 _MARKED = "▼ is more than a point below, ▲ more than four above the published figure."
 
@@ -121,11 +122,12 @@ def _add_graphs(page: Page, results: Results) -> None:
     frame = results.frame(protocol.GRAPHS)
     if frame.empty:
         return
-    frame["dataset"] = frame["dataset"].map(_RESTS)
-    whole = {row["dataset"]: row for row in frame[frame["score"] == "graphs"].to_dict("records")}
-    scored = frame[frame["score"] != "graphs"]
+    frame["dataset"] = frame["dataset"].map(_OF_FIVE)
+    first = frame[frame["draw"] == 0]
+    whole = {row["dataset"]: row for row in first[first["score"] == "graphs"].to_dict("records")}
+    scored = first[first["score"] != "graphs"]
     page.section("Section 5.2: all graphs of five variables")
-    names = [name for name in _RESTS.values() if name in whole]
+    names = [name for name in _OF_FIVE.values() if name in whole]
     tested = ", ".join(f"{n} ({_splits(whole[n])})" for n in names)
     page.text(
         f"Every graph without a cycle, {whole[names[0]]['n']:,.0f} of them, is scored on training rows and classifies "
@@ -139,7 +141,7 @@ def _add_graphs(page: Page, results: Results) -> None:
         edges = [(parent, name) for name, (parents, _) in graphs.NETWORK.items() for parent in parents]
         caption = "Figure 1: the network that the rows of Synthetic are drawn from"
         page.picture(plot(list(graphs.NETWORK), edges, "class"), "figure-1", caption)
-    _add_mse(page, scored, names)
+    _add_mse(page, frame)
     _add_best(page, whole, scored, names)
     _add_clouds(page, scored, names)
 
@@ -149,14 +151,16 @@ def _splits(row: Mapping[Any, Any]) -> str:
     return f"{folds} folds of {rows} rows" if folds > 1 else f"half of {rows} rows"
 
 
-def _add_mse(page: Page, scored: pd.DataFrame, names: Sequence[str]) -> None:
-    columns = {"RMCV": "RMCV", "RMHO": "RMHO", "RMHO-f": "RMHO-f", "training": "Training"}
-    ours = scored.pivot(index="dataset", columns="score", values="mse").rename(columns=columns).loc[list(names)]
-    shown = side_by_side(1e4 * ours, 1e4 * published_table("table5-mse"), marked=False)
+def _add_mse(page: Page, frame: pd.DataFrame) -> None:
+    ours = frame.groupby(["dataset", "score"])["mse"].mean().unstack().rename(columns={"training": "Training"})
+    theirs = published_table("table5-mse")
+    theirs = pd.concat([theirs, theirs.loc[["Iris"]].rename(index={"Iris": _OF_FIVE["iris" + graphs.TEN_BINS]})])
+    shown = side_by_side(1e4 * ours, 1e4 * theirs, marked=False)
     page.table(
         shown[shown["data set"] != "Average"],
         "Table 5: the mean squared difference between the accuracy that a score predicts and that on test rows, in "
-        "ten-thousandths: ours (published).",
+        f"ten-thousandths, mean over draws of folds and rows ({frame['draw'].nunique()}): ours (published). Ten bins "
+        "of equal width give Iris more states than MDL does. What follows is of the first draw.",
     )
 
 

@@ -258,7 +258,7 @@ def _when(task: Task) -> tuple[bool, int, int]:
     """Say when a task comes: Letter's repetitions and other ways last; in each repetition what takes long."""
     repetition, last = task.key.get("repetition", 0), task.key.get("dataset") == LAST
     another_way = task.part in WAYS.values()
-    long = task.key.get("method") == "NN" or task.part == TIMES
+    long = task.key.get("method") == "NN" or task.part == TIMES or task.key.get("draw", 0) > 0
     step = 3 if long else 2 if another_way else int(task.part == GRAPHS)
     return last and (repetition > 0 or another_way), repetition, step + 4 * last
 
@@ -283,10 +283,12 @@ def _way_tasks(names: Mapping[str, str], data: Path | None) -> Iterator[Task]:
 
 
 def _graph_tasks(data: Path | None, quick: bool) -> Iterator[Task]:
+    names = ("synthetic",) if quick else ("iris", "balance-scale", "synthetic", "iris" + graphs.TEN_BINS)
     # Graphs of four variables show that everything runs.
     n_features = 3 if quick else None
-    for name in ("synthetic",) if quick else ("iris", "balance-scale", "synthetic"):
-        yield Task(GRAPHS, {"dataset": name}, graphs.study, (name, data, n_features))
+    for draw in range(1 if quick else 3):
+        for name in names:
+            yield Task(GRAPHS, {"dataset": name, "draw": draw}, graphs.study, (name, data, draw, n_features))
 
 
 def _time_tasks(names: Mapping[str, str], data: Path | None) -> Iterator[Task]:
