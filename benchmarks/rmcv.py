@@ -28,12 +28,19 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
-from bnplug_rmcv import protocol
+from bnplug_rmcv.paper.protocol import DATASETS, as_published, cut_beforehand
 
 import bnplug
 from bnplug.experiments import published
+from bnplug.experiments.paper import find_data, load_data
 
 COMPARED_WITH_WEKA = ("Tic-Tac-Toe", "Vehicle", "Chess")
+
+
+def coded(dataset):
+    """All complete rows, numbers cut by MDL."""
+    whole = cut_beforehand(dataset)
+    return bnplug.Table.from_frame(whole.X.assign(class_=whole.y.to_numpy()), "class_")
 
 
 def search(table, cv=4):
@@ -62,11 +69,11 @@ def measure_all(named):
     theirs = table.set_index("dataset")["mean"]
     print("data set         rows  feat class moves   evals   score  seconds processor    published      times")
     for dataset in named:
-        tell(dataset.name, protocol.coded(dataset), 1 if dataset.name == "Letter" else 3, theirs[dataset.name])
+        tell(dataset.name, coded(dataset), 1 if dataset.name == "Letter" else 3, theirs[dataset.name])
     for dataset in named:
         if dataset.name == "Letter":
             raw = replace(dataset, X=dataset.X.astype(str), categorical_features=tuple(dataset.X.columns))
-            tell("Letter, raw", protocol.coded(raw), 1, None)
+            tell("Letter, raw", coded(raw), 1, None)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"largest memory of the whole run: {peak:.0f} MB")
 
@@ -121,7 +128,7 @@ def measure_weka(named, limit):
     print("\ndata set         Weka (s)   ours, 4 folds  times    ours, 10 folds  times")
     for dataset in named:
         if dataset.name in COMPARED_WITH_WEKA:
-            table = protocol.coded(dataset)
+            table = coded(dataset)
             ours = [best(table, 3, cv)[0] for cv in (4, 10)]
             seconds = weka_seconds(class_path, table, limit)
             told = f"over {limit:.0f}" if seconds is None else f"{seconds:.2f}"
@@ -135,8 +142,10 @@ def main():
         return
     # Folds of classes with fewer rows than folds.
     warnings.simplefilter("ignore", UserWarning)
-    named, _ = protocol.find(Path(os.environ["BNPLUG_DATA"]), quick=False)
-    search(protocol.coded(named[0]))
+    there, _ = find_data(DATASETS.values(), os.environ["BNPLUG_DATA"])
+    data = {name: as_published(load_data(f, os.environ["BNPLUG_DATA"])) for name, f in DATASETS.items() if f in there}
+    named = [replace(dataset, name=name) for name, dataset in data.items()]
+    search(coded(named[0]))
     limit = float(sys.argv[1]) if len(sys.argv) > 1 else 180.0
     if limit > 0:
         measure_weka(named, limit)

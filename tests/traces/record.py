@@ -430,8 +430,14 @@ def _seeded(learner: Any, n_jobs: int | None) -> Any:
 
 
 def _found(learner: Any, attributes: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a fitted learner left in those attributes that it has, but for the one step of what only counts."""
+    """Return what a fitted learner left in those attributes that it has.
+
+    Left out are the one step of what only counts, and the evaluations at each move of a climb, which its number of
+    evaluations and its moves tell.
+    """
     found = {name: _plainly(getattr(learner, own)) for name, own in attributes.items() if hasattr(learner, own)}
+    if not hasattr(learner, "temperatures_"):
+        found.pop("evaluations at", None)
     if hasattr(learner, "from_counts") and not hasattr(learner, "log_likelihood_path_"):
         found.pop("steps", None)
     return found

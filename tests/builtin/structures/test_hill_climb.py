@@ -28,6 +28,7 @@ from strategies import seeds
 import bnplug
 from bnplug.builtin.structures.hill_climb import HillClimb
 from bnplug.contracts import ScoreFunction
+from bnplug.datasets import tic_tac_toe
 from bnplug.errors import ContractError, SearchWarning
 
 
@@ -296,3 +297,12 @@ def test_the_hash_seed_plays_no_part(capsys):
     )
     assert here == there.stdout
     assert "->" in here
+
+
+def test_evaluations_are_those_at_each_entry_of_the_trace():
+    learner = bnplug.structure_learner("hill-climb", score="mdl", shake=False)
+    learner.learn(bnplug.code(*tic_tac_toe())[0])
+    assert len(learner.evaluations_) == len(learner.trace_)
+    assert learner.evaluations_ == sorted(learner.evaluations_)
+    # What is looked at after the last move improves nothing.
+    assert 0 <= learner.evaluations_[0] < learner.evaluations_[-1] < learner.n_evaluations_
