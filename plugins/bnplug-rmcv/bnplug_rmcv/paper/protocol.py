@@ -71,7 +71,7 @@ WAYS = {
     "smoothed parameters (alpha = 1)": "smoothed",
     "the last of tied moves": "last of ties",
     "several climbs": "several climbs",
-    "the current graph scored anew on each draw": "rescored",
+    "the current graph scored anew on each draw": "scored anew",
     "bin numbers that are not scaled": "unscaled",
     "columns as they are, discrete ones one-hot": "raw columns",
 }
@@ -229,7 +229,7 @@ def other_ways() -> dict[str, dict[str, Any]]:
         "smoothed": {name: network(name, alpha=1.0) for name in every},
         "last of ties": {name: last_of_ties(name) for name in climbs},
         "several climbs": {name: network(name, shake=True) for name in decomposable},
-        "rescored": {name: network(name, keep=False) for name in redrawn},
+        "scored anew": {name: network(name, keep=False) for name in redrawn},
         "unscaled": rivals(scaled=False),
         "raw columns": on_numbers(),
     }
@@ -258,7 +258,8 @@ def _when(task: Task) -> tuple[bool, int, int]:
     """Say when a task comes: Letter's repetitions and other ways last; in each repetition what takes long."""
     repetition, last = task.key.get("repetition", 0), task.key.get("dataset") == LAST
     another_way = task.part in WAYS.values()
-    long = task.key.get("method") == "NN" or task.part == TIMES or task.key.get("draw", 0) > 0
+    another_draw = task.part == GRAPHS and (task.key["draw"] > 0 or task.key["dataset"].endswith(graphs.TEN_BINS))
+    long = task.key.get("method") == "NN" or task.part == TIMES or another_draw
     step = 3 if long else 2 if another_way else int(task.part == GRAPHS)
     return last and (repetition > 0 or another_way), repetition, step + 4 * last
 

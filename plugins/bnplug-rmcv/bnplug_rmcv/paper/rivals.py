@@ -60,8 +60,8 @@ class OnBinNumbers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sci
 class PrunedTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """CART: a whole tree, pruned by error and size, how much being found by cross-validation (Breiman et al. 1984).
 
-    Of the subtrees along the path it takes the smallest whose error in `cv` folds of the training rows is within one
-    standard error of the least.
+    Of the pruned trees along the path it takes the smallest whose error in `cv` folds of the training rows is within
+    one standard error of the least.
 
     Parameters
     ----------
