@@ -82,7 +82,8 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     small = [name for name in names if sets[name][1] <= SMALL]
     folds, others = range(1 if quick else FOLDS), [name for name in _LEARNERS if name != "MM"]
     found = _figure_1(names, data, quick) + _table_1(small, [0], others, data, quick)
-    found += _figure_2(names, data, quick) + _table_1(names, folds, ["ML", MCL, MCL_END], data, quick)
+    for some in (small, names):
+        found += _table_1(some, folds, ["ML", MCL, MCL_END], data, quick) + _figure_2(some, data, quick)
     found += _table_1(names, folds, others, data, quick) + ([] if quick else list(_other_ways(names, data)))
     found += _table_1(names, folds, ["MM"], data, quick)
     return list({task.name: task for task in found}.values()), [name for name in sets if name not in names]
