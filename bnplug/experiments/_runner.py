@@ -7,8 +7,8 @@ import sys
 import threading
 import time
 import warnings
-from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -98,10 +98,10 @@ def run_job(job: Job, sequential: bool) -> Record:
             if job.keep_predictions:
                 record["predicted"] = predicted.tolist()
         except Exception as error:
-            record["error"] = _told(error)
+            record["error"] = told(error)
     values = {name: figures.get(name, np.nan) for name in FOLD_METRICS}
     record["values"] = {name: None if np.isnan(value) else value for name, value in values.items()}
-    record["warnings"] = sorted({_told(warning.message) for warning in caught})
+    record["warnings"] = sorted({told(warning.message) for warning in caught})
     record["seconds"] = time.perf_counter() - started
     return record
 
@@ -161,11 +161,63 @@ def interrupts_raised() -> Iterator[None]:
             raise KeyboardInterrupt from None
 
 
-def _told(problem: Exception | Warning | str) -> str:
+def told(problem: Exception | Warning | str) -> str:
+    """Return what was raised or warned of, with its type, on one line."""
     return f"{type(problem).__name__}: {one_line(problem)}"
 
 
-class FoldProgress:
+def seed_of_fold(random_state: int, fold: int) -> int:
+    """Return what a method draws with in a fold, whatever ran before it."""
+    return int(np.random.SeedSequence([random_state, fold]).generate_state(1)[0] >> 1)
+
+
+class Progress:
+    """What is done of some work, and how long the rest will take: as long as others of the same kind did on average.
+
+    Parameters
+    ----------
+    left : iterable
+        The kind of each piece of work that is to be done.
+    done : int
+        How many were done before.
+    """
+
+    def __init__(self, left: Iterable[Hashable], done: int) -> None:
+        self.left = Counter(left)
+        self.done, self.total = done, done + self.left.total()
+        self.seconds: dict[Hashable, list[float]] = defaultdict(list)
+        self.worked = 0.0
+        self.started = self._last = time.monotonic()
+
+    def count(self, kind: Hashable, seconds: float) -> None:
+        """Count a piece of work that is done now."""
+        self.left[kind] -= 1
+        self.done += 1
+        self.worked += seconds
+        self.seconds[kind].append(seconds)
+
+    def is_due(self, now: float, pause: float) -> bool:
+        """Say whether it is time for a line: so many seconds after the last one, or at the end."""
+        return now - self._last >= pause or self.done == self.total
+
+    def say(self, line: str, now: float) -> None:
+        """Write a line to the standard error stream."""
+        self._last = now
+        print(line, file=sys.stderr, flush=True)
+
+    def times(self, elapsed: float) -> str:
+        """Return the time that was taken, and that which is left."""
+        return f"{clock(elapsed)} so far, about {clock(self.seconds_left(elapsed))} left"
+
+    def seconds_left(self, elapsed: float) -> float:
+        """Estimate the time of what is left, a kind that was not met yet like the others on average."""
+        known = {kind: sum(own) / len(own) for kind, own in self.seconds.items()}
+        usual = sum(known.values()) / len(known) if known else 0.0
+        work = sum(count * known.get(kind, usual) for kind, count in self.left.items())
+        return work * elapsed / max(self.worked, 1e-9)
+
+
+class FoldProgress(Progress):
     """Tells how many folds are done and how long the others will take, on the standard error stream.
 
     Parameters
@@ -179,44 +231,24 @@ class FoldProgress:
     """
 
     def __init__(self, left: Sequence[tuple[str, str]], done: int, verbose: int) -> None:
+        super().__init__(left, done)
         self.verbose = verbose
-        self.left: dict[tuple[str, str], int] = defaultdict(int)
-        for pair in left:
-            self.left[pair] += 1
-        self.done, self.total = done, done + len(left)
         self.failed = 0
-        self.seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self.started = time.monotonic()
-        self._last = self.started
 
     def tell(self, record: Record) -> None:
         """Count a fold, and write a line if it is time."""
-        pair = (record["dataset"], record["method"])
-        self.left[pair] -= 1
-        self.done += 1
+        self.count((record["dataset"], record["method"]), record["seconds"])
         self.failed += record["error"] is not None
-        self.seconds[pair].append(record["seconds"])
         now = time.monotonic()
-        due = now - self._last >= _PAUSE or self.done == self.total
-        if self.verbose > 1 or (self.verbose and due):
-            self._last = now
-            print(self.line(record, now - self.started), file=sys.stderr, flush=True)
+        if self.verbose > 1 or (self.verbose and self.is_due(now, _PAUSE)):
+            self.say(self.line(record, now - self.started), now)
 
     def line(self, record: Record, elapsed: float) -> str:
         """Return what is told after a fold."""
         failed = f", {self.failed} failed" if self.failed else ""
-        times = f"{clock(elapsed)} so far, about {clock(self.seconds_left(elapsed))} left"
         fold = f"{record['dataset']}, {record['method']}, fold {record['fold']}"
         outcome = f": {record['error']}" if record["error"] and self.verbose > 1 else ""
-        return f"compare: {self.done} of {self.total} folds{failed}, {times} ({fold}{outcome})"
-
-    def seconds_left(self, elapsed: float) -> float:
-        """Estimate the time of the folds that are left, each like the same method's on the same data so far."""
-        measured = [value for values in self.seconds.values() for value in values]
-        work = sum(
-            count * float(np.mean(self.seconds.get(pair, measured))) for pair, count in self.left.items() if count
-        )
-        return work * elapsed / max(sum(measured), 1e-9)
+        return f"compare: {self.done} of {self.total} folds{failed}, {self.times(elapsed)} ({fold}{outcome})"
 
 
 def clock(seconds: float) -> str:

@@ -16,7 +16,7 @@ import bnplug
 from bnplug.experiments import statistics
 from bnplug.experiments._data import SplitData, split_data
 from bnplug.experiments._estimators import resolve_methods
-from bnplug.experiments._runner import FoldProgress, Job, run_jobs
+from bnplug.experiments._runner import FoldProgress, Job, run_jobs, seed_of_fold
 from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.storage import Record, ResultsFile
 
@@ -132,7 +132,7 @@ def _jobs(
 ) -> Iterator[Job]:
     """Yield every fold of every method on every data set: first folds first, so that all get a say early."""
     for fold in range(max(len(one.splits) for one in data)):
-        seed = int(np.random.SeedSequence([random_state, fold]).generate_state(1)[0] >> 1)
+        seed = seed_of_fold(random_state, fold)
         for one in data:
             if fold < len(one.splits):
                 for method, estimator in estimators.items():

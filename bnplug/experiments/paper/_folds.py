@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from bnplug import datasets
 from bnplug.experiments._data import SplitData, split_data
-from bnplug.experiments._runner import Job, run_job
+from bnplug.experiments._runner import Job, run_job, seed_of_fold
 from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.paper._results import Results
 from bnplug.experiments.paper._sources import load_data
@@ -115,8 +114,8 @@ def _repeat(estimator: Any, file: str, folder: Any, folds: Folds, repetition: in
 
 
 def _fold(data: SplitData, estimator: Any, folds: Folds, fold: int) -> Record:
-    seed = int(np.random.SeedSequence([0, fold]).generate_state(1)[0] >> 1)
-    return run_job(Job(data.only(fold), repr(estimator), estimator, fold, folds.missing, seed, False), True)
+    job = Job(data.only(fold), repr(estimator), estimator, fold, folds.missing, seed_of_fold(0, fold), False)
+    return run_job(job, sequential=True)
 
 
 @lru_cache(maxsize=4)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -13,8 +11,7 @@ from typing import Any
 import joblib
 from threadpoolctl import threadpool_limits
 
-from bnplug.errors import one_line
-from bnplug.experiments._runner import clock, interrupts_raised, workers_deaf_to_interrupts
+from bnplug.experiments._runner import Progress, interrupts_raised, told, workers_deaf_to_interrupts
 
 #: What numbers tasks that are otherwise alike: they take about the same time.
 _NUMBERS = ("draw", "fold", "repetition", "round", "seed")
@@ -94,11 +91,11 @@ def _run(number: int, task: Task) -> tuple[int, Any, float]:
         with threadpool_limits(1), interrupts_raised():
             result = task.run(*task.arguments)
     except Exception as error:
-        result = RuntimeError(f"{type(error).__name__}: {one_line(error)}")
+        result = RuntimeError(told(error))
     return number, result, time.process_time() - started
 
 
-class TaskProgress:
+class TaskProgress(Progress):
     """Tells how many tasks are done and how long the others will take, on the standard error stream.
 
     Parameters
@@ -111,36 +108,18 @@ class TaskProgress:
     """
 
     def __init__(self, name: str, left: Sequence[Task], done: Sequence[tuple[tuple[Any, ...], float]]) -> None:
+        super().__init__((task.group for task in left), len(done))
         self.name = name
-        self.left: dict[tuple[Any, ...], int] = defaultdict(int)
-        for task in left:
-            self.left[task.group] += 1
-        self.seconds: dict[tuple[Any, ...], list[float]] = defaultdict(list)
         for group, seconds in done:
             self.seconds[group].append(seconds)
-        self.done, self.total = len(done), len(done) + len(left)
-        self.worked = 0.0
-        self.started = self._last = time.monotonic()
 
     def tell(self, task: Task, seconds: float, error: Exception | None) -> None:
         """Count a task, and write a line if it failed or if it is time."""
-        self.left[task.group] -= 1
-        self.done += 1
-        self.worked += seconds
-        self.seconds[task.group].append(seconds)
+        self.count(task.group, seconds)
         now = time.monotonic()
-        if error is None and now - self._last < _PAUSE and self.done < self.total:
+        if error is None and not self.is_due(now, _PAUSE):
             return
-        self._last = now
         what = ", ".join([task.part, *(str(value) for value in task.key.values())])
         failed = f" failed: {error}" if error is not None else ""
-        left = self.seconds_left(now - self.started)
-        line = f"{self.name}: {self.done} of {self.total} tasks, {clock(now - self.started)} so far, about "
-        print(f"{line}{clock(left)} left ({what}{failed})", file=sys.stderr, flush=True)
-
-    def seconds_left(self, elapsed: float) -> float:
-        """Estimate the time of what is left: each task takes as long as others of its group did on average."""
-        known = {group: sum(own) / len(own) for group, own in self.seconds.items()}
-        usual = sum(known.values()) / len(known) if known else 0.0
-        work = sum(count * known.get(group, usual) for group, count in self.left.items())
-        return work * elapsed / max(self.worked, 1e-9)
+        times = self.times(now - self.started)
+        self.say(f"{self.name}: {self.done} of {self.total} tasks, {times} ({what}{failed})", now)
