@@ -74,7 +74,6 @@ class Page:
         self.name = name
         self._parts = [f"# {title}", reference]
         self.claims: list[tuple[str, str, str]] = []
-        self._claims: list[str] = []
         self._missing: list[str] = []
         self._pictures: dict[str, Axes] = {}
 
@@ -125,9 +124,7 @@ class Page:
         """
         n, m = coverage or (0, 0)
         partly = f", on {n} of {m} {unit}" if n < m else ""
-        verdict = f"{_VERDICTS[holds]}{partly}"
-        self.claims.append((claim, verdict, evidence))
-        self._claims.append(f"- **{verdict}**: {claim} ({evidence})")
+        self.claims.append((claim, f"{_VERDICTS[holds]}{partly}", evidence))
 
     def missing_data(self, names: Iterable[str], note: str = "") -> None:
         """Name data sets of the paper that were not there."""
@@ -138,8 +135,9 @@ class Page:
     def to_markdown(self) -> str:
         """Return the page; claims and missing data come last."""
         parts = list(self._parts)
-        if self._claims:
-            parts += ["## Claims", "\n".join(self._claims)]
+        if self.claims:
+            listed = [f"- **{verdict}**: {claim} ({evidence})" for claim, verdict, evidence in self.claims]
+            parts += ["## Claims", "\n".join(listed)]
         if self._missing:
             parts += ["## Data that were missing", "\n\n".join(self._missing)]
         return "\n\n".join(parts) + "\n"

@@ -102,8 +102,9 @@ class Paper:
         folder.mkdir(parents=True, exist_ok=True)
         if page_only:
             return self.page(folder, quick).write(folder)
-        if resume and not quick and not (folder / own).exists() and self.shipped() is not None:
-            write_atomically(folder / own, str(self.shipped()))
+        shipped = self.shipped() if resume and not quick else None
+        if shipped is not None and not (folder / own).exists():
+            write_atomically(folder / own, shipped)
         file = ResultsFile(folder / own, self._settings())
         failures = self._run(file, None if data is None else Path(data), quick, n_jobs, minutes)
         path = self.page(folder, quick).write(folder)

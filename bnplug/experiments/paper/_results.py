@@ -77,7 +77,7 @@ class Results:
         rows = []
         for record in self.records(part):
             values = record["value"] if isinstance(record["value"], list) else [record["value"]]
-            rows += [{**record["key"], **{"seconds": record["seconds"]}, **value} for value in values]
+            rows += [{**record["key"], "seconds": record["seconds"], **value} for value in values]
         frame = pd.DataFrame(rows)
         if "seconds" in frame:
             frame = frame[[*(name for name in frame.columns if name != "seconds"), "seconds"]]
