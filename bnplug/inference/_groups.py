@@ -7,6 +7,7 @@ through one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
@@ -54,21 +55,8 @@ def network_of(parents: Sequence[tuple[int, ...]], cards: IntArray, starts: Sequ
         strides[v, most] = widths[v]
         widths[v] *= cards[v]
     n_parents = np.array([len(own) for own in parents], dtype=np.int64)
-    return Network(n_parents, filled, np.array(starts, dtype=np.int64), widths, strides, _in_order(parents))
-
-
-def _in_order(parents: Sequence[tuple[int, ...]]) -> IntArray:
-    """Return the variables, parents first."""
-    order: list[int] = []
-    placed = [False] * len(parents)
-    waiting = list(range(len(parents)))
-    while waiting:
-        ready = [v for v in waiting if all(placed[p] for p in parents[v])]
-        for v in ready:
-            placed[v] = True
-        order += ready
-        waiting = [v for v in waiting if not placed[v]]
-    return np.array(order, dtype=np.int64)
+    order = np.array([*TopologicalSorter(dict(enumerate(parents))).static_order()], dtype=np.int64)
+    return Network(n_parents, filled, np.array(starts, dtype=np.int64), widths, strides, order)
 
 
 @inner_kernel(allocates=False)

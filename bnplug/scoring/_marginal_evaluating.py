@@ -70,7 +70,7 @@ class MarginalEvaluator(EvaluatorOfBlocks):
             costs = [self._penalty + self._costs.change(self._graph, candidates[i]) for i in chosen]
             scores[chosen] = sums / self._divisor - costs
             self.n_evaluations += len(chosen)
-        checked(self.score, float(scores[np.isfinite(scores)].sum()) if not np.isnan(scores).any() else np.nan)
+        checked(self.score, float(scores[~np.isneginf(scores)].sum()))
         return scores
 
     def _draw(self) -> None:

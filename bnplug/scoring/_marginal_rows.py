@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
+from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.compiling import run_in_threads
 from bnplug.data.table import Table
 from bnplug.inference._groups import Network, network_of
@@ -81,8 +81,7 @@ class MarginalRows:
     def _whole(self, families: Families, network: Network, values: FloatArray) -> FloatArray:
         """Return the log joints under a network, row by row."""
         joint, wide = self._room()
-        data = self._data()
-        fill_whole(*data, network, values, self._scratch(), joint, wide)
+        fill_whole(*self._data(), network, values, self._scratch(), joint, wide)
         return self._with_wide(families, joint, wide)
 
     def _changed(self, changes: Families) -> FloatArray:
@@ -93,27 +92,26 @@ class MarginalRows:
             starts[v] = place
             place += logs.size
         new, added = self._network(parents, starts), np.concatenate([logs.ravel() for _, logs in changes.values()])
+        if not self.rule.finite:  # what is infinite cannot be taken out of a sum
+            return self._whole(families, new, np.concatenate([self.values, added]))
         joint, wide = self._room()
-        if self.rule.finite:
-            nodes = np.array(list(changes), dtype=np.int64)
-            now = self.network, self.values
-            fill_changed(*self._data(), *now, new, added, nodes, self._scratch(), self.joint, joint, wide)
-        else:  # what is infinite cannot be taken out of a sum
-            fill_whole(*self._data(), new, np.concatenate([self.values, added]), self._scratch(), joint, wide)
+        nodes = np.array(list(changes), dtype=np.int64)
+        now = self.network, self.values
+        fill_changed(*self._data(), *now, new, added, nodes, self._scratch(), self.joint, joint, wide)
         return self._with_wide(families, joint, wide)
 
     def _data(self) -> tuple[object, ...]:
         block = self.block
         return self.codes, block.missing, self.folds, block.cards, block.target_index
 
-    def _room(self) -> tuple[FloatArray, IntArray]:
+    def _room(self) -> tuple[FloatArray, BoolArray]:
         n = len(self.codes)
         return np.empty((n, int(self.block.cards[self.block.target_index]))), np.zeros(n, dtype=np.bool_)
 
     def _scratch(self) -> object:
         return make_scratch(len(self.block.names), int(self.block.cards[self.block.target_index]))
 
-    def _with_wide(self, families: Families, joint: FloatArray, wide: IntArray) -> FloatArray:
+    def _with_wide(self, families: Families, joint: FloatArray, wide: BoolArray) -> FloatArray:
         """Have the engine answer for rows whose missing cells have too many joint states."""
         names = self.block.names
         for fold in np.unique(self.folds[wide]).tolist():

@@ -43,20 +43,21 @@ class ExpectedPatterns:
         self._variables.append(v)
         rows = self._rows.expand([v])
         # Rows that tell nothing more are not expanded any further.
-        self._rows = rows.take(_patterns(rows, self._variables).undecided()) if rows.n_rows else rows
+        self._rows = rows.take(patterns_of(rows, self._variables).undecided()) if rows.n_rows else rows
 
     def information(self, variables: Sequence[int], n_jobs: int | None = None) -> FloatArray:
         """Return I(C; X | pattern) in nats for each X in `variables`, by expected counts."""
         if self.determine_class:
             return np.zeros(len(variables))
-        shared = _patterns(self._rows, self._variables)
+        shared = patterns_of(self._rows, self._variables)
         lacking = self._rows.has_missing
         result = np.empty(len(variables))
         for i, v in enumerate(variables):
-            patterns = _patterns(self._rows.expand([v]), self._variables) if lacking[v] else shared
+            patterns = patterns_of(self._rows.expand([v]), self._variables) if lacking[v] else shared
             result[i] = patterns.information([v], n_jobs)[0] * self._rows.total_weight
         return result / self.table.total_weight
 
 
-def _patterns(rows: Table, variables: Sequence[int]) -> Patterns | BlockPatterns:
+def patterns_of(rows: Table, variables: Sequence[int] = ()) -> Patterns | BlockPatterns:
+    """Return rows as they are, in memory or in many blocks, grouped by variables."""
     return (Patterns if rows.n_blocks == 1 else BlockPatterns)(rows, variables)

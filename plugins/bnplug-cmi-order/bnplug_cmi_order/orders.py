@@ -15,7 +15,7 @@ from bnplug.contracts import Evaluator
 from bnplug.counts.information import first_largest
 from bnplug.data.table import Table
 from bnplug_cmi_order.block_patterns import BlockPatterns
-from bnplug_cmi_order.expected_patterns import ExpectedPatterns
+from bnplug_cmi_order.expected_patterns import ExpectedPatterns, patterns_of
 from bnplug_cmi_order.patterns import Patterns
 
 #: Rows that are in memory, in many blocks, or as a network expects them.
@@ -93,9 +93,7 @@ def order_by_score(table: Table, evaluator: Evaluator, ready: Ready = list) -> l
 
 
 def _patterns(table: Table, variables: Sequence[int] = ()) -> AnyPatterns:
-    if table.expects:
-        return ExpectedPatterns(table, variables)
-    return (Patterns if table.n_blocks == 1 else BlockPatterns)(table, variables)
+    return ExpectedPatterns(table, variables) if table.expects else patterns_of(table, variables)
 
 
 def _most_informative(patterns: AnyPatterns, candidates: Sequence[int], n_jobs: int | None) -> int:

@@ -63,7 +63,7 @@ def title(name: str) -> str:
 
 
 def _runs(results: Results) -> pd.DataFrame:
-    """Return all runs with the paper's schedule; on MNIST, ``part`` says which learned from fewer rows."""
+    """Return all runs with the paper's schedule; on MNIST, ``rows`` says which learned from fewer rows."""
     runs = results.frame("structures")
     runs["file"], runs["dataset"] = runs["dataset"], runs["dataset"].map(title)
     return runs

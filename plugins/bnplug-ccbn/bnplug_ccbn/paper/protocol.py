@@ -118,10 +118,11 @@ def _beyond(name: str, data: Path | None, number: int) -> Iterator[Task]:
 
 def describe(name: str, folder: Path | None, max_iter: int) -> Record:
     """Return the size of a data set, and which features have a value for every fourth row: they are kept."""
-    X, y = load_data(name, folder).X, load_data(name, folder).y
-    discrete = discrete_columns(X, load_data(name, folder).categorical_features)
+    dataset = load_data(name, folder)
+    X, classes = dataset.X, dataset.y.nunique()
+    discrete = discrete_columns(X, dataset.categorical_features)
     many = [str(column) for column in X.columns[discrete] if X[column].nunique() > max(10, len(X) / 4)]
-    return {"rows": len(X), "columns": X.shape[1] + 1, "classes": y.nunique(), "max_iter": max_iter, "many": many}
+    return {"rows": len(X), "columns": X.shape[1] + 1, "classes": classes, "max_iter": max_iter, "many": many}
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,10 +161,9 @@ def measure_times(name: str, data: Path | None) -> Record:
     table = _coded(name, data, 0).train
     found: Record = {"features": len(table.features)}
     for title in TIMED:
-        runs = [timed(_learner_of(title).learn, table)[1] for _ in range(3)]
         learner = _learner_of(title)
-        learner.learn(table)
-        found[title] = {"seconds": min(runs), "evaluations": getattr(learner, "n_evaluations_", 0)}
+        seconds = min(timed(learner.learn, table)[1] for _ in range(3))
+        found[title] = {"seconds": seconds, "evaluations": getattr(learner, "n_evaluations_", 0)}
     return found
 
 
@@ -210,7 +209,7 @@ def draw(rows: int, batch: int) -> Record:
     names = ["NB-ML", GENERATIVE, ORDERED, *(n for n in ("NB-CL", "TAN-CMI-CL", "TAN-OMI-CR-CL") if n in available())]
     # The paper's penalty 3 and width 1 of the radial basis functions.
     models: dict[str, Any] = {name: bnplug.recipe(name) for name in names} | {"SVM": SVC(C=3.0, gamma=0.5)}
-    found: dict[str, list[float]] = {name: [] for name in models}
+    found: Record = {name: [] for name in models}
     for number in range(batch * BATCH, (batch + 1) * BATCH):
         seeds = np.random.SeedSequence([rows, number]).generate_state(2)
         X, y = datasets.p08_synthetic(rows, random_state=int(seeds[0]))
@@ -220,7 +219,7 @@ def draw(rows: int, batch: int) -> Record:
                 warnings.simplefilter("ignore", BnplugWarning)
                 right = clone(model).fit(X, y).predict(X_test) == y_test.to_numpy()
             found[name].append(100 * float(np.mean(right)))
-    return dict(found)
+    return found
 
 
 def hide(name: str, data: Path | None, batch: int) -> list[Record]:
