@@ -53,13 +53,8 @@ def nodes_display(tables: LogTables) -> str:
 
 
 def _node(tables: LogTables, name: str) -> str:
-    states, parents = tables.states[name], tables.parents[name]
-    given = f" given {_listed(parents)}" if parents else ""
+    states, parents = (html.listed(own[name], _MOST_LISTED, html.short) for own in (tables.states, tables.parents))
+    given = f" given {parents}" if parents else ""
     target = " (the class)" if name == tables.target else ""
-    said = f"{html.short(name)}{target}: {_listed(states)}{given}"
+    said = f"{html.short(name)}{target}: {states}{given}"
     return f"<details><summary>{said}</summary>{_table(tables.cpt(name))}</details>"
-
-
-def _listed(labels: tuple[object, ...]) -> str:
-    more = f" and {len(labels) - _MOST_LISTED:,} more" if len(labels) > _MOST_LISTED else ""
-    return ", ".join(map(html.short, labels[:_MOST_LISTED])) + more

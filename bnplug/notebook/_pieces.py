@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bnplug.notebook._text import text
 
@@ -56,6 +56,18 @@ def short(value: object) -> str:
     if len(whole) <= _LONGEST:
         return f"<bdi>{text(whole)}</bdi>"
     return f'<bdi title="{text(whole[:2000])}">{text(whole[: _LONGEST - 1])}…</bdi>'
+
+
+def listed(labels: Sequence[object], most: int, shown: Callable[[object], str] = str) -> str:
+    """Return the first labels, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 1)
+    ('a, b, c', 'a and 2 more')
+    """
+    more = f" and {len(labels) - most:,} more" if len(labels) > most else ""
+    return ", ".join(map(shown, labels[:most])) + more
 
 
 def heading(value: object, scope: str = "col", kind: str = "") -> str:

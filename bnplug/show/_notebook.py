@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bnplug.notebook import _pieces as html
@@ -22,18 +21,13 @@ def fitted_display(model: BayesianNetworkClassifier) -> str:
     tables = model.tables_
     said = [
         html.title(model.target_, headline(model)),
-        html.note(f"classes: {_listed(model.classes_.tolist())}"),
+        html.note(f"classes: {html.listed(model.classes_.tolist(), _MOST_LISTED)}"),
         html.note(", ".join(f"{part} {text}" for part, text in model.made_.items())),
     ]
     blanket = blanket_to_mark(model)
     if blanket:
-        said.append(html.note(f"Markov blanket of the class: {_listed(blanket)}"))
+        said.append(html.note(f"Markov blanket of the class: {html.listed(blanket, _MOST_LISTED)}"))
     if len(tables.names) > _MOST_DRAWN:
         said.append(html.note(f"A graph of {len(tables.names):,} nodes is not drawn here; plot(file) draws it."))
         return html.fragment(*said)
     return html.fragment(*said, to_svg(tables.names, tables.edges, model.target_, blanket))
-
-
-def _listed(labels: Sequence[object]) -> str:
-    more = f" and {len(labels) - _MOST_LISTED:,} more" if len(labels) > _MOST_LISTED else ""
-    return ", ".join(map(str, labels[:_MOST_LISTED])) + more
