@@ -296,7 +296,13 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
     @property
     def log_likelihood_path_(self) -> list[float]:
         """What EM reached on the final structure, step by step."""
-        return list(self.parameters_.log_likelihood_path_)
+        path = getattr(self.parameters_, "log_likelihood_path_", None)
+        if path is None:
+            raise AttributeError(
+                'log_likelihood_path_ is there after EM alone: with missing="em", where rows lack something, and '
+                "parameters that are estimated from counts, such as ml"
+            )
+        return list(path)
 
     @property
     def n_iter_(self) -> int:

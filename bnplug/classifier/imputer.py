@@ -49,7 +49,7 @@ class BayesianNetworkImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         self.how = how
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the network.
 
         Parameters

@@ -97,6 +97,9 @@ def next_command(
     prices = dict(_cost(text, model) for text in costs) if costs else None
     rows = read_rows(model, data, reading, target, listed(ids))
     answer = model.what_next(rows.X, prices)
+    if answer.empty and output is None:
+        click.echo("nothing to ask: every row has all features")
+        return
     if top is not None:
         answer = answer.groupby("row", sort=False).head(top)
     keys = rows.keys.loc[answer["row"]].reset_index(drop=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import is_scalar
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -78,8 +79,7 @@ def _labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArra
         labels = class_labels(y)
         return labels, np.zeros(len(labels), dtype=bool)
     cells = y if isinstance(y, pd.Series) else pd.Series(_as_objects(y), dtype=object)
-    marked = np.asarray(cells == unlabeled, dtype=bool) if unlabeled is not None else np.zeros(len(cells), dtype=bool)
-    gaps = marked | (cells.isna().to_numpy() if may_lack else False)
+    gaps = _are_marked(cells, unlabeled) | (cells.isna().to_numpy() if may_lack else False)
     if gaps.any() and not may_lack:
         raise ValueError(
             f"y marks {gaps.sum()} row(s) as unlabeled={unlabeled!r}; rows without a class are learned from with "
@@ -94,6 +94,21 @@ def _labels_and_gaps(y: Any, unlabeled: Any, may_lack: bool) -> tuple[npt.NDArra
     labels = np.full(len(gaps), known[0], dtype=known.dtype)
     labels[~gaps] = known
     return labels, gaps
+
+
+def _are_marked(cells: pd.Series, unlabeled: Any) -> BoolArray:
+    """Return which labels are the one that marks a row without a class.
+
+    A number is also its text: arrays of NumPy that hold text and -1, and columns of a file, have "-1" in its place.
+    """
+    if unlabeled is None:
+        return np.zeros(len(cells), dtype=bool)
+    if not is_scalar(unlabeled):
+        raise ValueError(f"unlabeled={unlabeled!r} is not one label, such as -1")
+    known, text = cells.notna().to_numpy(), str(unlabeled)
+    marked = np.zeros(len(cells), dtype=bool)
+    marked[known] = [label == unlabeled or str(label) == text for label in cells[known].tolist()]
+    return marked
 
 
 def _known_classes(

@@ -48,3 +48,8 @@ def test_parameters_are_stored_and_checked():
     imputer = clone(BayesianNetworkImputer(how="mean"))
     with pytest.raises(ValueError, match="how='mean'"):
         imputer.fit(X, Y)
+
+
+def test_without_a_class_the_error_says_that_it_needs_one():
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        BayesianNetworkImputer().fit_transform(X)

@@ -30,6 +30,7 @@ FEW = np.arange(len(Y)) < 12
         ([int(c) if few else None for c, few in zip(Y, FEW, strict=True)], None),
         (pd.Series(np.where(FEW, Y, np.nan)), None),
         (pd.Series(np.where(FEW, Y, -1), dtype="Int64").replace(-1, pd.NA), None),
+        (pd.Series(np.where(FEW, Y, -1), dtype="Int64").where(np.arange(len(Y)) < 50), -1),
     ],
 )
 def test_however_they_are_marked_the_classes_are_the_others(y, unlabeled):
@@ -132,3 +133,24 @@ def test_a_saved_model_is_learned_again_alike(tmp_path):
     again = clone(bnplug.load(tmp_path / "model"))
     assert again.get_params()["unlabeled"] == -1
     np.testing.assert_array_equal(again.fit(X, y).predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", [np.str_, object, "string", "category"])
+def test_a_number_that_became_text_among_text_still_marks(kind):
+    marked = np.array(["no" if few and own == 0 else "yes" if few else -1 for own, few in zip(Y, FEW, strict=True)])
+    y = marked if kind is np.str_ else pd.Series(marked).astype(kind)
+    _, intake = code(X, y, missing="em", unlabeled=-1)
+    assert intake.classes.tolist() == ["no", "yes"]
+
+
+def test_what_marks_is_one_label():
+    with pytest.raises(ValueError, match=r"unlabeled=\[-1\] is not one label"):
+        code(X, np.where(FEW, Y, -1), missing="em", unlabeled=[-1])
+
+
+@pytest.mark.parametrize("parameters", ["ml", "backoff", "mm"])
+def test_without_em_there_is_no_path_and_the_error_says_when_there_is(parameters):
+    model = BayesianNetworkClassifier("nb", parameters, missing="em").fit(X, Y)
+    assert not hasattr(model, "log_likelihood_path_")
+    with pytest.raises(AttributeError, match="after EM alone"):
+        _ = model.log_likelihood_path_

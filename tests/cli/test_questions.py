@@ -45,6 +45,10 @@ def test_the_other_questions(model, tmp_path):
     assert written["given"].iloc[0].count("=") >= 1
 
 
+def test_where_all_is_known_there_is_nothing_to_ask(files, model):
+    assert run("next", model, files / "iris.csv").output == "nothing to ask: every row has all features\n"
+
+
 def test_what_to_ask_next(files, model, tmp_path):
     (tmp_path / "rows.csv").write_text("key,petal length (cm),petal width (cm)\n007,4.8,\n008,,1.0\n")
     shown = run("next", model, tmp_path / "rows.csv", "--id", "key", "-o", tmp_path / "n.csv")
