@@ -20,4 +20,4 @@ def test_a_page_is_written_from_the_results_that_ship(name, tmp_path):
     assert written.read_text("utf-8") == page
     shown = set(re.findall(r"\]\(([^)]+\.png)\)", page))
     assert shown == {path.name for path in tmp_path.glob("*.png")}
-    assert shown <= {path.name for path in FOLDER.glob("*.png")}
+    assert shown == {path.name for path in FOLDER.glob(f"{name}-*.png")}
