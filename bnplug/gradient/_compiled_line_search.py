@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from bnplug.compiling import inner_kernel
 
 # What a step must reach: this share of the decrease that the first slope promises, and a slope of at most this share.
@@ -165,14 +167,16 @@ def _theta(search, one, two):  # type: ignore[no-untyped-def]
 def _root(search, one, two, theta, at_least):  # type: ignore[no-untyped-def]
     scale = max(abs(theta), abs(search[one + 2]), abs(search[two + 2]))
     inside = (theta / scale) ** 2 - (search[one + 2] / scale) * (search[two + 2] / scale)
-    return scale * math.sqrt(max(inside, at_least))
+    return scale * np.sqrt(max(inside, at_least))
 
 
 @inner_kernel(allocates=False)
 def _cubic(search, one, two):  # type: ignore[no-untyped-def]
     """The minimum of the cubic with the values and slopes of two trials."""
     theta, slope, way = _theta(search, one, two), search[one + 2], search[two] - search[one]
-    root = math.copysign(_root(search, one, two, theta, -math.inf), way)
+    root = _root(search, one, two, theta, -math.inf)
+    if way < 0.0:
+        root = -root
     return search[one] + ((root - slope) + theta) / (((root - slope) + root) + search[two + 2]) * way
 
 

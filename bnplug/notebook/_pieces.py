@@ -31,7 +31,8 @@ _STYLE = """
 """
 
 # Seen on white and on black alike.
-_FOR, _AGAINST, _SHADE, _ROOM = "#3d85cc", "#d4605a", "61, 133, 204", 60
+_SHADE, _ROOM = "61, 133, 204", 60
+_FOR, _AGAINST = f"rgb({_SHADE})", "rgb(212, 96, 90)"
 
 
 def fragment(*parts: str) -> str:

@@ -52,8 +52,8 @@ def fill(page: Page, results: Results) -> None:
 def _introduce(page: Page, results: Results) -> None:
     page.section("What was run")
     page.text(
-        f"bnplug {', '.join(results.versions)}; minutes are of the processor, one thread. Table 4 has all of its "
-        "rounds of 2-fold cross-validation in one task, since bias and variance after Kohavi and Wolpert need them "
+        f"Version {', '.join(results.versions)} of bnplug; minutes of the processor, one thread. Table 4 has all of "
+        "its rounds of 2-fold cross-validation in one task, since bias and variance after Kohavi and Wolpert need them "
         'all; "parameterisations" (Tables 5 and 6, Figures 4 to 12 and 15 to 22) and what is beyond the paper have '
         "a task for each round."
     )
