@@ -300,7 +300,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         if path is None:
             raise AttributeError(
                 'log_likelihood_path_ is there after EM alone: with missing="em", where rows lack something, and '
-                "parameters that are estimated from counts, such as ml"
+                "parameters that are estimated from counts, such as ml; a model that was loaded does not have it"
             )
         return list(path)
 

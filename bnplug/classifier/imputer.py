@@ -62,6 +62,8 @@ class BayesianNetworkImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         if self.how not in WAYS:
             raise ValueError(f"how={self.how!r} is not one of {list(WAYS)}")
         made = BayesianNetworkClassifier(missing="em") if self.estimator is None else clone(self.estimator)
+        if not isinstance(made, BayesianNetworkClassifier):
+            raise TypeError(f"estimator={self.estimator!r} is no BayesianNetworkClassifier")
         self.estimator_ = made.fit(X, y, sample_weight)
         self.n_features_in_ = made.n_features_in_
         if hasattr(made, "feature_names_in_"):

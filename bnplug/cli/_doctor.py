@@ -88,12 +88,12 @@ def _threads() -> Iterator[str]:
     import joblib
     import threadpoolctl
 
-    from bnplug.data._counting import find_cells
+    from bnplug.data._counting import index_rows
 
     yield f"{os.cpu_count()} processors, of which joblib takes {joblib.effective_n_jobs(-1)}"
     for pool in threadpoolctl.threadpool_info():
         yield f"{pool['internal_api']} {pool['version'] or ''} ({pool['user_api']}): {pool['num_threads']} threads"
-    kept_in = str(find_cells.stats.cache_path).replace(os.path.expanduser("~"), "~")
+    kept_in = str(index_rows.stats.cache_path).replace(os.path.expanduser("~"), "~")
     yield f"compiled kernels are kept in {kept_in}" if kept_in else "compiled kernels are kept nowhere"
     given = [f"{name}={os.environ[name]}" for name in _SETTINGS if name in os.environ]
     yield "environment: " + (", ".join(given) or "nothing set")

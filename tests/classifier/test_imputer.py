@@ -53,3 +53,8 @@ def test_parameters_are_stored_and_checked():
 def test_without_a_class_the_error_says_that_it_needs_one():
     with pytest.raises(ValueError, match="requires y to be passed"):
         BayesianNetworkImputer().fit_transform(X)
+
+
+def test_an_estimator_that_is_no_network_is_refused_by_name():
+    with pytest.raises(TypeError, match=r"LogisticRegression\(\) is no BayesianNetworkClassifier"):
+        BayesianNetworkImputer(LogisticRegression()).fit(X, Y)

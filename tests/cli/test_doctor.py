@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,6 +46,8 @@ def test_all_is_well():
     assert done.output.splitlines()[-1] == "everything works"
     assert f"bnplug {bnplug.__version__}, Python {sys.version.split()[0]}" in done.output
     assert f"numpy {np.__version__}" in done.output
+    (kept_in,) = re.findall("compiled kernels are kept in (.*)", done.output)
+    assert Path(kept_in).expanduser().is_dir()
     for plugin in bnplug.plugins():
         assert f"{plugin}: ok" in done.output
     for kind in registry.CONTRACTS:
