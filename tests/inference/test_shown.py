@@ -37,8 +37,9 @@ def test_contributions_with_their_sum_the_largest_first():
 
 
 def test_bars_go_with_contributions():
-    widths = re.findall(r"(#\w+); width: (\d+)px", html_of(explanation()))
-    assert widths[:4] == [("#3d85cc", "15"), ("#d4605a", "15"), ("#d4605a", "60"), ("#3d85cc", "60")]
+    widths = re.findall(r"rgb\((\d+)[\d, ]+\); width: (\d+)px", html_of(explanation()))
+    blue, red = "61", "212"
+    assert widths[:4] == [(blue, "15"), (red, "15"), (red, "60"), (blue, "60")]
 
 
 def test_of_many_rows_the_first_three_though_they_have_one_label():
