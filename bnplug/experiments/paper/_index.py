@@ -24,6 +24,8 @@ def index_of(pages: Sequence[Page]) -> str:
     >>> print(index_of([page]).splitlines()[8])
     | [me2026](me2026.md) | Trees are better than nothing. | yes | 94.5% on iris |
     """
+    # In the same order whatever was installed first.
+    pages = sorted(pages, key=lambda page: page.name)
     rows = [
         f"| [{page.name}]({page.name}.md) | {_cell(claim)} | {verdict} | {_cell(shortened(evidence))} |"
         for page in pages
