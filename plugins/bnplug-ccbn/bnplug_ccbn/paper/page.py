@@ -120,7 +120,8 @@ def _add_wins(page: Page, counts: pd.DataFrame) -> None:
         "published in another way: of bias and variance, with unbiased estimates (from five predictions of a row, "
         "bias after Kohavi and Wolpert is too large by a fifth of the variance, which p (1 - p) / 4 less for each "
         "class mends); of the NLL, where only figures that agree in all six digits draw, however small they are. "
-        "The paper does not say which it has."
+        "The paper does not say which it has. These reasons were thought of when counts on part of the sets had been "
+        "seen; what is counted as won, drawn and lost was not changed."
     )
     for number, subject in _SUBJECTS.items():
         own = counts[counts["table"] == number]
