@@ -16,8 +16,7 @@ import numpy as np
 from pgmpy.readwrite import BIFReader, XMLBIFReader
 
 from bnplug import LogTables
-from bnplug.exchange.bif import read_bif_tables, write_bif
-from bnplug.exchange.xmlbif import read_xmlbif_tables, write_xmlbif
+from bnplug.exchange.network_files import read_tables, write_network
 
 N_CLASSES, N_FEATURES, N_STATES = 26, 16, 16
 
@@ -49,11 +48,11 @@ def main(repetitions: int = 5) -> None:
     with tempfile.TemporaryDirectory() as folder:
         bif, xml = Path(folder, "letter.bif"), Path(folder, "letter.xml")
         actions: dict[str, tuple[Callable[[], object], int]] = {
-            "BIF,    bnplug writes": (lambda: write_bif(tables, bif), repetitions),
-            "BIF,    bnplug reads": (lambda: read_bif_tables(bif), repetitions),
+            "BIF,    bnplug writes": (lambda: write_network(tables, bif, "bif"), repetitions),
+            "BIF,    bnplug reads": (lambda: read_tables(bif, "bif"), repetitions),
             "BIF,    pgmpy reads": (lambda: BIFReader(bif).get_model(), 2),
-            "XMLBIF, bnplug writes": (lambda: write_xmlbif(tables, xml), repetitions),
-            "XMLBIF, bnplug reads": (lambda: read_xmlbif_tables(xml), repetitions),
+            "XMLBIF, bnplug writes": (lambda: write_network(tables, xml, "xmlbif"), repetitions),
+            "XMLBIF, bnplug reads": (lambda: read_tables(xml, "xmlbif"), repetitions),
             "XMLBIF, pgmpy reads": (lambda: XMLBIFReader(xml).get_model(), 2),
         }
         print(f"a TAN with {tables.n_parameters:,} parameters, best times in seconds")

@@ -135,14 +135,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     --------
     >>> did_you_mean("TNA", ["nb", "tan", "kdb"])
     " Did you mean 'tan'?"
+    >>> did_you_mean("kbd", ["NBd", "kdb"])
+    " Did you mean 'kdb'?"
     >>> did_you_mean("forest", ["nb", "tan", "kdb"])
     ''
     """
     import difflib
 
     by_lower_case = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
-    return f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
+    near = difflib.get_close_matches(word.lower(), by_lower_case, n=len(by_lower_case) or 1)
+    # Its letters in another order are a slip of the fingers, which is likelier than another letter.
+    found = min(near, key=lambda name: sorted(name) != sorted(word.lower()), default=None)
+    return "" if found is None else f" Did you mean {by_lower_case[found]!r}?"
 
 
 def one_line(problem: object, limit: int | None = None) -> str:

@@ -57,6 +57,7 @@ def test_an_unknown_method_shows_its_message_as_it_is():
         ("tna", ["nb", "tan"], " Did you mean 'tan'?"),
         ("MDL", ["mdl", "mm"], " Did you mean 'mdl'?"),
         ("tan", [], ""),
+        ("kbd", ["NBd", "kdb", "kd"], " Did you mean 'kdb'?"),
         ("forest", ["nb", "tan"], ""),
     ],
 )

@@ -217,31 +217,25 @@ class FittedNetwork(AskedNetwork):
 
     def to_bif(self, path: str | PathLike[str]) -> None:
         """Write the network as a BIF file, which pgmpy and pyAgrum read; see :func:`bnplug.read_bif`."""
-        from bnplug.exchange.bif import write_bif
-
-        check_is_fitted(self)
-        write_bif(self.tables_, path, self.intake_)
+        self._write(path, "bif")
 
     def to_xmlbif(self, path: str | PathLike[str]) -> None:
         """Write the network as an XMLBIF file, which Weka reads too; see :func:`bnplug.read_xmlbif`."""
-        from bnplug.exchange.xmlbif import write_xmlbif
-
-        check_is_fitted(self)
-        write_xmlbif(self.tables_, path, self.intake_)
+        self._write(path, "xmlbif")
 
     def to_xdsl(self, path: str | PathLike[str]) -> None:
         """Write the network as an XDSL file, which GeNIe reads; see :func:`bnplug.read_xdsl`."""
-        from bnplug.exchange.xdsl import write_xdsl
-
-        check_is_fitted(self)
-        write_xdsl(self.tables_, path, self.intake_)
+        self._write(path, "xdsl")
 
     def to_net(self, path: str | PathLike[str]) -> None:
         """Write the network as a NET file, which Hugin reads; see :func:`bnplug.read_net`."""
-        from bnplug.exchange.net import write_net
+        self._write(path, "net")
+
+    def _write(self, path: str | PathLike[str], format_name: str) -> None:
+        from bnplug.exchange.network_files import write_network
 
         check_is_fitted(self)
-        write_net(self.tables_, path, self.intake_)
+        write_network(self.tables_, path, format_name, self.intake_)
 
     def to_dot(self) -> str:
         """Return the graph in the language of Graphviz; the class is marked."""

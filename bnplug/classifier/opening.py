@@ -184,27 +184,25 @@ def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNe
     ModelFileError
         If the file is damaged or no BIF; the message says where.
     """
-    from bnplug.exchange.bif import read_bif_network
-
-    return BayesianNetworkClassifier.from_tables(*read_bif_network(path, target))
+    return _read(path, "bif", target)
 
 
 def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
     """Return a fitted classifier that predicts by the network in an XMLBIF file; as :func:`read_bif`."""
-    from bnplug.exchange.xmlbif import read_xmlbif_network
-
-    return BayesianNetworkClassifier.from_tables(*read_xmlbif_network(path, target))
+    return _read(path, "xmlbif", target)
 
 
 def read_xdsl(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
     """Return a fitted classifier that predicts by the network in an XDSL file of GeNIe; as :func:`read_bif`."""
-    from bnplug.exchange.xdsl import read_xdsl_network
-
-    return BayesianNetworkClassifier.from_tables(*read_xdsl_network(path, target))
+    return _read(path, "xdsl", target)
 
 
 def read_net(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
     """Return a fitted classifier that predicts by the network in a NET file of Hugin; as :func:`read_bif`."""
-    from bnplug.exchange.net import read_net_network
+    return _read(path, "net", target)
 
-    return BayesianNetworkClassifier.from_tables(*read_net_network(path, target))
+
+def _read(path: str | PathLike[str], format_name: str, target: str | None) -> BayesianNetworkClassifier:
+    from bnplug.exchange.network_files import read_network
+
+    return BayesianNetworkClassifier.from_tables(*read_network(path, format_name, target))

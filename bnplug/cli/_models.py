@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,13 +18,11 @@ from bnplug.cli._opening import (
     STANDARD,
     check_able,
     described,
-    exchange_format,
-    format_option,
     model_argument,
     open_model,
     open_network,
     open_with,
-    read_bytes,
+    read_file,
     target_option,
     write_output,
 )
@@ -44,9 +41,23 @@ from bnplug.cli._reading import (
 from bnplug.cli._starting import load_scikit_learn
 from bnplug.cli._streaming import batches_for, fit_streamed, streamed
 from bnplug.errors import printable
+from bnplug.exchange.network_files import FORMATS
 
-# The endings of files that hold a graph alone.
-_GRAPHS = (".dot", ".gv", ".mmd")
+# The languages of files that hold a graph alone, by their endings.
+_GRAPHS = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid"}
+
+
+class _Way(click.Choice[str]):
+    """What to do with missing cells, in all columns or, after its name, in one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        name, _, way = value.rpartition("=")
+        return name or "*", super().convert(way, param, ctx)
+
+
+def _missing(ways: dict[str, str]) -> str | dict[str, str] | None:
+    """Return the ways of columns as a classifier takes them: that of all columns alone is no dict."""
+    return ways.get("*") if set(ways) <= {"*"} else ways
 
 
 @click.command("fit")
@@ -77,9 +88,13 @@ _GRAPHS = (".dot", ".gv", ".mmd")
 )
 @click.option(
     "--missing",
-    type=click.Choice(["ignore", "em", "drop", "value", "error"]),
-    help="Missing cells: each table counts the rows it can use, EM learns from all that is known (a row may then have "
-    "no class), rows are dropped, missing is a state of its own, or an error.  [default: ignore]",
+    type=_Way(["ignore", "em", "drop", "value", "error"]),
+    multiple=True,
+    callback=lambda _, __, ways: _missing(dict(ways)),
+    metavar="[NAME=]WAY",
+    help="Missing cells. ignore: each table counts the rows it can use; em: EM learns from all that is known, a row "
+    "may lack its class; drop: rows are dropped; value: missing is a state of its own; error. One column's own way is "
+    "NAME=WAY, as in --missing em --missing age=value.  [default: ignore]",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter: structure.k=2, missing=drop."
@@ -179,7 +194,12 @@ def predict_command(
 @click.command("export")
 @model_argument
 @click.argument("file", type=click.Path(path_type=Path))
-@format_option
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([*FORMATS, "dot", "mermaid"]),
+    help="The format.  [default: by the ending of FILE]",
+)
 @target_option
 @one_line_errors
 def export_command(model_path: Path, file: Path, format_name: str | None, target: str | None) -> None:
@@ -190,28 +210,54 @@ def export_command(model_path: Path, file: Path, format_name: str | None, target
     """
     from bnplug.exchange.files import write_atomically
 
-    if file.suffix.lower() in _GRAPHS and format_name is None:
-        model = open_network(model_path, target)
-        _save_graph(model, file)
-        click.echo(f"{file}: {len(model.tables_.names)} nodes, {len(model.tables_.edges)} edges")
-        return
-    _, format_network = exchange_format(file, format_name)
+    chosen = format_name or _export_format(file)
     model = open_network(model_path, target)
-    tables, normalized = model.tables_, model.tables_.normalized
-    text = format_network(tables if normalized else tables.normalize(), model.intake_)
+    text, said = _graph_text(model, chosen) if chosen in _GRAPHS.values() else _network_text(model, chosen)
     if file == STANDARD:
         click.echo(text, nl=False)
         return
     write_atomically(file, text)
-    click.echo(
-        f"{file}: {len(tables.names)} nodes, {len(tables.edges)} edges, {tables.n_parameters} parameters"
-        + ("" if normalized else ", normalised to a network with the same posterior")
-    )
+    click.echo(f"{file}: {len(model.tables_.names)} nodes, {len(model.tables_.edges)} edges{said}")
+
+
+def _export_format(file: Path) -> str:
+    """Return the format that the ending of a file to write stands for."""
+    from bnplug.exchange.network_files import format_of
+
+    if file == STANDARD:
+        known = ", ".join([*FORMATS, "dot", "mermaid"])
+        raise ValueError(f"- has no ending that says what to write: add --format, one of {known}")
+    return _GRAPHS.get(file.suffix.lower()) or format_of(file)
+
+
+def _network_text(model: Any, format_name: str) -> tuple[str, str]:
+    """Return a network file's text, and what there is to say of it."""
+    from bnplug.exchange.network_files import format_network
+
+    tables, normalized = model.tables_, model.tables_.normalized
+    said = "" if normalized else ", normalised to a network with the same posterior"
+    text = format_network(tables if normalized else tables.normalize(), format_name, model.intake_)
+    return text, f", {tables.n_parameters} parameters{said}"
+
+
+def _graph_text(model: Any, language: str) -> tuple[str, str]:
+    """Return the text of a graph with the Markov blanket of the class marked; there is nothing more to say of it."""
+    from bnplug.show.drawing import to_dot, to_mermaid
+    from bnplug.show.summary import blanket_to_mark
+
+    write = to_dot if language == "dot" else to_mermaid
+    text = write(model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
+    return text.rstrip("\n") + "\n", ""
 
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@format_option
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(list(FORMATS)),
+    help="The format.  [default: by the ending of FILE; of standard input, by what it begins with]",
+)
 @click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model's folder.")
 @one_line_errors
@@ -222,13 +268,7 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
     """
     from bnplug.show.summary import headline
 
-    read, _ = exchange_format(file, format_name)
-    if file == STANDARD:
-        model = read_bytes(sys.stdin.buffer.read(), read, target)
-    elif file.is_file():
-        model = read(file, target)
-    else:
-        raise ValueError(f"{file}: there is no such file")
+    model = read_file(file, target, format_name)
     model.save(output)
     click.echo(f"{output}: {model.target_!r}, {headline(model)}")
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
 import bnplug
+from bnplug.exchange.network_files import FORMATS
 
 #: What stands for standard input or standard output.
 STANDARD = Path("-")
@@ -26,21 +24,27 @@ def open_model(path: Path, target: str | None = None) -> Any:
 
     A network may come through standard input, too: what it begins with says which program wrote it.
     """
+    if path == STANDARD or path.is_file():
+        return read_file(path, target)
+    return bnplug.load(path)
+
+
+def read_file(path: Path, target: str | None = None, format_name: str | None = None) -> Any:
+    """Read the network in a file of another program, by default in the format of its ending, or in standard input."""
+    from bnplug.exchange.network_files import format_of, format_of_content, parse_network, read_network
+
     if path == STANDARD:
         content = sys.stdin.buffer.read()
-        name = next((own for own, sign in _SIGNS.items() if sign.search(content[:_BEGINNING])), None)
+        name = format_name or format_of_content(content)
         if name is None:
             raise ValueError(f"- is no network: its beginning is that of none of {', '.join(FORMATS)}")
-        return read_bytes(content, exchange_format(path, name)[0], target)
-    return exchange_format(path)[0](path, target) if path.is_file() else bnplug.load(path)
-
-
-def read_bytes(content: bytes, read: Any, target: str | None) -> Any:
-    """Read a network that came through a pipe, by way of a file."""
-    with TemporaryDirectory(prefix="bnplug-") as folder:
-        path = Path(folder, "standard input")
-        path.write_bytes(content)
-        return read(path, target)
+        network = parse_network(content, name, target, "standard input")
+    else:
+        name = format_name or format_of(path)
+        if not path.exists():
+            raise ValueError(f"{path}: there is no such file")
+        network = read_network(path, name, target)
+    return bnplug.BayesianNetworkClassifier.from_tables(*network)
 
 
 def open_network(path: Path, target: str | None = None) -> Any:
@@ -69,43 +73,6 @@ def described(model: Any) -> str:
     if isinstance(model, bnplug.BayesianNetworkClassifier):
         return headline(model)
     return f"{' '.join(repr(model).split())}, {registry.origin(model)}"
-
-
-#: The formats of network files, and the endings of their names.
-FORMATS = {
-    "bif": (".bif",),
-    "xmlbif": (".xml", ".xmlbif", ".bifxml"),
-    "xdsl": (".xdsl",),
-    "net": (".net",),
-}
-
-# How a file of each begins: comments may come first, and XMLBIF has its grammar there.
-_SIGNS = {
-    "xdsl": re.compile(rb"<smile\b"),
-    "xmlbif": re.compile(rb"<BIF\b"),
-    "net": re.compile(rb"^\s*(net|class\s+\w+)\s*\{", re.MULTILINE),
-    "bif": re.compile(rb"^\s*network\b", re.MULTILINE),
-}
-_BEGINNING = 20_000
-
-format_option = click.option(
-    "--format", "format_name", type=click.Choice(list(FORMATS)), help="The format.  [default: by the ending of FILE]"
-)
-
-
-def exchange_format(file: Path, format_name: str | None = None) -> tuple[Any, Any]:
-    """Return the reader and the formatter of a format: the one asked for, or else by what the name of `file` ends with.
-
-    The reader is that of :mod:`bnplug`; the formatter takes tables and an intake, and returns the text of a file.
-    """
-    name = format_name or next((own for own, endings in FORMATS.items() if file.suffix.lower() in endings), None)
-    if name is None and file == STANDARD:
-        raise ValueError(f"- has no ending that says what it is: add --format, one of {', '.join(FORMATS)}")
-    if name is None:
-        endings = ", ".join(ending for own in FORMATS.values() for ending in own)
-        raise ValueError(f"{file}: the name of a network file ends in one of {endings}")
-    module = import_module(f"bnplug.exchange.{name}")
-    return getattr(bnplug, f"read_{name}"), getattr(module, f"format_{name}")
 
 
 def write_output(output: Path, text: str) -> None:

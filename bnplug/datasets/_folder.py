@@ -3,7 +3,8 @@
 The class is the column ``class``, or else the last one; an empty field is a missing value. A data set that
 comes as NAME-train and NAME-test is also found as NAME, with its split. MANIFEST.csv has a column ``name``;
 ``nominal_columns`` lists the features that are categories even where they look like numbers, as ``ALL`` or as
-names separated by ``;``. Where it says nothing about a data set, the classifier decides ("auto").
+names separated by ``;``; zeros at the beginning of the others mean nothing. Where it says nothing about a data set, the
+classifier decides ("auto"), and a column with such zeros is text.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def _nominal_columns(folder: Path, name: str, files: tuple[Path, ...]) -> list[s
 
 
 def _read(path: Path, nominal: list[str] | Literal["ALL"] | None, options: dict[str, Any]) -> pd.DataFrame:
-    """Read a file; a nominal column that looks numeric is read again as text, so that "01" stays "01"."""
+    """Read a file; where columns are said to be nominal, "01" stays "01" in these and is 1 in the others."""
     frame = to_frame(read_data(path, **options), str(path))
     if nominal is None:
         return frame
@@ -132,7 +133,9 @@ def _read(path: Path, nominal: list[str] | Literal["ALL"] | None, options: dict[
     if unknown:
         hint = did_you_mean(unknown[0], frame.columns)
         raise ValueError(f"{path}: {_MANIFEST} lists {unknown} as nominal, and there are no such columns.{hint}")
-    if any(is_numeric(frame[column]) for column in columns):
+    others = [column for column in frame.columns if column not in (*columns, target)]
+    if any(is_numeric(frame[column]) for column in columns) or not all(is_numeric(frame[column]) for column in others):
+        options = {**options, "numbers": [*options.get("numbers", ()), *others]}
         frame = to_frame(read_data(path, **_as_text(columns, options)), str(path))
     return frame
 

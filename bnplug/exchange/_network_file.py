@@ -69,11 +69,17 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise ModelFileError(f"{os.fspath(path)}: {str(error)[:_MESSAGE_LENGTH]}") from None
 
 
-def plain_text(path: str | os.PathLike[str]) -> str:
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """Return what a file holds, or a pipe; one that is too long to be a network is not read."""
+    return read_plain(path, pipes=True, limit=MAX_TEXT)
+
+
+def plain_text(content: str | bytes) -> str:
     """Return the text of a file; a ``ModelFileError`` where it is not UTF-8."""
-    data = read_plain(path, pipes=True, limit=MAX_TEXT)
+    if isinstance(content, str):
+        return content
     try:
-        return data.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelFileError(f"byte {error.start} is not UTF-8 text") from None
 

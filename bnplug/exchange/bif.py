@@ -6,7 +6,6 @@ from properties, and the probabilities to the last bit. The reader takes the dia
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from itertools import product
@@ -23,14 +22,11 @@ from bnplug.exchange._network_file import (
     FileFamily,
     NetworkParts,
     assemble,
-    assemble_with_intake,
-    naming,
     plain_text,
     table_shape,
 )
 from bnplug.exchange._padding import padded
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
-from bnplug.exchange.files import write_atomically
 from bnplug.exchange.names import KEYWORDS, SafeText, SafeVariable, safe_variables
 from bnplug.model.log_tables import LogTables
 
@@ -47,76 +43,8 @@ _MISREAD = re.compile(r"property|(?:table|default)[0-9eE.+-]")
 _STATEMENT = re.compile(r'((?:[^;"]++|"[^"]*+")*+)(;|\Z)\s*+')
 
 
-def write_bif(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
-    """Write a model as a BIF file, which pgmpy and pyAgrum read too.
-
-    Parameters
-    ----------
-    tables : LogTables
-        Names and labels that the format has no room for get a safe stand-in, and the true one a property.
-    path : path-like
-    intake : Intake, optional
-        What made the states: its cuts go along as properties, so that what is read takes raw rows.
-
-    Raises
-    ------
-    NotRepresentableError
-        If a table is not normalised.
-    """
-    write_atomically(path, format_bif(tables, intake))
-
-
-def read_bif_tables(path: str | os.PathLike[str]) -> LogTables:
-    """Read a model from a BIF file, ours or another program's.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    LogTables
-        With the class as its target, where the file is ours and says so. The labels of other programs'
-        files are text.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged or holds no Bayesian network; the message gives the line or the node.
-    """
-    with naming(path):
-        return assemble(*_parse(plain_text(path)))
-
-
-def read_bif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
-    """Read a model from a BIF file, and how raw rows become its states.
-
-    Parameters
-    ----------
-    path : path-like
-    target : str, optional
-        The class; by default the one that the file names.
-
-    Returns
-    -------
-    tables : LogTables
-        With the class as its target.
-    intake : Intake
-        Of a file of ours: numbers are put into the bins that it carries the cuts of. Of another: states are states.
-
-    Raises
-    ------
-    ModelFileError
-        As :func:`read_bif_tables`, and where what the file says of its columns is damaged.
-    ValueError
-        If there is no such class, or none is named.
-    """
-    with naming(path):
-        return assemble_with_intake(_parse(plain_text(path)), target, path)
-
-
 def format_bif(tables: LogTables, intake: Intake | None = None) -> str:
-    """Return a model as the text of a BIF file, as :func:`write_bif` writes it.
+    """Return a model as the text of a BIF file; see :func:`~bnplug.exchange.network_files.write_network`.
 
     Examples
     --------
@@ -152,8 +80,8 @@ def format_bif(tables: LogTables, intake: Intake | None = None) -> str:
     return "".join(parts)
 
 
-def parse_bif(text: str) -> LogTables:
-    """Return the model that the text of a BIF file holds; see :func:`read_bif_tables`.
+def parse_bif(text: str | bytes) -> LogTables:
+    """Return the model that the text of a BIF file holds; see :func:`~bnplug.exchange.network_files.read_tables`.
 
     Examples
     --------
@@ -165,10 +93,12 @@ def parse_bif(text: str) -> LogTables:
     >>> tables.states["grass"], np.exp(tables.tables["grass"].values).tolist()
     (('wet', 'dry'), [[1.0, 0.5], [0.0, 0.5]])
     """
-    return assemble(*_parse(text))
+    return assemble(*_parts_of(text))
 
 
-def _parse(text: str) -> NetworkParts:
+def _parts_of(content: str | bytes) -> NetworkParts:
+    """Return what the content of a BIF file holds, by the names that it has there."""
+    text = plain_text(content)
     blocks = scan(text)
     return NetworkParts(blocks.variables, _families(blocks, len(text)), blocks.properties)
 

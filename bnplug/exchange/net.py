@@ -7,7 +7,6 @@ or one class, tables nested by parent or flat, and columns of weights, which nee
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -24,8 +23,6 @@ from bnplug.exchange._network_file import (
     FileFamily,
     NetworkParts,
     assemble,
-    assemble_with_intake,
-    naming,
     plain_text,
     table_of_numbers,
     table_shape,
@@ -33,7 +30,6 @@ from bnplug.exchange._network_file import (
 from bnplug.exchange._padding import padded
 from bnplug.exchange._positions import HEIGHT, WIDTH, positions
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
-from bnplug.exchange.files import write_atomically
 from bnplug.exchange.names import SafeText, SafeVariable, safe_variables
 from bnplug.model.log_tables import LogTables
 
@@ -58,54 +54,8 @@ _PIECE_NAME = re.compile(r"(bnplug_[a-z]++)_([0-9]{1,9}+)")
 _PROBABILITIES = 1e-3
 
 
-def write_net(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
-    """Write a model as a NET file, which Hugin, pgmpy and pyAgrum read.
-
-    Parameters
-    ----------
-    tables : LogTables
-        Names and labels that the format has no room for get a safe stand-in, and the true one an attribute.
-    path : path-like
-    intake : Intake, optional
-        What made the states: its cuts go along as attributes, so that what is read takes raw rows.
-
-    Raises
-    ------
-    NotRepresentableError
-        If a table is not normalised.
-    """
-    write_atomically(path, format_net(tables, intake))
-
-
-def read_net_tables(path: str | os.PathLike[str]) -> LogTables:
-    """Read a model from a NET file, ours or another program's.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    LogTables
-        With the class as its target, where the file is ours and says so. The labels of other programs' files are text.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged or holds no Bayesian network of discrete nodes; the message gives the line or the node.
-    """
-    with naming(path):
-        return assemble(*_parse(plain_text(path)))
-
-
-def read_net_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
-    """Read a model from NET, and how raw rows become its states: :func:`~bnplug.exchange.bif.read_bif_network`."""
-    with naming(path):
-        return assemble_with_intake(_parse(plain_text(path)), target, path)
-
-
 def format_net(tables: LogTables, intake: Intake | None = None) -> str:
-    """Return a model as the text of a NET file, as :func:`write_net` writes it.
+    """Return a model as the text of a NET file; see :func:`~bnplug.exchange.network_files.write_network`.
 
     Examples
     --------
@@ -153,8 +103,8 @@ def format_net(tables: LogTables, intake: Intake | None = None) -> str:
     return "".join(parts)
 
 
-def parse_net(text: str) -> LogTables:
-    """Return the model that the text of a NET file holds; see :func:`read_net_tables`.
+def parse_net(text: str | bytes) -> LogTables:
+    """Return the model that the text of a NET file holds; see :func:`~bnplug.exchange.network_files.read_tables`.
 
     Examples
     --------
@@ -166,10 +116,12 @@ def parse_net(text: str) -> LogTables:
     >>> tables.states["grass"], np.exp(tables.tables["rain"].values).tolist()
     (('wet', 'dry'), [0.25, 0.75])
     """
-    return assemble(*_parse(text))
+    return assemble(*_parts_of(text))
 
 
-def _parse(text: str) -> NetworkParts:
+def _parts_of(content: str | bytes) -> NetworkParts:
+    """Return what the content of a NET file holds, by the names that it has there."""
+    text = plain_text(content)
     blocks = scan(text)
     variables: dict[str, SafeVariable] = {}
     for block in blocks.nodes:

@@ -8,7 +8,6 @@ of ours is right only where no node has two parents.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from math import prod
 from typing import NamedTuple
@@ -24,15 +23,12 @@ from bnplug.exchange._network_file import (
     FileFamily,
     NetworkParts,
     assemble,
-    assemble_with_intake,
-    naming,
     table_of_numbers,
     table_shape,
 )
 from bnplug.exchange._positions import HEIGHT, WIDTH, positions
 from bnplug.exchange._raw_columns import COLUMNS, network_properties, with_raw_columns
 from bnplug.exchange._xml import XmlReader, comes_back
-from bnplug.exchange.files import MAX_TEXT, read_plain, write_atomically
 from bnplug.exchange.names import TARGET, SafeText, SafeVariable, safe_variables
 from bnplug.model.log_tables import LogTables
 
@@ -41,54 +37,8 @@ _MAX_IDENTIFIER = 200
 _AGRUM = "aGrUM"
 
 
-def write_xdsl(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
-    """Write a model as an XDSL file, which GeNIe and pgmpy read.
-
-    Parameters
-    ----------
-    tables : LogTables
-        Names and labels that are no identifiers of GeNIe get a safe stand-in, and the true one a property.
-    path : path-like
-    intake : Intake, optional
-        What made the states: its cuts go along as properties, so that what is read takes raw rows.
-
-    Raises
-    ------
-    NotRepresentableError
-        If a table is not normalised.
-    """
-    write_atomically(path, format_xdsl(tables, intake))
-
-
-def read_xdsl_tables(path: str | os.PathLike[str]) -> LogTables:
-    """Read a model from an XDSL file, ours or another program's.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    LogTables
-        With the class as its target, where the file is ours and says so. The labels of other programs' files are text.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged or holds no Bayesian network of discrete nodes; the message gives the line or the node.
-    """
-    with naming(path):
-        return assemble(*_parse(read_plain(path, pipes=True, limit=MAX_TEXT)))
-
-
-def read_xdsl_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
-    """Read a model from XDSL, and how raw rows become its states: :func:`~bnplug.exchange.bif.read_bif_network`."""
-    with naming(path):
-        return assemble_with_intake(_parse(read_plain(path, pipes=True, limit=MAX_TEXT)), target, path)
-
-
 def format_xdsl(tables: LogTables, intake: Intake | None = None) -> str:
-    """Return a model as the text of an XDSL file, as :func:`write_xdsl` writes it.
+    """Return a model as the text of an XDSL file; see :func:`~bnplug.exchange.network_files.write_network`.
 
     Examples
     --------
@@ -135,7 +85,7 @@ def format_xdsl(tables: LogTables, intake: Intake | None = None) -> str:
 
 
 def parse_xdsl(text: str | bytes) -> LogTables:
-    """Return the model that the text of an XDSL file holds; see :func:`read_xdsl_tables`.
+    """Return the model that the text of an XDSL file holds; see :func:`~bnplug.exchange.network_files.read_tables`.
 
     Examples
     --------
@@ -146,13 +96,14 @@ def parse_xdsl(text: str | bytes) -> LogTables:
     >>> tables.states["side"], np.exp(tables.tables["won"].values).tolist()
     (('heads', 'tails'), [[0.0, 1.0], [1.0, 0.0]])
     """
-    return assemble(*_parse(text))
+    return assemble(*_parts_of(text))
 
 
-def _parse(text: str | bytes) -> NetworkParts:
+def _parts_of(content: str | bytes) -> NetworkParts:
+    """Return what the content of an XDSL file holds, by the names that it has there."""
     reader = _Reader()
-    reader.read(text)
-    return reader.parts(len(text))
+    reader.read(content)
+    return reader.parts(len(content))
 
 
 # Writing

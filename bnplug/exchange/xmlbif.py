@@ -7,69 +7,20 @@ refused.
 
 from __future__ import annotations
 
-import os
 from xml.sax.saxutils import escape
 
 from bnplug.arrays import FloatArray
 from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError
-from bnplug.exchange._network_file import NetworkParts, assemble, assemble_with_intake, naming, table_of_numbers
+from bnplug.exchange._network_file import NetworkParts, assemble, table_of_numbers
 from bnplug.exchange._raw_columns import network_properties, with_raw_columns
 from bnplug.exchange._xml import XmlReader, comes_back
-from bnplug.exchange.files import MAX_TEXT, read_plain, write_atomically
 from bnplug.exchange.names import SafeText, SafeVariable, safe_variables
 from bnplug.model.log_tables import LogTables
 
 
-def write_xmlbif(tables: LogTables, path: str | os.PathLike[str], intake: Intake | None = None) -> None:
-    """Write a model as an XMLBIF file, which pgmpy and, under the ending ``.bifxml``, pyAgrum read too.
-
-    Parameters
-    ----------
-    tables : LogTables
-        Names and labels that the format has no room for get a safe stand-in, and the true one a property.
-    path : path-like
-    intake : Intake, optional
-        What made the states: its cuts go along as properties, so that what is read takes raw rows.
-
-    Raises
-    ------
-    NotRepresentableError
-        If a table is not normalised.
-    """
-    write_atomically(path, format_xmlbif(tables, intake))
-
-
-def read_xmlbif_tables(path: str | os.PathLike[str]) -> LogTables:
-    """Read a model from an XMLBIF file, ours or another program's.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    LogTables
-        With the class as its target, where the file is ours and says so. The labels of other programs'
-        files are text.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged or holds no Bayesian network; the message gives the line or the node.
-    """
-    with naming(path):
-        return assemble(*_parse(read_plain(path, pipes=True, limit=MAX_TEXT)))
-
-
-def read_xmlbif_network(path: str | os.PathLike[str], target: str | None = None) -> tuple[LogTables, Intake]:
-    """Read a model from XMLBIF, and how raw rows become its states: :func:`~bnplug.exchange.bif.read_bif_network`."""
-    with naming(path):
-        return assemble_with_intake(_parse(read_plain(path, pipes=True, limit=MAX_TEXT)), target, path)
-
-
 def format_xmlbif(tables: LogTables, intake: Intake | None = None) -> str:
-    """Return a model as the text of an XMLBIF file, as :func:`write_xmlbif` writes it.
+    """Return a model as the text of an XMLBIF file; see :func:`~bnplug.exchange.network_files.write_network`.
 
     Examples
     --------
@@ -114,7 +65,7 @@ def format_xmlbif(tables: LogTables, intake: Intake | None = None) -> str:
 
 
 def parse_xmlbif(text: str | bytes) -> LogTables:
-    """Return the model that the text of an XMLBIF file holds; see :func:`read_xmlbif_tables`.
+    """Return the model that the text of an XMLBIF file holds; see :func:`~bnplug.exchange.network_files.read_tables`.
 
     Examples
     --------
@@ -124,12 +75,13 @@ def parse_xmlbif(text: str | bytes) -> LogTables:
     >>> tables.states
     {'side': ('heads', 'tails')}
     """
-    return assemble(*_parse(text))
+    return assemble(*_parts_of(text))
 
 
-def _parse(text: str | bytes) -> NetworkParts:
+def _parts_of(content: str | bytes) -> NetworkParts:
+    """Return what the content of an XMLBIF file holds, by the names that it has there."""
     reader = _Reader()
-    reader.read(text)
+    reader.read(content)
     return reader.parts()
 
 

@@ -22,13 +22,15 @@ def with_display(frame: pd.DataFrame, display: Callable[[pd.DataFrame], str]) ->
         The frame's HTML. Where the frame was changed in place, so that it is not what it was, it may raise: pandas
         then shows the frame.
     """
-    # A frame that held itself would stay in memory until cycles are looked for; notebooks hold what they show.
-    own = weakref.ref(frame)
+    # A frame that held itself would stay in memory until cycles are looked for. One that nobody holds, as where its
+    # display is asked for in the line that makes it, is shown as it was made.
+    own, made = weakref.ref(frame), frame.copy(deep=False)
 
     def _repr_html_() -> str | None:
-        there = own()
-        if there is None or not pd.get_option("display.notebook_repr_html"):
+        if not pd.get_option("display.notebook_repr_html"):
             return None
+        there = own()
+        there = made if there is None else there
         try:
             return display(there)
         except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):

@@ -20,12 +20,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from exchange.test_fuzz import FORMATS, MUTATIONS
+from exchange.test_fuzz import FILES, MUTATIONS
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, structure_learner
 from bnplug.data.files import read_data
 from bnplug.exchange._model_files import sealed
+from bnplug.exchange.network_files import read_tables
 from bnplug.experiments.storage import ResultsFile
 
 SECONDS, MEGABYTES = 20, 3000
@@ -86,12 +87,12 @@ class Networks:
 
     def __init__(self, folder, ending):
         self.path = folder / f"model{ending}"
-        self.formats = [form for name, form in FORMATS.items() if name.endswith(ending)]
+        self.files = [file for name, file in FILES.items() if name.endswith(ending)]
 
     def run(self, rng):
-        text, read, _, _ = rng.choice(self.formats)
+        kind, text = rng.choice(self.files)
         self.path.write_bytes(mutated(text.encode(), rng))
-        read(self.path).probabilities()
+        read_tables(self.path, kind).probabilities()
 
 
 class Checkpoints:
@@ -152,7 +153,7 @@ class Results:
 KINDS = {
     "folder": Folders,
     "bif": lambda folder: Networks(folder, ".bif"),
-    "xmlbif": lambda folder: Networks(folder, ".xml"),
+    "xmlbif": lambda folder: Networks(folder, ".xmlbif"),
     "xdsl": lambda folder: Networks(folder, ".xdsl"),
     "net": lambda folder: Networks(folder, ".net"),
     "checkpoint": Checkpoints,

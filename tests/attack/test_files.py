@@ -172,8 +172,8 @@ def test_a_file_that_is_too_large_for_the_memory_is_named(tmp_path, monkeypatch)
 
     for module, name, read, said in (
         (bif, "scan", lambda: bnplug.read_bif(tmp_path / "model.bif"), r"model\.bif"),
-        (xmlbif, "_parse", lambda: bnplug.read_xmlbif(tmp_path / "model.bif"), r"model\.bif"),
-        (xdsl, "_parse", lambda: bnplug.read_xdsl(tmp_path / "model.bif"), r"model\.bif"),
+        (xmlbif, "_parts_of", lambda: bnplug.read_xmlbif(tmp_path / "model.bif"), r"model\.bif"),
+        (xdsl, "_parts_of", lambda: bnplug.read_xdsl(tmp_path / "model.bif"), r"model\.bif"),
         (net, "scan", lambda: bnplug.read_net(tmp_path / "model.bif"), r"model\.bif"),
         (model_folder, "_read_numbers", lambda: bnplug.load(tmp_path / "model"), "model"),
         (BayesianNetworkClassifier, "restore_state", lambda: bnplug.load(tmp_path / "model"), "model"),

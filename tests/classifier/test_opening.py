@@ -37,9 +37,9 @@ def test_a_classifier_leaves_and_comes_back(fitted, suffix, tmp_path):
 def test_a_file_that_names_no_class_needs_a_target(tmp_path):
     model = BayesianNetworkClassifier("nb").fit(*tic_tac_toe())
     tables = model.tables_.with_target(None)
-    from bnplug.exchange.bif import write_bif
+    from bnplug.exchange.network_files import write_network
 
-    write_bif(tables, tmp_path / "t.bif")
+    write_network(tables, tmp_path / "t.bif", "bif")
     with pytest.raises(ValueError, match="name the target, one of"):
         bnplug.read_bif(tmp_path / "t.bif")
     assert bnplug.read_bif(tmp_path / "t.bif", "class").target_ == "class"

@@ -60,6 +60,17 @@ def test_missing_cells_and_classes_are_learned_from(tmp_path):
     assert "Input y contains NaN" in plain.stderr
 
 
+def test_a_column_has_its_own_way_with_missing_cells(tmp_path):
+    X, y = tic_tac_toe()
+    X.mask(X == "b").assign(c=y).to_csv(tmp_path / "t.csv", index=False)
+    fit = ["fit", tmp_path / "t.csv", "--target", "c", "--structure", "nb", "-o", tmp_path / "m"]
+    run(*fit, "--missing", "top-left=value", "--missing", "em")
+    model = bnplug.load(tmp_path / "m")
+    assert model.missing == {"top-left": "value", "*": "em"}
+    assert [len(model.tables_.states[name]) for name in ("top-left", "top-middle")] == [3, 2]
+    assert "'mean' is not one of 'ignore', 'em'" in run(*fit, "--missing", "top-left=mean", code=2).stderr
+
+
 ERRORS = {
     "no file": (["fit", "nowhere.csv", "--target", "c", "-o", "m"], 1, "nowhere.csv: there is no such file"),
     "no target": (["fit", "{iris}", "--target", "c", "-o", "m"], 1, "target 'c' is not a column"),

@@ -18,10 +18,7 @@ import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, Table
 from bnplug.data.class_labels import _among_classes, class_labels
 from bnplug.data.coding import as_array, code_column, match_column, plain_label
-from bnplug.exchange.bif import format_bif
-from bnplug.exchange.net import format_net
-from bnplug.exchange.xdsl import format_xdsl
-from bnplug.exchange.xmlbif import format_xmlbif
+from bnplug.exchange.network_files import FORMATS, format_network
 
 ROWS = [0, 1, 1, 0, 1, 0, 0, 1]
 X = pd.DataFrame({"x": ROWS})
@@ -240,9 +237,9 @@ def test_arrays_give_labels_back(labels):
 @pytest.mark.parametrize("label", [np.datetime64(1, "ns"), np.timedelta64(1), b"a", Decimal(1), (1, 2)], ids=repr)
 def test_states_that_are_no_labels_are_refused_by_name(label, tmp_path):
     tables = LogTables(["c"], {"c": [label, "b"]}, {"c": ((), np.log([0.5, 0.5]))}, target="c")
-    for write in (format_bif, format_xmlbif, format_xdsl, format_net):
+    for kind in FORMATS:
         with pytest.raises(TypeError, match=r"variable 'c': state label .* not text, number or truth value"):
-            write(tables)
+            format_network(tables, kind)
 
 
 AWKWARD = ["a\0", "\0", "\ud800", "\ud83d\ude00", "1", "True", "nan", "", " a", "a,b"]

@@ -40,6 +40,14 @@ def test_nominal_columns_of_the_manifest_are_categories_and_stay_as_written(fold
     assert discrete_columns(toy.X, toy.categorical_features).tolist() == [True, True, False]
 
 
+def test_zeros_before_numbers_mean_nothing_where_the_manifest_says_what_is_nominal(folder):
+    assert datasets.load("toy", folder).X["code"].tolist() == ["01", "02", "01", "02"]
+    write_manifest(folder, "toy,colour")
+    toy = datasets.load("toy", folder)
+    assert toy.X["code"].tolist() == [1, 2, 1, 2]
+    assert discrete_columns(toy.X, toy.categorical_features).tolist() == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("listed", "expected"), [("ALL", ("colour", "code", "size")), ("", ()), ("colour; size", ("colour", "size"))]
 )
@@ -143,4 +151,6 @@ def test_the_published_files_are_read_as_their_manifest_says(data_folder):
         assert found.X.shape == (told["rows"], told["features"]), name
         assert found.y.nunique() == told["classes"], name
         assert len(found.categorical_features) == told["nominal_features"], name
+        discrete = discrete_columns(found.X, found.categorical_features)
+        assert (~discrete).sum() == told["numeric_features"], name
         assert found.X.isna().to_numpy().sum() == told["missing_cells"], name

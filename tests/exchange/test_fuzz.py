@@ -11,10 +11,7 @@ import pytest
 from awkward import GENIE, HUGIN, WEKA, random_tables
 
 from bnplug import ModelFileError
-from bnplug.exchange.bif import format_bif, parse_bif, read_bif_tables
-from bnplug.exchange.net import format_net, parse_net, read_net_tables
-from bnplug.exchange.xdsl import format_xdsl, parse_xdsl, read_xdsl_tables
-from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif_tables
+from bnplug.exchange.network_files import FORMATS, format_network, parse_network, read_tables
 
 N_MUTATIONS = 5_000
 CHUNK = 500
@@ -30,15 +27,13 @@ comment */
 probability ( a | b ) { default 0.5 0.5; (u) 0.25, 0.75; (v) 1e-1 9.0E-1; }
 probability ( b ) { table 0.2 0.3 0.5; }
 """
-FORMATS = {
-    "ours.bif": (format_bif(OURS), read_bif_tables, format_bif, parse_bif),
-    "foreign.bif": (FOREIGN, read_bif_tables, format_bif, parse_bif),
-    "ours.xml": (format_xmlbif(OURS), read_xmlbif_tables, format_xmlbif, parse_xmlbif),
-    "weka.xml": (WEKA, read_xmlbif_tables, format_xmlbif, parse_xmlbif),
-    "ours.xdsl": (format_xdsl(OURS), read_xdsl_tables, format_xdsl, parse_xdsl),
-    "genie.xdsl": (GENIE, read_xdsl_tables, format_xdsl, parse_xdsl),
-    "ours.net": (format_net(OURS), read_net_tables, format_net, parse_net),
-    "hugin.net": (HUGIN, read_net_tables, format_net, parse_net),
+# The format of each file, and its text.
+FILES = {
+    **{f"ours.{kind}": (kind, format_network(OURS, kind)) for kind in FORMATS},
+    "foreign.bif": ("bif", FOREIGN),
+    "weka.xmlbif": ("xmlbif", WEKA),
+    "genie.xdsl": ("xdsl", GENIE),
+    "hugin.net": ("net", HUGIN),
 }
 WORDS = [
     "0.5",
@@ -121,8 +116,8 @@ def test_mutated_file_is_an_error_or_a_valid_model(chunk, tmp_path):
     outcomes = set()
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         rng = random.Random(seed)
-        name = list(FORMATS)[seed % len(FORMATS)]
-        text, read, format_text, parse = FORMATS[name]
+        name = list(FILES)[seed % len(FILES)]
+        kind, text = FILES[name]
         data = bytearray(text.encode())
         for _ in range(rng.choice([1, 1, 2, 4])):
             rng.choice(MUTATIONS)(data, rng)
@@ -130,13 +125,13 @@ def test_mutated_file_is_an_error_or_a_valid_model(chunk, tmp_path):
         path = tmp_path / name
         path.write_bytes(data)
         try:
-            tables = read(path)
+            tables = read_tables(path, kind)
         except ModelFileError as error:
             outcomes.add("error" if name in str(error) and len(str(error)) < 1000 else str(error))
         else:
             # Writing checks that the model is normalised.
-            written = format_text(tables)
-            assert format_text(parse(written)) == written
+            path.write_text(format_network(tables, kind), encoding="utf-8")
+            assert format_network(read_tables(path, kind), kind) == path.read_text(encoding="utf-8")
             outcomes.add("model")
     assert outcomes == {"error", "model"}
 
@@ -208,21 +203,20 @@ HOSTILE_XML = {
 }
 
 
+HOSTILE = {"bif": HOSTILE_BIF, "xmlbif": HOSTILE_XML, "xdsl": HOSTILE_XDSL, "net": HOSTILE_NET}
+
+
 @pytest.mark.parametrize(
-    ("parse", "text"),
-    [
-        *(pytest.param(parse_bif, text, id=f"bif {name}") for name, text in HOSTILE_BIF.items()),
-        *(pytest.param(parse_xmlbif, text, id=f"xml {name}") for name, text in HOSTILE_XML.items()),
-        *(pytest.param(parse_xdsl, text, id=f"xdsl {name}") for name, text in HOSTILE_XDSL.items()),
-        *(pytest.param(parse_net, text, id=f"net {name}") for name, text in HOSTILE_NET.items()),
-    ],
+    ("kind", "text"),
+    [pytest.param(kind, text, id=f"{kind} {name}") for kind, own in HOSTILE.items() for name, text in own.items()],
 )
-def test_hostile_file_is_refused_soon_and_with_little_memory(parse, text):
+def test_hostile_file_is_refused_soon_and_with_little_memory(kind, text):
+    content = text.encode()
     tracemalloc.start()
     start = time.perf_counter()
     try:
         with pytest.raises(ModelFileError):
-            parse(text)
+            parse_network(content, kind)
         assert time.perf_counter() - start < 5
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:

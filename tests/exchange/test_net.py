@@ -18,13 +18,12 @@ from awkward import (
     random_tables,
     unpadded,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from pgmpy.readwrite import NETReader, NETWriter
+from pgmpy.readwrite import NETReader
 from strategies import some
 
-from bnplug import LogTables, ModelFileError, NotRepresentableError
-from bnplug.exchange.net import format_net, parse_net, read_net_tables, write_net
+from bnplug import ModelFileError
+from bnplug.exchange.net import format_net, parse_net
+from bnplug.exchange.network_files import write_network
 
 HEAD = 'net\n{\n}\nnode a { states = ("x" "y"); }\nnode b { states = (u v w); }\n'
 ROOT = "potential (a) { data = (0.25 0.75); }\n"
@@ -32,16 +31,10 @@ OTHER = "potential (b) { }\n"
 
 
 @pytest.mark.parametrize("make", [awkward_names, awkward_labels])
-def test_awkward_file_is_read_by_us_and_by_pyagrum(make, tmp_path):
+def test_awkward_file_is_read_by_pyagrum(make, tmp_path):
     tables = make()
     path = tmp_path / "awkward.net"
-    write_net(tables, path)
-    assert path.read_text(encoding="ascii") == format_net(tables)
-
-    again = read_net_tables(path)
-    assert_identical(again, tables)
-    assert format_net(again) == format_net(tables)
-
+    write_network(tables, path, "net")
     network = pyagrum.loadBN(str(path))
     names = dict(zip(tables.names, re.findall(r"^node (\S+)$", path.read_text(), re.M), strict=True))
     assert set(names.values()) == network.names()
@@ -97,29 +90,6 @@ def test_long_attributes_go_into_pieces():
     assert_identical(parse_net(text), tables)
 
 
-def test_unnormalised_tables_are_refused(tmp_path):
-    tables = LogTables(["c"], {"c": ["a", "b"]}, {"c": ((), np.log([0.5, 0.6]))})
-    with pytest.raises(NotRepresentableError, match="node 'c'"):
-        write_net(tables, tmp_path / "c.net")
-    assert list(tmp_path.iterdir()) == []
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(st.text(), min_size=2, max_size=3, unique=True),
-    st.lists(
-        st.text() | st.integers() | st.floats(allow_nan=False) | st.booleans(), min_size=1, max_size=5, unique=True
-    ),
-    st.integers(0, 2**32),
-)
-def test_any_names_and_labels_come_back(names, labels, seed):
-    tables = random_tables(names, dict.fromkeys(names, labels), {names[1]: (names[0],)}, seed, target=names[-1])
-    text = format_net(tables)
-    again = parse_net(text)
-    assert_identical(again, tables)
-    assert format_net(again) == text
-
-
 def test_reads_what_hugin_writes():
     tables = parse_net(HUGIN)
     assert tables.names == ("Season", "Depth", "Seen", "Lights")
@@ -134,24 +104,6 @@ def test_reads_what_hugin_writes():
     np.testing.assert_allclose(seen[:, 1, 0], [0.0, 0.0, 1.0], rtol=1e-12)
     # Without data all weights are the same.
     np.testing.assert_allclose(np.exp(tables["Lights"].values), 0.5, rtol=1e-12)
-
-
-def test_reads_what_pgmpy_writes():
-    written = random_tables(["b", "a", "c"], {v: ["x", "y y", "z"] for v in "abc"}, {"c": ("b", "a")})
-    read = parse_net(str(NETWriter(written.to_network())))
-    assert read.states["a"] == ("x", "y y", "z")
-    axes = [0, *(1 + ("b", "a").index(parent) for parent in read["c"].parents)]
-    np.testing.assert_allclose(np.exp(read["c"].values), np.exp(written["c"].values).transpose(axes), atol=1e-7)
-
-
-def test_reads_what_pyagrum_writes(tmp_path):
-    network = pyagrum.fastBN("a{x|y}->c{u|v|w}<-b[4]; d{1.5|2.5|3}->a")
-    path = tmp_path / "agrum.net"
-    pyagrum.saveBN(network, str(path))
-    tables = read_net_tables(path)
-    names = {name: name for name in tables.names}
-    for array, table in zip(pyagrum_arrays(network, names, tables), tables.tables.values(), strict=True):
-        np.testing.assert_allclose(np.exp(table.values), array, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +155,6 @@ def test_dialects(potential):
 def test_errors_say_what_and_where(text, message):
     with pytest.raises(ModelFileError, match=message):
         parse_net(text)
-
-
-def test_the_file_is_named(tmp_path):
-    (tmp_path / "a.net").write_bytes(b"net { } node \xff")
-    with pytest.raises(ModelFileError, match=r"a\.net: byte 13 is not UTF-8"):
-        read_net_tables(tmp_path / "a.net")
 
 
 def test_potentials_without_data_do_not_stand_for_much_memory():

@@ -11,18 +11,8 @@ from pandas.testing import assert_frame_equal
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, ModelFileError, UnseenValueWarning, datasets
-from bnplug.exchange.bif import format_bif, read_bif_network
 from bnplug.exchange.names import encode
-from bnplug.exchange.net import format_net
-from bnplug.exchange.xdsl import format_xdsl
-from bnplug.exchange.xmlbif import format_xmlbif, read_xmlbif_network
-
-FORMATS = {
-    "bif": (format_bif, bnplug.read_bif),
-    "xml": (format_xmlbif, bnplug.read_xmlbif),
-    "xdsl": (format_xdsl, bnplug.read_xdsl),
-    "net": (format_net, bnplug.read_net),
-}
+from bnplug.exchange.network_files import FORMATS, format_network, read_network, write_network
 
 
 def customers():
@@ -48,9 +38,8 @@ def fitted(request):
 
 
 def back(model, path, kind):
-    write = {"bif": model.to_bif, "xml": model.to_xmlbif, "xdsl": model.to_xdsl, "net": model.to_net}[kind]
-    write(path / f"net.{kind}")
-    return FORMATS[kind][1](path / f"net.{kind}")
+    getattr(model, f"to_{kind}")(path / f"net.{kind}")
+    return getattr(bnplug, f"read_{kind}")(path / f"net.{kind}")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -69,8 +58,8 @@ def test_raw_rows_bins_and_samples_are_answered_as_by_the_model_that_left(fitted
     # What was read can be saved, and leave again.
     again.save(tmp_path / "model")
     np.testing.assert_array_equal(bnplug.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
-    write = FORMATS[kind][0]
-    assert write(again.tables_, again.intake_) == write(model.tables_, model.intake_)
+    written, expected = (format_network(own.tables_, kind, own.intake_) for own in (again, model))
+    assert written == expected
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -102,8 +91,8 @@ def test_another_class_than_the_files_own_is_predicted(fitted, tmp_path):
 def test_a_file_of_an_earlier_version_has_its_cuts_in_its_labels(tmp_path, kind):
     X, y = datasets.iris()
     model = BayesianNetworkClassifier("tan").fit(X, y)
-    (tmp_path / f"net.{kind}").write_text(FORMATS[kind][0](model.tables_))
-    again = FORMATS[kind][1](tmp_path / f"net.{kind}")
+    write_network(model.tables_, tmp_path / f"net.{kind}", kind)
+    again = getattr(bnplug, f"read_{kind}")(tmp_path / f"net.{kind}")
     assert again.intake_.numeric == model.intake_.numeric
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
@@ -158,16 +147,16 @@ DAMAGE = {
 def test_damaged_properties_are_named(fitted, tmp_path, damage):
     model, _ = fitted
     pattern, put, message = DAMAGE[damage]
-    text, times = re.subn(pattern, put, format_bif(model.tables_, model.intake_))
+    text, times = re.subn(pattern, put, format_network(model.tables_, "bif", model.intake_))
     assert times == 1
     (tmp_path / "net.bif").write_text(text)
     with pytest.raises(ModelFileError, match=rf"net\.bif: .*{message}"):
-        read_bif_network(tmp_path / "net.bif")
+        read_network(tmp_path / "net.bif", "bif")
 
 
 def test_tables_alone_carry_no_columns(tmp_path):
     even = np.log([0.5, 0.5])
     tables = LogTables(["c", "x"], {"c": ["a", "b"], "x": [0, 1]}, {"c": ((), even), "x": ((), even)}, "c")
-    (tmp_path / "net.xml").write_text(format_xmlbif(tables))
-    read, intake = read_xmlbif_network(tmp_path / "net.xml")
+    write_network(tables, tmp_path / "net.xml", "xmlbif")
+    read, intake = read_network(tmp_path / "net.xml", "xmlbif")
     assert (read.target, intake.names, intake.columns, intake.numeric) == ("c", ("x",), ("x",), ())

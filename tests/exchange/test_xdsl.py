@@ -10,48 +10,29 @@ import pyagrum
 import pytest
 from awkward import (
     GENIE,
-    assert_identical,
     assert_same_posteriors,
     awkward_labels,
     awkward_names,
-    pgmpy_arrays,
     pyagrum_arrays,
     random_tables,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from pgmpy.readwrite import XDSLReader, XDSLWriter
 
-from bnplug import LogTables, ModelFileError, NotRepresentableError
-from bnplug.exchange.xdsl import format_xdsl, parse_xdsl, read_xdsl_tables, write_xdsl
-
-
-def identifiers(text):
-    return re.findall(r'<(?:cpt|state) id="([^"]*)"', text)
+from bnplug import LogTables, ModelFileError
+from bnplug.exchange.network_files import read_tables, write_network
+from bnplug.exchange.xdsl import format_xdsl, parse_xdsl
 
 
 @pytest.mark.parametrize("make", [awkward_names, awkward_labels])
-def test_awkward_file_is_read_by_us_and_by_pgmpy(make, tmp_path):
-    tables = make()
-    path = tmp_path / "awkward.xdsl"
-    write_xdsl(tables, path)
-    assert path.read_text(encoding="utf-8") == format_xdsl(tables)
-
-    again = read_xdsl_tables(path)
-    assert_identical(again, tables)
-    assert format_xdsl(again) == format_xdsl(tables)
-    assert all(re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,199}", own) for own in identifiers(path.read_text("utf-8")))
-
-    network = XDSLReader(path).get_model()
-    assert network.check_model()
-    assert_same_posteriors(pgmpy_arrays(network, tables), tables, 1e-12)
+def test_every_identifier_is_one_of_genie(make):
+    identifiers = re.findall(r'<(?:cpt|state) id="([^"]*)"', format_xdsl(make()))
+    assert all(re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,199}", own) for own in identifiers)
 
 
 def test_pyagrum_answers_the_same_where_no_node_has_two_parents(tmp_path):
     tables = awkward_labels()
     names = [name for name in tables.names if len(tables[name].parents) < 2]
     naive = LogTables(names, {n: tables.states[n] for n in names}, {n: tables.tables[n] for n in names})
-    write_xdsl(naive, tmp_path / "nb.xdsl")
+    write_network(naive, tmp_path / "nb.xdsl", "xdsl")
     network = pyagrum.loadBN(str(tmp_path / "nb.xdsl"))
     # It takes the names that GeNIe shows.
     assert network.names() == set(names)
@@ -61,7 +42,7 @@ def test_pyagrum_answers_the_same_where_no_node_has_two_parents(tmp_path):
 def test_pyagrum_reads_awkward_names(tmp_path):
     tables = awkward_names()
     naive = random_tables(tables.names, tables.states, dict.fromkeys(tables.names[1:], ("class",)))
-    write_xdsl(naive, tmp_path / "nb.xdsl")
+    write_network(naive, tmp_path / "nb.xdsl", "xdsl")
     network = pyagrum.loadBN(str(tmp_path / "nb.xdsl"))
     shown = re.findall("<name>([^<]*)</name>", format_xdsl(naive))
     own = dict(zip(naive.names, map(html.unescape, shown), strict=True))
@@ -71,7 +52,7 @@ def test_pyagrum_reads_awkward_names(tmp_path):
 def test_pyagrum_has_the_states_of_parents_in_the_other_order(tmp_path):
     """It is not ours alone that it misreads, but pgmpy's and GeNIe's too; a version that mends it fails here."""
     tables = random_tables("abc", dict.fromkeys("abc", "xy"), {"c": ("a", "b")})
-    write_xdsl(tables, tmp_path / "ours.xdsl")
+    write_network(tables, tmp_path / "ours.xdsl", "xdsl")
     network = pyagrum.loadBN(str(tmp_path / "ours.xdsl"))
     expected = np.exp(tables["c"].values)
     theirs = pyagrum_arrays(network, {v: v for v in "abc"}, tables)[2]
@@ -107,30 +88,6 @@ def test_the_class_says_what_the_network_says():
     assert "bnplug_target" not in format_xdsl(tables.with_target(None))
 
 
-def test_unnormalised_tables_are_refused(tmp_path):
-    tables = LogTables(["c"], {"c": ["a", "b"]}, {"c": ((), np.log([0.5, 0.6]))})
-    with pytest.raises(NotRepresentableError, match="node 'c'"):
-        write_xdsl(tables, tmp_path / "c.xdsl")
-    assert list(tmp_path.iterdir()) == []
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(st.text(), min_size=2, max_size=3, unique=True),
-    st.lists(
-        st.text() | st.integers() | st.floats(allow_nan=False) | st.booleans(), min_size=1, max_size=5, unique=True
-    ),
-    st.integers(0, 2**32),
-)
-def test_any_names_and_labels_come_back(names, labels, seed):
-    tables = random_tables(names, dict.fromkeys(names, labels), {names[1]: (names[0],)}, seed, target=names[-1])
-    text = format_xdsl(tables)
-    again = parse_xdsl(text)
-    assert_identical(again, tables)
-    assert format_xdsl(again) == text
-    assert_identical(parse_xdsl(text.encode()), tables)
-
-
 def test_reads_what_genie_writes():
     tables = parse_xdsl(GENIE)
     assert tables.names == ("Smoking", "Sex", "Cancer", "Either")
@@ -141,25 +98,6 @@ def test_reads_what_genie_writes():
     np.testing.assert_allclose(cancer[:, 1, 0], [0.01, 0.99], rtol=1e-12)
     either = np.exp(tables["Either"].values)
     np.testing.assert_array_equal(either[0], [[1, 1], [1, 0], [0, 0]])
-
-
-def test_reads_what_pgmpy_writes(tmp_path):
-    written = random_tables(["b", "a", "c"], {v: ["x", "y y", "z"] for v in "abc"}, {"c": ("b", "a")})
-    XDSLWriter(written.to_network()).write(tmp_path / "pgmpy.xdsl")
-    read = read_xdsl_tables(tmp_path / "pgmpy.xdsl")
-    assert read.states["a"] == ("x", "y y", "z")
-    axes = [0, *(1 + ("b", "a").index(parent) for parent in read["c"].parents)]
-    np.testing.assert_allclose(np.exp(read["c"].values), np.exp(written["c"].values).transpose(axes), rtol=1e-12)
-
-
-def test_reads_what_pyagrum_writes(tmp_path):
-    network = pyagrum.fastBN("a{x|y}->c{u|v|w}<-b[4]; d{1.5|2.5|3}->a")
-    path = tmp_path / "agrum.xdsl"
-    pyagrum.saveBN(network, str(path))
-    tables = read_xdsl_tables(path)
-    names = {name: name for name in tables.names}
-    for array, table in zip(pyagrum_arrays(network, names, tables), tables.tables.values(), strict=True):
-        np.testing.assert_allclose(np.exp(table.values), array, atol=1e-5)
 
 
 def network(*nodes):
@@ -217,4 +155,4 @@ def test_a_small_file_does_not_stand_for_much_memory():
 def test_encodings_are_read(encoding, tmp_path):
     text = network(A.replace('"x"', '"é"'))
     (tmp_path / "a.xdsl").write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
-    assert read_xdsl_tables(tmp_path / "a.xdsl").states == {"a": ("é", "y")}
+    assert read_tables(tmp_path / "a.xdsl", "xdsl").states == {"a": ("é", "y")}

@@ -7,38 +7,25 @@ import pyagrum
 import pytest
 from awkward import (
     WEKA,
-    assert_identical,
     assert_same_posteriors,
     awkward_labels,
     awkward_names,
-    pgmpy_arrays,
     pyagrum_arrays,
     random_tables,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from pgmpy.readwrite import XMLBIFReader, XMLBIFWriter
+from pgmpy.readwrite import XMLBIFReader
 
-from bnplug import LogTables, ModelFileError, NotRepresentableError
-from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif, read_xmlbif_tables, write_xmlbif
+from bnplug import ModelFileError
+from bnplug.exchange.network_files import read_tables, write_network
+from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif
 
 
 @pytest.mark.parametrize("make", [awkward_names, awkward_labels])
-def test_awkward_file_is_read_by_us_by_pgmpy_and_by_pyagrum(make, tmp_path):
+def test_awkward_file_is_read_by_pyagrum(make, tmp_path):
     tables = make()
     path = tmp_path / "awkward.bifxml"
-    write_xmlbif(tables, path)
-    assert path.read_text(encoding="utf-8") == format_xmlbif(tables)
-
-    again = read_xmlbif_tables(path)
-    assert_identical(again, tables)
-    assert format_xmlbif(again) == format_xmlbif(tables)
-
+    write_network(tables, path, "xmlbif")
     reader = XMLBIFReader(path)
-    network = reader.get_model()
-    assert network.check_model()
-    assert_same_posteriors(pgmpy_arrays(network, tables), tables, 1e-12)
-
     network = pyagrum.loadBN(str(path))
     names = dict(zip(tables.names, reader.variables, strict=True))
     assert_same_posteriors(pyagrum_arrays(network, names, tables), tables, 1e-12)
@@ -55,29 +42,6 @@ def test_what_the_format_can_hold_is_written_as_it_is():
     assert "PROPERTY" not in text
 
 
-def test_unnormalised_tables_are_refused(tmp_path):
-    tables = LogTables(["c"], {"c": ["a", "b"]}, {"c": ((), np.log([0.5, 0.6]))})
-    with pytest.raises(NotRepresentableError, match="node 'c'"):
-        write_xmlbif(tables, tmp_path / "c.xml")
-
-
-@settings(max_examples=100)
-@given(
-    st.lists(st.text(), min_size=2, max_size=3, unique=True),
-    st.lists(
-        st.text() | st.integers() | st.floats(allow_nan=False) | st.booleans(), min_size=1, max_size=5, unique=True
-    ),
-    st.integers(0, 2**32),
-)
-def test_any_names_and_labels_come_back(names, labels, seed):
-    tables = random_tables(names, dict.fromkeys(names, labels), {names[1]: (names[0],)}, seed, target=names[-1])
-    text = format_xmlbif(tables)
-    again = parse_xmlbif(text)
-    assert_identical(again, tables)
-    assert format_xmlbif(again) == text
-    assert_identical(parse_xmlbif(text.encode()), tables)
-
-
 def test_reads_what_weka_writes():
     tables = parse_xmlbif(WEKA)
     assert tables.names == ("petallength", "sepal & more", "class")
@@ -87,25 +51,6 @@ def test_reads_what_weka_writes():
     np.testing.assert_allclose(probabilities[:, 1, 0], [0.1, 0.2, 0.7], rtol=1e-12)
     np.testing.assert_allclose(probabilities[:, 0, 1], [0.3, 0.3, 0.4], rtol=1e-12)
     np.testing.assert_allclose(probabilities[:, 1, 1], [1e-4, 0.9998, 1e-4], rtol=1e-12)
-
-
-def test_reads_what_pgmpy_writes():
-    written = random_tables(["b", "a", "c"], {v: ["x", "y", "z"] for v in "abc"}, {"c": ("b", "a")})
-    read = parse_xmlbif(str(XMLBIFWriter(written.to_network())))
-    assert read.tables["c"].parents == ("a", "b")
-    expected = np.exp(written.tables["c"].values).transpose(0, 2, 1)
-    np.testing.assert_allclose(np.exp(read.tables["c"].values), expected, rtol=1e-12)
-
-
-def test_reads_what_pyagrum_writes(tmp_path):
-    network = pyagrum.fastBN("a{x|y}->c{u|v|w}<-b[4]; d{1.5|2.5|3}->a")
-    path = tmp_path / "agrum.bifxml"
-    pyagrum.saveBN(network, str(path))
-    tables = read_xmlbif_tables(path)
-    names = {name: name for name in tables.names}
-    for array, table in zip(pyagrum_arrays(network, names, tables), tables.tables.values(), strict=True):
-        np.testing.assert_allclose(np.exp(table.values), array, atol=1e-5)
-    assert tables.normalized
 
 
 def network(variables, definitions):
@@ -166,7 +111,7 @@ def test_unknown_encodings_are_refused(encoding, tmp_path):
     path = tmp_path / "a.xml"
     path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + network(A, DEFINED).encode())
     with pytest.raises(ModelFileError, match=r"a\.xml: line 1: its encoding"):
-        read_xmlbif_tables(path)
+        read_tables(path, "xmlbif")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8"])
@@ -174,4 +119,4 @@ def test_known_encodings_are_read(encoding, tmp_path):
     path = tmp_path / "a.xml"
     text = network(A.replace(">x<", ">é<"), DEFINED)
     path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
-    assert read_xmlbif_tables(path).states == {"a": ("é", "y")}
+    assert read_tables(path, "xmlbif").states == {"a": ("é", "y")}

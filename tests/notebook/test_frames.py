@@ -36,6 +36,10 @@ def test_it_shows_itself_unless_it_has_become_another_frame():
     assert "&lt;i&gt;" in shown._repr_html_()
 
 
+def test_one_that_nobody_holds_is_shown():
+    assert loud()._repr_html_() == "<b>3</b>"
+
+
 def test_it_keeps_to_what_pandas_is_told():
     with pd.option_context("display.notebook_repr_html", False):
         assert loud()._repr_html_() is None
