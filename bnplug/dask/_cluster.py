@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
-from distributed import Client, Future, KilledWorker, MultiLock, default_client, wait
+from distributed import Client, Future, KilledWorker, MultiLock, as_completed, default_client
 
 from bnplug.dask._tasks import LOST
 from bnplug.errors import ClusterError
+
+_T = TypeVar("_T")
 
 # While something is waited for, the workers are looked at every so many seconds.
 _LOOK = 1.0
@@ -112,30 +114,26 @@ class Cluster:
 
     def _gather(self, futures: list[Future], homes: set[str | None]) -> list[Any]:
         """Return results once all are there; raise where a worker has gone that one must come from."""
-        self._wait(futures, homes)
-        # A worker may die while it sends: that is waited for here as well.
-        loop, watch = self.client.loop.asyncio_loop, _Watch()
-        coming = asyncio.run_coroutine_threadsafe(self.client.gather(futures, asynchronous=True), loop)
         try:
-            while not concurrent.futures.wait([coming], timeout=_LOOK).done:
-                self._look(watch, homes)
-            return list(coming.result())
+            return list(self._watched(self.client.gather(futures, asynchronous=True), homes))
         except _CANCELLED as error:
             raise _GoneError(set()) from error
-        finally:
-            coming.cancel()
 
-    def _wait(self, futures: list[Future], homes: set[str | None]) -> None:
-        """Wait until tasks are done, each of which runs on one of these workers; None is any."""
+    async def _done(self, futures: Sequence[Future]) -> None:
+        """Wait for tasks; ``distributed.wait`` does so by the client that was made last, which may be another."""
+        async for _ in as_completed(futures, loop=self.client.loop):
+            pass
+
+    def _watched(self, coming: Coroutine[Any, Any, _T], homes: set[str | None]) -> _T:
+        """Wait for what the client waits for, of one of these workers; None is any."""
         watch = _Watch()
-        while True:
-            try:
-                wait(futures, timeout=_LOOK)
-                return
-            except TimeoutError:
+        future = asyncio.run_coroutine_threadsafe(coming, self.client.loop.asyncio_loop)
+        try:
+            while not concurrent.futures.wait([future], timeout=_LOOK).done:
                 self._look(watch, homes)
-            except _CANCELLED as error:
-                raise _GoneError(set()) from error
+            return future.result()
+        finally:
+            future.cancel()
 
     def _look(self, watch: _Watch, homes: set[str | None]) -> None:
         workers = self.workers()
@@ -147,13 +145,12 @@ class Cluster:
     def homes_of(self, futures: Sequence[Future]) -> list[str]:
         """Wait until results are on workers, without bringing them here; return the address of one for each."""
         while True:
-            try:
-                with _clear_errors():
-                    self._wait(list(futures), {None})
-                    for failed in [own for own in futures if own.status == "error"]:
-                        failed.result()
-            except _GoneError:
-                raise _lost_data() from None
+            with _clear_errors():
+                self._watched(self._done(futures), {None})
+                for failed in [own for own in futures if own.status == "error"]:
+                    failed.result()
+            if any(own.status == "cancelled" for own in futures):
+                raise _lost_data()
             held = self.client.who_has(list(futures))
             homes = [min(held.get(future.key, ()), default="") for future in futures]
             if all(homes):

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from bnplug.arrays import IntArray
 from bnplug.dask._parcels import for_each, unpack
 from bnplug.data._views import read_only
-from bnplug.data.blocks import Rows, check_change
+from bnplug.data.blocks import Rows, check_change, sum_in_order
+
+_T = TypeVar("_T")
 
 # Sums of whole numbers below this are exact, in whatever order they are added.
 _LARGEST_WHOLE = 2.0**40
@@ -24,8 +26,20 @@ _LARGEST_WHOLE = 2.0**40
 #: A change of what is kept of blocks: a method and its arguments.
 Change = tuple[str, list[Any]]
 
-#: The sum over some blocks that follow each other in a task: the position of the first, and the arrays or numbers.
-Piece = tuple[int, list[Any]]
+
+class Sums(NamedTuple):
+    """What a task gives of its blocks where results are added up.
+
+    Attributes
+    ----------
+    whole : list of array or number
+        The sums over the blocks whose results are all whole numbers; empty where there is no such block.
+    others : list of (int, list of array or number)
+        The position in the task, and the results, of each other block.
+    """
+
+    whole: list[Any]
+    others: list[tuple[int, list[Any]]]
 
 
 class State(Enum):
@@ -55,9 +69,9 @@ def run(blocks: Sequence[Rows], parcel: bytes) -> list[Any]:
     return list(_run(blocks, parcel))
 
 
-def run_and_sum(blocks: Sequence[Rows], parcel: bytes) -> list[Piece]:
-    """Return the sums of what a function makes of blocks; see :func:`sum_pieces`."""
-    return sum_pieces(_run(blocks, parcel))
+def run_and_sum(blocks: Sequence[Rows], parcel: bytes) -> Sums:
+    """Return the sums of what a function makes of blocks; see :func:`sum_whole`."""
+    return sum_whole(_run(blocks, parcel))
 
 
 def _run(blocks: Sequence[Rows], parcel: bytes) -> Iterator[Any]:
@@ -82,14 +96,12 @@ def call(kept: Sequence[Kept], n_changes: int, parcel: bytes) -> list[Any] | Sta
     return _call(kept, n_changes, parcel, list)
 
 
-def call_and_sum(kept: Sequence[Kept], n_changes: int, parcel: bytes) -> list[Piece] | State:
-    """Return the sums of what a method returns for each block; see :func:`call` and :func:`sum_pieces`."""
-    return _call(kept, n_changes, parcel, sum_pieces)
+def call_and_sum(kept: Sequence[Kept], n_changes: int, parcel: bytes) -> Sums | State:
+    """Return the sums of what a method returns for each block; see :func:`call` and :func:`sum_whole`."""
+    return _call(kept, n_changes, parcel, sum_whole)
 
 
-def _call(
-    kept: Sequence[Kept], n_changes: int, parcel: bytes, collect: Callable[[Iterable[Any]], list[Any]]
-) -> list[Any] | State:
+def _call(kept: Sequence[Kept], n_changes: int, parcel: bytes, collect: Callable[[Iterable[Any]], _T]) -> _T | State:
     each = for_each(unpack(parcel), len(kept))
     # Changes more than that: this task was done, or begun, and its result got lost.
     if any(not n_changes <= own.n_changes <= n_changes + len(calls) for own, calls in zip(kept, each, strict=True)):
@@ -108,28 +120,25 @@ def _called(kept: Kept, n_changes: int, calls: list[list[Any]]) -> Any:
     return found
 
 
-def sum_pieces(results: Iterable[Sequence[Any]]) -> list[Piece]:
-    """Add up the results of blocks that follow each other as long as all are whole numbers, so that no bit is lost.
+def sum_whole(results: Iterable[Sequence[Any]]) -> Sums:
+    """Add up the results of the blocks that give whole numbers, so that no bit is lost.
 
     What is no whole number is left for the caller to add, in the order of all blocks: the sum then does not depend on
     which worker has which block.
 
     Examples
     --------
-    >>> sum_pieces([[1, 2.0], [3, 4.0], [1, 0.5], [1, 1.0]])
-    [(0, [4, 6.0]), (2, [1, 0.5]), (3, [1, 1.0])]
+    >>> sum_whole([[1, 2.0], [3, 4.0], [1, 0.5], [1, 1.0]])
+    Sums(whole=[5, 7.0], others=[(2, [1, 0.5])])
     """
-    pieces: list[Piece] = []
-    begun = False
+    whole: list[Any] = []
+    others: list[tuple[int, list[Any]]] = []
     for position, parts in enumerate(results):
-        whole = all(map(_is_whole, parts))
-        if whole and begun:
-            total = pieces[-1][1]
-            pieces[-1] = pieces[-1][0], [own + more for own, more in zip(total, parts, strict=True)]
+        if not all(map(_is_whole, parts)):
+            others.append((position, list(parts)))
         else:
-            pieces.append((position, list(parts)))
-        begun = whole
-    return pieces
+            whole = sum_in_order([whole, parts]) if whole else list(parts)
+    return Sums(whole, others)
 
 
 def _is_whole(part: Any) -> bool:

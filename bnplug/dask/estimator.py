@@ -143,7 +143,7 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         check_is_fitted(self)
         model = delayed(self.to_local(), traverse=False)
         tasks = [delayed(_right)(model, *own) for own in Partitions.of(X, y, sample_weight).parts]
-        right, total = np.sum(compute(*tasks), axis=0)
+        right, total = np.sum(compute(*tasks, scheduler=self.client), axis=0)
         return float(right / total)
 
     def to_local(self) -> BayesianNetworkClassifier:

@@ -86,8 +86,7 @@ class DaskStore(BlockStore):
     def __init__(self, client: Client, blocks: Sequence[Future], sizes: Sequence[int], weighted: bool) -> None:
         self.cluster = Cluster(client)
         self.blocks, self.sizes, self.weighted = list(blocks), tuple(sizes), weighted
-        self.homes = self.cluster.homes_of(self.blocks)
-        self.threads = {address: int(own["nthreads"]) for address, own in self.cluster.workers().items()}
+        self.locate()
 
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return what `function` makes of every block, in their order."""
@@ -134,7 +133,7 @@ class DaskStore(BlockStore):
         self.homes = self.cluster.homes_of(self.blocks)
         self.threads = {address: int(own["nthreads"]) for address, own in self.cluster.workers().items()}
 
-    def done(self, work: _Pass, most: int | None = None) -> Iterator[tuple[_Share, list[Any]]]:
+    def done(self, work: _Pass, most: int | None = None) -> Iterator[tuple[_Share, Any]]:
         """Yield the blocks of tasks and what each task gave, in the order of the first blocks.
 
         Parameters
@@ -156,7 +155,7 @@ class DaskStore(BlockStore):
         shares = self._shares(numbers, homes, most)
         return [_Task(share, homes[share[0]], work.submit(share, homes[share[0]])) for share in shares]
 
-    def _finished(self, tasks: list[_Task], work: _Pass) -> Iterator[tuple[_Share, list[Any]]]:
+    def _finished(self, tasks: list[_Task], work: _Pass) -> Iterator[tuple[_Share, Any]]:
         """Yield what tasks gave, once all are done; those that were lost are begun again."""
         tries: Counter[int] = Counter()
         while tasks:
@@ -232,7 +231,7 @@ class _DaskBlocks(Blocks):
         """Add up what a method of each object returns: whole numbers on the workers, all else in their order."""
         return _joined(self._done(_tasks.call_and_sum, method, args))
 
-    def _done(self, task: Callable[..., Any], method: str, args: Sequence[Any]) -> list[tuple[_Share, list[Any]]]:
+    def _done(self, task: Callable[..., Any], method: str, args: Sequence[Any]) -> list[tuple[_Share, Any]]:
         """Return the blocks of tasks and what each gave; the changes that were put off are made first."""
         calls = [[name, *own] for name, own in (*self._put_off, (method, args))]
         submit = partial(self._submit, task, _Parcels(self._store, calls))
@@ -265,10 +264,11 @@ class _DaskBlocks(Blocks):
         self._make(lost)
 
 
-def _joined(done: Iterable[tuple[_Share, list[_tasks.Piece]]]) -> list[Any]:
-    """Add up the sums that tasks gave, in the order of the blocks that each begins with."""
-    pieces = {share[position]: parts for share, own in done for position, parts in own}
-    return sum_in_order(pieces[i] for i in sorted(pieces))
+def _joined(done: Iterable[tuple[_Share, _tasks.Sums]]) -> list[Any]:
+    """Add up the sums that tasks gave: those of whole numbers first, then all else in the order of the blocks."""
+    tasks = list(done)
+    others = {share[position]: parts for share, own in tasks for position, parts in own.others}
+    return sum_in_order([*(own.whole for _, own in tasks if own.whole), *(others[i] for i in sorted(others))])
 
 
 class _Parcels:

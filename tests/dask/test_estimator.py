@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import cluster
+from distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -149,6 +150,16 @@ def test_the_client_is_not_copied(client, model):
     copied = pickle.loads(pickle.dumps(model))
     assert copied.client_ is client
     assert copied.predict(X[:5]).tolist() == model.predict(X[:5]).tolist()
+
+
+def test_a_client_that_is_not_the_one_made_last(client, local, monkeypatch):
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as own, Client(own) as other:
+        rows = other.persist(dd.from_pandas(X.assign(won=Y), npartitions=3))
+        for clients in ({0: other, 1: client}, {}):
+            monkeypatch.setattr("distributed.client._global_clients", clients)
+            model = DaskBayesianNetworkClassifier("tan", client=other).fit(rows[list(X)], rows["won"])
+            assert model.tables_.edges == local.tables_.edges
+            assert model.score(rows[list(X)], rows["won"]) == local.score(X, Y)
 
 
 class Folded(MaximumLikelihood):

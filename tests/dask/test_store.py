@@ -6,10 +6,12 @@ import signal
 import numpy as np
 import pytest
 from clusters import Sums, cluster, on_workers, size
+from hypothesis import given
+from hypothesis import strategies as st
 from test_in_blocks import drawn
 
 from bnplug.dask import DaskStore, store
-from bnplug.dask._tasks import Kept
+from bnplug.dask._tasks import Kept, sum_whole
 from bnplug.data.blocks import EachBlock
 from bnplug.errors import ClusterError, ContractError
 
@@ -48,6 +50,17 @@ def test_sums_do_not_depend_on_which_worker_has_which_block(blocks, client):
     other.store.homes = other.store.homes[:1] * 7
     assert [own.tolist() for own in map(np.asarray, other.store.sum(sizes_and_halves))] == one
     assert one[0] == 300
+
+
+@given(st.lists(st.tuples(st.sampled_from([1.0, 3.0, 2.0**39, 0.1, 1 / 3, 1e-9]), st.integers(0, 2)), min_size=1))
+def test_sums_are_the_same_whatever_share_of_the_blocks_a_task_has(blocks_and_tasks):
+    values, tasks = zip(*blocks_and_tasks, strict=True)
+
+    def joined(task_of):
+        shares = [tuple(i for i, own in enumerate(task_of) if own == task) for task in set(task_of)]
+        return store._joined((share, sum_whole([[values[i]] for i in share])) for share in shares)
+
+    assert joined(tasks) == joined([0] * len(values)) == joined(range(len(values)))
 
 
 def test_large_arguments_go_to_a_worker_once(blocks, client, monkeypatch):

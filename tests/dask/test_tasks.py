@@ -7,7 +7,7 @@ import pytest
 
 from bnplug.dask import _tasks
 from bnplug.dask._parcels import Calls, pack
-from bnplug.dask._tasks import LOST, Kept, call, call_and_sum, make, run, run_and_sum, sum_pieces, take
+from bnplug.dask._tasks import LOST, Kept, call, call_and_sum, make, run, run_and_sum, sum_whole, take
 from bnplug.errors import ContractError
 
 
@@ -45,7 +45,7 @@ def test_a_change_is_counted_and_an_answer_is_not():
     assert call(kept, 0, parcel("value")) == [1, 2]
     assert call(kept, 0, parcel("add", 3)) == [None, None]
     assert [own.n_changes for own in kept] == [1, 1]
-    assert call_and_sum(kept, 1, parcel("parts")) == [(0, [4, 1.0]), (1, [5, 1.25])]
+    assert call_and_sum(kept, 1, parcel("parts")) == ([4, 1.0], [(1, [5, 1.25])])
 
 
 def test_a_change_whose_result_got_lost_is_not_made_again():
@@ -93,27 +93,28 @@ def test_lost_is_one_thing_in_every_process():
 def test_functions_of_blocks():
     blocks = [block(1, 2), block(3)]
     assert run(blocks, parcel(lambda rows, more: int(rows[0].sum()) + more, 1)) == [4, 4]
-    assert run_and_sum(blocks, parcel(lambda rows: [rows[0].sum()])) == [(0, [6])]
+    assert run_and_sum(blocks, parcel(lambda rows: [rows[0].sum()])) == ([6], [])
 
 
 @pytest.mark.parametrize(
-    ("results", "pieces"),
+    ("results", "whole", "others"),
     [
-        ([[1.0], [2.0], [3.0]], [(0, [6.0])]),
-        ([[0.5], [2.0], [3.0]], [(0, [0.5]), (1, [5.0])]),
-        ([[1], [2.5], [3]], [(0, [1]), (1, [2.5]), (2, [3])]),
-        ([[np.inf], [1.0]], [(0, [np.inf]), (1, [1.0])]),
-        ([[2.0**60], [1.0]], [(0, [2.0**60]), (1, [1.0])]),
-        ([["a"], ["b"]], [(0, ["a"]), (1, ["b"])]),
+        ([[1.0], [2.0], [3.0]], [6.0], []),
+        ([[0.5], [2.0], [3.0]], [5.0], [(0, [0.5])]),
+        ([[1], [2.5], [3]], [4], [(1, [2.5])]),
+        ([[1, 0.5], [2, 1.5]], [], [(0, [1, 0.5]), (1, [2, 1.5])]),
+        ([[np.inf], [1.0]], [1.0], [(0, [np.inf])]),
+        ([[2.0**60], [1.0]], [1.0], [(0, [2.0**60])]),
+        ([["a"], ["b"]], [], [(0, ["a"]), (1, ["b"])]),
     ],
 )
-def test_only_whole_numbers_are_added(results, pieces):
-    assert sum_pieces(results) == pieces
+def test_only_whole_numbers_are_added(results, whole, others):
+    assert sum_whole(results) == (whole, others)
 
 
 def test_what_was_given_is_not_changed_by_adding():
     first = np.array([1.0, 2.0])
-    assert sum_pieces([[first], [first], [first]])[0][1][0].tolist() == [3.0, 6.0]
+    assert sum_whole([[first], [first], [first]]).whole[0].tolist() == [3.0, 6.0]
     assert first.tolist() == [1.0, 2.0]
 
 
