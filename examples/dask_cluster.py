@@ -10,8 +10,6 @@ It needs ``pip install "bnplug[dask]"``. The cluster here is two workers of this
 leads to any other.
 """
 
-import sys
-
 import dask.dataframe as dd
 import joblib
 from distributed import Client, LocalCluster
@@ -45,9 +43,8 @@ def search():
         print(compare(["nb", "tan"], ["wine"], cv=3).table().round(3))
 
 
-# Worker processes import this file, so what starts them is guarded. With an argument, workers are threads here.
+# Worker processes import this file, so what starts them is guarded.
 if __name__ == "__main__":
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": len(sys.argv) == 1}
-    with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         learn(client)
         search()

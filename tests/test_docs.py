@@ -43,7 +43,6 @@ SLOW = {"demo", "doctor", "reproduce", "warm"}
 
 #: What each example is given so that it is quick; the gallery runs them all as they are.
 QUICK = {
-    "dask_cluster": ["threads"],
     "all_methods": ["--datasets", "corral", "--cv", "2"],
     "missing_features": ["", "", "1"],
     "what_to_ask": ["", "", "2"],
