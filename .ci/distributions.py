@@ -3,17 +3,20 @@
     python .ci/distributions.py build DIST      wheels and sdists of the core and all plugins
     python .ci/distributions.py check DIST      their metadata, and an empty environment that they are installed in
 
-The empty environment gets ours from DIST alone, and what they depend on from the index that pip is set up with.
+The empty environment gets ours from DIST, by the one name that users type, and what they depend on from the index that
+pip is set up with.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import venv
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,26 +40,31 @@ def check(dist: Path) -> None:
         raise SystemExit(f"{dist} has {len(wheels)} wheels and {len(sdists)} sdists, not {len(SOURCES)} of each")
     subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *wheels, *sdists], check=True)
     with tempfile.TemporaryDirectory(prefix="bnplug-dist-") as folder:
-        examine(installed(Path(folder), wheels))
+        examine(installed(Path(folder), dist, wheels[0].name.split("-")[1]))
 
 
-def installed(folder: Path, wheels: list[Path]) -> Path:
-    """Install wheels in a new environment, and return the folder of its programs."""
+def installed(folder: Path, dist: Path, version: str) -> Path:
+    """Install what a user asks for by one name, with `dist` as an index, and return the folder of programs."""
     venv.create(folder / "env", with_pip=True)
     programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
-    names = [str(wheel.resolve()) for wheel in wheels]
     uv = shutil.which("uv")
     pip = [uv, "pip"] if uv else [str(programs / "python"), "-m", "pip"]
     into = ["--python", str(programs / "python")] if uv else []
-    subprocess.run([*pip, "install", "--quiet", *into, *names], check=True)
+    local = ["--find-links", str(dist.resolve())]
+    subprocess.run([*pip, "install", "--quiet", *into, *local, f"bnplug[all]=={version}"], check=True)
     return programs
 
 
 def examine(programs: Path) -> None:
     """Run the commands of an installation, away from the checkout and from what else may be on the path."""
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    run = partial(subprocess.run, check=True, cwd=programs, env=clean)
+    listed = run([str(programs / "bnplug"), "plugins", "--json"], capture_output=True, text=True).stdout
+    found = {plugin["distribution"] for plugin in json.loads(listed)}
+    if len(found) != len(SOURCES):
+        raise SystemExit(f"bnplug[all] brought {sorted(found)}, not the {len(SOURCES)} distributions of the repository")
     for words in (["--version"], ["plugins"], ["doctor"]):
-        subprocess.run([str(programs / "bnplug"), *words], check=True, cwd=programs, env=clean)
+        run([str(programs / "bnplug"), *words])
 
 
 def main() -> None:

@@ -388,8 +388,10 @@ def test_the_front_page_shows_before_it_tells():
 
 
 def test_the_install_command_of_a_checkout_takes_the_plugins_from_it():
-    checkout, released = [command for command in re.findall(r"pip install [^`\n]+", README) if "[all]" in command]
+    commands = [command for command in re.findall(r"pip install [^`\n]+", README) if "[all]" in command]
+    checkout, wheels, released = commands
     assert checkout == 'pip install ".[all]" ./plugins/bnplug-*/'
+    assert wheels == 'pip install --find-links dist "bnplug[all]"'
     assert released == 'pip install "bnplug[all]"'
 
 
