@@ -40,7 +40,7 @@ from bnplug.cli._reading import (
 )
 from bnplug.cli._starting import load_scikit_learn
 from bnplug.cli._streaming import batches_for, fit_streamed, streamed
-from bnplug.errors import printable
+from bnplug.errors import did_you_mean, printable
 from bnplug.exchange.network_files import FORMATS
 
 # The languages of files that hold a graph alone, by their endings.
@@ -130,7 +130,7 @@ def fit_command(
     # How much is told is nothing that a plugin's classifier must have a parameter for.
     params = {name: value for name, value in options.items() if value is not None and (name, value) != ("verbose", 0)}
     model = bnplug.make_classifier(method, **params) if method else bnplug.BayesianNetworkClassifier(**params)
-    model.set_params(**dict(_setting(text) for text in settings))
+    _apply(model, settings)
     files = streamed(data)
     if files is not None:
         n_rows = fit_streamed(model, files, target, reading, listed(keep), listed(drop))
@@ -364,6 +364,31 @@ def _save_graph(model: Any, path: Path) -> None:
     from bnplug.show.summary import blanket_to_mark
 
     save_picture(path, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
+
+
+def _apply(model: Any, settings: Sequence[str]) -> None:
+    """Set parameters, those of components after the components."""
+    for name, value in sorted(map(_setting, settings), key=lambda own: own[0].count("__")):
+        try:
+            model.set_params(**{name: value})
+        except ValueError as error:
+            told = _unknown(model, name)
+            if told is None:
+                raise
+            raise ValueError(told) from error
+
+
+def _unknown(model: Any, name: str) -> str | None:
+    """Return what is wrong with the name of a parameter in the words of who typed it, or None: it is no such name."""
+    parts, known = name.split("__"), model.get_params()
+    paths = ["__".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    owner, _, own = next((path for path in paths if path not in known), "").rpartition("__")
+    there = [path.rpartition("__")[2] for path in known if path.rpartition("__")[0] == owner]
+    if not own or not there:
+        return None
+    dots = f"{owner.replace('__', '.')}." if owner else ""
+    listed = ", ".join(f"{dots}{word}" for word in there)
+    return f"there is no parameter '{dots}{own}'.{did_you_mean(own, there)} There are: {listed}"
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -77,7 +77,16 @@ ERRORS = {
     "unknown structure": (
         ["fit", "{iris}", "--target", "species", "--structure", "tann", "-o", "m"], 1, "Did you mean 'tan'"),
     "unknown setting": (
-        ["fit", "{iris}", "--target", "species", "--set", "structure.kk=1", "-o", "m"], 1, "Invalid parameter 'kk'"),
+        ["fit", "{iris}", "--target", "species", "--structure", "kdb", "--set", "structure.kk=1", "-o", "m"], 1,
+        "there is no parameter 'structure.kk'. Did you mean 'k'? There are: structure.confidence, "),
+    "unknown setting of a classifier": (
+        ["fit", "{iris}", "--target", "species", "--method", "aode", "--set", "alfa=1", "-o", "m"], 1,
+        "there is no parameter 'alfa'. Did you mean 'alpha'? There are: "),
+    "unknown component": (
+        ["fit", "{iris}", "--target", "species", "--set", "structur.k=1", "-o", "m"], 1,
+        "there is no parameter 'structur'. Did you mean 'structure'?"),
+    "setting of no component": (
+        ["fit", "{iris}", "--target", "species", "--set", "verbose.k=1", "-o", "m"], 1, "has no parameters of its own"),
     "no setting": (["fit", "{iris}", "--target", "species", "--set", "structure", "-o", "m"], 2, "NAME=VALUE"),
     "no output": (["fit", "{iris}", "--target", "species"], 2, "--output"),
     "no model": (["predict", "nowhere", "{iris}"], 1, "there is no model.json"),
