@@ -8,6 +8,8 @@ import pkgutil
 import re
 import runpy
 import shlex
+import shutil
+import subprocess
 import sys
 import tomllib
 import warnings
@@ -135,6 +137,29 @@ def test_the_commands_of_a_page_run_in_order(page, tmp_path, monkeypatch):
             continue
         done = CliRunner().invoke(cli, [name, *arguments])
         assert done.exit_code == 0, done.output
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if blocks(text, "sh")])
+def test_what_goes_through_pipes_runs_after_the_commands_of_its_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in lines_of_console(PAGES[page]):
+        if line.startswith(("bnplug datasets iris ", "bnplug fit ")):
+            CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+    command = f'set -euo pipefail\nbnplug() {{ "{sys.executable}" -m bnplug "$@"; }}\n'
+    for block in blocks(PAGES[page], "sh"):
+        done = subprocess.run(["bash", "-c", command + block], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        for file in re.findall(r"(?:> |-o )([\w.-]{2,})$", block, re.MULTILINE):
+            assert (tmp_path / file).exists(), file
+
+
+def test_every_block_is_of_a_language_that_a_test_runs_or_reads():
+    languages = {language for text in PAGES.values() for language in re.findall(r"^```([a-z]\w*)$", text, re.MULTILINE)}
+    assert languages == {"console", "python", "sh", "text", "toml"}
+    for page, text in PAGES.items():
+        for block in blocks(text, "toml"):
+            assert tomllib.loads(block), page
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

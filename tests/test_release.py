@@ -92,6 +92,9 @@ def test_every_python_and_system_that_is_promised_is_tested():
     promised = [own for own in PROJECTS["bnplug"]["classifiers"] if re.search(r"Python :: 3\.\d+$", own)]
     assert matrix["python"] == [own.rsplit(" ", 1)[1] for own in promised]
     assert {name.split("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
+    # So is a plugin that `bnplug new-plugin` makes.
+    theirs = yaml.safe_load((ROOT / "plugins/_template/common/.github/workflows/test.yml").read_text())
+    assert [job["strategy"]["matrix"]["python"] for job in theirs["jobs"].values()] == [matrix["python"]]
 
 
 def test_only_the_jobs_that_publish_may_do_so():

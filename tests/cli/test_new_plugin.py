@@ -28,12 +28,14 @@ IN_RECIPES = {"score", "structure", "parameters", "discretizer"}
 
 #: In one interpreter, since importing everything takes longer than the rest.
 RUN_ALL = """
-import pathlib, runpy, sys
+import pathlib, re, runpy, sys
 import pytest
 folders = sys.argv[1:]
 for folder in folders:
     for example in pathlib.Path(folder, "examples").glob("*.py"):
         runpy.run_path(str(example))
+    (snippet,) = re.findall("^```python\\n(.*?)^```", pathlib.Path(folder, "README.md").read_text(), re.M | re.S)
+    exec(compile(snippet, f"README.md of {folder}", "exec"), {})
 packages = [str(path.parent) for folder in folders for path in pathlib.Path(folder).glob("bnplug_*/plugin.py")]
 tests = [str(pathlib.Path(folder, "tests")) for folder in folders]
 sys.exit(pytest.main(["-q", "--import-mode=importlib", "--doctest-modules", *packages, *tests]))
