@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.counts._numbering import merge_occurring, number_occurring, place_among
-from bnplug.data._counting import index_rows, strides
+from bnplug.data._counting import find_cells, index_rows, strides
 from bnplug.data._counting import tally as tally
 from bnplug.data.table import Table
 
@@ -144,6 +146,26 @@ def _count_occurring(
     return tally(index, card * parent.size, block.weights).reshape(card, parent.size), parent
 
 
+class CountsWithEach(NamedTuple):
+    """Counts of a child with its parents and one more, for each of some, one table after the other.
+
+    Attributes
+    ----------
+    cells : float64 array
+    starts, stops : int64 arrays of shape (others,)
+        Those of the i-th are ``cells[starts[i]:stops[i]]``, the child's states before the configurations.
+    """
+
+    cells: FloatArray
+    starts: IntArray
+    stops: IntArray
+
+    def tables(self, n_states: int) -> list[FloatArray]:
+        """Return the tables, of shape (child, size)."""
+        ends = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
+        return [self.cells[start:stop].reshape(n_states, -1) for start, stop in ends]
+
+
 def count_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> list[FloatArray]:
     """Count `child` with `parents` and one more parent, for each of `others`, all in one pass.
 
@@ -152,47 +174,61 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     list of float64 arrays of shape (child, size)
         One for each of `others`; the order of the configurations is left open.
     """
+    return lay_out_with_each(table, child, parents, others).tables(int(table.cards[child]))
+
+
+def lay_out_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> CountsWithEach:
+    """Count as :func:`count_with_each` does; the tables are parts of one array."""
+    variables, cards = (child, *parents), table.cards.tolist()
+    n_cells = prod(cards[v] for v in variables)
+    sizes = [n_cells * cards[u] for u in others]
     if table.expects:
-        found = table.counts([(child, *parents, u) for u in others])
-        return [own.reshape(len(own), -1) for own in found]
-    return table.sum(_count_with_each, child, tuple(parents), tuple(others))
+        cells = np.concatenate([own.ravel() for own in table.counts([(*variables, u) for u in others])])
+        starts = np.array([0, *accumulate(sizes)][:-1])
+    else:
+        # Behind each table is room for rows with a missing cell.
+        starts = np.array([0, *accumulate((n_cells + 1) * cards[u] for u in others)])
+        cells = table.sum(_count_with_each, variables, np.array(others), starts)[0]
+    return CountsWithEach(cells, starts[: len(sizes)], starts[: len(sizes)] + np.array(sizes))
 
 
-def _count_with_each(block: Table, child: int, parents: tuple[int, ...], others: tuple[int, ...]) -> list[FloatArray]:
-    variables = (child, *parents)
-    family = configurations(block, variables, limit=prod(int(block.cards[v]) for v in variables))
-    # One configuration more, for rows with a missing cell: -1 is above every number when it has no sign.
-    index = np.minimum(family.index.astype(np.uint32), np.uint32(family.size))
-    cards = block.cards[list(others)]
-    starts = np.concatenate([[0], np.cumsum((family.size + 1) * cards)])
-    counts = np.zeros((_LANES, starts[-1]), dtype=np.int64 if block.weights is None else np.float64)
-    _tally_with_each(block.codes, np.array(others), cards, block.missing, block.weights, index, starts, counts)
-    total = counts.sum(axis=0).astype(np.float64)
-    states, ends = int(block.cards[child]), starts[:-1] + family.size * cards
-    return [total[start:end].reshape(states, -1) for start, end in zip(starts.tolist(), ends.tolist(), strict=False)]
+def _count_with_each(block: Table, variables: tuple[int, ...], others: IntArray, starts: IntArray) -> list[FloatArray]:
+    cards = [int(block.cards[v]) for v in variables]
+    lanes = np.zeros((_LANES, starts[-1]), dtype=np.int64 if block.weights is None else np.float64)
+    counts = np.empty(starts[-1])
+    _tally_with_each(
+        block.codes, np.array(variables), strides(cards), prod(cards), others, block.cards[others], starts,
+        block.missing, block.weights, lanes, counts,
+    )  # fmt: skip
+    return [counts]
 
 
 @kernel
-def _tally_with_each(codes, others, cards, missing, weights, index, starts, counts):  # type: ignore[no-untyped-def]
-    """counts[:, starts[i] + index[m] * cards[i] + codes[others[i], m]] += weight of row m, for every i.
+def _tally_with_each(codes, variables, strides, n_cells, others, cards, starts, missing, weights, lanes, counts):  # type: ignore[no-untyped-def]
+    """counts[starts[i] + cell of row m * cards[i] + codes[others[i], m]] += weight of row m, for every i.
 
-    All four rows of `counts` together: where weights are None, rows of the data go to them in turn, since adding to one
-    cell twice in a row waits. A missing cell goes where the last configuration of `index` begins.
+    strides: by how much each of the variables moves a row's cell, of which there are n_cells; what has no cell, or a
+    missing one of the others, goes behind the last.
+    lanes: four rows that `counts` is the sum of: where weights are None, rows of the data go to them in turn, since
+    adding to one cell twice in a row waits.
 
     Rows go by in blocks, whose cells are found first: that loop vectorises.
     """
-    cells = np.empty(_BLOCK, np.uint32)
-    for low in range(0, index.shape[0], _BLOCK):
-        size = min(_BLOCK, index.shape[0] - low)
-        family = index[low : low + size]
+    of_family, family, cells = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
+    n_rows = codes.shape[1]
+    for low in range(0, n_rows, _BLOCK):
+        size = min(_BLOCK, n_rows - low)
+        find_cells(codes[:, low : low + size], variables, strides, missing, of_family[:size])
+        for m in range(size):
+            family[m] = n_cells if of_family[m] < 0 else of_family[m]
         for i in range(others.shape[0]):
             column, card = codes[others[i], low : low + size], np.uint32(cards[i])
-            sink = np.uint32(starts[i + 1] - starts[i]) - card
+            sink = np.uint32(n_cells) * card
             for m in range(size):
                 cell = np.uint32(family[m] * card) + np.uint32(column[m])
                 cells[m] = sink if column[m] == missing else cell
-            one, two = counts[0, starts[i] :], counts[1, starts[i] :]
-            three, four = counts[2, starts[i] :], counts[3, starts[i] :]
+            one, two = lanes[0, starts[i] :], lanes[1, starts[i] :]
+            three, four = lanes[2, starts[i] :], lanes[3, starts[i] :]
             if weights is None:
                 whole = size - size % _LANES
                 for m in range(0, whole, _LANES):
@@ -205,3 +241,5 @@ def _tally_with_each(codes, others, cards, missing, weights, index, starts, coun
             else:
                 for m in range(size):
                     one[np.uint64(cells[m])] += weights[low + m]
+    for i in range(counts.shape[0]):
+        counts[i] = lanes[0, i] + lanes[1, i] + lanes[2, i] + lanes[3, i]

@@ -6,18 +6,19 @@ All are taken from unsmoothed counts. Each family counts the rows in which all i
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import fsum, prod
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
+from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
-from bnplug.counts.counting import count_occurring, count_with_each
+from bnplug.counts.counting import CountsWithEach, count_occurring, lay_out_with_each
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.scoring._candidates import Candidates, FlatGraph, Toggles
@@ -67,6 +68,18 @@ class DecomposableScore(ScoreFunction):
         are in no particular order, and such as never occur may be left out.
         """
 
+    def _local_with_each(
+        self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
+    ) -> Iterable[float]:
+        """Return the terms of `child` with `parents` and one more, for each of `others`.
+
+        A class that has :meth:`local` too may take them together; where a subclass has another :meth:`local`, it is
+        asked for every one.
+        """
+        families = [tuple(sorted((*parents, u))) for u in others]
+        tables = counts.tables(int(table.cards[child]))
+        return [self.local(table, child, own, found) for own, found in zip(families, tables, strict=True)]
+
     def score(self, table: Table, dag: DAG) -> float:
         """Return the sum of the local terms of `dag`."""
         return self.evaluator(table).start(table.parents(dag))
@@ -86,18 +99,17 @@ class DecomposableEvaluator(Evaluator):
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
-        self._terms: dict[_Family, float] = {}
-        # By the family of a variable and any other: the term with that one less among the parents, or one more; nan
-        # where it is not known yet.
-        self._beside: dict[_Family, FloatArray] = {}
+        # Of each child, by its parents as the bits of a whole number: one more or less is one operation.
+        self._terms: list[dict[int, float]] = [{} for _ in table.names]
         self._looked_up: Terms | None = None
+        self._local_with_each = _with_each(score)
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Add up the terms of a graph."""
         self.parents = [tuple(sorted(own)) for own in parents]
         families = list(enumerate(self.parents))
         self._take(families)
-        self._now = [self._terms[family] for family in families]
+        self._now = [self._known(*family) for family in families]
         # An exact sum: the value of a graph does not depend on the way that led to it.
         self.value = fsum(self._now)
         return self.value
@@ -113,44 +125,32 @@ class DecomposableEvaluator(Evaluator):
             return self._propose_toggles(candidates)
         starts, families = _families(Candidates.of(candidates))
         self._take(families)
-        terms, now = self._terms, self._now
-        rises = [terms[family] - now[family[0]] for family in families]
+        rises = [self._known(*family) - self._now[family[0]] for family in families]
         return np.array([self.value + sum(rises[first:last]) for first, last in pairwise(starts)], dtype=np.float64)
 
     def _propose_toggles(self, toggles: Toggles) -> FloatArray:
         """Return the score of every candidate, child by child: terms that are known make no object."""
-        nodes, others = toggles.nodes, toggles.others
-        ends = [*(np.flatnonzero(nodes[1:] != nodes[:-1]) + 1).tolist(), len(nodes)]
-        runs = list(zip(nodes[[0, *ends[:-1]]].tolist() if len(nodes) else [], [0, *ends], ends, strict=False))
-        self._learn_beside([(v, others[first:last]) for v, first, last in runs])
-        scores = np.empty(len(nodes))
-        for v, first, last in runs:
-            terms = self._beside[v, self.parents[v]][others[first:last]]
-            scores[first:last] = self.value + (terms - self._now[v])
+        children = zip(toggles.nodes.tolist(), toggles.others.tolist(), strict=True)
+        runs = [(v, _bits(self.parents[v]), [u for _, u in run]) for v, run in groupby(children, itemgetter(0))]
+        self._take_toggled(runs)
+        terms = [self._terms[v][now ^ 1 << u] for v, now, others in runs for u in others]
+        scores: FloatArray = self.value + (np.array(terms, dtype=np.float64) - np.array(self._now)[toggles.nodes])
         return scores
 
-    def _learn_beside(self, asked: Iterable[tuple[int, IntArray]]) -> None:
-        """Take the terms, not known yet, of children with one of some others less among the parents, or one more."""
-        found: list[tuple[FloatArray, int, _Family]] = []
+    def _take_toggled(self, runs: Iterable[tuple[int, int, list[int]]]) -> None:
+        """Take the terms, not known yet, of children with one of some others less among the parents, or one more.
+
+        runs : child, its parents of now as bits, others
+        """
         grown: dict[int, list[int]] = {}
-        others: list[_Family] = []
-        for v, beside in asked:
-            now = self.parents[v]
-            row = self._beside.setdefault((v, now), np.full(len(self.parents), np.nan))
-            small = self._is_small(v)
-            for u in beside[np.isnan(row[beside])].tolist():
-                more = u not in now
-                family = v, tuple(sorted((*now, u))) if more else tuple(p for p in now if p != u)
-                found.append((row, u, family))
-                if family in self._terms:
-                    continue
-                if more and small:
-                    grown.setdefault(v, []).append(u)
-                else:
-                    others.append(family)
-        self._count(grown, others)
-        for row, u, family in found:
-            row[u] = self._terms[family]
+        families: list[_Family] = []
+        for v, now, others in runs:
+            new = [u for u in others if now ^ 1 << u not in self._terms[v]]
+            together = [u for u in new if not now >> u & 1] if new and self._is_small(v) else []
+            if together:
+                grown.setdefault(v, []).extend(together)
+            families += [(v, _toggled(self.parents[v], u)) for u in new if u not in together]
+        self._count(grown, families)
 
     def commit(self, changes: Changes) -> float:
         """Exchange the terms of the variables that change."""
@@ -158,7 +158,7 @@ class DecomposableEvaluator(Evaluator):
         self._take(families)
         parents, now = self.parents.copy(), self._now.copy()
         for v, own in families:
-            parents[v], now[v] = own, self._terms[v, own]
+            parents[v], now[v] = own, self._known(v, own)
         # Together: an interrupt finds no half of a move.
         self.parents, self._now, self.value = parents, now, fsum(now)
         return self.value
@@ -187,9 +187,9 @@ class DecomposableEvaluator(Evaluator):
             families = [(v, tuple(own)) for changes in drawn for v, own in changes.items()]
             self._take(families)
             for family in families:
-                terms.add(*family, self._terms[family])
+                terms.add(*family, self._known(*family))
         self.parents, self.value = [graph.parents_of(v) for v in range(n)], float(steps.reals[VALUE])
-        self._now = [self._terms[family] for family in enumerate(self.parents)]
+        self._now = [self._known(*family) for family in enumerate(self.parents)]
         if steps.numbers[PHASE] != DRAWING:
             i = int(walked.last[0])
             raise ContractError(f"the score of the parents {candidates[i]} is nan")
@@ -197,12 +197,16 @@ class DecomposableEvaluator(Evaluator):
         self.n_evaluations += walk.tries - before
         return True
 
+    def _known(self, child: int, parents: Iterable[int]) -> float:
+        """Return a term that was taken."""
+        return self._terms[child][_bits(parents)]
+
     def _take(self, families: Iterable[_Family]) -> None:
         """Take the terms not known yet. Families with one parent more than now are counted together."""
         grown: dict[int, list[int]] = {}
         others: list[_Family] = []
         for child, parents in dict.fromkeys(families):
-            if (child, parents) in self._terms:
+            if _bits(parents) in self._terms[child]:
                 continue
             now = self.parents[child]
             added = set(parents).difference(now)
@@ -214,30 +218,48 @@ class DecomposableEvaluator(Evaluator):
 
     def _count(self, grown: dict[int, list[int]], others: list[_Family]) -> None:
         """Take the terms of children with one parent more, each of those given, and of other families, in threads."""
-        jobs = [partial(self._terms_of_grown, child, added) for child, added in grown.items()]
-        jobs += [partial(self._term, family) for family in others]
+        jobs = [partial(self._take_grown, child, added) for child, added in grown.items()]
+        jobs += [partial(self._take_one, *family) for family in others]
         rows = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
-        n_jobs = self.n_jobs if rows >= _WORTH_THREADS else 1
-        for terms in run_in_threads(lambda job: job(), jobs, n_jobs=n_jobs):
-            self._terms.update(terms)
+        if rows >= _WORTH_THREADS:
+            run_in_threads(lambda job: job(), jobs, n_jobs=self.n_jobs)
+            return
+        for job in jobs:
+            job()
 
     def _is_small(self, child: int) -> bool:
         """Say whether the family that a variable has now may be counted with one parent more."""
         return n_configurations(self.table, (child, *self.parents[child])) <= _COUNTED_TOGETHER
 
-    def _terms_of_grown(self, child: int, added: list[int]) -> dict[_Family, float]:
-        """Return the terms of `child` with its parents of now and each one of `added`."""
+    def _take_grown(self, child: int, added: list[int]) -> None:
+        """Take the terms of `child` with its parents of now and each one of `added`."""
         parents = self.parents[child]
-        families = [tuple(sorted((*parents, u))) for u in added]
-        tables = count_with_each(self.table, child, parents, added)
-        return {
-            (child, family): float(self.score.local(self.table, child, family, counts))
-            for family, counts in zip(families, tables, strict=True)
-        }
+        counts = lay_out_with_each(self.table, child, parents, added)
+        terms = self._local_with_each(self.table, child, parents, added, counts)
+        now = _bits(parents)
+        self._terms[child].update((now | 1 << u, float(term)) for u, term in zip(added, terms, strict=True))
 
-    def _term(self, family: _Family) -> dict[_Family, float]:
-        counts = count_occurring(self.table, *family)[0]
-        return {family: float(self.score.local(self.table, *family, counts))}
+    def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
+        counts = count_occurring(self.table, child, parents)[0]
+        self._terms[child][_bits(parents)] = float(self.score.local(self.table, child, parents, counts))
+
+
+def _toggled(parents: tuple[int, ...], u: int) -> tuple[int, ...]:
+    """Return parents without u, if it is one of them, or with it."""
+    return tuple(p for p in parents if p != u) if u in parents else tuple(sorted((*parents, u)))
+
+
+def _bits(parents: Iterable[int]) -> int:
+    """Return a set of variables as the bits of a whole number."""
+    return sum(1 << p for p in parents)
+
+
+def _with_each(score: DecomposableScore) -> Callable[..., Iterable[float]]:
+    """Return how a score takes the terms of many families: together, unless its `local` is of a later class."""
+    one, each = (
+        next(own for own in type(score).__mro__ if name in vars(own)) for name in ("local", "_local_with_each")
+    )
+    return score._local_with_each if issubclass(each, one) else partial(DecomposableScore._local_with_each, score)
 
 
 def _families(candidates: Candidates) -> tuple[list[int], list[_Family]]:
@@ -252,6 +274,13 @@ def _families(candidates: Candidates) -> tuple[list[int], list[_Family]]:
 def log_likelihood(counts: FloatArray) -> float:
     """Return the sum of N_ijk log (N_ijk / N_ij) over counts (states, configurations)."""
     return float(_log_likelihood(counts))
+
+
+def log_likelihood_with_each(n_states: int, counts: CountsWithEach) -> FloatArray:
+    """Return the same of many tables of a child with so many states."""
+    found = np.empty(len(counts.starts))
+    _log_likelihoods(*counts, n_states, found)
+    return found
 
 
 def dimension(table: Table, child: int, parents: Sequence[int]) -> int:
@@ -276,3 +305,10 @@ def _log_likelihood(counts):  # type: ignore[no-untyped-def]
         if of_column > 0:
             total -= of_column * np.log(of_column)
     return total
+
+
+@kernel
+def _log_likelihoods(cells, starts, stops, n_states, found):  # type: ignore[no-untyped-def]
+    """Fill `found` with the log-likelihood of each table, whose cells are those from its start to its stop."""
+    for i in range(found.shape[0]):
+        found[i] = _log_likelihood(cells[starts[i] : stops[i]].reshape(n_states, (stops[i] - starts[i]) // n_states))

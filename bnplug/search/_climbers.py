@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray
 from bnplug.scoring._candidates import Toggles
+from bnplug.search._marks import MovingGraph
 from bnplug.search.greedy import GreedySearch
-from bnplug.search.moves import KINDS, Move, Neighbourhood
+from bnplug.search.moves import KINDS, Move, Neighbourhood, changes_by
 
 
 class Climber:
@@ -40,12 +42,11 @@ class Climber:
         chosen = self.search.best(candidates, value, improve)
         return None if chosen is None else candidates.move(chosen)
 
-    def make(self, move: Move) -> dict[int, list[int]]:
-        """Make a move; return what it changed."""
+    def make(self, move: Move) -> None:
+        """Make a move."""
         changes = self.neighbourhood.graph.changes(move)
         self.search.commit(changes, move.describe(self.names))
         self.neighbourhood.graph.apply(changes)
-        return changes
 
 
 class RememberingClimber(Climber):
@@ -57,40 +58,35 @@ class RememberingClimber(Climber):
     def __init__(self, search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[str]) -> None:
         super().__init__(search, neighbourhood, names)
         size = len(neighbourhood.graph.parents)
+        self.graph = MovingGraph.of(neighbourhood)
         self.rise: FloatArray = np.zeros((size, size))
         self.known: BoolArray = np.zeros((size, size), dtype=bool)
 
     def best(self, value: float, improve: bool) -> Move | None:
         """Return the best legal move by the rises that are known, and those asked for now."""
-        legal = self.neighbourhood.legal()
-        wanted = legal["delete"] | legal["add"] | legal["reverse"] | legal["reverse"].T
-        self._learn(wanted & ~self.known, value)
-        # In the order of Neighbourhood.moves().
-        mask = np.stack([legal[kind] for kind in KINDS])
-        places = np.flatnonzero(mask)
-        rises = np.stack([self.rise, self.rise + self.rise.T, self.rise]).ravel()[places]
+        children, others = self.graph.lacking(self.known)
+        # An edge that is there goes, any other comes.
+        toggles = Toggles(self.graph.edges, children, others)
+        self.rise[others, children] = self.search.propose(toggles) - value
+        self.known[others, children] = True
+        places, rises = self.graph.list_moves(self.rise)
         chosen = self.search.choose(value + rises, value if improve else None)
         if chosen is None:
             return None
-        kind, parent, child = np.unravel_index(places[chosen], mask.shape)
-        return Move(KINDS[kind], int(parent), int(child))
+        size = len(self.rise)
+        edge, kind = places[chosen] % size**2, places[chosen] // size**2
+        return Move(KINDS[kind], int(edge // size), int(edge % size))
 
-    def _learn(self, wanted: BoolArray, value: float) -> None:
-        """Ask for rises that are not known."""
-        children, others = np.nonzero(wanted.T)
-        # An edge that is there goes, any other comes.
-        toggles = Toggles(self.neighbourhood.graph.edges, children, others)
-        self.rise[others, children] = self.search.propose(toggles) - value
-        self.known |= wanted
-
-    def make(self, move: Move) -> dict[int, list[int]]:
+    def make(self, move: Move) -> None:
         """Make a move, and forget the rises of the children that it changed."""
-        changes = super().make(move)
+        changes = changes_by(move, self.search.parents)
+        self.search.commit(changes, move.describe(self.names))
+        self.graph.make(*move)
         self.known[:, list(changes)] = False
-        return changes
 
     def branch(self, search: GreedySearch) -> RememberingClimber:
         """Return a climber for a trial from the current graph, that begins with what is known here."""
-        other = RememberingClimber(search, self.neighbourhood.at(search.parents), self.names)
+        other = copy(self)
+        other.search, other.graph = search, self.graph.copy()
         other.rise, other.known = self.rise.copy(), self.known.copy()
         return other

@@ -12,6 +12,7 @@ from itertools import count, cycle, product
 import numpy as np
 
 from bnplug.search._climbers import RememberingClimber
+from bnplug.search._marks import MovingGraph
 from bnplug.search.greedy import GreedySearch, score_tie
 from bnplug.search.hill_climb import climb
 from bnplug.search.moves import Move, Neighbourhood
@@ -60,8 +61,8 @@ def _shake(search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[s
         with search.trial(again=False) as other:
             other.last_of_ties = last_of_ties
             around = climber.branch(other)
-            for _ in range(max(2, int(share * around.neighbourhood.graph.edges.sum()))):
-                move = _loosen(around.neighbourhood, next(positions))
+            for _ in range(max(2, int(share * around.graph.edges.sum()))):
+                move = _loosen(around.graph, next(positions))
                 if move is None:
                     return
                 around.make(move)
@@ -70,11 +71,11 @@ def _shake(search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[s
             climber = around
 
 
-def _loosen(neighbourhood: Neighbourhood, position: float) -> Move | None:
+def _loosen(graph: MovingGraph, position: float) -> Move | None:
     """Return the move that reverses the edge at a position from 0 to 1, or deletes it if it cannot be reversed."""
-    legal = neighbourhood.legal()
-    edges = np.argwhere(legal["reverse"] | legal["delete"])
+    delete, reverse, _ = graph.legal()
+    edges = np.argwhere(reverse | delete)
     if not len(edges):
         return None
     u, v = edges[int(position * len(edges))].tolist()
-    return Move("reverse" if legal["reverse"][u, v] else "delete", u, v)
+    return Move("reverse" if reverse[u, v] else "delete", u, v)

@@ -33,4 +33,7 @@ def climb(
     """
     # Where the score decomposes, a rise stays true until one of its families changes.
     kind = RememberingClimber if search.evaluator.decomposable else Climber
-    kind(search, neighbourhood, names).climb(max_iter, improve)
+    try:
+        kind(search, neighbourhood, names).climb(max_iter, improve)
+    finally:
+        neighbourhood.graph.apply(dict(enumerate(search.parents)))

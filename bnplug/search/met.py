@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 
 _Parents = tuple[tuple[int, ...], ...]
 
@@ -30,13 +31,18 @@ class BestMet:
     def __init__(self, most: int = _MOST) -> None:
         self.most = most
         self._scores: dict[_Parents, float] = {}
+        # What scores less is not among the best.
+        self._least = -inf
 
     def add(self, score: float, parents: Sequence[Iterable[int]]) -> None:
         """Note a graph, given by the parents of every variable."""
+        if score < self._least:
+            return
         graph = tuple(map(tuple, map(sorted, parents)))
         self._scores[graph] = max(score, self._scores.get(graph, score))
         if len(self._scores) > 2 * self.most:
             self._scores = {kept: self._scores[kept] for kept in self._best()}
+            self._least = min(self._scores.values())
 
     def edges(self, names: Sequence[str]) -> list[list[tuple[str, str]]]:
         """Return the edges ``(parent, child)`` of every graph, by name; the best first, of tied ones the first."""

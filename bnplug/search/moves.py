@@ -111,13 +111,18 @@ class Graph:
 
     def changes(self, move: Move) -> dict[int, list[int]]:
         """Return the new parents of the variables that `move` touches."""
-        kind, u, v = move
-        if kind == "add":
-            return {v: sorted([*self.parents[v], u])}
-        without = [p for p in self.parents[v] if p != u]
-        if kind == "delete":
-            return {v: without}
-        return {v: without, u: sorted([*self.parents[u], v])}
+        return changes_by(move, self.parents)
+
+
+def changes_by(move: Move, parents: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+    """Return the new parents of the variables that `move` touches, in a graph by the parents of each."""
+    kind, u, v = move
+    if kind == "add":
+        return {v: sorted([*parents[v], u])}
+    without = [p for p in parents[v] if p != u]
+    if kind == "delete":
+        return {v: without}
+    return {v: without, u: sorted([*parents[u], v])}
 
 
 class Moves(Sequence[Changes]):

@@ -8,6 +8,8 @@ from scoring import slow
 from strategies import random_parents, seeds
 
 from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
+from bnplug.counts import count_with_each
+from bnplug.counts.counting import lay_out_with_each
 from bnplug.scoring import decomposable
 from bnplug.scoring._candidates import Candidates, Toggles
 
@@ -105,3 +107,30 @@ def test_edges_that_come_and_go_score_as_the_families_that_they_lead_to(score):
             )
         assert evaluator.propose_many(toggles[:0]).shape == (0,)
     assert evaluator.n_evaluations == 6 * len(pairs)
+
+
+@pytest.mark.parametrize("score", [LogLikelihood(), MDL()])
+@pytest.mark.parametrize(("weighted", "missing"), [(False, 0.0), (True, 0.2)])
+def test_terms_taken_together_are_those_taken_alone_to_the_bit(score, weighted, missing):
+    table = slow.random_table(np.random.default_rng(6), 90, (3, 2, 4, 2, 1), 1, weighted=weighted, missing=missing)
+    counts = lay_out_with_each(table, 2, (0,), [1, 3, 4])
+    alone = [
+        score.local(table, 2, (0, u), own)
+        for u, own in zip([1, 3, 4], count_with_each(table, 2, [0], [1, 3, 4]), strict=True)
+    ]
+    assert score._local_with_each(table, 2, (0,), [1, 3, 4], counts).tolist() == alone
+
+
+def test_a_subclass_that_overrides_local_is_asked_for_every_family():
+    class Twice(MDL):
+        def local(self, table, child, parents, counts):
+            return 2 * super().local(table, child, parents, counts)
+
+    table = slow.random_table(np.random.default_rng(7), 50, (3, 2, 4), 2)
+    candidates = [{0: [2]}, {0: [1]}, {1: [0]}]
+    scores = []
+    for score in (MDL(), Twice()):
+        evaluator = score.evaluator(table)
+        evaluator.start([[], [], []])
+        scores.append(evaluator.propose_many(candidates))
+    assert scores[1] == pytest.approx(2 * scores[0], rel=1e-12)

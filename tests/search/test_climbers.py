@@ -21,7 +21,9 @@ def test_remembered_gains_lead_the_same_way(start, seed, last_of_ties):
     for score in (PlainMdl(), DecomposableMdl()):
         search = GreedySearch(score.evaluator(table), parents, "test")
         search.last_of_ties = last_of_ties
-        climb(search, Neighbourhood(Graph(parents), capacity=np.full(len(parents), 3)), table.names)
+        neighbourhood = Neighbourhood(Graph(parents), capacity=np.full(len(parents), 3))
+        climb(search, neighbourhood, table.names)
+        assert neighbourhood.graph.parents == search.parents
         searches.append(search)
     plain, remembering = searches
     assert plain.moves == remembering.moves

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bnplug.arrays import FloatArray
+from bnplug.counts.counting import CountsWithEach
 from bnplug.data.table import Table
 from bnplug.scoring import DecomposableScore, log_likelihood
+from bnplug.scoring.decomposable import log_likelihood_with_each
 
 
 class LogLikelihood(DecomposableScore):
@@ -21,3 +25,9 @@ class LogLikelihood(DecomposableScore):
     def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return the sum of N_ijk log (N_ijk / N_ij)."""
         return log_likelihood(counts)
+
+    def _local_with_each(
+        self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
+    ) -> FloatArray:
+        """Return the same for each of many families, in one call."""
+        return log_likelihood_with_each(int(table.cards[child]), counts)

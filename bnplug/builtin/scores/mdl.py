@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 
 from bnplug.arrays import FloatArray
 from bnplug.builtin.scores.ll import LogLikelihood
+from bnplug.counts.counting import CountsWithEach
 from bnplug.data.table import Table
 from bnplug.scoring import dimension
 
@@ -25,3 +27,10 @@ class MDL(LogLikelihood):
         """Return the log-likelihood of the family minus 1/2 log M for each of its free parameters."""
         penalty = 0.5 * log(table.total_weight) * dimension(table, child, parents)
         return super().local(table, child, parents, counts) - penalty
+
+    def _local_with_each(
+        self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
+    ) -> FloatArray:
+        """Return the same for each of many families, in one call."""
+        penalties = 0.5 * log(table.total_weight) * (dimension(table, child, parents) * table.cards[list(others)])
+        return super()._local_with_each(table, child, parents, others, counts) - penalties
