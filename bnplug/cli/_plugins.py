@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from bnplug.hooks.discovery import PluginInfo
 
 
+# What a recipe is made of.
+_COMPONENTS = ("structure", "parameters", "discretizer")
+
+
 def installed_plugins() -> list[PluginInfo]:
     """Return every plugin without a warning of those that failed: a listing says what that would."""
     with warnings.catch_warnings():
@@ -112,7 +116,7 @@ def _details(method: Any) -> dict[str, Any]:
         except bnplug.PluginError as error:  # of one method that fails, the others are told all the same
             told["failed"] = one_line(error)
     if method.kind == "recipe":
-        told |= {part: _as_json(getattr(method, part)) for part in ("structure", "parameters", "discretizer")}
+        told["components"] = {part: _as_json(getattr(method, part)) for part in _COMPONENTS}
         told["unavailable"] = recipes.availability(method).reason
     return told
 
@@ -164,7 +168,7 @@ def _describe(method: Any) -> None:
         for old, new in method.parameter_aliases.items():
             click.echo(f"  {old} is an older name of {new}")
     if method.kind == "recipe":
-        print_columns((f"  {part}", repr(getattr(method, part))) for part in ("structure", "parameters", "discretizer"))
+        print_columns((f"  {part}", repr(getattr(method, part))) for part in _COMPONENTS)
         click.echo(f"  {recipes.availability(method).reason or 'available'}")
 
 

@@ -39,12 +39,11 @@ def test_methods_as_json():
     assert kdb["parameters"]["k"] == {
         "default": 2, "type": "int", "description": "How many features may be parents of a feature.",
     }  # fmt: skip
-    described = [own for (kind, _), own in listed.items() if kind != "recipe"]
-    found = [(own["name"], *item) for own in described for item in own.get("parameters", {}).items()]
+    found = [(own["name"], *item) for own in listed.values() for item in own.get("parameters", {}).items()]
     assert len(found) > 200
     assert not [told for told in found if not told[2]["type"] or not told[2]["description"]]
     (recipe,) = json.loads(run("methods", "TAN-CR-ML", "--json").output)
-    assert recipe["parameters"] == ["ml", {"alpha": 0.0, "floor": 1e-05}]
+    assert recipe["components"]["parameters"] == ["ml", {"alpha": 0.0, "floor": 1e-05}]
     assert recipe["unavailable"] == ""
     assert "no method 'nowhere'" in run("methods", "nowhere", "--json", code=1).stderr
 
