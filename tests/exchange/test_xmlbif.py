@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pyagrum
 import pytest
 from awkward import (
@@ -16,6 +23,7 @@ from awkward import (
 from pgmpy.readwrite import XMLBIFReader
 
 from bnplug import ModelFileError
+from bnplug.datasets import tic_tac_toe
 from bnplug.exchange.network_files import read_tables, write_network
 from bnplug.exchange.xmlbif import format_xmlbif, parse_xmlbif
 
@@ -51,6 +59,42 @@ def test_reads_what_weka_writes():
     np.testing.assert_allclose(probabilities[:, 1, 0], [0.1, 0.2, 0.7], rtol=1e-12)
     np.testing.assert_allclose(probabilities[:, 0, 1], [0.3, 0.3, 0.4], rtol=1e-12)
     np.testing.assert_allclose(probabilities[:, 1, 1], [1e-4, 0.9998, 1e-4], rtol=1e-12)
+
+
+def weka(*words):
+    """Run a class of Weka 3.9, which the package python-weka-wrapper3 brings; return what it prints."""
+    spec = importlib.util.find_spec("weka")
+    jar = Path(spec.submodule_search_locations[0], "lib", "weka.jar") if spec else None
+    if jar is None or not jar.is_file() or shutil.which("java") is None:
+        pytest.skip("no Java, or no python-weka-wrapper3")
+    command = ["java", "-cp", str(jar), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_weka_reads_ours_and_we_read_what_it_learns(tmp_path):
+    X, y = tic_tac_toe()
+    rows = X.assign(**{"class": y})
+    kinds = [f"@attribute '{name}' {{{','.join(sorted(set(rows[name])))}}}" for name in rows]
+    text = "\n".join(["@relation boards", *kinds, "@data", rows.to_csv(index=False, header=False)])
+    (tmp_path / "boards.arff").write_text(text)
+    search = ["-D", "-Q", "weka.classifiers.bayes.net.search.local.TAN", "--", "-S", "ENTROPY"]
+    estimate = ["-E", "weka.classifiers.bayes.net.estimate.SimpleEstimator", "--", "-A", "0.5"]
+    data = ["-t", tmp_path / "boards.arff", "-no-cv", "-g"]
+    printed = weka("weka.classifiers.bayes.BayesNet", *data, *search, *estimate)
+    theirs = parse_xmlbif(printed.partition("</BIF>")[0] + "</BIF>")
+    assert len(theirs.edges) == 2 * 9 - 1
+    for name in theirs.names:
+        columns = [rows[own].to_numpy() for own in (name, *theirs[name].parents)]
+        counts = pd.crosstab(columns[0], columns[1:] or [np.zeros(len(rows))], dropna=False).to_numpy() + 0.5
+        expected = (counts / counts.sum(axis=0)).reshape(theirs[name].values.shape)
+        np.testing.assert_allclose(np.exp(theirs[name].values), expected, rtol=1e-9)
+
+    write_network(theirs.with_target("class"), tmp_path / "ours.xml", "xmlbif")
+    printed = weka("weka.classifiers.bayes.net.BIFReader", tmp_path / "ours.xml")
+    found = {
+        name: tuple(parents.split()) for name, parents in re.findall(r"^(\S+)\(\d\): (.*)$", printed, re.MULTILINE)
+    }
+    assert found == {name: theirs[name].parents for name in theirs.names}
 
 
 def network(variables, definitions):
