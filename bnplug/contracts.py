@@ -329,6 +329,9 @@ class Evaluator(ABC):
     random : RandomState or None
         What :meth:`step` draws from, where it draws: a search that stops here and goes on with another evaluator
         hands its state on. None unless a class says otherwise.
+    takes_all : bool
+        Whether a search that need not look at the clock proposes all neighbours in one call, and not some hundreds at a
+        time: each call costs messages to other machines.
     """
 
     value: float
@@ -336,6 +339,7 @@ class Evaluator(ABC):
     decomposable: bool = False
     redraws: bool = False
     random: np.random.RandomState | None = None
+    takes_all: bool = False
 
     @abstractmethod
     def start(self, parents: Sequence[Iterable[int]]) -> float:

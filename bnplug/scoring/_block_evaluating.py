@@ -114,6 +114,7 @@ class EvaluatorOfBlocks(Evaluator):
 class BlockEvaluator(EvaluatorOfBlocks):
     """Scores the neighbours of a graph by a :class:`~bnplug.scoring.PredictiveScore`, on rows in many blocks."""
 
+    takes_all = True
     _header: FoldedRows
     _blocks: Blocks
 

@@ -27,7 +27,8 @@ from bnplug.search.progress import Progress
 # graphs gains exactly nothing, and without a margin could be made and undone endlessly.
 _TIE = 1e-12
 
-# Candidates scored at once: enough to keep threads busy, few enough to look at the clock in between.
+# Candidates scored at once, unless an evaluator takes all: enough to keep threads busy, few enough to look at the clock
+# in between.
 _BATCH = 256
 
 
@@ -179,8 +180,7 @@ class GreedySearch:
         """
         least = value if improve else -np.inf
         scores = np.full(len(candidates), -np.inf)
-        for low in range(0, len(candidates), _BATCH):
-            batch = slice(low, low + _BATCH)
+        for batch in self._batches(len(candidates)):
             scores[batch] = self.propose(candidates[batch], least if isfinite(least) else None)
             # What lies below the best so far may be dropped; what ties with it may not.
             highest = float(scores[batch].max())
@@ -197,15 +197,19 @@ class GreedySearch:
     def propose(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate; one below `at_least` may get ``-inf``."""
         scores = np.empty(len(candidates))
-        for low in range(0, len(candidates), _BATCH):
+        for batch in self._batches(len(candidates)):
             if self._deadline is not None and time.monotonic() >= self._deadline:
                 raise _TimeUpError
-            batch = candidates[low : low + _BATCH]
-            scores[low : low + _BATCH] = self.evaluator.propose_many(batch, at_least=at_least)
+            scores[batch] = self.evaluator.propose_many(candidates[batch], at_least=at_least)
             self._progress.tick(*self._state())
         for i in np.flatnonzero(np.isnan(scores)).tolist():
             raise ContractError(f"{self.label}: the score of the parents {dict(candidates[i])} is nan")
         return scores
+
+    def _batches(self, n: int) -> Iterator[slice]:
+        """Yield which of n candidates are scored at once."""
+        size = max(1, n) if self.evaluator.takes_all and self._deadline is None else _BATCH
+        return (slice(low, low + size) for low in range(0, n, size))
 
     def commit(self, changes: Changes, move: str) -> None:
         """Make a move, given as new parents and in words."""

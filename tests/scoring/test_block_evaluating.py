@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import random_parents, tables
 
+import bnplug
 from bnplug import Table
 from bnplug.builtin.scores import HitRate
 from bnplug.builtin.scores.cll import ConditionalLogLikelihood
 from bnplug.data.block_table import BlockTable
+from bnplug.data.blocks import Blocks
 from bnplug.errors import ContractError
 from bnplug.scoring import PredictiveScore, _block_evaluating, _row_state
 from bnplug.scoring._block_evaluating import BlockEvaluator
@@ -75,6 +77,17 @@ def test_candidates_in_turn_end_with_the_first_that_is_good_enough(pair, monkeyp
         expected = np.flatnonzero(scores >= least)
         found = evaluator.propose_in_turn(changes, np.full(len(changes), least))
         assert found.tolist() == scores[: expected[0] + 1 if len(expected) else None].tolist()
+
+
+def test_the_neighbours_of_a_graph_are_scored_in_one_call(monkeypatch):
+    codes, names = np.random.RandomState(0).randint(0, 2, (21, 90)).astype(np.uint8), [f"x{i}" for i in range(21)]
+    blocks = BlockTable.cut(Table(codes, names, {name: [0, 1] for name in names}, "x20"), [20, 40, 30])
+    called, own = [], Blocks.sum
+    monkeypatch.setattr(Blocks, "sum", lambda self, method, *args: called.append(method) or own(self, method, *args))
+    learner = bnplug.structure_learner("hill-climb", score="cr", max_iter=3)
+    learner.learn(blocks)
+    assert np.diff(learner.evaluations_).min() > 256
+    assert called.count("scores") == len(learner.evaluations_) - 1 == 3
 
 
 def test_sums_are_made_anew_after_many_moves(pair, monkeypatch):

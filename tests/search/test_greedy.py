@@ -51,7 +51,11 @@ def test_which_of_tied_candidates_is_taken_can_be_told(last_of_ties, chosen):
     assert search.best(candidates[:1], search.begin(), improve=False) == 0
 
 
-def test_many_candidates_are_scored_in_batches_in_their_order():
+@pytest.mark.parametrize(
+    ("takes_all", "max_time", "sizes"),
+    [(False, None, (256, 256, 88)), (True, None, (600,)), (True, 1e6, (256, 256, 88))],
+)
+def test_many_candidates_are_scored_in_batches_in_their_order(takes_all, max_time, sizes):
     class Counting(DecomposableEvaluator):
         sizes = ()
 
@@ -59,10 +63,15 @@ def test_many_candidates_are_scored_in_batches_in_their_order():
             self.sizes = (*self.sizes, len(candidates))
             return np.array([float(changes[0][0]) for changes in candidates])
 
-    search = GreedySearch(Counting(make_table()), [[], [], [], []], "test")
+    Counting.takes_all = takes_all
+    search = GreedySearch(Counting(make_table()), [[], [], [], []], "test", max_time)
     scores = search.propose([{0: [i]} for i in range(600)])
     assert scores.tolist() == list(range(600))
-    assert search.evaluator.sizes == (256, 256, 88)
+    assert search.evaluator.sizes == sizes
+    search.evaluator.sizes = ()
+    assert search.best([{0: [i]} for i in range(600)], 0.0) == 599
+    assert search.evaluator.sizes == sizes
+    assert search.propose([]).tolist() == []
 
 
 @pytest.mark.parametrize("again", [False, True])
