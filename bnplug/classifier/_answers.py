@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted, validat
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.classifier._costs import cost_matrix, least_expected_cost
 from bnplug.classifier._questions import AskedNetwork
-from bnplug.data._array_coding import code_numbers
+from bnplug.data._array_coding import code_known
 from bnplug.data._checks import native
 from bnplug.data._named_bins import as_states
 from bnplug.data.frames import is_frame, to_frame
@@ -66,7 +66,7 @@ class FittedNetwork(AskedNetwork):
         if not is_frame(X):
             X = validate_data(self, native(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
         check_unseen(self.unseen)
-        codes = code_numbers(X, self.intake_, self.schema_)
+        codes = code_known(X, self.intake_, self.schema_)
         if codes is not None:
             return codes
         frame = to_frame(X, "X")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bnplug
-from bnplug.data._array_coding import code_array, code_numbers
+from bnplug.data._array_coding import code_array, code_known
 
 
 def numbers(seed, rows, columns):
@@ -41,7 +41,7 @@ def test_the_fast_way_and_the_slow_way_agree(seed, columns, discretizer, single)
     np.testing.assert_array_equal(model.encode(new), expected)
     assert not model.encode(new).flags.writeable
     named = pd.DataFrame(new.astype(np.float64), columns=list(model.intake_.columns))
-    np.testing.assert_array_equal(code_numbers(named, model.intake_, model.schema_), expected)
+    np.testing.assert_array_equal(code_known(named, model.intake_, model.schema_), expected)
 
 
 def test_numbers_on_a_cut_are_below_it():
@@ -89,7 +89,7 @@ def test_a_frame_of_other_columns_or_types_is_not_taken_for_an_array():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = bnplug.BayesianNetworkClassifier("nb", on_useless="drop").fit(frame, y)
     door = (model.intake_, model.schema_)
-    assert code_numbers(frame, *door) is not None
+    assert code_known(frame, *door) is not None
     for other in (
         frame[["b", "a", "c"]],
         frame[["a", "b"]],
@@ -97,8 +97,43 @@ def test_a_frame_of_other_columns_or_types_is_not_taken_for_an_array():
         frame.head(0),
         frame.to_dict(),
     ):
-        assert code_numbers(other, *door) is None
+        assert code_known(other, *door) is None
     np.testing.assert_array_equal(model.encode(frame[["c", "b", "a"]]), model.encode(frame))
     frame.loc[3, "c"] = np.inf
     with pytest.raises(ValueError, match="'c'"):
         model.predict(frame)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.booleans())
+def test_a_few_rows_of_numbers_and_text_are_coded_as_many_are(seed, rows, categories):
+    X, y = numbers(seed, 80, 3)
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.insert(1, "sky", rng.choice(["sun", "rain", None], 80))
+    frame["rooms"] = rng.integers(0, 30, 80)
+    frame["old"] = rng.choice(["yes", "no"], 80).astype(object)
+    model = bnplug.BayesianNetworkClassifier("nb", on_useless="drop").fit(frame, y)
+    new = frame.sample(rows, random_state=seed)
+    new[["a", "c"]] = new[["a", "c"]].mask(rng.random((rows, 2)) < 0.3)
+    if categories:
+        new["sky"] = new["sky"].astype("category")
+    expected = model.intake_.encode(new, model.schema_, model.unseen)
+    found = code_known(new, model.intake_, model.schema_)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+    assert not found.flags.writeable
+    assert code_known(frame, model.intake_, model.schema_) is None
+
+
+def test_a_row_with_anything_else_takes_a_frame():
+    X, y = numbers(5, 60, 3)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(sky=np.where(y > 0, "sun", "rain"))
+    model = bnplug.BayesianNetworkClassifier("nb", on_useless="drop").fit(frame, y)
+    door, row = (model.intake_, model.schema_), frame.head(1)
+    assert code_known(row, *door) is not None
+    for other in (row.assign(sky=1), row.assign(sky=pd.NA), row.astype({"c": object}), row.astype({"c": "Float64"})):
+        assert code_known(other, *door) is None
+    with pytest.warns(bnplug.errors.UnseenValueWarning, match="'sky': 'snow'"):
+        model.predict(row.assign(sky="snow"))
+    with pytest.raises(ValueError, match=r"infinite numbers in columns \['c'\]"):
+        model.predict(row.assign(c=np.inf))
