@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bnplug.datasets import Dataset
+    from bnplug.experiments import Page
 
 
 @click.command("compare")
@@ -139,6 +139,8 @@ def reproduce_command(
     """
     import joblib
 
+    from bnplug.exchange.files import write_atomically
+    from bnplug.experiments.paper import index_of
     from bnplug.hooks import registry
 
     if every == (paper is not None):
@@ -148,46 +150,38 @@ def reproduce_command(
     names = [method.name for method in registry.methods("reproduction")] if paper is None else [paper]
     wishes = {"page_only": page_only, "resume": resume, "minutes": minutes}
     output.mkdir(parents=True, exist_ok=True)
-    failures = []
+    failures: list[str] = []
+    pages: list[Page] = []
     for name in names:
         # Not a parameter of every `run`: whatever runs through joblib there takes it from here.
         with joblib.parallel_config(n_jobs=n_jobs):
             try:
-                _reproduce(name, data_dir, output, quick, wishes)
+                _reproduce(name, data_dir, output, quick, wishes, pages)
             except Exception as error:
                 if not every:
                     raise
                 failures.append(f"{name}: {one_line(error)}")
                 click.echo(failures[-1], err=True)
     if every:
-        _write_index(names, output, quick)
+        write_atomically(output / "index.md", index_of(pages))
     click.echo(f"written to {output}")
     if failures:
         raise RuntimeError(f"{len(failures)} of {len(names)} papers failed: {'; '.join(failures)}")
 
 
-def _write_index(names: Sequence[str], output: Path, quick: bool) -> None:
-    """Write the table of all claims, of the papers that are made with the kit and have results."""
-    from bnplug.exchange.files import write_atomically
-    from bnplug.experiments.paper import Paper, index_of
-    from bnplug.hooks import registry
-
-    papers = [run for name in names if isinstance(run := registry.reproduction(name).run, Paper)]
-    pages = []
-    for paper in papers:
-        with suppress(ValueError):  # no results: its failure was told
-            pages.append(paper.page(output, quick))
-    write_atomically(output / "index.md", index_of(pages))
-
-
-def _reproduce(name: str, data_dir: Path | None, output: Path, quick: bool, wishes: Mapping[str, Any]) -> None:
-    """Run one paper; a plain function takes no wishes."""
+def _reproduce(
+    name: str, data_dir: Path | None, output: Path, quick: bool, wishes: Mapping[str, Any], pages: list[Page]
+) -> None:
+    """Run one paper, and add its page to the others; a plain function takes no wishes, and has no page to list."""
     from bnplug.experiments.paper import Paper
     from bnplug.hooks import registry
 
     protocol = registry.reproduction(name).run
     if isinstance(protocol, Paper):
-        protocol(data_dir, output, quick, **wishes)
+        page, failure = protocol.run(data_dir, output, quick, **wishes)
+        pages.append(page)
+        if failure:
+            raise RuntimeError(failure)
         return
     refused = [f"--{wish.replace('_', '-')}" for wish, value in wishes.items() if value]
     if refused:

@@ -6,7 +6,7 @@ from bnplug.experiments._report import write_report
 from bnplug.experiments.compare import compare
 from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.hiding import hide_features
-from bnplug.experiments.literature import published, published_names
+from bnplug.experiments.literature import published, published_names, published_table
 from bnplug.experiments.reproduction import Page, beside
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "hide_features",
     "published",
     "published_names",
+    "published_table",
     "to_html",
     "write_report",
 ]

@@ -53,3 +53,25 @@ def published(name: str) -> pd.DataFrame:
         table.loc[place, fix["column"]] = fix["corrected"]
     table.attrs["corrections"] = corrections
     return table
+
+
+def published_table(name: str, value: str = "mean") -> pd.DataFrame:
+    """Return a published table as it was printed: data sets by methods, in the order of the paper.
+
+    Parameters
+    ----------
+    name : str
+        As for `published`.
+    value : str
+        The figure.
+
+    Examples
+    --------
+    >>> published_table("pernkopf2013-tables1-2-accuracy").loc[["MNIST", "Spambase"], ["NB-ML", "SVM"]]
+              NB-ML    SVM
+    MNIST     83.73  96.40
+    Spambase  89.87  94.57
+    """
+    long = published(name)
+    wide = long.pivot(index="dataset", columns="method", values=value).rename_axis(index=None, columns=None)
+    return wide.loc[list(dict.fromkeys(long["dataset"])), list(dict.fromkeys(long["method"]))]

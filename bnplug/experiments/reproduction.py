@@ -85,8 +85,20 @@ class Page:
         """Add a paragraph of Markdown."""
         self._parts.append(text.strip())
 
-    def table(self, frame: pd.DataFrame, caption: str = "", digits: int = 2) -> None:
-        """Add a frame as a table, without its index; numbers with fractions get `digits` decimals."""
+    def table(self, frame: pd.DataFrame, caption: str = "", digits: int = 2, index: str = "") -> None:
+        """Add a frame as a table; numbers with fractions get `digits` decimals.
+
+        Parameters
+        ----------
+        frame : frame
+        caption : str
+            A paragraph before it.
+        digits : int
+        index : str
+            The heading of the frame's index, as the first column; without one it is left out.
+        """
+        if index:
+            frame = frame.rename_axis(index).rename_axis(columns=None).reset_index()
         if caption:
             self.text(caption)
         self._parts.append(frame_table(frame.set_index(frame.columns[0]), digits).to_markdown())

@@ -81,6 +81,17 @@ def availabilities() -> list[RecipeAvailability]:
     return [availability(cast(Recipe, found)) for found in registry.methods(Kind.RECIPE)]
 
 
+def ready() -> set[str]:
+    """Return the names of the recipes that can be made here.
+
+    Examples
+    --------
+    >>> sorted({"NB-ML", "no such recipe"} & ready())
+    ['NB-ML']
+    """
+    return {found.recipe.name for found in availabilities() if found.available}
+
+
 def availability(wanted: Recipe) -> RecipeAvailability:
     """Return whether a recipe can be made here, and if not, why."""
     names = discovery.discovered().names

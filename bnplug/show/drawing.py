@@ -23,7 +23,7 @@ from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["new_axes", "plot", "save_picture", "to_dot", "to_mermaid", "to_svg"]
+__all__ = ["new_axes", "new_panels", "plot", "save_picture", "to_dot", "to_mermaid", "to_svg"]
 
 # What matplotlib writes.
 _DRAWN = (".png", ".pdf", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
@@ -203,11 +203,24 @@ def new_axes(size: tuple[float, float]) -> Axes:
     >>> new_axes((4, 3)).figure.get_size_inches().tolist()
     [4.0, 3.0]
     """
+    return new_panels(1, 1, size)[0][0]
+
+
+def new_panels(rows: int, columns: int, size: tuple[float, float]) -> list[list[Axes]]:
+    """Make several axes on a figure of their own, as :func:`new_axes` does: a list for each row.
+
+    Examples
+    --------
+    >>> [len(row) for row in new_panels(2, 3, (9, 6))]
+    [3, 3]
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError('plotting needs matplotlib: pip install "bnplug[plot]"') from error
-    return Figure(figsize=size, layout="constrained").add_subplot()
+    figure = Figure(figsize=size, layout="constrained")
+    panels: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False).tolist()
+    return panels
 
 
 def save_picture(

@@ -6,6 +6,7 @@ import pytest
 from commands import run
 
 from bnplug import Reproduction
+from bnplug.experiments.paper import Paper, Task
 from bnplug.hooks import registry
 
 
@@ -165,6 +166,28 @@ def test_a_plain_function_takes_no_wishes(tmp_path, protocol):
     assert said == (
         "bnplug: the reproduction 'me2026' is a plain function, which does not take --page-only, --resume\n"
     )
+
+
+def test_all_papers_are_run_and_each_page_is_made_once(tmp_path, monkeypatch):
+    made = []
+
+    def fill(page, results):
+        made.append(page.name)
+        page.claim("It works.", True, f"{results.coverage('all')[0]} of 1")
+
+    def describe(name, task):
+        paper = Paper(name, "A title", "A paper.", lambda *_: ([Task("all", {}, task)], []), fill, "bnplug")
+        return Reproduction(name, paper, summary="Tables.", reference="Me (2026)")
+
+    described = {name: describe(name, task) for name, task in (("me2026", dict), ("you2026", "no function"))}
+    monkeypatch.setattr(registry, "methods", lambda _kind: list(described.values()))
+    monkeypatch.setattr(registry, "find", lambda _kind, name: described[name])
+    said = run("reproduce", "--all", "-o", tmp_path, code=1).stderr
+    assert made == ["me2026", "you2026"]
+    assert "you2026: 1 tasks failed" in said
+    index = (tmp_path / "index.md").read_text("utf-8")
+    for name, number in (("me2026", 1), ("you2026", 0)):
+        assert f"| [{name}]({name}.md) | It works. | yes | {number} of 1 |" in index
 
 
 def test_reproduce_wants_one_paper_or_all(tmp_path):

@@ -6,29 +6,35 @@ marking those that are off and saying why, are here.
 """
 
 from bnplug.experiments.paper._coding import CodedSplit, code_split
-from bnplug.experiments.paper._differences import Way, compare_cells, explain, side_by_side
+from bnplug.experiments.paper._differences import NOT_EXPLAINED, Way, compare_cells, explain, off, side_by_side
 from bnplug.experiments.paper._folds import Folds, comparison, fold_tasks
 from bnplug.experiments.paper._index import index_of
+from bnplug.experiments.paper._missing import hide_draws, read_draws
 from bnplug.experiments.paper._protocol import Paper
-from bnplug.experiments.paper._results import Results
+from bnplug.experiments.paper._results import Results, add_what_was_run
 from bnplug.experiments.paper._sources import find_data, load_data
 from bnplug.experiments.paper._tasks import Task, timed
 
 __all__ = [
+    "NOT_EXPLAINED",
     "CodedSplit",
     "Folds",
     "Paper",
     "Results",
     "Task",
     "Way",
+    "add_what_was_run",
     "code_split",
     "compare_cells",
     "comparison",
     "explain",
     "find_data",
     "fold_tasks",
+    "hide_draws",
     "index_of",
     "load_data",
+    "off",
+    "read_draws",
     "side_by_side",
     "timed",
 ]

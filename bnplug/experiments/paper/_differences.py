@@ -16,6 +16,7 @@ import pandas as pd
 
 BELOW, ABOVE = 1.0, 4.0
 MARKS = {"below": "▼", "above": "▲", "": ""}
+#: The reason of a difference for which none was found.
 NOT_EXPLAINED = "not explained"
 
 _AVERAGE = "Average"
@@ -68,11 +69,18 @@ def compare_cells(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         for method in (name for name in published.columns if name in ours.columns):
             own, theirs = float(ours.loc[dataset, method]), float(published.loc[dataset, method])
             if own == own and theirs == theirs:
-                rows.append((dataset, method, own, theirs, own - theirs, _off(own, theirs)))
+                rows.append((dataset, method, own, theirs, own - theirs, off(own, theirs)))
     return pd.DataFrame(rows, columns=["dataset", "method", "ours", "published", "difference", "off"])
 
 
-def _off(own: float, theirs: float) -> str:
+def off(own: float, theirs: float) -> str:
+    """Say whether a figure is ``"below"`` the published one by more than a point, or ``"above"`` by more than four.
+
+    Examples
+    --------
+    >>> off(80.0, 82.0), off(86.0, 82.0), off(87.0, 82.0)
+    ('below', '', 'above')
+    """
     # Published figures have two decimals: what is a point below to that is not more than a point.
     gap = round(own - theirs, 2)
     return "below" if gap < -BELOW else "above" if gap > ABOVE else ""
@@ -122,7 +130,7 @@ def _reason(
         return f"the draw of the folds: ± {_QUANTILE * sqrt(2) * error:.2f}"
     for way in ways:
         value = _look_up(way.figures, dataset, method)
-        if value is not None and not _off(value, theirs):
+        if value is not None and not off(value, theirs):
             return f"with {way.name}: {value:.2f}"
     return NOT_EXPLAINED
 
@@ -171,5 +179,5 @@ def _cell(own: float, theirs: float, digits: int, marked: bool) -> str:
     if own != own:
         return "–"
     beside = f" ({theirs:.{digits}f})" if theirs == theirs else ""
-    mark = MARKS[_off(own, theirs)] if marked and beside else ""
+    mark = MARKS[off(own, theirs)] if marked and beside else ""
     return f"{own:.{digits}f}{beside}{f' {mark}' if mark else ''}"

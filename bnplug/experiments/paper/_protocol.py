@@ -59,6 +59,21 @@ class Paper:
     further: Callable[[Results, Path | None, bool], Iterable[Task]] | None = None
 
     def __call__(
+        self, data: str | os.PathLike[str] | None, out: str | os.PathLike[str], quick: bool = False, **wishes: Any
+    ) -> Path:
+        """Do as :meth:`run` does, and return the path of the page.
+
+        Raises
+        ------
+        RuntimeError
+            If tasks failed; the page of the others is written before.
+        """
+        _, failure = self.run(data, out, quick, **wishes)
+        if failure:
+            raise RuntimeError(failure)
+        return Path(out) / f"{self.name}.md"
+
+    def run(
         self,
         data: str | os.PathLike[str] | None,
         out: str | os.PathLike[str],
@@ -68,7 +83,7 @@ class Paper:
         resume: bool = False,
         n_jobs: int | None = None,
         minutes: float | None = None,
-    ) -> Path:
+    ) -> tuple[Page, str]:
         """Run the tasks that the file of results lacks, and write the page.
 
         Parameters
@@ -90,29 +105,26 @@ class Paper:
 
         Returns
         -------
-        Path
-            That of the page.
-
-        Raises
-        ------
-        RuntimeError
-            If tasks failed; the page of the others is written before.
+        page : Page
+            As it was written.
+        failure : str
+            How many tasks failed, and so are not on it, and why the first did; empty if none.
         """
-        folder, own = Path(out), self._file(quick)
+        folder, failures = Path(out), []
         folder.mkdir(parents=True, exist_ok=True)
-        if page_only:
-            return self.page(folder, quick).write(folder)
-        shipped = self.shipped() if resume and not quick else None
-        if shipped is not None and not (folder / own).exists():
-            write_atomically(folder / own, shipped)
-        file = ResultsFile(folder / own, self._settings())
-        failures = self._run(file, None if data is None else Path(data), quick, n_jobs, minutes)
-        path = self.page(folder, quick).write(folder)
-        if failures:
-            raise RuntimeError(
-                f"{self.name}: {len(failures)} tasks failed, and are not on the page; the first: {failures[0]}"
-            )
-        return path
+        if not page_only:
+            file = self._open(folder / self._file(quick), resume and not quick)
+            failures = self._run(file, None if data is None else Path(data), quick, n_jobs, minutes)
+        page = self.page(folder, quick)
+        page.write(folder)
+        count = f"{self.name}: {len(failures)} tasks failed, and are not on the page"
+        return page, f"{count}; the first: {failures[0]}" if failures else ""
+
+    def _open(self, path: Path, resume: bool) -> ResultsFile:
+        shipped = self.shipped() if resume and not path.exists() else None
+        if shipped is not None:
+            write_atomically(path, shipped)
+        return ResultsFile(path, self._settings())
 
     def shipped(self) -> str | None:
         """Return the results that ship with the plugin, as text, if there are any."""

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bnplug.experiments.paper._tasks import Task
+from bnplug.experiments.reproduction import Page
 from bnplug.experiments.storage import Record
 
 #: The part of what is known of a run itself, not of a task.
@@ -100,6 +101,13 @@ class Results:
             sets = {record["key"].get("dataset") for record in self.records(part)} - {None}
             rows.append((part, f"{done} of {wanted}", str(len(sets) or "–"), self.seconds(part) / 60))
         return pd.DataFrame(rows, columns=["part", "tasks", "data sets", "minutes"])
+
+
+def add_what_was_run(page: Page, results: Results, note: str) -> None:
+    """Begin a page with the tasks that were done, the version that did them, and a `note` on what a task is."""
+    page.section("What was run")
+    version = f"Version {', '.join(results.versions)} of bnplug; minutes of one processor."
+    page.table(results.what_was_run(), f"{version} {note}")
 
 
 def record_name(record: Record) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -33,7 +34,8 @@ class Task:
         that decides the result belongs in it, so that another setting is another task.
     run : callable
         A function of a module. ``run(*arguments)`` returns a dict of what JSON holds, or a list of such dicts; numbers
-        are kept to six digits. It gets names of data, not rows, since it may run in another process.
+        are kept to six digits. It gets names of data, not rows, since it may run in another process. Its warnings
+        are not shown.
     arguments : tuple
     """
 
@@ -88,7 +90,9 @@ def _run(number: int, task: Task) -> tuple[int, Any, float]:
     started = time.process_time()
     try:
         # The number of threads of BLAS and OpenMP changes last bits, and times.
-        with threadpool_limits(1), interrupts_raised():
+        with threadpool_limits(1), interrupts_raised(), warnings.catch_warnings():
+            # Of classes with fewer rows than folds, values that no training row has, and steps that ran out.
+            warnings.simplefilter("ignore", UserWarning)
             result = task.run(*task.arguments)
     except Exception as error:
         result = RuntimeError(told(error))
