@@ -17,8 +17,8 @@ def published_names() -> list[str]:
 
     Examples
     --------
-    >>> [name for name in published_names() if name.startswith("pernkopf2008")]
-    ['pernkopf2008-table1-accuracy', 'pernkopf2008-table4-relative-time']
+    >>> [name for name in published_names() if name.startswith("zaidi2017")]
+    ['zaidi2017-table3-datasets', 'zaidi2017-win-draw-loss']
     """
     return sorted(path.stem for path in _FOLDER.glob("*.csv") if path.stem != _CORRECTIONS)
 

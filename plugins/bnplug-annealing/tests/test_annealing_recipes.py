@@ -116,7 +116,7 @@ def test_hill_climbing_keeps_its_evaluations():
 def test_tasks_are_the_papers():
     tasks, lacking = protocol.tasks(None, quick=False)
     assert (tasks, lacking) == ([], ["Spambase", "USPS", "USPS, ten digits", "MNIST", "DCMall"])
-    swept = protocol._sweep(range(10), None)
+    swept = protocol._sweep([protocol.USPS], range(10), None)
     assert {task.key["D"] for task in swept} == {0.5, 0.6, 0.7, 0.9}
     assert {task.part for task in swept} == {"schedules"}
 

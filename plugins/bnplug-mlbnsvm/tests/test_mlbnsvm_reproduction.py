@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_mlbnsvm.paper import PAPER, page, protocol, rivals
+from bnplug_mlbnsvm.paper import PAPER, claims, figures, protocol, rivals
 from bnplug_mlbnsvm.paths import draw_path, missing_path, path
 from sklearn.impute import KNNImputer
 
@@ -70,7 +70,7 @@ def test_published_rows_are_in_the_order_of_the_sets():
     assert paper == sorted(paper, key=str.lower)
     assert theirs.query("method == 'TAN ML'")["dataset"].tolist() == paper
     assert theirs.query("method == 'TAN MCL'")["dataset"].tolist() == paper[:22]
-    assert set(page._table_1()) <= set(page.CLASSIFIERS)
+    assert set(figures.table_1()) <= set(figures.CLASSIFIERS)
 
 
 def test_splits():
@@ -179,33 +179,33 @@ def make_frame(rows):
 
 
 def test_pairs_are_of_the_same_folds_and_of_the_papers_sets():
-    folds = page.by_fold(make_frame([
+    folds = figures.by_fold(make_frame([
         ("car", "TAN", "ML-BN-SVM", 0, 90.0), ("car", "TAN", "ML-BN-SVM", 1, 80.0), ("car", "TAN", "ML", 0, 88.0),
         ("usps-11000", "TAN", "ML-BN-SVM", 0, 97.0), ("usps-11000", "TAN", "ML", 0, 92.0),
         ("vote", "TAN", "ML-BN-SVM", 0, 95.0), ("vote", "TAN", "ML", 0, 96.0),
     ]))  # fmt: skip
-    both = page.paired(folds, "TAN ML-BN-SVM", "TAN ML")
+    both = figures.paired(folds, "TAN ML-BN-SVM", "TAN ML")
     assert both.to_numpy().tolist() == [[90.0, 88.0], [95.0, 96.0]]
-    assert page._wins(both) == (1, 1)
-    assert page._gap(both) == pytest.approx(0.5)
-    assert page.paired(folds, "TAN ML-BN-SVM", "TAN MM").empty
-    assert page.means_of(folds).loc["car", "TAN ML-BN-SVM"] == 85.0
-    assert page.whole(folds)["TAN ML"].to_dict() == {"car": False, "vote": False, "usps-11000": True}
+    assert claims.wins(both) == (1, 1)
+    assert claims.gap(both) == pytest.approx(0.5)
+    assert figures.paired(folds, "TAN ML-BN-SVM", "TAN MM").empty
+    assert figures.means_of(folds).loc["car", "TAN ML-BN-SVM"] == 85.0
+    assert figures.whole(folds)["TAN ML"].to_dict() == {"car": False, "vote": False, "usps-11000": True}
 
 
 def test_clearly_is_more_than_chance():
     ahead = pd.DataFrame({"a": np.arange(50.0, 58.0) + np.arange(1, 9) / 7, "b": np.arange(50.0, 58.0)})
-    assert page._clearly(ahead)
-    assert not page._clearly(ahead[["b", "a"]])
-    assert not page._clearly(ahead[:4])
+    assert claims.clearly(ahead)
+    assert not claims.clearly(ahead[["b", "a"]])
+    assert not claims.clearly(ahead[:4])
 
 
 def test_figure_2_is_judged():
     means = pd.DataFrame({"lam=0": [70.0, 68.0, 60.0], "lam=1": [71.5, 69.0, 60.5], "lam=16": [72.0, 60.0, 50.0]})
-    assert page._judge_by_lam(means)[0] is True
-    assert page._judge_by_lam(means.assign(**{"lam=16": [73.0, 60.0, 50.0]}))[0] is False
-    assert page._judge_by_lam(means.assign(**{"lam=1": [71.5, 67.0, 60.5]}))[0] is False
-    assert page._judge_by_lam(pd.DataFrame())[0] is None
+    assert claims.judge_by_lam(means)[0] is True
+    assert claims.judge_by_lam(means.assign(**{"lam=16": [73.0, 60.0, 50.0]}))[0] is False
+    assert claims.judge_by_lam(means.assign(**{"lam=1": [71.5, 67.0, 60.5]}))[0] is False
+    assert claims.judge_by_lam(pd.DataFrame())[0] is None
 
 
 def test_curves_are_of_the_folds_that_all_have():
@@ -213,19 +213,19 @@ def test_curves_are_of_the_folds_that_all_have():
     rows = [("car", "TAN", "ML", 0, 50.0), ("car", "TAN", "ML", 1, 70.0), ("car", "", "SVM", 0, 50.0),
             ("vote", "TAN", "ML", 0, 70.0), ("vote", "", "SVM", 0, 70.0), ("vote", "NB", "ML", 0, 1.0)]  # fmt: skip
     frame = make_frame(rows).assign(hidden=[low, high, low, high, high, None])
-    curve = page.hidden_curve(frame, ["ML", "SVM"])
+    curve = figures.hidden_curve(frame, ["ML", "SVM"])
     assert curve.loc[0].tolist() == [60.0, 60.0]
     assert curve.attrs == {"datasets": ["car", "vote"], "folds": 2}
-    assert page.hidden_curve(frame, ["ML", "MM"]).empty
+    assert figures.hidden_curve(frame, ["ML", "MM"]).empty
 
 
 def test_missing_features_are_judged_by_few_and_many():
     curve = pd.DataFrame({"ML": 60.0, "ML-BN-SVM": [62.0] * 5 + [58.0] * 5, "MCL": [63.0] + [40.0] * 9, "SVM": 50.0})
     curve.index = list(protocol.PERCENTAGES)
-    assert page._judge_robust(curve)[0]
-    assert page._judge_rivals(curve)[0]
-    assert not page._judge_robust(curve.assign(**{"ML-BN-SVM": 56.0}))[0]
-    assert not page._judge_rivals(curve.assign(SVM=59.0))[0]
+    assert claims.judge_robust(curve)[0]
+    assert claims.judge_rivals(curve)[0]
+    assert not claims.judge_robust(curve.assign(**{"ML-BN-SVM": 56.0}))[0]
+    assert not claims.judge_rivals(curve.assign(SVM=59.0))[0]
 
 
 def test_a_way_counts_when_all_its_folds_are_there():
@@ -235,7 +235,7 @@ def test_a_way_counts_when_all_its_folds_are_there():
 
     lines = [record("vote", fold, 90.0 + fold) for fold in range(5)]
     lines += [record("letter", 0, 80.0), record("crx", 0, 70.0)]
-    (way,) = page.other_ways(Results(lines), pd.DataFrame())
+    (way,) = figures.other_ways(Results(lines), pd.DataFrame())
     assert way.figures["TAN ML"].dropna().to_dict() == {"letter": 80.0, "vote": 92.0}
 
 

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bnplug.experiments import Page, published
+from bnplug.experiments import Page, published_table
 from bnplug.experiments import pictures as common
-from bnplug.experiments.paper import Results, compare_cells, side_by_side
-from bnplug_annealing.paper import pictures
-from bnplug_annealing.paper.protocol import (
-    ANNEALED,
-    BATCH,
-    FEWER_ROWS,
-    PAPERS_SCHEDULE,
-    SETS,
-    SIZED,
-    TEN_DIGITS,
-    USPS,
-    WAYS,
-)  # fmt: skip
+from bnplug.experiments.paper import Results, add_what_was_run, compare_cells, read_draws, side_by_side
+from bnplug_annealing.paper import pictures, protocol
+from bnplug_annealing.paper.protocol import ANNEALED, FEWER_ROWS, SETS
 
-#: Table 3: parameters of naive Bayes, of the best tree and of the SVM.
-TABLE_3 = {
-    "MNIST": (5159, 31399, 3371396), "USPS": (6089, 22139, 982272), "Spambase": (161, 517, 29469)
-}  # fmt: skip
-_RECIPES_WAY = next(iter(WAYS))
+_RECIPES_WAY = next(iter(protocol.WAYS))
 # From which number of features on the paper sees ten times fewer evaluations.
 _MANY_FEATURES = 190
 _BY_TRAINING, _BY_TEST = "the run of the best score in training", "the run that is best on the test rows"
@@ -70,20 +57,15 @@ def _runs(results: Results) -> pd.DataFrame:
 
 
 def _introduce(page: Page, results: Results, runs: pd.DataFrame) -> None:
-    page.section("What was run")
-    versions = ", ".join(results.versions)
-    page.table(
-        results.what_was_run(),
-        f"Version {versions} of bnplug; minutes of one processor. A task is one search, one set of parameters, one "
-        f"SVM, one sample, or {BATCH} draws of missing features.",
-    )
+    task = "A task is one search, one set of parameters, one SVM, one sample, or"
+    add_what_was_run(page, results, f"{task} {protocol.BATCH} draws of missing features.")
     whole = runs[runs["rows"] == 0]
     shapes = whole.groupby("dataset").agg(
         training=("n_train", "first"), test=("n_test", "first"), features=("features", "first"), lam=("lam", "max")
     )
     for structure in ANNEALED:
         shapes[f"runs of {structure}"] = whole[whole["structure"] == structure].groupby("dataset").size()
-    page.table(shapes.rename_axis("data set").reset_index().fillna(0), digits=3)
+    page.table(shapes.fillna(0), digits=3, index="data set")
     page.text(
         "All methods see the same rows, drawn by class where the paper does not name them; numeric features are cut by "
         "MDL on the training rows; zero probabilities become 0.00001. CR and MM are cross-validated on 5 folds of the "
@@ -95,23 +77,13 @@ def _introduce(page: Page, results: Results, runs: pd.DataFrame) -> None:
 
 
 def chosen(runs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return one run for each data set, structure and number of rows: that of the largest `by`.
-
-    Parameters
-    ----------
-    runs : frame
-    by : {"score", "accuracy"}
-        The score on the training rows, or the accuracy on the test rows.
-    """
+    """Return one run for each data set, structure and number of rows: that of the largest `by`, score or accuracy."""
     order = runs.assign(by=runs[by].astype(float).fillna(0.0)).sort_values(["by", "seed"], ascending=[False, True])
     return order.groupby(["dataset", "structure", "rows"], sort=False).head(1)
 
 
 def accuracies(results: Results, runs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return accuracies (%) on the test rows, data sets by methods, of searches on all rows.
-
-    Where hill climbing on all rows of MNIST is not there yet, it is absent.
-    """
+    """Return accuracies (%) on the test rows, data sets by methods, of searches on all rows; of several runs one."""
     best = chosen(runs[runs["rows"] == 0], by)
     rows = [(row.dataset, f"{row.structure}-ML", row.accuracy) for row in best.itertuples()]
     margin = results.frame("parameters")
@@ -127,14 +99,13 @@ def accuracies(results: Results, runs: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def _published() -> pd.DataFrame:
-    table = published("pernkopf2013-tables1-2-accuracy")
-    return table.pivot(index="dataset", columns="method", values="mean")[table["method"].unique()]
+    """Return Tables 1 and 2; the other selection of USPS stands beside the same figures."""
+    theirs = published_table("pernkopf2013-tables1-2-accuracy").sort_index()
+    return pd.concat([theirs, theirs.loc[["USPS"]].rename(index={"USPS": title(protocol.TEN_DIGITS)})])
 
 
 def _add_tables(page: Page, by_score: pd.DataFrame, by_test: pd.DataFrame) -> None:
     theirs = _published()
-    # The other selection of USPS stands beside the same published figures.
-    theirs = pd.concat([theirs, theirs.loc[["USPS"]].rename(index={"USPS": title(TEN_DIGITS)})])
     for number, ending in ((1, "-ML"), (2, "-MM")):
         own = [name for name in theirs.columns if name.endswith(ending) or (name == "SVM" and number == 2)]
         page.section(f"Table {number}: {ending[1:]} parameters")
@@ -154,17 +125,15 @@ def _add_tables(page: Page, by_score: pd.DataFrame, by_test: pd.DataFrame) -> No
 
 def _add_runs(page: Page, runs: pd.DataFrame) -> None:
     page.section("All runs of annealing")
-    theirs = _published()
-    rows = []
-    for (name, structure, n_rows), own in runs[runs["structure"].isin(ANNEALED)].groupby(
-        ["dataset", "structure", "rows"], sort=False
-    ):
-        there = name in theirs.index and not n_rows
+    theirs, rows = published_table("pernkopf2013-tables1-2-accuracy").stack(), []
+    groups = runs[runs["structure"].isin(ANNEALED)].groupby(["dataset", "structure", "rows"], sort=False)
+    for (name, structure, n_rows), own in groups:
+        accuracy = own["accuracy"]
         rows.append({
-            "data set": name if not n_rows else f"{name}, {n_rows} rows", "structure": structure, "runs": len(own),
-            "lowest": own["accuracy"].min(), "median": own["accuracy"].median(), "highest": own["accuracy"].max(),
-            "of best score": own["accuracy"].iloc[int(own["score"].to_numpy().argmax())],
-            "published highest": theirs[f"{structure}-ML"][str(name)] if there else np.nan,
+            "data set": f"{name}, {n_rows} rows" if n_rows else name, "structure": structure, "runs": len(own),
+            "lowest": accuracy.min(), "median": accuracy.median(), "highest": accuracy.max(),
+            "of best score": accuracy.iloc[int(own["score"].to_numpy().argmax())],
+            "published highest": np.nan if n_rows else theirs.get((name, f"{structure}-ML"), np.nan),
             "evaluations (median)": int(own["evaluations"].median()), "seconds (median)": own["learning"].median(),
         })  # fmt: skip
     page.table(pd.DataFrame(rows), "Accuracy (%) with ML parameters; seconds of the processor.")
@@ -185,15 +154,16 @@ def _add_ways(page: Page, results: Results) -> None:
 
 def _add_sizes(page: Page, results: Results, runs: pd.DataFrame, accuracy: pd.DataFrame) -> None:
     page.section("Table 3: the size of models")
+    theirs = published_table("pernkopf2013-table3-sizes", "size").reindex(accuracy.index)
     best = chosen(runs[runs["rows"] == 0], "score").set_index(["dataset", "structure"])["size"]
     svm = {title(str(row.dataset)): row.size for row in results.frame("SVM").itertuples()}
     rows = []
     for name in accuracy.index:
         trees = accuracy.filter(regex="^TAN").loc[name].dropna()
         tree = str(trees.idxmax()) if len(trees) else "tree"
-        sizes = [best.get((name, "NB")), best.get((name, tree[:-3])), svm.get(name)]
-        for what, size, theirs in zip(("NB", tree, "SVM"), sizes, TABLE_3.get(name, (np.nan,) * 3), strict=True):
-            rows.append({"data set": name, "model": what, "ours": size, "published": theirs})
+        sizes = {"NB": best.get((name, "NB")), tree: best.get((name, tree[:-3])), "SVM": svm.get(name)}
+        for (what, size), printed in zip(sizes.items(), theirs.loc[name], strict=True):
+            rows.append({"data set": name, "model": what, "ours": size, "published": printed})
     text = "Free parameters of naive Bayes and of the best tree; support vectors x features of the SVM."
     page.table(pd.DataFrame(rows).astype({"ours": float}), text, digits=0)
 
@@ -219,12 +189,10 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
     """Return hill climbing and annealing from the same rows: all, or on MNIST the fewer ones until all were climbed."""
     searched = runs[runs["structure"].str.contains("-HC-|-SA-")]
     climbed = searched[searched["structure"].str.contains("-HC-")]
-    kept = []
-    for name, own in searched.groupby("dataset", sort=False):
-        n = {s: set(some["rows"]) for s, some in climbed[climbed["dataset"] == name].groupby("structure")}
-        whole = all(0 in rows for rows in n.values())
-        kept.append(own[own["rows"] == (0 if whole else FEWER_ROWS)])
-    return pd.concat(kept) if kept else searched
+    least = climbed.groupby(["dataset", "structure"])["rows"].min().groupby(level=0).max()
+    # 0 stands for all rows.
+    wanted = searched["dataset"].map(least).gt(0) * FEWER_ROWS
+    return searched[searched["rows"] == wanted]
 
 
 def _curve(runs: pd.DataFrame) -> tuple[list[float], list[float]]:
@@ -239,7 +207,9 @@ def _add_schedules(page: Page, results: Results, runs: pd.DataFrame) -> None:
         return
     page.section("Figure 4: cooling factors")
     for structure, own in swept.groupby("structure", sort=False):
-        same = runs[(runs["file"] == USPS) & (runs["structure"] == structure)].assign(D=PAPERS_SCHEDULE)
+        same = runs[(runs["file"] == protocol.USPS) & (runs["structure"] == structure)].assign(
+            D=protocol.PAPERS_SCHEDULE
+        )
         both = pd.concat([own, same])
         short = str(structure)[-2:].lower()
         page.picture(pictures.schedules(both), f"schedules-{short}", f"{structure} on USPS, by cooling factor")
@@ -254,15 +224,20 @@ def _add_sample_sizes(page: Page, results: Results) -> None:
         return
     page.section("Sample sizes")
     groups = found.groupby(["rows", "structure"])["accuracy"]
-    means, deviations = groups.mean().unstack(), groups.std().unstack()
-    text = means.map("{:.2f}".format) + " ± " + deviations.map("{:.2f}".format)
-    order = [name for name in SIZED if name in text]
+    text = _with_deviations(groups)
     page.table(
-        text[order].reset_index(),
+        text[[name for name in protocol.SIZED if name in text]],
         "Accuracy (%) on Spambase's test rows after so many training rows, ML parameters: means and standard "
         f"deviations over {int(groups.size().min())} to {int(groups.size().max())} draws; with all rows only the seed "
         "of annealing differs. The paper leaves sample sizes for later.",
+        index="rows",
     )
+
+
+def _with_deviations(groups: Any) -> pd.DataFrame:
+    """Return means and standard deviations as text, the first key by the second."""
+    means, deviations = groups.mean().unstack(), groups.std().unstack()
+    return means.map("{:.2f}".format) + " ± " + deviations.map("{:.2f}".format)
 
 
 def _add_hidden(page: Page, results: Results) -> pd.DataFrame:
@@ -270,20 +245,17 @@ def _add_hidden(page: Page, results: Results) -> pd.DataFrame:
     if found.empty:
         return found
     page.section("Figure 5: missing features")
-    long = found.explode("accuracy").astype({"accuracy": float})
-    long["draw"] = long.groupby(["method", "missing"]).cumcount()
-    ax = common.missing_features(long[["method", "missing", "draw", "accuracy"]])
-    page.picture(ax, "missing", "Accuracy with features missing: satellite")
-    means = 100 * long.groupby(["missing", "method"])["accuracy"].mean().unstack()
-    deviations = 100 * long.groupby(["missing", "method"])["accuracy"].std().unstack()
-    text = means.map("{:.2f}".format) + " ± " + deviations.map("{:.2f}".format)
+    long = read_draws(found)
+    page.picture(common.missing_features(long), "missing", "Accuracy with features missing: satellite")
+    groups = (100 * long.set_index(["missing", "method"])["accuracy"]).groupby(level=[0, 1])
     page.table(
-        text.reset_index(),
+        _with_deviations(groups),
         f"Accuracy (%) on satellite's 2000 test rows, {int(long['draw'].max()) + 1} draws, the same for all: means and "
         "standard deviations. The paper's DCMall is not available. The SVM, with the features as they are, gets the "
         "training mean for a missing one.",
+        index="missing",
     )
-    return means
+    return groups.mean().unstack()
 
 
 def _add_differences(page: Page) -> None:
@@ -297,52 +269,43 @@ def _add_differences(page: Page) -> None:
 
 def _claim(page: Page, results: Results, runs: pd.DataFrame, accuracy: pd.DataFrame, hidden: pd.DataFrame) -> None:
     """List the paper's claims, judged by our figures: of several runs, that of the best score in training."""
-    covered = results.coverage("structures")
     get = accuracy.reindex(columns=sorted({*accuracy.columns, *_published().columns}))
-    margin = get[["TAN-HC-MM-ML", "TAN-SA-MM-ML"]].max(axis=1)
-    page.claim(
-        "Maximum-margin structures outperform generative ones: NB < TAN-ST-CMI < the best of MM, with ML parameters.",
-        *_judge([(get["NB-ML"], get["TAN-ST-CMI-ML"]), (get["TAN-ST-CMI-ML"], margin)]),
-        coverage=covered,
-    )
-    rate = get[["TAN-HC-CR-ML", "TAN-SA-CR-ML"]].max(axis=1)
-    page.claim(
-        "The MM score leads to structures as good as CR's, or better.", *_judge([(rate, margin)]), coverage=covered
-    )
+    margin, rate = (get[[f"TAN-HC-{score}-ML", f"TAN-SA-{score}-ML"]].max(axis=1) for score in ("MM", "CR"))
     same = chosen(compared(runs), "score").pivot_table("accuracy", "dataset", "structure")
     same = same.reindex(columns=[f"TAN-{way}-{score}" for way in ("HC", "SA") for score in ("CR", "MM")])
-    pairs = [(same[f"TAN-HC-{score}"], same[f"TAN-SA-{score}"]) for score in ("CR", "MM")]
+    searches = [(same[f"TAN-HC-{score}"], same[f"TAN-SA-{score}"]) for score in ("CR", "MM")]
+    parameters = [(get[m], get[f"{m[:-2]}MM"]) for m in get.columns if m.endswith("-ML")]
+    both = get[[m for m in get.columns if m.endswith("-MM-MM")]].max(axis=1)
+    covered = results.coverage("structures")
+    page.claim(
+        "Maximum-margin structures outperform generative ones: NB < TAN-ST-CMI < the best of MM, with ML parameters.",
+        *_judge([(get["NB-ML"], get["TAN-ST-CMI-ML"]), (get["TAN-ST-CMI-ML"], margin)]), covered,
+    )  # fmt: skip
+    page.claim("The MM score leads to structures as good as CR's, or better.", *_judge([(rate, margin)]), covered)
     page.claim(
         "Annealing mostly finds better structures than hill climbing, by the same score.",
-        *_judge(pairs, mostly=True),
-        coverage=covered,
-    )
+        *_judge(searches, mostly=True), covered,
+    )  # fmt: skip
     page.claim(
         "With 190 features and more, annealing takes about ten times fewer evaluations.", *_judge_evaluations(runs)
     )
-    pairs = [(get[m], get[f"{m[:-2]}MM"]) for m in get.columns if m.endswith("-ML")]
-    page.claim("MM parameters are better than ML ones on the same structure.", *_judge(pairs), coverage=covered)
-    both = get[[m for m in get.columns if m.endswith("-MM-MM")]].max(axis=1)
+    page.claim("MM parameters are better than ML ones on the same structure.", *_judge(parameters), covered)
     page.claim("With MM parameters they come close to an SVM: within 2 points.", *_judge([(get["SVM"] - 2, both)]))
     page.claim("NB-MM keeps its advantage over NB-ML with features missing, an SVM does not.", *_judge_hidden(hidden))
 
 
 def _judge(pairs: Sequence[tuple[pd.Series[float], pd.Series[float]]], mostly: bool = False) -> tuple[bool | None, str]:
     """Ask whether the first is not above the second, for each data set and pair; or for more than half of them."""
-    listed, verdicts = [], []
-    for low, high in pairs:
-        for name in low.index:
-            if not (np.isnan(low[name]) or np.isnan(high[name])):
-                listed.append(f"{name} {low[name]:.2f}, {high[name]:.2f}")
-                verdicts.append(bool(low[name] <= high[name]))
-    if not verdicts:
+    known = pd.concat([pd.DataFrame({"low": low, "high": high}).dropna() for low, high in pairs] or [pd.DataFrame()])
+    if known.empty:
         return None, "not run"
-    return (sum(verdicts) > len(verdicts) / 2 if mostly else all(verdicts)), "; ".join(dict.fromkeys(listed))
+    verdicts = known["low"] <= known["high"]
+    listed = dict.fromkeys(f"{row.Index} {row.low:.2f}, {row.high:.2f}" for row in known.itertuples())
+    return bool(verdicts.mean() > 0.5 if mostly else verdicts.all()), "; ".join(listed)
 
 
 def _judge_evaluations(runs: pd.DataFrame) -> tuple[bool | None, str]:
-    same = compared(runs)
-    medians = same.groupby(["dataset", "structure"])["evaluations"].median()
+    medians = compared(runs).groupby(["dataset", "structure"])["evaluations"].median()
     features = runs.groupby("dataset")["features"].first()
     listed, verdicts = [], []
     for name, n in features.items():

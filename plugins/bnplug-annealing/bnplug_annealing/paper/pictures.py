@@ -20,12 +20,6 @@ def score_against_evaluations(
 ) -> Axes:
     """Draw the best score so far against the evaluations used, on a logarithmic axis: one curve for each search.
 
-    Parameters
-    ----------
-    traces : mapping of str to (evaluations, scores)
-        A name for each search, such as ``"SA"``, with its ``evaluations_`` and ``trace_``.
-    ylabel : str
-
     Examples
     --------
     >>> ax = score_against_evaluations({"HC": ([0, 90, 170], [0.8, 0.82, 0.85]), "SA": ([0, 1, 9], [0.8, 0.79, 0.86])})
@@ -48,14 +42,6 @@ def score_against_evaluations(
 def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: bool = False) -> Axes:
     """Draw what several runs of each method gave: the median, the quartiles, and the range as whiskers.
 
-    Parameters
-    ----------
-    values : mapping of str to sequence of float
-        The runs of each method; one run is a line.
-    ylabel : str
-    logarithmic : bool
-        Whether the values are drawn logarithmically.
-
     Examples
     --------
     >>> ax = box_plots({"HC-CR": [93.1], "SA-CR": [93.5, 94.1, 93.9]}, "accuracy (%)")
@@ -76,11 +62,6 @@ def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: b
 
 def schedules(runs: pd.DataFrame) -> Axes:
     """Draw the accuracy of runs against their evaluations, with a mark for each cooling factor.
-
-    Parameters
-    ----------
-    runs : frame
-        With the columns ``D``, ``evaluations`` and ``accuracy``, in per cent.
 
     Examples
     --------

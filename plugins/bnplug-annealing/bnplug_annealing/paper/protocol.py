@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ from sklearn.svm import SVC
 
 import bnplug
 from bnplug import datasets
-from bnplug.experiments import hide_features
-from bnplug.experiments.paper import CodedSplit, Results, Task, code_split, find_data, load_data, timed
+from bnplug.experiments.paper import CodedSplit, Results, Task, code_split, find_data, hide_draws, load_data, timed
 from bnplug.experiments.storage import Record
-from bnplug.hooks import recipes, registry
+from bnplug.hooks import recipes
 from bnplug.typing import IntArray
 
 #: The data sets by the names of their files, with what the paper calls them and the share of rows that trains.
@@ -55,32 +55,21 @@ _POINTS = 40
 def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     """Return the structures to learn: all data sets' first runs first, hill climbing on all rows of MNIST last."""
     there, lacking = ([QUICK], []) if quick else find_data(SETS, data)
-    small = [name for name in there if name != MNIST]
-    found = [_structure(name, structure, 0, data) for name in small for structure in available(DETERMINISTIC[:2])]
-    found += [_structure(name, s, 0, data) for name in small[:1] for s in available(DETERMINISTIC[2:])]
-    found += _annealed(small, range(2 if quick else 3), data)
-    found += [Task("SVM", {"dataset": name}, measure_svm, (name, data)) for name in small]
+    small, digits = [name for name in there if name != MNIST], [name for name in there if name == MNIST]
+    usps = [name for name in there if name == USPS]
+    learned, climbed = DETERMINISTIC[:2], DETERMINISTIC[2:]
+    found = _structures(small, learned, data) + _structures(small[:1], climbed, data)
+    found += _structures(small, ANNEALED, data, range(2 if quick else 3)) + _machines(small, data)
     if quick:
         return found, ["DCMall"]
-    found += _annealed(small, range(3, RUNS), data)
-    if MNIST in there:
-        found += [_structure(MNIST, structure, 0, data) for structure in available(("NB", "TAN-ST-CMI"))]
-        found += [_structure(MNIST, s, 0, data, rows=FEWER_ROWS) for s in available((*DETERMINISTIC[2:], *ANNEALED))]
-        found += _annealed([MNIST], range(1), data)
-    found += [_structure(name, s, 0, data) for name in small[1:] for s in available(DETERMINISTIC[2:])]
-    found += _hidden(find_data([SATELLITE], data)[0], data)
-    if "spambase" in there:
-        found += _sizes(data)
-    if USPS in there:
-        found += _sweep(range(3), data)
-    if MNIST in there:
-        found += [Task("SVM", {"dataset": MNIST}, measure_svm, (MNIST, data))]
-        found += _annealed([MNIST], range(1, RUNS), data)
-        found += [_structure(MNIST, s, n, data, FEWER_ROWS) for n in range(1, RUNS) for s in available(ANNEALED)]
-    if USPS in there:
-        found += _sweep(range(3, RUNS), data)
-    if MNIST in there:
-        found += [_structure(MNIST, structure, 0, data) for structure in available(DETERMINISTIC[2:])]
+    found += _structures(small, ANNEALED, data, range(3, RUNS)) + _structures(digits, learned, data)
+    found += _structures(digits, (*climbed, *ANNEALED), data, rows=FEWER_ROWS) + _structures(digits, ANNEALED, data)
+    found += _structures(small[1:], climbed, data) + _hidden(find_data([SATELLITE], data)[0], data)
+    found += _sizes(data) if "spambase" in there else []
+    found += _sweep(usps, range(3), data) + _machines(digits, data)
+    found += _structures(digits, ANNEALED, data, range(1, RUNS))
+    found += _structures(digits, ANNEALED, data, range(1, RUNS), rows=FEWER_ROWS)
+    found += _sweep(usps, range(3, RUNS), data) + _structures(digits, climbed, data)
     return found, [*(SETS[name][0] for name in lacking), "DCMall"]
 
 
@@ -98,37 +87,43 @@ def further(results: Results, data: Path | None, quick: bool) -> Iterator[Task]:
                 yield Task("parameters", {**kept, "way": way}, measure_parameters, (str(name), row["tree"], way, data))
 
 
-def _structure(
-    name: str, structure: str, seed: int, data: Path | None, rows: int = 0, D: float = PAPERS_SCHEDULE
-) -> Task:
-    key = {"dataset": name, "structure": structure, "seed": seed, "rows": rows}
-    if D != PAPERS_SCHEDULE:
-        return Task("schedules", {**key, "D": D}, measure_structure, (name, structure, seed, rows, D, data))
-    return Task("structures", key, measure_structure, (name, structure, seed, rows, D, data))
+def _structures(
+    names: Iterable[str], structures: Iterable[str], data: Path | None, seeds: Iterable[int] = (0,), rows: int = 0
+) -> list[Task]:
+    return [
+        Task("structures", _key(name, s, seed, rows), measure_structure, (name, s, seed, rows, PAPERS_SCHEDULE, data))
+        for seed, name, s in product(seeds, names, available(structures))
+    ]
 
 
-def _annealed(names: Iterable[str], seeds: Iterable[int], data: Path | None) -> list[Task]:
-    return [_structure(name, s, seed, data) for seed in seeds for name in names for s in available(ANNEALED)]
+def _key(name: str, structure: str, seed: int, rows: int) -> dict[str, Any]:
+    return {"dataset": name, "structure": structure, "seed": seed, "rows": rows}
 
 
-def _sweep(seeds: Iterable[int], data: Path | None) -> list[Task]:
-    others = [D for D in SCHEDULES if D != PAPERS_SCHEDULE]
-    return [_structure(USPS, s, seed, data, D=D) for seed in seeds for D in others for s in available(ANNEALED)]
+def _sweep(names: Iterable[str], seeds: Iterable[int], data: Path | None) -> list[Task]:
+    return [
+        Task("schedules", {**_key(name, s, seed, 0), "D": D}, measure_structure, (name, s, seed, 0, D, data))
+        for name, seed, D, s in product(names, seeds, SCHEDULES, available(ANNEALED))
+        if D != PAPERS_SCHEDULE
+    ]
+
+
+def _machines(names: Iterable[str], data: Path | None) -> list[Task]:
+    return [Task("SVM", {"dataset": name}, measure_svm, (name, data)) for name in names]
 
 
 def _sizes(data: Path | None) -> list[Task]:
     return [
         Task("sample sizes", {"rows": rows, "structure": s, "draw": draw}, measure_size, (s, rows, draw, data))
-        for draw in range(SIZE_DRAWS)
-        for rows in SIZES
-        for s in available(SIZED)
+        for draw, rows, s in product(range(SIZE_DRAWS), SIZES, available(SIZED))
     ]
 
 
 def _hidden(names: Sequence[str], data: Path | None) -> list[Task]:
-    batches = range(DRAWS // BATCH) if available(["NB"]) and "NB-MM" in _ready() else range(0)
+    batches = range(DRAWS // BATCH if "NB-MM" in recipes.ready() else 0)
     return [
-        Task("figure 5", {"dataset": n, "draws": batch}, hide, (n, data, batch)) for batch in batches for n in names
+        Task("figure 5", {"dataset": name, "draws": batch}, hide, (name, data, batch))
+        for batch, name in product(batches, names)
     ]
 
 
@@ -140,11 +135,8 @@ def available(structures: Iterable[str]) -> list[str]:
     >>> available(["NB", "TAN-SA-CR", "TAN-of-tomorrow"])
     ['NB', 'TAN-SA-CR']
     """
-    return [name for name in structures if f"{name}-ML" in _ready()]
-
-
-def _ready() -> set[str]:
-    return {found.recipe.name for found in recipes.availabilities() if found.available}
+    ready = recipes.ready()
+    return [name for name in structures if f"{name}-ML" in ready]
 
 
 def split(dataset: datasets.Dataset, seed: int = 0) -> tuple[IntArray, IntArray]:
@@ -179,7 +171,7 @@ def chosen_lam(name: str, data: Path | None) -> float:
 
 
 def _lam(rows: bnplug.Table) -> float:
-    score = registry.build("score function", _recipe("TAN-SA-MM-ML").structure[1]["score"])
+    score = bnplug.recipe("TAN-SA-MM-ML").structure.score
     return float(score.set_params(random_state=0).settle(rows).lam)
 
 
@@ -187,16 +179,12 @@ def _first_rows(own: CodedSplit, rows: int) -> bnplug.Table:
     return own.train if not rows else own.train.take(np.arange(min(rows, own.train.n_rows)))
 
 
-def _recipe(name: str) -> Any:
-    return registry.find("recipe", name)
-
-
 def measure_structure(name: str, structure: str, seed: int, rows: int, D: float, data: Path | None) -> Record:
     """Learn a structure, by its recipe, from so many rows (0: all), and measure it with ML parameters of all rows."""
     own = prepared(name, data)
     lam = chosen_lam(name, data) if structure.endswith("-MM") else None
     dag, found = _learn(structure, _first_rows(own, rows), seed, lam, D)
-    tables = registry.build("parameter learner", _recipe(f"{structure}-ML").parameters).fit(own.train, dag)
+    tables = bnplug.recipe(f"{structure}-ML").parameters.fit(own.train, dag)
     shape = {"n_train": own.train.n_rows, "n_test": len(own.labels), "features": len(own.train.features)}
     target = own.train.target_index
     tree = [next((int(p) for p in parents if p != target), -1) for parents in own.train.parents(dag)]
@@ -207,14 +195,13 @@ def _learn(
     structure: str, rows: bnplug.Table, seed: int, lam: float | None, D: float = PAPERS_SCHEDULE
 ) -> tuple[Any, Record]:
     """Return a structure, and what it took: evaluations, seconds, the score and how it rose."""
-    learner = registry.build("structure learner", _recipe(f"{structure}-ML").structure)
+    learner = bnplug.recipe(f"{structure}-ML").structure
     if not hasattr(learner, "score"):
         dag, seconds = timed(learner.learn, rows)
         return dag, {"evaluations": 0, "learning": seconds, "score": None, "trace": []}
     # The same folds for all, so that scores of different searches and runs compare.
-    score = registry.build("score function", learner.score)
-    score.set_params(random_state=0, **({} if lam is None else {"lam": lam}))
-    learner.set_params(score=score, random_state=seed, n_jobs=1, **({"D": D} if "-SA-" in structure else {}))
+    learner.score.set_params(random_state=0, **({} if lam is None else {"lam": lam}))
+    learner.set_params(random_state=seed, n_jobs=1, **({"D": D} if "-SA-" in structure else {}))
     dag, seconds = timed(learner.learn, rows)
     log = list(zip(learner.evaluations_, learner.trace_, strict=True))
     used = {"evaluations": learner.n_evaluations_, "learning": seconds}
@@ -242,8 +229,7 @@ def measure_parameters(name: str, tree: Sequence[int], way: str, data: Path | No
     own = prepared(name, data)
     target = own.train.target_index
     parents = [[] if v == target else sorted({target, *([p] if p >= 0 else [])}) for v, p in enumerate(tree)]
-    learner = registry.build("parameter learner", _recipe("NB-MM").parameters)
-    learner.set_params(random_state=0, n_jobs=1, **WAYS[way])
+    learner = bnplug.recipe("NB-MM").parameters.set_params(random_state=0, n_jobs=1, **WAYS[way])
     tables, seconds = timed(learner.fit, own.train, own.train.dag(parents))
     found = {"accuracy": own.accuracy(tables), "size": tables.n_parameters, "learning": seconds}
     return found | {"lam": learner.lam_, "steps": learner.n_iter_, "objective": learner.objective_path_[-1]}
@@ -277,23 +263,13 @@ def measure_size(structure: str, rows: int, draw: int, data: Path | None) -> Rec
     own = code_split(dataset, train, test)
     lam = _lam(own.train) if structure.endswith("-MM") else None
     dag, _ = _learn(structure, own.train, draw, lam)
-    learner = registry.build("parameter learner", _recipe(f"{structure}-ML").parameters)
-    return {"accuracy": own.accuracy(learner.fit(own.train, dag))}
+    return {"accuracy": own.accuracy(bnplug.recipe(f"{structure}-ML").parameters.fit(own.train, dag))}
 
 
 def hide(name: str, data: Path | None, batch: int) -> list[Record]:
     """Measure naive Bayes with both parameters, and an SVM that gets means, with features missing in ten draws."""
     dataset = load_data(name, data)
-    train, test = split(dataset)
-    X, y = dataset.X.iloc[train], dataset.y.iloc[train]
     kinds: dict[str, Any] = {"categorical_features": dataset.categorical_features, "n_jobs": 1, "random_state": 0}
     models = {own: bnplug.recipe(own, **kinds) for own in ("NB-ML", "NB-MM")}
     models["SVM, means"] = make_pipeline(SimpleImputer(), StandardScaler(), SVC(C=1.0))
-    fitted = {own: model.fit(X, y) for own, model in models.items()}
-    counts = np.linspace(0, 0.9 * X.shape[1], 7).astype(int).tolist()
-    found = hide_features(fitted, dataset.X.iloc[test], dataset.y.iloc[test], counts, draws=BATCH, random_state=batch)
-    return [
-        {"method": own, "missing": n, "accuracy": found.query("method == @own and missing == @n")["accuracy"].tolist()}
-        for own in models
-        for n in counts
-    ]
+    return hide_draws(models, dataset, *split(dataset), BATCH, batch)

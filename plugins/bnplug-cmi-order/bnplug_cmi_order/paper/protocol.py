@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,10 @@ from sklearn.svm import SVC
 
 import bnplug
 from bnplug import datasets
-from bnplug.errors import BnplugWarning
-from bnplug.experiments import hide_features
-from bnplug.experiments.paper import CodedSplit, Folds, Task, code_split, find_data, fold_tasks, load_data, timed
+from bnplug.experiments import paper as kit
+from bnplug.experiments.paper import CodedSplit, Task, load_data
 from bnplug.experiments.storage import Record
-from bnplug.hooks import recipes, registry
+from bnplug.hooks import recipes
 from bnplug.typing import IntArray
 from bnplug_cmi_order.paper.steps import descend
 
@@ -53,20 +51,22 @@ STRUCTURES = {
 STEPS, WAYS = 20, ("fixed steps 1/M", "backtracking gradient", "conjugate gradient")
 TIMED = ("TAN-CMI", "TAN-OMI-CR", "TAN-CR")
 
+_DRAWN = ("NB-ML", GENERATIVE, ORDERED, "NB-CL", "TAN-CMI-CL", "TAN-OMI-CR-CL")
 _FRIEDMAN = {"alpha": 5.0, "prior": "marginal"}
 
 
 def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     """Return what is measured: what is quick and much is said of first, searches of minutes last."""
-    there, lacking = (list(QUICK), []) if quick else find_data(sorted([*CROSS_VALIDATED, *HELD_OUT]), data)
-    digits = not quick and MNIST in find_data([MNIST], data)[0]
-    found = list(fold_tasks("table 1", _classifiers(), there, data, Folds(repetitions=1, missing="drop", splits=cv)))
+    there, lacking = (list(QUICK), []) if quick else kit.find_data(sorted([*CROSS_VALIDATED, *HELD_OUT]), data)
+    digits = not quick and MNIST in kit.find_data([MNIST], data)[0]
+    folds = kit.Folds(repetitions=1, missing="drop", splits=cv)
+    found = list(kit.fold_tasks("table 1", _classifiers(), there, data, folds))
     found += _draws(1 if quick else DRAWS // BATCH, (50,) if quick else SIZES)
     found += [Task("table 4", {"dataset": name}, measure_times, (name, data)) for name in there]
     if digits:
         found += [Task("NB-CL", {"dataset": MNIST, "way": way}, measure_steps, (MNIST, data, way)) for way in WAYS]
         found += [_digits(name, data) for name in STRUCTURES if name not in ("TAN-CR", "2-tree-OMI-CR")]
-    hidden = QUICK[:1] if quick else find_data(HIDDEN, data)[0]
+    hidden = QUICK[:1] if quick else kit.find_data(HIDDEN, data)[0]
     found += [
         Task("figure 3", {"dataset": name, "draws": batch}, hide, (name, data, batch))
         for batch in range(1 if quick else DRAWS // BATCH)
@@ -79,14 +79,10 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
 
 def _classifiers() -> dict[str, Any]:
     """Return the classifiers of Table 1 but random orders; those with CL parameters where a plugin has them."""
-    conditional = [name for name in (f"{own}-CL" for own in STRUCTURES) if name in available()]
-    found: dict[str, Any] = {name: bnplug.recipe(name) for name in [*STRUCTURES.values(), *conditional]}
+    ready = recipes.ready()
+    names = [*STRUCTURES.values(), *(name for name in (f"{own}-CL" for own in STRUCTURES) if name in ready)]
+    found: dict[str, Any] = {name: bnplug.recipe(name) for name in names}
     return found | {BY_RATE: bnplug.recipe(ORDERED).set_params(structure__by="score")}
-
-
-def available() -> set[str]:
-    """Return the recipes that can be made here."""
-    return {found.recipe.name for found in recipes.availabilities() if found.available}
 
 
 def cv(dataset: datasets.Dataset) -> Any:
@@ -119,20 +115,18 @@ def splits(dataset: datasets.Dataset) -> list[tuple[IntArray, IntArray]]:
 def _orders(there: Iterable[str], data: Path | None, n: int) -> Iterator[Task]:
     for name in there:
         for fold in range(len(splits(load_data(name, data)))):
-            yield Task(
-                "random orders", {"dataset": name, "orders": n, "fold": fold}, walk_orders, (name, data, fold, n)
-            )
+            key = {"dataset": name, "orders": n, "fold": fold}
+            yield Task("random orders", key, walk_orders, (name, data, fold, n))
 
 
 def walk_orders(name: str, data: Path | None, fold: int, n: int) -> Record:
     """Measure trees along random orders: the mean on test rows, and those that are best and worst on training rows."""
-    split = _coded(name, data, fold)
+    split, model = _coded(name, data, fold), bnplug.recipe("TAN-RO-CR-ML")
     rates, accuracies = [], []
     for seed in range(n):
-        learner = _learner("TAN-RO-CR-ML", random_state=seed)
-        dag = learner.learn(split.train)
-        rates.append(learner.trace_[-1])
-        accuracies.append(split.accuracy(_parameters("TAN-RO-CR-ML").fit(split.train, dag)))
+        dag = model.structure.set_params(n_jobs=1, random_state=seed).learn(split.train)
+        rates.append(model.structure.trace_[-1])
+        accuracies.append(split.accuracy(model.parameters.fit(split.train, dag)))
     best, worst = int(np.argmax(rates)), int(np.argmin(rates))
     return {"mean": float(np.mean(accuracies)), "max": accuracies[best], "min": accuracies[worst]}
 
@@ -141,19 +135,7 @@ def _coded(name: str, data: Path | None, fold: int) -> CodedSplit:
     dataset = load_data(name, data)
     rows = dataset.split if name == MNIST else splits(dataset)[fold]
     assert rows is not None
-    return code_split(dataset, *rows)
-
-
-def _learner(recipe: str, **params: Any) -> Any:
-    return registry.build("structure learner", _recipe(recipe).structure).set_params(n_jobs=1, **params)
-
-
-def _parameters(recipe: str, **params: Any) -> Any:
-    return registry.build("parameter learner", _recipe(recipe).parameters).set_params(**params)
-
-
-def _recipe(name: str) -> Any:
-    return registry.find("recipe", name)
+    return kit.code_split(dataset, *rows)
 
 
 def measure_times(name: str, data: Path | None) -> Record:
@@ -161,16 +143,12 @@ def measure_times(name: str, data: Path | None) -> Record:
     table = _coded(name, data, 0).train
     found: Record = {"features": len(table.features)}
     for title in TIMED:
-        learner = _learner_of(title)
-        seconds = min(timed(learner.learn, table)[1] for _ in range(3))
+        learner = bnplug.recipe(STRUCTURES[title]).structure
+        if title != "TAN-CMI":  # which scores no candidates
+            learner.set_params(n_jobs=1)
+        seconds = min(kit.timed(learner.learn, table)[1] for _ in range(3))
         found[title] = {"seconds": seconds, "evaluations": getattr(learner, "n_evaluations_", 0)}
     return found
-
-
-def _learner_of(title: str) -> Any:
-    name = STRUCTURES[title]
-    # The generative tree scores no candidates, and has no parameters to set.
-    return registry.build("structure learner", _recipe(name).structure) if title == "TAN-CMI" else _learner(name)
 
 
 def _digits(structure: str, data: Path | None) -> Task:
@@ -179,14 +157,13 @@ def _digits(structure: str, data: Path | None) -> Task:
 
 def measure_digits(structure: str, data: Path | None) -> Record:
     """Learn a structure from all digits, and measure it with each kind of parameters."""
-    split, name = _coded(MNIST, data, 0), STRUCTURES[structure]
-    learner = registry.build("structure learner", _recipe(name).structure)
-    dag, seconds = timed(learner.learn, split.train)
-    found: Record = {"structure_seconds": seconds, "evaluations": getattr(learner, "n_evaluations_", 0)}
+    split, model = _coded(MNIST, data, 0), bnplug.recipe(STRUCTURES[structure])
+    dag, seconds = kit.timed(model.structure.learn, split.train)
+    found: Record = {"structure_seconds": seconds, "evaluations": getattr(model.structure, "n_evaluations_", 0)}
     found |= {"n_train": split.train.n_rows, "n_test": len(split.labels)}
-    parameters = {"ML": _parameters(name), "smoothed": bnplug.parameter_learner("ml", **_FRIEDMAN)}
-    if f"{structure}-CL" in available():
-        parameters["CL"] = _parameters(f"{structure}-CL")
+    parameters = {"ML": model.parameters, "smoothed": bnplug.parameter_learner("ml", **_FRIEDMAN)}
+    if f"{structure}-CL" in recipes.ready():
+        parameters["CL"] = bnplug.recipe(f"{structure}-CL").parameters
     return found | {kind: split.accuracy(own.fit(split.train, dag)) for kind, own in parameters.items()}
 
 
@@ -194,7 +171,8 @@ def measure_steps(name: str, data: Path | None, way: str) -> Record:
     """Measure naive Bayes after twenty steps up the conditional likelihood, gone in one of several ways."""
     split = _coded(name, data, 0)
     dag = split.train.dag(split.train.naive_bayes())
-    path, tables = descend(split.train, dag, _parameters("NB-ML").fit(split.train, dag), way, STEPS)
+    start = bnplug.recipe("NB-ML").parameters.fit(split.train, dag)
+    path, tables = descend(split.train, dag, start, way, STEPS)
     return {"nll": path, "accuracy": split.accuracy(tables)}
 
 
@@ -206,7 +184,7 @@ def _draws(batches: int, sizes: Sequence[int]) -> Iterator[Task]:
 
 def draw(rows: int, batch: int) -> Record:
     """Measure classifiers on ten draws of the synthetic case: the accuracies (%) of each on 1000 test rows."""
-    names = ["NB-ML", GENERATIVE, ORDERED, *(n for n in ("NB-CL", "TAN-CMI-CL", "TAN-OMI-CR-CL") if n in available())]
+    names = [name for name in _DRAWN if name in recipes.ready()]
     # The paper's penalty 3 and width 1 of the radial basis functions.
     models: dict[str, Any] = {name: bnplug.recipe(name) for name in names} | {"SVM": SVC(C=3.0, gamma=0.5)}
     found: Record = {name: [] for name in models}
@@ -215,9 +193,7 @@ def draw(rows: int, batch: int) -> Record:
         X, y = datasets.p08_synthetic(rows, random_state=int(seeds[0]))
         X_test, y_test = datasets.p08_synthetic(1000, random_state=int(seeds[1]))
         for name, model in models.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", BnplugWarning)
-                right = clone(model).fit(X, y).predict(X_test) == y_test.to_numpy()
+            right = clone(model).fit(X, y).predict(X_test) == y_test.to_numpy()
             found[name].append(100 * float(np.mean(right)))
     return found
 
@@ -225,16 +201,6 @@ def draw(rows: int, batch: int) -> Record:
 def hide(name: str, data: Path | None, batch: int) -> list[Record]:
     """Measure accuracy with features missing in ten draws, the same ones for all classifiers."""
     dataset = load_data(name, data)
-    train, test = splits(dataset)[0]
     kinds: dict[str, Any] = {"categorical_features": dataset.categorical_features, "n_jobs": 1}
-    X, y = dataset.X.iloc[train], dataset.y.iloc[train]
-    models = {own: bnplug.recipe(own, **kinds).fit(X, y) for own in ("NB-ML", GENERATIVE, ORDERED, GREEDY)}
-    # Not up to one feature that is left: all of these networks then answer the same.
-    counts = np.unique(np.linspace(0, 0.9 * X.shape[1], 7).astype(int)).tolist()
-    found = hide_features(models, dataset.X.iloc[test], dataset.y.iloc[test], counts, draws=BATCH, random_state=batch)
-    return [
-        {"method": method, "missing": count, "accuracy": own["accuracy"].tolist()}
-        for method in models
-        for count in counts
-        if len(own := found[(found["method"] == method) & (found["missing"] == count)])
-    ]
+    models = {own: bnplug.recipe(own, **kinds) for own in ("NB-ML", GENERATIVE, ORDERED, GREEDY)}
+    return kit.hide_draws(models, dataset, *splits(dataset)[0], BATCH, batch)
