@@ -97,9 +97,8 @@ def chosen(frame: pd.DataFrame) -> pd.DataFrame:
     Examples
     --------
     >>> settings = [{"steps": 5.0}, {"steps": 20.0}, {"steps": 50.0}]
-    >>> chosen(pd.DataFrame({"dataset": "car", "classifier": "TAN MCL", "chosen": settings}))
-         TAN MCL: steps
-    car            20.0
+    >>> chosen(pd.DataFrame({"dataset": "car", "classifier": "TAN MCL", "chosen": settings})).to_dict()
+    {'TAN MCL: steps': {'car': 20.0}}
     """
     shown = {f"TAN {MCL}": ["steps"], TAN_OURS: ["lam", "gamma"], "TAN MM": ["lam", "kappa"], "SVM": ["C", "gamma"]}
     columns = {}

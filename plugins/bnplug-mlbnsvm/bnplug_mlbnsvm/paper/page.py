@@ -67,13 +67,14 @@ def _tell_protocol(page: Page) -> None:
         f"{_listed(STEPS)}, on {FOLDS} inner folds in each of which cuts and tree are learned anew. {MCL_END} takes "
         f"{STEPS[-1]} steps. MM has the paper's ten values of lam and of kappa, without early stopping. SVM (Gaussian "
         "kernel), linear SVM and logistic regression (LR) see the bins one-hot, and learn from all rows; their "
-        f"settings are chosen on {FOLDS} folds up to {rivals.MANY} rows, above on one hold-out of at most {rivals.MOST} rows."
+        f"settings are chosen on {FOLDS} folds up to {rivals.MANY} rows, above on one hold-out of at most "
+        f"{rivals.MOST} rows."
     )
     page.text(
         f"Where more than {LARGE} rows train, grids are coarser, which was fixed by size beforehand: lam in "
-        f"{_listed(protocol.COARSE_LAMS)} and gamma in {_listed(protocol.COARSE_GAMMAS)} on {protocol.COARSE_FOLDS} inner folds, kappa 0.5 and "
-        f"ten values of lam for MM on one hold-out, C in {_listed(rivals.COARSE_PENALTIES)} and widths "
-        f"{_listed(rivals.COARSE_WIDTHS)} for SVMs."
+        f"{_listed(protocol.COARSE_LAMS)} and gamma in {_listed(protocol.COARSE_GAMMAS)} on {protocol.COARSE_FOLDS} "
+        "inner folds, kappa 0.5 and ten values of lam for MM on one hold-out, C in "
+        f"{_listed(rivals.COARSE_PENALTIES)} and widths {_listed(rivals.COARSE_WIDTHS)} for SVMs."
     )
     page.text(
         "Three rules of this page were set when part of the results had been seen: two classifiers are judged on "

@@ -20,16 +20,6 @@ def draw_likelihoods(found: pd.DataFrame) -> Axes:
     """Draw the log-likelihood of a training row under each classifier against that under ML: Figure 3.
 
     A point for each fold; on the line a classifier is as likely as ML, and no point is above it but for smoothing.
-
-    Parameters
-    ----------
-    found : frame
-        With the columns ``method``, ``train_ll`` and ``train_ll_ml``.
-
-    Examples
-    --------
-    >>> draw_likelihoods(pd.DataFrame({"method": ["MM"], "train_ll": [-4.0], "train_ll_ml": [-2.0]})).get_xlabel()
-    'log-likelihood of a training row under ML'
     """
     ax = new_axes((6.0, 5.2))
     lowest, highest = 1.15 * float(found["train_ll_ml"].min()), 0.0
@@ -45,18 +35,7 @@ def draw_likelihoods(found: pd.DataFrame) -> Axes:
 
 
 def draw_hidden(curve: pd.DataFrame) -> Axes:
-    """Draw the mean accuracy over data sets against the percentage of missing features: Figure 4.
-
-    Parameters
-    ----------
-    curve : frame
-        Percentages by classifiers, in per cent.
-
-    Examples
-    --------
-    >>> draw_hidden(pd.DataFrame({"ML": [90.0, 70.0]}, index=[0, 50])).get_xlabel()
-    'missing features (%)'
-    """
+    """Draw the mean accuracy over data sets against the percentage of missing features: Figure 4."""
     long = curve.rename_axis(index="missing").reset_index().melt("missing", var_name="method", value_name="accuracy")
     ax = pictures.missing_features(long.assign(draw=0, accuracy=long["accuracy"] / 100))
     ax.set_xlabel("missing features (%)")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 
 import bnplug
 from bnplug import datasets
 from bnplug.data.table import Table
-from bnplug.errors import BnplugWarning
 from bnplug.experiments import hide_features
 from bnplug.experiments.paper import Task, find_data, load_data
 from bnplug.experiments.storage import Record
@@ -98,9 +95,7 @@ def _figure_2(names: Sequence[str], data: Path | None, quick: bool) -> list[Task
     name, folds, draws = ("iris", 1, 2) if quick else (HIDDEN, FOLDS, DRAWS // FOLDS)
     return [
         Task("figure 2", {"dataset": name, "lam": lam, "fold": fold}, hide, (_file(name), lam, fold, draws, data))
-        for fold in range(folds)
-        for lam in LAMS_OF_FIGURE_2
-        if name in names
+        for fold, lam in product(range(folds if name in names else 0), LAMS_OF_FIGURE_2)
     ]
 
 
@@ -111,17 +106,12 @@ def _table_1(
     there = {method.name for method in registry.methods("parameter learner")}
     pairs = [(structure, name) for name in methods if _LEARNERS[name] in there for structure in ("TAN", "NB")]
     pairs += [("", name) for name in RIVALS if OURS in methods]
-    return [
-        Task("table 1", _key(name, structure, method, fold), measure, (name, structure, method, fold, data, quick))
-        for fold in folds
-        for name in names
-        if fold == 0 or _rows(name) <= LARGE
-        for structure, method in pairs
-    ]
-
-
-def _key(name: str, structure: str, method: str, fold: int) -> dict[str, Any]:
-    return {"dataset": name, "structure": structure, "method": method, "fold": fold}
+    found = []
+    for fold, name, (structure, method) in product(folds, names, pairs):
+        if fold == 0 or _rows(name) <= LARGE:
+            key = {"dataset": name, "structure": structure, "method": method, "fold": fold}
+            found.append(Task("table 1", key, measure, (name, structure, method, fold, data, quick)))
+    return found
 
 
 def _other_ways(names: Sequence[str], data: Path | None) -> Iterator[Task]:
@@ -129,11 +119,9 @@ def _other_ways(names: Sequence[str], data: Path | None) -> Iterator[Task]:
         ways = [AS_VALUE, LEFT_OUT] if name in _WITH_HOLES else []
         ways += [] if name in _DISCRETE else [CUT_BEFORE]
         ways += [THIRD] if _rows(name) > LARGE else []
-        for way in ways:
-            for fold in range(1 if _rows(name) > LARGE else FOLDS):
-                for method in ("ML", MCL):
-                    key = {"dataset": name, "way": way, "method": method, "fold": fold}
-                    yield Task("other ways", key, measure_way, (name, way, method, fold, data))
+        for way, fold, method in product(ways, range(1 if _rows(name) > LARGE else FOLDS), ("ML", MCL)):
+            key = {"dataset": name, "way": way, "method": method, "fold": fold}
+            yield Task("other ways", key, measure_way, (name, way, method, fold, data))
 
 
 def _file(name: str) -> str:
@@ -177,23 +165,11 @@ def splits(dataset: datasets.Dataset, way: str = "") -> list[Split]:
 
 
 def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
-    """Return one of the paper's network classifiers.
-
-    Parameters
-    ----------
-    structure : {"NB", "TAN"}
-    method : {"ML", "MCL", "MCL to the end", "ML-BN-SVM", "MM"}
-    coarse : bool
-        Whether to choose settings from coarser grids, and on fewer folds.
-    **options
-        For the classifier.
-    """
-    folds = COARSE_FOLDS if coarse else FOLDS
+    """Return one of the paper's networks, NB or TAN, with settings of the paper's grids or of coarser ones."""
+    folds, lams, gammas = (COARSE_FOLDS, COARSE_LAMS, COARSE_GAMMAS) if coarse else (FOLDS, LAMS, GAMMAS)
+    margins: dict[str, Any] = {"kappa": "cv", "cv": FOLDS, "random_state": 0}
     if coarse:
-        margins: dict[str, Any] = {"kappa": 0.5, "cv": StratifiedShuffleSplit(1, test_size=0.2, random_state=0)}
-    else:
-        margins = {"kappa": "cv", "cv": FOLDS, "random_state": 0}
-    lams, gammas = (COARSE_LAMS, COARSE_GAMMAS) if coarse else (LAMS, GAMMAS)
+        margins = {"kappa": 0.5, "cv": StratifiedShuffleSplit(1, test_size=0.2, random_state=0)}
     params: Mapping[str, Any] = {
         MCL: {"l2": 0.0}, MCL_END: {"l2": 0.0, "max_iter": STEPS[-1]}, "MM": {"lam": "cv", **margins},
         OURS: {"lam": lams, "gamma": gammas, "cv": folds, "nested": True},
@@ -204,19 +180,6 @@ def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
         return model
     inner = StratifiedKFold(folds, shuffle=True, random_state=0)
     return GridSearchCV(model, {"parameters__max_iter": STEPS}, cv=inner)
-
-
-def quietly(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a task say nothing of classes with fewer rows than folds, of unseen values, or of steps that ran out."""
-
-    @wraps(run)
-    def quiet(*arguments: Any) -> Any:
-        with warnings.catch_warnings():
-            for kind in (BnplugWarning, ConvergenceWarning, UserWarning):
-                warnings.simplefilter("ignore", kind)
-            return run(*arguments)
-
-    return quiet
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +206,6 @@ def _fold(dataset: datasets.Dataset, fold: int, way: str = "") -> _Rows:
     return _Rows(dataset.X, dataset.y.astype(str), *splits(dataset, way)[fold])
 
 
-@quietly
 def measure(name: str, structure: str, method: str, fold: int, data: Path | None, quick: bool) -> Record:
     """Measure a classifier on the test rows of a fold.
 
@@ -295,7 +257,6 @@ def _hidden(model: Any, rows: _Rows, seed: int) -> list[float]:
     return [float(accuracy[count]) for count in counts]
 
 
-@quietly
 def measure_way(name: str, way: str, method: str, fold: int, data: Path | None) -> Record:
     """Measure a tree on a fold with the data treated in another way."""
     dataset = load_data(_file(name), data)
@@ -326,7 +287,6 @@ def measure_trade_off(file: str, data: Path | None) -> list[Record]:
     return found.drop(columns="n_iter").to_dict("records")  # type: ignore[return-value]
 
 
-@quietly
 def hide(file: str, lam: float, fold: int, draws: int, data: Path | None) -> list[Record]:
     """Measure a tree of one lam with features missing, gamma by cross-validation: Figure 2."""
     rows = _fold(load_data(file, data), fold)

@@ -7,12 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bnplug.experiments import Page
-from bnplug.experiments.paper import Way, compare_cells, explain
+from bnplug.experiments.paper import NOT_EXPLAINED, Way, compare_cells, explain, off
 from bnplug_rmcv.paper.figures import Figures, published_accuracy
-
-#: By how many points a mean may be below the published one.
-BELOW = 1.0
-NOT_EXPLAINED = "not explained"
 
 
 def add_differences(page: Page, figures: Figures) -> None:
@@ -38,9 +34,7 @@ def add_differences(page: Page, figures: Figures) -> None:
         "Averages over the same data sets. Where ours is more than a point below: the first way with which, on the "
         "data sets that have it, it is not.",
     )
-    shown = reasons.sort_values(["dataset", "method"], kind="stable")[
-        ["dataset", "method", "ours", "published", "difference", "reason"]
-    ]
+    shown = reasons.sort_values(["dataset", "method"], kind="stable").drop(columns="off")
     page.table(shown.rename(columns={"dataset": "data set"}), "Every figure that is off.")
 
 
@@ -56,7 +50,7 @@ def averages(accuracy: pd.DataFrame, theirs: pd.DataFrame, ways: Sequence[Way]) 
     rows = []
     for method in (str(name) for name in theirs if name in accuracy):
         own, printed, n = _means(accuracy, theirs, method)
-        reason = _reason(method, theirs, ways) if own - printed < -BELOW else ""
+        reason = _reason(method, theirs, ways) if off(own, printed) == "below" else ""
         rows.append((method, n, own, printed, own - printed, reason))
     return pd.DataFrame(rows, columns=["method", "data sets", "ours", "published", "difference", "if below"])
 
@@ -71,6 +65,6 @@ def _reason(method: str, theirs: pd.DataFrame, ways: Sequence[Way]) -> str:
     for way in ways:
         if method in way.figures:
             own, printed, n = _means(way.figures, theirs, method)
-            if own - printed >= -BELOW:
+            if off(own, printed) != "below":
                 return f"with {way.name}: {own:.2f} ({printed:.2f}) on {n}"
     return NOT_EXPLAINED

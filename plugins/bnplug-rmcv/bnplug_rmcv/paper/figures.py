@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import pandas as pd
 
-from bnplug.experiments import Comparison, published, statistics
+from bnplug.experiments import Comparison, published_table, statistics
 from bnplug.experiments.paper import Results, Way, comparison
 from bnplug_rmcv.paper import protocol
 from bnplug_rmcv.paper.protocol import CONTROL, DATASETS
@@ -17,12 +16,9 @@ _OPTIMIZED = "RMCV (NBC) optimized"
 _RATIO = 1 / 4
 
 
-@cache
-def published_table(name: str, value: str = "mean") -> pd.DataFrame:
-    """Return a published table, data sets by classifiers, in the order of the paper, without its averages."""
-    long = published(f"kelner2012-{name}")
-    wide = long.pivot(index="dataset", columns="method", values=value)[list(dict.fromkeys(long["method"]))]
-    return wide.loc[[name for name in dict.fromkeys(long["dataset"]) if name not in ("Average", "Excluding Letter")]]
+def table_of(name: str, value: str = "mean") -> pd.DataFrame:
+    """Return a table of the paper, data sets by classifiers, without its averages."""
+    return published_table(f"kelner2012-{name}", value).drop(index=["Average", "Excluding Letter"], errors="ignore")
 
 
 def published_accuracy() -> pd.DataFrame:
@@ -33,23 +29,19 @@ def published_accuracy() -> pd.DataFrame:
     >>> published_accuracy().shape, float(published_accuracy().loc["Chess", "TAN"])
     ((22, 21), 92.55)
     """
-    first, second = published_table("table6-accuracy"), published_table("table2-accuracy")
+    first, second = table_of("table6-accuracy"), table_of("table2-accuracy")
     return pd.concat([first, second.drop(columns=CONTROL)], axis=1)
 
 
 def published_seconds() -> pd.DataFrame:
     """Return tables 11 to 13 as one; RMCV (NBC) is the optimised code, as the paper's claims are about that."""
-    first, second = published_table("table12-13-seconds"), published_table("table11-seconds")
+    first, second = table_of("table12-13-seconds"), table_of("table11-seconds")
     first = first.drop(columns=CONTROL).rename(columns={_OPTIMIZED: CONTROL})
     return pd.concat([first, second.drop(columns=CONTROL)], axis=1)
 
 
 class Figures:
     """What was found, as tables.
-
-    Parameters
-    ----------
-    results : Results
 
     Attributes
     ----------

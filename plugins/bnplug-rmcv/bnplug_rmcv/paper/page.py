@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
 
 from bnplug.experiments import Page, pictures, published, statistics
-from bnplug.experiments.paper import Results, side_by_side
+from bnplug.experiments.paper import Results, add_what_was_run, side_by_side
 from bnplug.show.drawing import plot
 from bnplug_rmcv.paper import graphs, protocol
 from bnplug_rmcv.paper.claims import add_claims
 from bnplug_rmcv.paper.differences import add_differences
-from bnplug_rmcv.paper.figures import Figures, published_seconds, published_table
+from bnplug_rmcv.paper.figures import Figures, published_seconds, table_of
 from bnplug_rmcv.paper.pictures import clouds, crosses
 from bnplug_rmcv.paper.protocol import CONTROL
 from bnplug_rmcv.reporting import draw_search
 
 _OF_FIVE = {"iris": "Iris", "balance-scale": "Balance", "synthetic": "Synthetic"}
 _OF_FIVE["iris" + graphs.TEN_BINS] = "Iris" + graphs.TEN_BINS
-_LEVELS = (0.05, 0.10)
 _MARKED = "▼ is more than a point below, ▲ more than four above the published figure."
 
 
@@ -43,12 +43,8 @@ def fill(page: Page, results: Results) -> None:
 
 
 def _introduce(page: Page, results: Results, figures: Figures) -> None:
-    page.section("What was run")
-    page.table(
-        results.what_was_run(),
-        f"With bnplug {', '.join(results.versions)}; minutes are those of the processor. A task of the tables is a "
-        "data set, a classifier and a repetition of five folds; the paper has ten repetitions.",
-    )
+    task = "A task of the tables is a data set, a classifier and a repetition of five folds"
+    add_what_was_run(page, results, f"{task}; the paper has ten repetitions.")
     if len(figures.found.results):
         counts = figures.repetitions()
         listed = ", ".join(f"{n}: {', '.join(own.index)}" for n, own in counts.groupby(counts, sort=True))
@@ -71,23 +67,24 @@ def _introduce(page: Page, results: Results, figures: Figures) -> None:
 
 def _add_table_2(page: Page, figures: Figures) -> None:
     page.section("Table 2: RMCV and its hold-out variants")
-    theirs = published_table("table2-accuracy")
+    theirs = table_of("table2-accuracy")
     page.table(side_by_side(figures.accuracy, theirs), f"Mean accuracy (%): ours (published). {_MARKED}")
     page.text(
         "Letter / RMHO (NBC) is printed as 99.41, which its column's average and the ranks of Table 3 show to be 81.65."
     )
-    rescored = _way(figures, "the current graph scored anew on each draw")
-    if rescored is not None:
-        page.table(
-            side_by_side(rescored, theirs[[name for name in theirs if name in rescored]]),
-            "The other reading of RMHO, by which the current graph is scored on each draw as its neighbours are "
-            "(`keep=False`), on the first repetition: ours (published). It is the better method, but not the paper's.",
-        )
+    _add_way(
+        page, figures, theirs, "the current graph scored anew on each draw",
+        "The other reading of RMHO, by which the current graph is scored on each draw as its neighbours are "
+        "(`keep=False`), on the first repetition: ours (published). It is the better method, but not the paper's.",
+    )  # fmt: skip
     _add_ranks(page, "Table 3: ranks of RMCV and its hold-out variants", "3", figures.accuracy)
 
 
-def _way(figures: Figures, name: str) -> pd.DataFrame | None:
-    return next((way.figures for way in figures.ways() if way.name == name), None)
+def _add_way(page: Page, figures: Figures, theirs: pd.DataFrame, name: str, caption: str) -> None:
+    """Add what came out where one thing was done in another way, beside what was published."""
+    for way in figures.ways():
+        if way.name == name:
+            page.table(side_by_side(way.figures, theirs), caption)
 
 
 def _add_ranks(page: Page, title: str, table: str, accuracy: pd.DataFrame) -> None:
@@ -100,13 +97,12 @@ def _add_ranks(page: Page, title: str, table: str, accuracy: pd.DataFrame) -> No
         return
     friedman, dunn = statistics.friedman(whole), statistics.bonferroni_dunn(whole, CONTROL)
     rows = []
-    for printed in theirs.reset_index().to_dict("records"):
-        method = str(printed["method"])
+    for method, printed in theirs.iterrows():
         control = method == CONTROL
         own = "" if control else f"{dunn.p_values[method]:.4f}"
         signed = "" if control else f"{statistics.wilcoxon(whole[CONTROL], whole[method]).p_value:.3f}"
-        ranks = (float(dunn.average_ranks[method]), float(printed["rank"]))
-        rows.append((method, *ranks, own, printed["bonferroni_dunn"], signed, printed["wilcoxon"]))
+        rank = float(dunn.average_ranks[method])
+        rows.append((method, rank, printed["rank"], own, printed["bonferroni_dunn"], signed, printed["wilcoxon"]))
     columns = ["method", "rank", "published", "Bonferroni-Dunn p", "published p", "Wilcoxon p", "published Wilcoxon p"]
     page.table(
         pd.DataFrame(rows, columns=columns),
@@ -153,7 +149,7 @@ def _splits(row: Mapping[Any, Any]) -> str:
 
 def _add_mse(page: Page, frame: pd.DataFrame) -> None:
     ours = frame.groupby(["dataset", "score"])["mse"].mean().unstack().rename(columns={"training": "Training"})
-    theirs = published_table("table5-mse")
+    theirs = table_of("table5-mse")
     theirs = pd.concat([theirs, theirs.loc[["Iris"]].rename(index={"Iris": _OF_FIVE["iris" + graphs.TEN_BINS]})])
     shown = side_by_side(1e4 * ours, 1e4 * theirs, marked=False)
     page.table(
@@ -166,17 +162,13 @@ def _add_mse(page: Page, frame: pd.DataFrame) -> None:
 
 def _add_best(page: Page, whole: Mapping[str, Mapping[Any, Any]], scored: pd.DataFrame, names: Sequence[str]) -> None:
     columns = ["dataset", "score", "spearman", "best", "n_best", "n_best_highest", "test_of_best"]
-    rows = scored[scored["dataset"].isin(names)][columns].copy()
-    for name in ("n_best", "n_best_highest"):
-        rows[name] = rows[name].astype(int)
+    rows = scored[scored["dataset"].isin(names)][columns].astype({"n_best": int, "n_best_highest": int})
     rows["test_of_best"] *= 100
     titles = {
         "dataset": "data set", "spearman": "rank correlation with test accuracy", "best": "best value",
         "n_best": "graphs with it", "n_best_highest": "of the most accurate", "test_of_best": "their test accuracy (%)",
     }  # fmt: skip
-    told = "; ".join(
-        f"{name} {whole[name]['n_highest']:.0f} graphs with {100 * whole[name]['highest']:.1f}%" for name in names
-    )
+    told = "; ".join(f"{n} {whole[n]['n_highest']:.0f} graphs with {100 * whole[n]['highest']:.1f}%" for n in names)
     page.table(
         rows.rename(columns=titles),
         f"What a score ranks highest. The highest accuracy on test rows: {told} (the paper's Synthetic: 3766 graphs "
@@ -203,7 +195,7 @@ def _add_clouds(page: Page, scored: pd.DataFrame, names: Sequence[str]) -> None:
 
 def _add_table_6(page: Page, figures: Figures) -> None:
     page.section("Table 6: RMCV and other classifiers")
-    theirs = published_table("table6-accuracy")
+    theirs = table_of("table6-accuracy")
     page.table(side_by_side(figures.accuracy, theirs), f"Mean accuracy (%): ours (published). {_MARKED}")
     equivalent = {f"BDeu(1) ({start})": theirs[f"K2 ({start})"] for start in protocol.STARTS}
     page.table(
@@ -211,17 +203,11 @@ def _add_table_6(page: Page, figures: Figures) -> None:
         "By BDeu with an equivalent sample size of 1 beside the published K2: on most sets nearer than the formula "
         "that the paper prints for K2.",
     )
-    for name, told in (
-        ("bin numbers that are not scaled", "The bin numbers as they are, 1, 2, 3, ..."),
-        (
-            "columns as they are, discrete ones one-hot",
-            "Columns of numbers uncut and standardised, discrete ones one-hot.",
-        ),
-    ):
-        way = _way(figures, name)
-        if way is not None:
-            shown = side_by_side(way, theirs[[column for column in theirs if column in way]])
-            page.table(shown, f"{told} First repetition: ours (published).")
+    unscaled, raw = "bin numbers that are not scaled", "columns as they are, discrete ones one-hot"
+    caption = "{} First repetition: ours (published)."
+    _add_way(page, figures, theirs, unscaled, caption.format("The bin numbers as they are, 1, 2, 3, ..."))
+    caption = caption.format("Columns of numbers uncut and standardised, discrete ones one-hot.")
+    _add_way(page, figures, theirs, raw, caption)
     rivals = ["MDL (NBC)", "K2 (NBC)", "BNC-MDL", "BNC-2P", "TAN", "NBC", "CT", "NN", "SVM (linear)"]
     there = [name for name in rivals if name in figures.accuracy]
     picture = crosses(figures.accuracy, figures.spread, CONTROL, there)
@@ -232,34 +218,28 @@ def _add_table_6(page: Page, figures: Figures) -> None:
 
 def _add_areas(page: Page, figures: Figures) -> None:
     page.section("Table 9: areas under the ROC curve, two classes")
-    theirs = published_table("table9-auc")
+    theirs = table_of("table9-auc")
     page.table(side_by_side(figures.areas, theirs, 4, marked=False), "Mean area: ours (published).")
     _add_p_values(page, figures, "Table 10: areas within each data set", "table10-p-values", "auc")
 
 
 def _add_p_values(page: Page, figures: Figures, title: str, name: str, metric: str) -> None:
     page.section(title)
-    sign = published_table(name, "favored").map(lambda favored: 1 if favored == "yes" else -1)
+    sign = table_of(name, "favored").map(lambda favored: 1 if favored == "yes" else -1)
     # A p-value that is printed as 0.000 has a sign, too.
-    theirs = published_table(name, "p").clip(lower=1e-4) * sign
+    theirs = table_of(name, "p").clip(lower=1e-4) * sign
     ours = figures.signed_p(metric, theirs.columns.tolist()).reindex(index=theirs.index, columns=theirs.columns)
-    shown = pd.DataFrame({
-        method: [f"{_p(a)} ({_p(b)})" for a, b in zip(ours[method], theirs[method], strict=True)] for method in theirs
-    })  # fmt: skip
-    shown.insert(0, "data set", list(theirs.index))
     page.table(
-        shown,
+        ours.map(_p) + " (" + theirs.map(_p) + ")",
         f"p-values of the corrected repeated k-fold t-test of {CONTROL} with each other one: ours (published). Minus: "
         "it is not above.",
+        index="data set",
     )
-    rows: list[dict[str, str]] = []
-    for level in _LEVELS:
-        for word, favored in (("wins", 1), ("losses", -1)):
-            shares = zip(theirs.columns, *(_share(table, level, favored) for table in (ours, theirs)), strict=True)
-            rows.append(
-                {"": f"{word}, p ≤ {level:.2f}"} | {m: f"{own:.0f} ({printed:.0f})" for m, own, printed in shares}
-            )
-    page.table(pd.DataFrame(rows), "In per cent of the data sets: ours (published).")
+    rows: dict[str, pd.Series[str]] = {}
+    for level, (word, favored) in product((0.05, 0.10), (("wins", 1), ("losses", -1))):
+        own, printed = (_share(table, level, favored).map("{:.0f}".format) for table in (ours, theirs))
+        rows[f"{word}, p ≤ {level:.2f}"] = own + " (" + printed + ")"
+    page.table(pd.DataFrame(rows).T.rename_axis("").reset_index(), "In per cent of the data sets: ours (published).")
 
 
 def _share(signed: pd.DataFrame, level: float, favored: int) -> pd.Series[float]:
@@ -282,10 +262,11 @@ def _add_times(page: Page, results: Results, figures: Figures) -> None:
     rows["seconds"] = own["fit_seconds"]
     rows["published"] = theirs[CONTROL].reindex(rows.index)
     page.table(
-        rows.rename_axis("data set").reset_index(),
+        rows,
         f"One fit of {CONTROL} on four fifths of the rows: processor seconds of one thread after compilation, the "
         "least of up to three, beside the seconds of the paper's optimised code.",
-        digits=3,
+        3,
+        "data set",
     )
     both = [name for name in theirs if name in figures.seconds]
     sets = [name for name in figures.seconds.index if figures.seconds.loc[name, both].notna().all()]
@@ -294,16 +275,12 @@ def _add_times(page: Page, results: Results, figures: Figures) -> None:
         f"{who}, {label}": table.loc[names, both].mean()
         for label, names in groups.items() for who, table in (("ours", figures.seconds), ("published", theirs))
     }  # fmt: skip
-    page.table(
-        pd.DataFrame(means).rename_axis("method").reset_index(),
-        f"Mean seconds of a fit over the {len(sets)} data sets that all of these have.",
-        digits=3,
-    )
-    hold_out = list(published_table("table11-seconds"))
+    caption = f"Mean seconds of a fit over the {len(sets)} data sets that all of these have."
+    page.table(pd.DataFrame(means), caption, 3, "method")
+    hold_out = list(table_of("table11-seconds"))
     for name, methods in (("Table 11", hold_out), ("Tables 12 and 13", [m for m in theirs if m not in hold_out[1:]])):
-        page.table(
-            side_by_side(figures.seconds, theirs[methods], 3, marked=False), f"{name}, seconds: ours (published)."
-        )
+        beside = side_by_side(figures.seconds, theirs[methods], 3, marked=False)
+        page.table(beside, f"{name}, seconds: ours (published).")
 
 
 def _add_search(page: Page, results: Results) -> None:

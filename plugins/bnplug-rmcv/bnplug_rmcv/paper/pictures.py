@@ -9,29 +9,24 @@ import numpy as np
 import pandas as pd
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.show.drawing import new_axes
+from bnplug.show.drawing import new_panels
 from bnplug.show.palette import ACCENT, INK, PALE, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIDE = 2.6
+# Inches of a panel, and panels beside each other.
+_SIDE, _ACROSS = 2.6, 3
 
 
 def clouds(grids: Mapping[tuple[str, str], Mapping[str, Any]], cells: int, diagonal: bool = False) -> Axes:
     """Draw where all graphs are, a panel for each (row, column): a score from left to right, an accuracy upwards.
 
-    Parameters
-    ----------
-    grids : dict of (row, column) to dict
-        The bounds ``x`` and ``y``, and ``cells`` with the number of graphs in each.
-    cells : int
-        How many cells there are in each direction.
-    diagonal : bool
-        Whether the score is an accuracy, too, and the line of equality is drawn.
+    A grid has the bounds ``x`` and ``y``, and of its `cells` in each direction those with graphs, and how many. Where
+    the score is an accuracy, too, the line of equality is drawn.
     """
     rows, columns = (list(dict.fromkeys(name[i] for name in grids)) for i in (0, 1))
-    axes = _panels(len(rows), len(columns))
+    axes = new_panels(len(rows), len(columns), (_SIDE * len(columns), _SIDE * len(rows)))
     for (row, column), grid in grids.items():
         ax = axes[rows.index(row)][columns.index(column)]
         x, y, number = np.array(grid["cells"]).T
@@ -43,7 +38,7 @@ def clouds(grids: Mapping[tuple[str, str], Mapping[str, Any]], cells: int, diago
         ax.set_title(f"{row}, {column}", fontsize=8, color=INK)
         ax.tick_params(labelsize=6)
         finish(ax)
-    return _first(axes)
+    return axes[0][0]
 
 
 def _middles(places: IntArray, bounds: Sequence[float], cells: int) -> FloatArray:
@@ -53,10 +48,9 @@ def _middles(places: IntArray, bounds: Sequence[float], cells: int) -> FloatArra
 
 def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Sequence[str]) -> Axes:
     """Draw each data set's accuracy by the control (across) and each of some others (up), a deviation each way."""
-    columns = 3
-    axes = _panels(-(-len(others) // columns), columns)
-    for number, other in enumerate(others):
-        ax = axes[number // columns][number % columns]
+    rows = -(-len(others) // _ACROSS)
+    panels = [ax for row in new_panels(rows, _ACROSS, (_SIDE * _ACROSS, _SIDE * rows)) for ax in row]
+    for ax, other in zip(panels, others, strict=False):
         both = means[[control, other]].dropna()
         own = spreads.loc[both.index]
         low = float(both.to_numpy().min()) - 5 if len(both) else 0.0
@@ -68,17 +62,6 @@ def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Se
         ax.set_title(other, fontsize=8, color=INK)
         ax.tick_params(labelsize=6)
         finish(ax)
-    for number in range(len(others), columns * len(axes)):
-        axes[number // columns][number % columns].remove()
-    return _first(axes)
-
-
-def _panels(rows: int, columns: int) -> list[list[Axes]]:
-    figure: Any = new_axes((_SIDE * columns, _SIDE * rows)).figure
-    figure.clear()
-    made: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False).tolist()
-    return made
-
-
-def _first(axes: Sequence[Sequence[Axes]]) -> Axes:
-    return axes[0][0]
+    for ax in panels[len(others) :]:
+        ax.remove()
+    return panels[0]

@@ -23,15 +23,7 @@ from bnplug.arrays import FloatArray, IntArray
 
 
 class OnBinNumbers(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A classifier on the numbers, from 1 on, of the bins and categories that a network would see.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Of numbers.
-    network : BayesianNetworkClassifier
-        Says how columns are cut; its structure does not matter.
-    """
+    """A classifier on the numbers, from 1 on, of the bins and categories that a network would see."""
 
     def __init__(self, estimator: Any, network: Any = None) -> None:
         self.estimator = estimator
@@ -62,11 +54,6 @@ class PrunedTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     Of the pruned trees along the path it takes the smallest whose error in `cv` folds of the training rows is within
     one standard error of the least.
-
-    Parameters
-    ----------
-    cv : int
-    random_state : int or RandomState, optional
     """
 
     def __init__(self, cv: int = 10, random_state: Any = None) -> None:
@@ -84,7 +71,8 @@ class PrunedTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         errors = np.zeros(len(asked))
         for train, test in StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state).split(X, labels):
             tree = self._grow(X[train], labels[train])
-            errors += errors_by_price(tree, prune(tree), X[test], labels[test], asked)
+            prices = prune(tree)
+            errors += [np.sum(answer(tree, prices, X[test], price) != labels[test]) for price in asked]
         rate = errors / len(labels)
         least = rate.min()
         within = least + np.sqrt(least * (1 - least) / len(labels))
@@ -93,9 +81,7 @@ class PrunedTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     def predict(self, X: FloatArray) -> Any:
         """Return the classes of rows."""
-        nodes, found = _paths(self._tree, X)
-        first = np.argmax(self._prices[nodes] <= self.price_, axis=1)
-        return self.classes_[found[nodes[np.arange(len(nodes)), first]]]
+        return self.classes_[answer(self._tree, self._prices, X, self.price_)]
 
     def _grow(self, X: FloatArray, labels: IntArray) -> Any:
         return DecisionTreeClassifier(random_state=self.random_state).fit(X, labels)
@@ -143,51 +129,36 @@ def _descendants(node: int, left: IntArray, right: IntArray) -> list[int]:
     return found
 
 
-def _paths(tree: DecisionTreeClassifier, X: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return each row's nodes from the root on, the leaf repeated up to the depth, and each node's class."""
-    left, right = tree.tree_.children_left, tree.tree_.children_right
-    X = np.asarray(X, dtype=np.float32)
-    node, rows, levels = np.zeros(len(X), dtype=np.int64), np.arange(len(X)), []
-    for _ in range(tree.tree_.max_depth + 1):
-        levels.append(node)
-        goes_left = X[rows, np.maximum(tree.tree_.feature[node], 0)] <= tree.tree_.threshold[node]
-        node = np.where(left[node] < 0, node, np.where(goes_left, left[node], right[node]))
-    classes = tree.classes_[np.argmax(tree.tree_.value[:, 0, :], axis=1)]
-    return np.stack(levels, axis=1), classes
+def answer(tree: DecisionTreeClassifier, prices: FloatArray, X: FloatArray, price: float) -> IntArray:
+    """Return the classes of rows by the tree that is pruned at a price: of the first node on its way that is a leaf."""
+    inner, X = tree.tree_, np.asarray(X, dtype=np.float32)
+    node, rows = np.zeros(len(X), dtype=np.int64), np.arange(len(X))
+    for _ in range(inner.max_depth):
+        goes_left = X[rows, np.maximum(inner.feature[node], 0)] <= inner.threshold[node]
+        below = np.where(goes_left, inner.children_left[node], inner.children_right[node])
+        node = np.where(prices[node] <= price, node, below)
+    found: IntArray = tree.classes_[np.argmax(inner.value[node, 0, :], axis=1)]
+    return found
 
 
-def errors_by_price(
-    tree: DecisionTreeClassifier, prices: FloatArray, X: FloatArray, labels: IntArray, asked: FloatArray
-) -> FloatArray:
-    """Return how many rows the tree gets wrong when it is pruned at each of some rising prices."""
-    nodes, classes = _paths(tree, X)
-    # A node answers from its own price on, until one above it is a leaf.
-    since = prices[nodes]
-    until = np.minimum.accumulate(np.c_[np.full(len(nodes), np.inf), since[:, :-1]], axis=1)
-    wrong = (classes[nodes] != labels[:, None]) & (since < until)
-    steps = np.zeros(len(asked) + 1)
-    np.add.at(steps, np.searchsorted(asked, since[wrong]), 1)
-    ends = until[wrong]
-    np.subtract.at(steps, np.where(np.isinf(ends), len(asked), np.searchsorted(asked, ends)), 1)
-    return np.cumsum(steps)[:-1]
-
-
-def rivals(scaled: bool = True) -> dict[str, Any]:
+def rivals(scaled: bool = True, degree: int = 3) -> dict[str, Any]:
     """Return the rivals by the paper's names, on bin numbers, which are scaled to [0, 1] unless told.
 
     The support vector machines have the defaults of LIBSVM: C = 1, degree 3, a width of one over the number of columns.
     """
     network = BayesianNetworkClassifier("nb", "ml", discretizer="mdl")
-    made = {name: make_pipeline(MinMaxScaler(), model) if scaled else model for name, model in on_numbers().items()}
+    made = on_numbers(degree)
+    if scaled:
+        made = {name: make_pipeline(MinMaxScaler(), model) for name, model in made.items()}
     return {name: OnBinNumbers(model, network) for name, model in made.items()}
 
 
-def on_numbers() -> dict[str, Any]:
+def on_numbers(degree: int = 3) -> dict[str, Any]:
     """Return the rivals as they are: a comparison scales numbers for them, and makes discrete columns one-hot."""
     return {
         "CT": PrunedTree(),
         "NN": MLPClassifier(max_iter=500),
         "SVM (linear)": SVC(kernel="linear"),
-        "SVM (polynomial)": SVC(kernel="poly", gamma="auto"),
+        "SVM (polynomial)": SVC(kernel="poly", degree=degree, gamma="auto"),
         "SVM (Gaussian)": SVC(gamma="auto"),
     }
