@@ -113,6 +113,7 @@ def ragged(monkeypatch):
     protocol.fold.cache_clear()
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.UselessColumnWarning", "ignore::bnplug.UnseenValueWarning")
 @pytest.mark.parametrize("structure", protocol.STRUCTURES)
 def test_a_column_without_values_in_a_fold_stops_nothing(ragged, structure):
     """As in heart-hungarian, where three rows of 294 have a value of "ca"."""

@@ -236,8 +236,9 @@ def _add_sample_sizes(page: Page, results: Results) -> None:
 
 def _with_deviations(groups: Any) -> pd.DataFrame:
     """Return means and standard deviations as text, the first key by the second."""
-    means, deviations = groups.mean().unstack(), groups.std().unstack()
-    return means.map("{:.2f}".format) + " ± " + deviations.map("{:.2f}".format)
+    means, deviations = (own.unstack().map("{:.2f}".format) for own in (groups.mean(), groups.std()))
+    text: pd.DataFrame = means + " ± " + deviations
+    return text
 
 
 def _add_hidden(page: Page, results: Results) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 
 import pandas as pd
 
@@ -13,7 +14,7 @@ from bnplug_ccbn.paper.tables import LEVEL, count_wins, geometric_means, wide
 
 _FIGURES = {"zero_one": "0-1 loss", "rmse": "RMSE"}
 _LEVELS = {1: "attribute", 2: "value", 3: "value and class", 4: "value, class and parent value"}
-_DEPTHS = ("KDB-1", "KDB-2", "KDB-3")
+_STRENGTHS, _SUFFIXES = ("", "w lambda", "w(I)"), [f"w level {level}" for level in _LEVELS]
 
 
 def fill(page: Page, results: Results, big: Sequence[str]) -> None:
@@ -25,26 +26,26 @@ def fill(page: Page, results: Results, big: Sequence[str]) -> None:
     if several["lambda"]:
         _add_strengths(page, results, parts["lambda"], order, big)
     if several["levels"]:
-        _add_levels(page, results, parts["levels"], order, big)
+        _add_levels(page, parts["levels"], order, big)
     if all(several.values()):
         _add_depths(page, parts, order, big)
 
 
-def _compare(
-    table: pd.DataFrame, pairs: Sequence[tuple[str, str]], big: Sequence[str], label: str
-) -> list[tuple[str, ...]]:
-    """Return a row for each pair and group: who has the smaller figure, how often."""
-    rows: list[tuple[str, ...]] = []
-    for first, second in pairs:
-        for group, chosen in (("All", table), ("Big", table[table.index.isin(big)])):
-            if len(chosen[[first, second]].dropna()) > 1:
-                won = count_wins(chosen, first, second)
+def _add_wins(
+    page: Page, tables: Callable[[str], pd.DataFrame], pairs: Sequence[tuple[str, str]], big: Sequence[str]
+) -> None:
+    """Add a table of who has the smaller figure how often, for each figure, pair and group of data sets."""
+    rows = []
+    for figure, label in _FIGURES.items():
+        table = tables(figure)
+        groups = {"All": table, "Big": table[table.index.isin(big)]}
+        for (first, second), (group, own) in product(pairs, groups.items()):
+            if len(own[[first, second]].dropna()) > 1:
+                won = count_wins(own, first, second)
                 counts = f"{won.win}/{won.draw}/{won.loss}"
                 rows.append((label, group, f"{first} vs {second}", counts, f"{won.p_value:.3f}"))
-    return rows
-
-
-_COLUMNS = ["measure", "data sets", "comparison", "win/draw/loss", "p"]
+    columns = ["measure", "data sets", "comparison", "win/draw/loss", "p"]
+    page.table(pd.DataFrame(rows, columns=columns), "Data sets that the first wins, draws and loses; sign test.")
 
 
 def _add_strengths(page: Page, results: Results, frame: pd.DataFrame, order: Sequence[str], big: Sequence[str]) -> None:
@@ -56,17 +57,16 @@ def _add_strengths(page: Page, results: Results, frame: pd.DataFrame, order: Seq
         '10^4, 10^3, ..., 10^-3 by the NLL of five folds of the training rows (`l2="cv", l2_center=1`); all w with '
         "at most 500 iterations and a tolerance of 1e-8."
     )
-    rows, verdicts = [], []
-    for figure, label in _FIGURES.items():
-        table = wide(frame, figure, ("", "w lambda", "w(I)"), order)
-        pairs = [(f"{name}w lambda", other) for name in STRUCTURES for other in (name, f"{name}w(I)")]
-        rows += _compare(table, pairs, big, label)
-        for won in (count_wins(table, *pair) for pair in pairs):
-            verdicts.append(won.win > won.loss and won.p_value <= LEVEL)
-    page.table(pd.DataFrame(rows, columns=_COLUMNS), "Data sets that the first wins, draws and loses; sign test.")
-    page.table(
-        _means(frame, ("", "w lambda", "w(I)"), order), "Geometric means over data sets, in times of the generative.", 3
-    )
+
+    def tables(figure: str) -> pd.DataFrame:
+        return wide(frame, figure, _STRENGTHS, order)
+
+    pairs = [(f"{name}w lambda", other) for name in STRUCTURES for other in (name, f"{name}w(I)")]
+    _add_wins(page, tables, pairs, big)
+    means = _means(frame, _STRENGTHS, order)
+    page.table(means, "Geometric means over data sets, in times of the generative.", 3, "method")
+    won = [count_wins(tables(figure), *pair) for figure in _FIGURES for pair in pairs]
+    verdicts = [own.win > own.loss and own.p_value <= LEVEL for own in won]
     page.claim(
         "Beyond the paper: lambda by cross-validation, towards w = 1, is better than both ends, in 0-1 loss and RMSE.",
         all(verdicts), f"significantly in {sum(verdicts)} of {len(verdicts)} comparisons over all sets",
@@ -79,29 +79,21 @@ def _means(frame: pd.DataFrame, suffixes: Sequence[str], order: Sequence[str]) -
     columns: dict[str, pd.Series[float]] = {}
     for figure, label in _FIGURES.items():
         table = wide(frame, figure, suffixes, order)
-        parts = []
-        for structure in STRUCTURES:
-            own = table[[f"{structure}{suffix}" for suffix in suffixes]].dropna()
-            parts.append(geometric_means(own, str(own.columns[0])))
-        columns[label] = pd.concat(parts)
-    return pd.DataFrame(columns).rename_axis("method").reset_index()
+        own = [table[[f"{structure}{suffix}" for suffix in suffixes]].dropna() for structure in STRUCTURES]
+        columns[label] = pd.concat([geometric_means(part, str(part.columns[0])) for part in own])
+    return pd.DataFrame(columns)
 
 
-def _add_levels(page: Page, results: Results, frame: pd.DataFrame, order: Sequence[str], big: Sequence[str]) -> None:
+def _add_levels(page: Page, frame: pd.DataFrame, order: Sequence[str], big: Sequence[str]) -> None:
     page.section("Beyond the paper: weights of levels 1 to 4")
     told = ", ".join(f"level {level} has a weight for each {what}" for level, what in _LEVELS.items())
     page.text(f"w(I) without a penalty, at most 500 iterations, tolerance 1e-8: {told} (eqs. 21 to 18).")
-    suffixes = [f"w level {level}" for level in _LEVELS]
-    rows = []
-    for figure, label in _FIGURES.items():
-        table = wide(frame, figure, suffixes, order)
-        pairs = [(f"{name}w level {level}", f"{name}w level 4") for name in STRUCTURES for level in (1, 2, 3)]
-        rows += _compare(table, pairs, big, label)
-    page.table(pd.DataFrame(rows, columns=_COLUMNS), "Data sets that the first wins, draws and loses; sign test.")
-    means = _means(frame, suffixes, order)
-    iterations = wide(frame, "n_iter", suffixes, order).mean()
-    means = means.assign(iterations=[f"{iterations[name]:.0f}" for name in means["method"]])
-    page.table(means, "Geometric means over data sets, in times of level 1, and the mean number of iterations.", 3)
+    pairs = [(f"{name}w level {level}", f"{name}w level 4") for name in STRUCTURES for level in (1, 2, 3)]
+    _add_wins(page, lambda figure: wide(frame, figure, _SUFFIXES, order), pairs, big)
+    means = _means(frame, _SUFFIXES, order)
+    means["iterations"] = wide(frame, "n_iter", _SUFFIXES, order).mean().map("{:.0f}".format)
+    caption = "Geometric means over data sets, in times of level 1, and the mean number of iterations."
+    page.table(means, caption, 3, "method")
 
 
 def _add_depths(page: Page, parts: dict[str, pd.DataFrame], order: Sequence[str], big: Sequence[str]) -> None:
@@ -114,22 +106,20 @@ def _add_depths(page: Page, parts: dict[str, pd.DataFrame], order: Sequence[str]
         "Generative, and with w(I) without a penalty, at most 500 iterations, tolerance 1e-8. Off C1 structures w "
         f"is still convex in its weights. {left_out}"
     )
-    rows, columns = [], {}
+    pairs = [("KDB-2w(I)", "KDB-1w(I)"), ("KDB-3w(I)", "KDB-1w(I)"), ("KDB-2w(I)", "KDB-2"), ("KDB-3w(I)", "KDB-3")]
+    _add_wins(page, lambda figure: _depths(parts, figure, order), pairs, big)
+    columns = {}
     for figure, label in _FIGURES.items():
-        table = _depths(parts, figure, order)
-        pairs = [("KDB-2w(I)", "KDB-1w(I)"), ("KDB-3w(I)", "KDB-1w(I)"), ("KDB-2w(I)", "KDB-2"), ("KDB-3w(I)", "KDB-3")]
-        rows += _compare(table, pairs, big, label)
-        for group, chosen in (("All", table.dropna()), ("Big", table[table.index.isin(big)].dropna())):
+        table = _depths(parts, figure, order).dropna()
+        for group, chosen in (("All", table), ("Big", table[table.index.isin(big)])):
             if len(chosen):
                 columns[f"{label}, {group} ({len(chosen)})"] = geometric_means(chosen, "KDB-1")
-    page.table(pd.DataFrame(rows, columns=_COLUMNS), "Data sets that the first wins, draws and loses; sign test.")
-    means = pd.DataFrame(columns).rename_axis("method").reset_index()
-    page.table(means, "Geometric means in times of generative KDB-1, over sets that all six have.", 3)
+    caption = "Geometric means in times of generative KDB-1, over sets that all six have."
+    page.table(pd.DataFrame(columns), caption, 3, "method")
 
 
 def _depths(parts: dict[str, pd.DataFrame], figure: str, order: Sequence[str]) -> pd.DataFrame:
     """Return a figure of KDB-1, -2 and -3, generative and with w(I): KDB-1's are of the other parts, same folds."""
-    first = wide(parts["lambda"], figure, ("", "w lambda", "w(I)"), order)[["KDB-1", "KDB-1w(I)"]]
-    deeper = wide(parts["KDB-2 and KDB-3"], figure, ("", "w(I)"), order)
-    table = first.join(deeper)
-    return table.reindex(columns=[f"{depth}{suffix}" for depth in _DEPTHS for suffix in ("", "w(I)")])
+    first = wide(parts["lambda"], figure, _STRENGTHS, order)[["KDB-1", "KDB-1w(I)"]]
+    table = first.join(wide(parts["KDB-2 and KDB-3"], figure, ("", "w(I)"), order))
+    return table.reindex(columns=[f"KDB-{k}{suffix}" for k in (1, 2, 3) for suffix in ("", "w(I)")])

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pandas as pd
 
 from bnplug.experiments import Page, published
 from bnplug.experiments import pictures as common
-from bnplug.experiments.paper import Results
+from bnplug.experiments.paper import Results, add_what_was_run
 from bnplug.experiments.statistics import Friedman, Nemenyi
-from bnplug_ccbn.paper import beyond, pictures
+from bnplug_ccbn.paper import beyond, pictures, tables
 from bnplug_ccbn.paper.protocol import COUNTED_FROM, FOLLOWED, LETTERS, MEMORY, ROUNDS, STRUCTURES, TOL
-from bnplug_ccbn.paper.tables import (
-    BIG,
-    LEVEL,
-    Figures,
-    geometric_means,
-    of_structure,
-    rank_tests,
-    win_draw_loss_table,
-)
+from bnplug_ccbn.paper.tables import LEVEL, Figures, geometric_means, of_structure
 
 #: How many data sets the paper's tests have, all and Big; its Table 3 lists one more.
 PAPERS = {"All": 72, "Big": 12}
@@ -38,7 +32,7 @@ def fill(page: Page, results: Results) -> None:
     if not results.records("data sets"):
         return
     figures = Figures.of(results)
-    counts = win_draw_loss_table(figures)
+    counts = tables.win_draw_loss_table(figures)
     _add_wins(page, counts)
     _claim_wins(page, counts)
     if len(figures.compared["seconds"].dropna()) > 1:
@@ -50,14 +44,12 @@ def fill(page: Page, results: Results) -> None:
 
 
 def _introduce(page: Page, results: Results) -> None:
-    page.section("What was run")
-    page.text(
-        f"Version {', '.join(results.versions)} of bnplug; minutes of the processor, one thread. Table 4 has all of "
-        "its rounds of 2-fold cross-validation in one task, since bias and variance after Kohavi and Wolpert need them "
-        'all; "parameterisations" (Tables 5 and 6, Figures 4 to 12 and 15 to 22) and what is beyond the paper have '
-        "a task for each round."
-    )
-    page.table(results.what_was_run(), digits=1)
+    add_what_was_run(
+        page, results,
+        "Table 4 has all of its rounds of 2-fold cross-validation in one task, since bias and variance after Kohavi "
+        'and Wolpert need them all; "parameterisations" (Tables 5 and 6, Figures 4 to 12 and 15 to 22) and what is '
+        "beyond the paper have a task for each round.",
+    )  # fmt: skip
     page.text(
         "Numeric features are cut by MDL on the training rows alone; a missing cell is a value of its own; a "
         "feature without any value in the training rows is left out there. NB, TAN and KDB-1 are generative (ML, "
@@ -88,18 +80,17 @@ def _listed(sets: pd.DataFrame) -> str:
 
 def _tell_differences(page: Page, sets: pd.DataFrame) -> None:
     theirs = published("zaidi2017-table3-datasets").set_index("dataset")
-    both = sets.set_index("dataset").join(theirs.add_suffix("_theirs"), how="inner").sort_values("rows")
-    rows = [
-        (name, *(f"{row[size]} ({row[f'{size}_theirs']})" for size in ("rows", "columns", "classes")))
-        for name, row in both.iterrows()
-        if any(row[size] != row[f"{size}_theirs"] for size in ("rows", "columns", "classes"))
-    ]
-    if rows:
+    ours = sets.set_index("dataset").sort_values("rows")[["rows", "columns", "classes"]]
+    ours = ours[ours.index.isin(theirs.index)]
+    printed = theirs.loc[ours.index, ours.columns]
+    other = (ours != printed).any(axis=1)
+    if other.any():
         page.table(
-            pd.DataFrame(rows, columns=["data set", "rows", "columns", "classes"]),
-            f"Of the {len(theirs)} data sets of the paper's Table 3 {len(both)} were there. Those that are not as "
+            (ours.astype(str) + " (" + printed.astype(str) + ")")[other],
+            f"Of the {len(theirs)} data sets of the paper's Table 3 {len(ours)} were there. Those that are not as "
             "it says, ours first (columns count the class; classes are those that occur). Poker hands are drawn by "
             "the rule of the UCI data; of covertype there are the first rows only.",
+            index="data set",
         )
     pairs = zip(sets["dataset"], sets["many"], strict=True)
     many = [f"{name} ({', '.join(f'`{column}`' for column in own)})" for name, own in pairs if own]
@@ -128,19 +119,16 @@ def _add_wins(page: Page, counts: pd.DataFrame) -> None:
         if own.empty:
             continue
         page.section(f"Table {number}: {subject}")
-        ours = [f"{row.win}/{row.draw}/{row.loss}" for row in own.itertuples()]
-        shown = pd.DataFrame({
-            "measure": own["measure"], "data sets": own["datasets"], "comparison": own["comparison"], "ours": ours,
-            "p": own["p"], "published": own["published"], "verdict": own["verdict"],
-        })  # fmt: skip
-        page.table(shown, note if number == 4 else "", digits=3)
+        shown = own.assign(ours=[f"{row.win}/{row.draw}/{row.loss}" for row in own.itertuples()])
+        shown = shown[["measure", "datasets", "comparison", "ours", "p", "published", "verdict"]]
+        page.table(shown.rename(columns={"datasets": "data sets"}), note if number == 4 else "", digits=3)
     if len(counts):
         agreeing = int((counts["verdict"] == "as published").sum())
         page.text(f"{agreeing} of {len(counts)} verdicts of the three tables are as published.")
 
 
 def _add_comparison(page: Page, results: Results, figures: Figures) -> None:
-    tests = rank_tests(figures)
+    tests = tables.rank_tests(figures)
     _add_errors(page, figures)
     _add_times(page, figures)
     _add_convergence(page, results)
@@ -152,11 +140,9 @@ def _add_comparison(page: Page, results: Results, figures: Figures) -> None:
 
 def _add_errors(page: Page, figures: Figures) -> None:
     page.section("Figures 4, 5, 7, 8, 10 and 11: errors")
-    for structure, number in zip(STRUCTURES, (4, 7, 10), strict=True):
-        caption = (
-            f"Figure {number}: 0-1 loss, RMSE and training time of {structure}d(I) and {structure}e(I) against w(I)"
-        )
-        page.picture(pictures.scatter(figures, structure), f"{structure.lower()}-scatter", caption)
+    for own, number in zip(STRUCTURES, (4, 7, 10), strict=True):
+        caption = f"Figure {number}: 0-1 loss, RMSE and training time of {own}d(I) and {own}e(I) against w(I)"
+        page.picture(pictures.scatter(figures, own), f"{own.lower()}-scatter", caption)
     rows = []
     for structure in STRUCTURES:
         zero_one, rmse = (of_structure(figures.compared[name], structure) for name in ("zero_one", "rmse"))
@@ -217,13 +203,13 @@ def _add_further(page: Page, figures: Figures) -> None:
     page.section("Figures 15 to 17: how far w is ahead")
     page.picture(pictures.further_iterations(further), "further", "Further iterations of d and e")
     ahead = [f"{int((further[name] > 0).sum())} of {further[name].count()}" for name in further]
-    shown = pd.DataFrame({"mean": further.mean(), "median": further.median(), "w ahead": ahead})
     page.table(
-        shown.rename_axis("method").reset_index(),
+        pd.DataFrame({"mean": further.mean(), "median": further.median(), "w ahead": ahead}),
         f"Further iterations that it takes d and e, from zeros, to come to the NLL that w had after {COUNTED_FROM}; "
         f"negative where w was behind. A descent that ends or is {FOLLOWED} iterations long without coming there "
         f"counts as {FOLLOWED - COUNTED_FROM}. The paper has 10 for d and 15 for e on average.",
-        digits=1,
+        1,
+        "method",
     )
 
 
@@ -250,13 +236,13 @@ def _add_losses(page: Page, figures: Figures) -> None:
     table = figures.against_generative["zero_one"]
     if len(table):
         page.section("Each data set by itself")
-        rounds = [figures.rounds.get(str(name), 0) for name in table.index]
-        shown = table.assign(rounds=rounds).rename(columns={"rounds": "rounds compared"})
-        caption = (
+        page.table(
+            table.assign(**{"rounds compared": [figures.rounds.get(str(name), 0) for name in table.index]}),
             "0-1 loss of the generative classifiers and of w from zeros; the paper gives none. And how many rounds "
-            "there are of w, d and e side by side."
+            "there are of w, d and e side by side.",
+            4,
+            "data set",
         )
-        page.table(shown.rename_axis("data set").reset_index(), caption, digits=4)
 
 
 def _part(page: Page, figures: Figures) -> None:
@@ -297,62 +283,53 @@ def _add_choices(page: Page) -> None:
         "Choices of ours: the generative estimates are smoothed by alpha = 1, one virtual row spread over the "
         "cells of each table (the paper says MAP, not which); means that agree to six decimals draw (the paper "
         f"does not say); L-BFGS remembers {MEMORY} steps (the paper names the program, whose authors recommend 3 to "
-        f'20, not the number); a set with more than {BIG} rows is "Big", as in the paper. Its Figure 3 is '
+        f'20, not the number); a set with more than {tables.BIG} rows is "Big", as in the paper. Its Figure 3 is '
         "`examples/z17_ill_conditioned.py`; its printed 0-1 losses are pictures without figures, so that ours have "
         "no cell to be set beside."
     )
 
 
 def _claim_wins(page: Page, counts: pd.DataFrame) -> None:
-    own = counts[counts["table"] == 4]
-    _claim_all(page, "Discriminative learning has significantly lower bias than generative.", own, "Bias", "All")
-    _claim_all(page, "It has higher variance.", own, "Variance", "All", lower=False)
-    _claim_all(page, "On big data sets it has much lower 0-1 loss.", own, "0-1 Loss", "Big")
-    _claim_all(page, "On big data sets it has much lower RMSE.", own, "RMSE", "Big")
-    for number, rival in ((5, "d"), (6, "e")):
-        for iterations in (5, 10, 50):
-            claim = f"After {iterations} iterations from zeros w has a significantly lower NLL than {rival}."
-            _claim_all(page, claim, counts[counts["table"] == number], f"NLL ({iterations})", "All")
-
-
-def _claim_all(page: Page, claim: str, counts: pd.DataFrame, measure: str, group: str, lower: bool = True) -> None:
-    """Judge whether w is significantly lower, or higher, on all three structures."""
-    own = counts[(counts["measure"] == measure) & (counts["datasets"] == group)]
-    if own.empty:
-        page.claim(claim, None, "fewer than two such data sets were there")
-        return
-    ahead = own["win"] > own["loss"] if lower else own["win"] < own["loss"]
-    holds = bool((ahead & (own["p"] <= LEVEL)).all())
-    evidence = "; ".join(
-        f"{row.comparison}: {row.win}/{row.draw}/{row.loss}, p = {row.p:.3f}" for row in own.itertuples()
-    )
-    sets = int(own[["win", "draw", "loss"]].sum(axis=1).min())
-    page.claim(claim, holds, evidence, (sets, PAPERS[group]), "data sets")
+    """Judge on all three structures whether w is significantly lower, or of variance, higher."""
+    claims = [
+        ("Discriminative learning has significantly lower bias than generative.", 4, "Bias", "All"),
+        ("It has higher variance.", 4, "Variance", "All"),
+        ("On big data sets it has much lower 0-1 loss.", 4, "0-1 Loss", "Big"),
+        ("On big data sets it has much lower RMSE.", 4, "RMSE", "Big"),
+    ]
+    for (number, rival), steps in product(((5, "d"), (6, "e")), (5, 10, 50)):
+        claim = f"After {steps} iterations from zeros w has a significantly lower NLL than {rival}."
+        claims.append((claim, number, f"NLL ({steps})", "All"))
+    for claim, number, measure, group in claims:
+        own = counts[counts[["table", "measure", "datasets"]].eq([number, measure, group]).all(axis=1)]
+        if own.empty:
+            page.claim(claim, None, "fewer than two such data sets were there")
+            continue
+        ahead = own["win"] < own["loss"] if measure == "Variance" else own["win"] > own["loss"]
+        told = "; ".join(f"{r.comparison}: {r.win}/{r.draw}/{r.loss}, p = {r.p:.3f}" for r in own.itertuples())
+        sets = int(own[["win", "draw", "loss"]].sum(axis=1).min())
+        page.claim(claim, bool((ahead & (own["p"] <= LEVEL)).all()), told, (sets, PAPERS[group]), "data sets")
 
 
 def _claim_comparison(page: Page, figures: Figures, tests: _Tests) -> None:
     sets, fewest = len(figures.compared["seconds"].dropna()), min(figures.rounds.values())
-    unit = f"data sets, {fewest} of {ROUNDS} rounds" if fewest < ROUNDS else "data sets"
-    coverage = (sets, PAPERS["All"])
+    covered = (sets, PAPERS["All"]), f"data sets, {fewest} of {ROUNDS} rounds" if fewest < ROUNDS else "data sets"
     further = figures.compared["further"].mean()
     d, e = (float(further[[f"{name}{letter}" for name in STRUCTURES]].mean()) for letter in ("d", "e"))
-    page.claim(
-        "After 5 iterations w is about 10 iterations ahead of d and 15 ahead of e.",
-        d >= 5 and e >= 7.5, f"{d:.1f} and {e:.1f} on average; half as many count as agreement", coverage, unit,
-    )  # fmt: skip
+    told = f"{d:.1f} and {e:.1f} on average; half as many count as agreement"
+    claim = "After 5 iterations w is about 10 iterations ahead of d and 15 ahead of e."
+    page.claim(claim, d >= 5 and e >= 7.5, told, *covered)
     times = _of_w(figures, "seconds")
     listed = ", ".join(f"{name} {value:.2f}" for name, value in times.items() if "w(" not in name)
-    page.claim(
-        "d takes almost twice as long as w.", all(times[f"{name}d(I)"] >= 1.5 for name in STRUCTURES),
-        f"in times of w: {listed}; 1.5 and more counts as almost 2", coverage, unit,
-    )  # fmt: skip
-    page.claim(
-        "e takes orders of magnitude longer than w.", all(times[f"{name}e(I)"] >= 10 for name in STRUCTURES),
-        f"in times of w: {listed}; 10 and more counts", coverage, unit,
-    )  # fmt: skip
+    for letter, claim, least, counts in (
+        ("d", "d takes almost twice as long as w.", 1.5, "1.5 and more counts as almost 2"),
+        ("e", "e takes orders of magnitude longer than w.", 10.0, "10 and more counts"),
+    ):
+        holds = all(times[f"{name}{letter}(I)"] >= least for name in STRUCTURES)
+        page.claim(claim, holds, f"in times of w: {listed}; {counts}", *covered)
     for structure, significant in {"NB": True, "TAN": True, "KDB-1": False}.items():
-        page.claim(*_judge_ranks(structure, significant, tests), coverage, unit)
-    page.claim("The three have the same accuracy on big data sets.", *_judge_accuracy(figures), unit)
+        page.claim(*_judge_ranks(structure, significant, tests), *covered)
+    page.claim("The three have the same accuracy on big data sets.", *_judge_accuracy(figures), covered[1])
 
 
 def _judge_ranks(structure: str, significant: bool, tests: _Tests) -> tuple[str, bool, str]:
@@ -374,11 +351,8 @@ def _judge_accuracy(figures: Figures) -> tuple[bool | None, str, tuple[int, int]
     big = table[table.index.isin(figures.big)]
     if big.empty:
         return None, "no such data set was there", (0, 0)
-    spreads = {}
-    for structure in STRUCTURES:
-        own = of_structure(big, structure, started=True)
-        spread = 100 * (own.max(axis=1) - own.min(axis=1))
-        spreads[structure] = f"{structure} {spread.max():.2f} ({spread.idxmax()})", float(spread.max())
-    listed = ", ".join(text for text, _ in spreads.values())
-    holds = max(value for _, value in spreads.values()) < 1.0
+    three = {structure: of_structure(big, structure, started=True) for structure in STRUCTURES}
+    spreads = {name: 100 * (own.max(axis=1) - own.min(axis=1)) for name, own in three.items()}
+    listed = ", ".join(f"{name} {spread.max():.2f} ({spread.idxmax()})" for name, spread in spreads.items())
+    holds = all(spread.max() < 1.0 for spread in spreads.values())
     return holds, f"largest difference in points: {listed}; less than one counts as the same", (len(big), PAPERS["Big"])

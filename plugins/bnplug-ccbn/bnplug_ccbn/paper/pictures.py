@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bnplug.show.drawing import new_axes
+from bnplug.show.drawing import new_panels
 from bnplug.show.palette import PALE, colour, finish, mark
 from bnplug_ccbn.paper.protocol import FOLLOWED, KEPT, LETTERS, STRUCTURES
 from bnplug_ccbn.paper.tables import Figures, geometric_means, of_structure
@@ -23,7 +23,7 @@ _SCATTERED = {"zero_one": "0-1 loss", "rmse": "RMSE", "seconds": "seconds"}
 def scatter(figures: Figures, structure: str) -> Axes:
     """Draw a point for each data set, d and e against w (Figures 4, 7, 10): columns are figures; Big sets below."""
     groups = figures.groups(structure)
-    grid = _grid(len(groups), len(_SCATTERED), (11.5, 3.6 * len(groups)))
+    grid = new_panels(len(groups), len(_SCATTERED), (11.5, 3.6 * len(groups)))
     for row, (group, names) in zip(grid, groups.items(), strict=True):
         for ax, (figure, label) in zip(row, _SCATTERED.items(), strict=True):
             _against_w(ax, of_structure(figures.compared[figure], structure).loc[names], structure)
@@ -49,7 +49,7 @@ def _against_w(ax: Axes, table: pd.DataFrame, structure: str) -> None:
 def training_times(figures: Figures) -> Axes:
     """Draw geometric means of training time in times of the generative classifier (Figures 6a, 9a, 12a)."""
     seconds = figures.compared["seconds"]
-    grid = _grid(1, len(STRUCTURES), (11.5, 3.4))
+    grid = new_panels(1, len(STRUCTURES), (11.5, 3.4))
     for ax, structure in zip(grid[0], STRUCTURES, strict=True):
         groups = figures.groups(structure)
         for place, (group, names) in enumerate(groups.items()):
@@ -66,7 +66,7 @@ def training_times(figures: Figures) -> Axes:
 
 def further_iterations(further: pd.DataFrame) -> Axes:
     """Draw how many further iterations d and e take to come as low as w after 5 (Figures 15 to 17)."""
-    grid = _grid(1, len(STRUCTURES), (11.5, 3.2))
+    grid = new_panels(1, len(STRUCTURES), (11.5, 3.2))
     bins = np.arange(-10.5, 31.5)
     for ax, structure in zip(grid[0], STRUCTURES, strict=True):
         for letter in ("d", "e"):
@@ -82,16 +82,9 @@ def further_iterations(further: pd.DataFrame) -> Axes:
 def convergence(paths: Mapping[tuple[str, str], Mapping[str, Any]], names: Sequence[str], start: str) -> Axes:
     """Draw the NLL a row by iteration, on the first fold: a row for each data set, a column for each structure.
 
-    Parameters
-    ----------
-    paths : dict of (data set, structure) to dict
-        What :func:`bnplug_ccbn.paper.protocol.follow` returned for each.
-    names : sequence of str
-        The data sets.
-    start : {"", "(I)"}
-        From zeros, or from the generative estimates.
+    The paths are what `follow` returned for each; from zeros, or where the `start` is "(I)", from generative estimates.
     """
-    grid = _grid(len(names), len(STRUCTURES), (11.5, 2.3 * len(names) + 0.4))
+    grid = new_panels(len(names), len(STRUCTURES), (11.5, 2.3 * len(names) + 0.4))
     for row, name in zip(grid, names, strict=True):
         for ax, structure in zip(row, STRUCTURES, strict=True):
             for letter in LETTERS:
@@ -108,13 +101,6 @@ def convergence(paths: Mapping[tuple[str, str], Mapping[str, Any]], names: Seque
         row[0].set_ylabel("NLL a row", fontsize=8)
     grid[0][0].legend(frameon=False, fontsize=7)
     return grid[0][0]
-
-
-def _grid(rows: int, columns: int, size: tuple[float, float]) -> list[list[Axes]]:
-    figure: Any = new_axes(size).figure
-    figure.clear()
-    figure.set_layout_engine("constrained")
-    return [list(row) for row in figure.subplots(rows, columns, squeeze=False)]
 
 
 def _finish(ax: Axes) -> None:

@@ -6,8 +6,7 @@ structure is learned once, and the parameter learners work on the same table.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isclose, prod
@@ -18,10 +17,8 @@ import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bnplug
-from bnplug import datasets
 from bnplug.data.kinds import discrete_columns
 from bnplug.data.table import Table
-from bnplug.errors import BnplugWarning
 from bnplug.experiments import published
 from bnplug.experiments.paper import Task, find_data, load_data, timed
 from bnplug.experiments.statistics import bias_variance
@@ -140,27 +137,19 @@ class Fold:
 def fold(name: str, folder: Path | None, number: int) -> Fold:
     """Return one fold of five rounds of stratified 2-fold cross-validation, cut by MDL on its training rows."""
     dataset = load_data(name, folder)
-    train, test = _split(dataset)[number]
-    with warnings.catch_warnings():
-        # A feature without a value in these rows is left out, and values that they lack are unknown in test rows.
-        warnings.simplefilter("ignore", BnplugWarning)
-        table, intake = bnplug.code(
-            dataset.X.iloc[train], dataset.y.iloc[train].to_numpy(), discretizer="mdl", missing="value",
-            categorical_features=dataset.categorical_features, target=_TARGET,
-        )  # fmt: skip
-        codes = table.encode(intake.apply(dataset.X.iloc[test]))
+    # A class of one row is in one of the two folds only.
+    folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=ROUNDS, random_state=0)
+    train, test = list(folds.split(dataset.X, dataset.y))[number]
+    # A feature without a value in these rows is left out, and values that they lack are unknown in test rows.
+    table, intake = bnplug.code(
+        dataset.X.iloc[train], dataset.y.iloc[train].to_numpy(), discretizer="mdl", missing="value",
+        categorical_features=dataset.categorical_features, target=_TARGET,
+    )  # fmt: skip
+    codes = table.encode(intake.apply(dataset.X.iloc[test]))
     numbers = np.unique(dataset.y.to_numpy(), return_inverse=True)[1]
     found = Fold(table, np.unique(numbers[train]), codes, test, numbers[test])
     _warm(found)
     return found
-
-
-def _split(dataset: datasets.Dataset) -> list[tuple[IntArray, IntArray]]:
-    folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=ROUNDS, random_state=0)
-    with warnings.catch_warnings():
-        # A class of one row is in one of the two folds only.
-        warnings.simplefilter("ignore", UserWarning)
-        return list(folds.split(dataset.X, dataset.y))
 
 
 def _warm(own: Fold) -> None:
@@ -173,8 +162,8 @@ def _warm(own: Fold) -> None:
         dag, _ = learn_structure(few, structure)
         for letter in LETTERS:
             for init in ("zeros", "generative"):
-                _fit(weighted(letter, init=init, max_iter=1), few, dag)
-        _fit(bnplug.parameter_learner("ml"), few, dag)
+                weighted(letter, init=init, max_iter=1).fit(few, dag)
+        bnplug.parameter_learner("ml").fit(few, dag)
 
 
 def weighted(letter: str = "w", **settings: Any) -> Any:
@@ -189,22 +178,10 @@ def learn_structure(table: Table, structure: str) -> tuple[DAG, float]:
     return timed(bnplug.structure_learner(name, **params).learn, table)
 
 
-def _fit(learner: Any, table: Table, dag: DAG) -> tuple[Any, float]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BnplugWarning)
-        return timed(learner.fit, table, dag)
-
-
 def judge(probabilities: FloatArray, classes: IntArray, truth: IntArray) -> tuple[float, float, IntArray]:
     """Return the 0-1 loss, the RMSE, and the classes that are most probable.
 
-    Parameters
-    ----------
-    probabilities : float array of shape (rows, classes of the model)
-    classes : int array
-        The number of each class of the model.
-    truth : int array of shape (rows,)
-        The number of the true class; one that the model does not know has probability 0.
+    The probabilities are of the model's `classes`; a true one that it does not know has probability 0.
 
     Examples
     --------
@@ -218,10 +195,15 @@ def judge(probabilities: FloatArray, classes: IntArray, truth: IntArray) -> tupl
 
 def measure(own: Fold, dag: DAG, learner: Any) -> tuple[Record, IntArray]:
     """Fit on a fold; return the 0-1 loss, RMSE and seconds of learning parameters, and the predicted classes."""
-    tables, seconds = _fit(learner, own.table, dag)
+    tables, seconds = timed(learner.fit, own.table, dag)
     probabilities = posterior(Marginalizer(tables, _TARGET).log_joint(own.codes, n_jobs=1))
     zero_one, rmse, predicted = judge(probabilities, own.classes, own.truth)
     return {"zero_one": zero_one, "rmse": rmse, "seconds": seconds}, predicted
+
+
+def measure_all(own: Fold, dag: DAG, learners: Sequence[Any]) -> Record:
+    """Return what `measure` gives as lists over learners."""
+    return _lists([measure(own, dag, learner)[0] for learner in learners])
 
 
 def _lists(records: Sequence[Record]) -> Record:
@@ -268,19 +250,23 @@ def compare_parameterisations(name: str, folder: Path | None, structure: str, nu
     NLL a row after 5, 10 and 50 iterations, from zeros (``zeros_5``) and of (I) (``generative_5``); of d and e
     ``further``, see :func:`count_further`.
     """
-    return _means([_compare_on(fold(name, folder, 2 * number + half), structure, max_iter) for half in (0, 1)])
+    return _of_round(name, folder, number, lambda own: _compare_on(own, structure, max_iter))
+
+
+def _of_round(name: str, folder: Path | None, number: int, on: Callable[[Fold], Record]) -> Record:
+    """Return the means of what is measured on both folds of a round."""
+    return _means([on(fold(name, folder, 2 * number + half)) for half in (0, 1)])
 
 
 def _compare_on(own: Fold, structure: str, max_iter: int) -> Record:
     dag, seconds = learn_structure(own.table, structure)
     learners = {letter: weighted(letter, init="generative", max_iter=max_iter) for letter in LETTERS}
-    records = [measure(own, dag, learner)[0] for learner in (bnplug.parameter_learner("ml"), *learners.values())]
-    result = _lists(records)
+    result = measure_all(own, dag, [bnplug.parameter_learner("ml"), *learners.values()])
     result["seconds"] = [seconds + one for one in result["seconds"]]
     result["n_iter"] = [learner.n_iter_ for learner in learners.values()]
     followed = [weighted(letter, init="zeros", max_iter=FOLLOWED) for letter in LETTERS]
     for learner in followed:
-        _fit(learner, own.table, dag)
+        learner.fit(own.table, dag)
     for start, those in (("zeros", followed), ("generative", learners.values())):
         paths = [np.array(learner.nll_path_) / own.table.n_rows for learner in those]
         for after in (5, 10, 50):
@@ -317,7 +303,7 @@ def follow(name: str, folder: Path | None, structure: str, max_iter: int) -> Rec
     for init, suffix in (("zeros", ""), ("generative", "(I)")):
         for letter in LETTERS:
             learner = weighted(letter, init=init, max_iter=max_iter)
-            _fit(learner, own.table, dag)
+            learner.fit(own.table, dag)
             path = np.array(learner.nll_path_) / own.table.n_rows
             result[f"{letter}{suffix}"] = path[KEPT[len(path) > KEPT]].tolist()
     return result
@@ -325,27 +311,25 @@ def follow(name: str, folder: Path | None, structure: str, max_iter: int) -> Rec
 
 def compare_levels(name: str, folder: Path | None, structure: str, number: int) -> Record:
     """Return figures of w(I) with weights of levels 1 to 4, lists over levels, as means of a round."""
-    records = []
-    for half in (0, 1):
-        own = fold(name, folder, 2 * number + half)
-        dag, _ = learn_structure(own.table, structure)
+
+    def on(own: Fold) -> Record:
         learners = [weighted(level=level, **_BEYOND) for level in (1, 2, 3, 4)]
-        measured = _lists([measure(own, dag, learner)[0] for learner in learners])
-        records.append(measured | {"n_iter": [learner.n_iter_ for learner in learners]})
-    return _means(records)
+        found = measure_all(own, learn_structure(own.table, structure)[0], learners)
+        return found | {"n_iter": [learner.n_iter_ for learner in learners]}
+
+    return _of_round(name, folder, number, on)
 
 
 def compare_strengths(name: str, folder: Path | None, structure: str, number: int) -> Record:
     """Return figures of the generative classifier, of w with a penalty towards 1 by cross-validation, and of w."""
-    records = []
-    for half in (0, 1):
-        own = fold(name, folder, 2 * number + half)
-        dag, _ = learn_structure(own.table, structure)
+
+    def on(own: Fold) -> Record:
         penalized = weighted(**_BEYOND, l2="cv", l2_center=1, random_state=0)
         learners = [bnplug.parameter_learner("ml"), penalized, weighted(**_BEYOND)]
-        measured = _lists([measure(own, dag, learner)[0] for learner in learners])
-        records.append(measured | {"log10_l2": float(np.log10(penalized.l2_))})
-    return _means(records)
+        found = measure_all(own, learn_structure(own.table, structure)[0], learners)
+        return found | {"log10_l2": float(np.log10(penalized.l2_))}
+
+    return _of_round(name, folder, number, on)
 
 
 def learn_deeper(name: str, folder: Path | None, k: int, number: int) -> Record:
@@ -357,8 +341,7 @@ def learn_deeper(name: str, folder: Path | None, k: int, number: int) -> Record:
         sizes.append(count_numbers(own.table, dag))
         if sizes[-1] > MOST_NUMBERS:
             return {"numbers": sizes[-1]}
-        learners = [bnplug.parameter_learner("ml"), weighted(**_BEYOND)]
-        records.append(_lists([measure(own, dag, learner)[0] for learner in learners]))
+        records.append(measure_all(own, dag, [bnplug.parameter_learner("ml"), weighted(**_BEYOND)]))
     return _means(records) | {"numbers": max(sizes)}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bnplug.experiments import published
-from bnplug.experiments.paper import Results
+from bnplug.experiments.paper import NOT_EXPLAINED, Results
 from bnplug.experiments.statistics import Friedman, Nemenyi, WinDrawLoss, friedman, nemenyi, win_draw_loss
 from bnplug_ccbn.paper.protocol import LETTERS, STRUCTURES
 
@@ -24,8 +24,6 @@ MEASURES = {
     "Bias": "bias", "Variance": "variance", "0-1 Loss": "zero_one", "RMSE": "rmse",
     "NLL (5)": "zeros_5", "NLL (10)": "zeros_10", "NLL (50)": "zeros_50",
 }  # fmt: skip
-
-NOT_EXPLAINED = "not explained"
 
 # Figures that agree to so many decimals are draws.
 _DECIMALS = 6
@@ -124,27 +122,21 @@ def count_wins(table: pd.DataFrame, first: str, second: str, rounded: bool = Tru
 
 
 def win_draw_loss_table(figures: Figures) -> pd.DataFrame:
-    """Return Tables 4, 5 and 6: ours, its sign test, and the published.
+    """Return Tables 4, 5 and 6 where two data sets or more have a measure: ours, its sign test, and the published.
 
-    Returns
-    -------
-    frame
-        ``table``, ``datasets`` (All or Big), ``measure``, ``comparison``, ``win``, ``draw``, ``loss``, ``p``,
-        ``published``, as W/D/L, and ``verdict``, see :func:`beside_published`. A row is there where two data sets or
-        more have the measure.
+    What is published is as W/D/L; of the ``verdict`` see :func:`beside_published`.
     """
     rows = []
     for row in published("zaidi2017-win-draw-loss").itertuples():
         table = figures.measure(str(row.measure), int(str(row.table)))
         chosen = table if row.datasets == "All" else table[table.index.isin(figures.big)]
-        first, _, second = str(row.comparison).partition(" vs ")
+        first, second = str(row.comparison).split(" vs ")
         if len(chosen.reindex(columns=[first, second]).dropna()) < 2:
             continue
         won = count_wins(chosen, first, second)
         own = (won.win, won.draw, won.loss, won.p_value)
         theirs = (int(str(row.win)), int(str(row.draw)), int(str(row.loss)))
-        printed = "/".join(map(str, theirs))
-        verdict = beside_published(won, theirs)
+        printed, verdict = "/".join(map(str, theirs)), beside_published(won, theirs)
         if verdict == NOT_EXPLAINED and row.measure not in ("0-1 Loss", "RMSE"):
             other = figures.against_generative.get(f"unbiased {MEASURES[str(row.measure)]}", chosen)
             verdict = _in_another_way(count_wins(other, first, second, rounded=other is not chosen), theirs)
