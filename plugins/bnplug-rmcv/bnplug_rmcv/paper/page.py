@@ -97,7 +97,7 @@ def _add_ranks(page: Page, title: str, table: str, accuracy: pd.DataFrame) -> No
         return
     friedman, dunn = statistics.friedman(whole), statistics.bonferroni_dunn(whole, CONTROL)
     rows = []
-    for method, printed in theirs.iterrows():
+    for method, printed in ((str(name), row) for name, row in theirs.iterrows()):
         control = method == CONTROL
         own = "" if control else f"{dunn.p_values[method]:.4f}"
         signed = "" if control else f"{statistics.wilcoxon(whole[CONTROL], whole[method]).p_value:.3f}"
