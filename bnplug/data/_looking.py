@@ -123,11 +123,10 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     >>> is_numeric(pd.Series([1, None, 2.5], dtype=object)), is_numeric(pd.Series([True, False]))
     (True, False)
     """
-    if column.dtype == object:
-        return pd.api.types.infer_dtype(column, skipna=True) in _NUMBERS
-    if isinstance(column.dtype, np.dtype):
-        return column.dtype.kind in "iufc"
-    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "iufc" or (dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) in _NUMBERS)
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def to_floats(column: pd.Series[Any]) -> FloatArray:
@@ -143,7 +142,8 @@ def to_floats(column: pd.Series[Any]) -> FloatArray:
     >>> to_floats(pd.Series([1, None, 3], dtype="Int64"))
     array([ 1., nan,  3.])
     """
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return np.array(column.to_numpy(), dtype=np.float64)
     try:
         return np.ascontiguousarray(column.to_numpy(np.float64, na_value=np.nan))
@@ -215,6 +215,11 @@ def few_whole_numbers(cells: Cells) -> Coded | None:
     (Coded(codes=array([1, 0, 0, 1]), states=(1, 3)), None)
     """
     column = cells.column
+    if column.dtype == np.float64:
+        # Most often the first ones tell, without a look at all of them.
+        first = column.to_numpy()[:_FIRST_ROWS]
+        if (first != np.rint(first))[~np.isnan(first)].any():
+            return None
     if len(column) > _FIRST_ROWS and len(_distinct(to_floats(column.iloc[:_FIRST_ROWS]))) > MAX_WHOLE_STATES:
         return None
     codes, values = factorize(column)
@@ -229,17 +234,19 @@ def few_whole_numbers(cells: Cells) -> Coded | None:
 
 def column_kind(column: pd.Series[Any]) -> str:
     """Return what a column holds, as :func:`column_kinds` tells it."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return NUMBERS
-    inferred = pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else ""
-    if inferred in _NUMBERS or (column.dtype != object and is_numeric(column)):
-        return COMPLEX if column.dtype.kind == "c" else NUMBERS
-    if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype) or inferred in _TIMES:
+    is_object = isinstance(dtype, np.dtype) and dtype.kind == "O"
+    inferred = pd.api.types.infer_dtype(column, skipna=True) if is_object else ""
+    if inferred in _NUMBERS or (not is_object and is_numeric(column)):
+        return COMPLEX if dtype.kind == "c" else NUMBERS
+    if dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype) or inferred in _TIMES:
         return TIMES
-    if isinstance(column.dtype, pd.ArrowDtype) and column.dtype.kind == "O":
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "O":
         # Of Arrow's types these are the nested ones, dates and times of day, and a few that are text.
-        return _arrow_kind(column.dtype)
-    if column.dtype.kind == "V" or (inferred == "mixed" and not all(isinstance(value, Hashable) for value in column)):
+        return _arrow_kind(dtype)
+    if dtype.kind == "V" or (inferred == "mixed" and not all(isinstance(value, Hashable) for value in column)):
         return CONTAINERS
     return COMPLEX if inferred == "complex" else STATES
 

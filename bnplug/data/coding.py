@@ -103,9 +103,10 @@ def match_column(column: pd.Series[Any] | Coded, states: Sequence[State]) -> Cod
     """
     if isinstance(column, Coded):
         return _match_codes(column.codes, list(column.states), states)
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
         return _match_codes(column.array.codes, _labels(column.array.categories), states)
-    if column.dtype.kind in "iub" and not pd.api.types.is_extension_array_dtype(column.dtype):
+    if dtype.kind in "iub" and isinstance(dtype, np.dtype):
         return _match_whole_numbers(column.to_numpy(), states)
     codes, values = _distinct_values(column)
     known = np.append(_match_values(_labels(values), states), MISSING)
@@ -216,7 +217,7 @@ def _labels(values: Any) -> list[State]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.dtype.itemsize <= _PLAIN_BYTES:
         plain: list[State] = values.tolist()
         return plain
-    return [as_label(value) for value in values]
+    return [value if type(value) is str else as_label(value) for value in values]
 
 
 def _distinct_labels(column: pd.Series[Any], values: Any) -> list[State]:
