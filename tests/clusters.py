@@ -7,6 +7,7 @@ from blocked import uneven
 from distributed import Client, LocalCluster
 
 from bnplug.dask import DaskStore
+from bnplug.dask._cluster import Cluster
 from bnplug.data.block_table import BlockTable
 
 
@@ -25,7 +26,7 @@ def rows_of(codes, weights):
 
 def on_workers(table, client, n_blocks=7, sizes=None):
     """Return a table with the rows of another in blocks on workers, in turn."""
-    workers = list(client.scheduler_info(n_workers=-1)["workers"])
+    workers = list(Cluster(client).workers())
     sizes = uneven(table.n_rows, n_blocks) if sizes is None else sizes
     blocks, low = [], 0
     for i, size in enumerate(sizes):

@@ -63,8 +63,20 @@ class Cluster:
         self.client = client
 
     def workers(self) -> dict[str, dict[str, Any]]:
-        """Return what is known of each worker, by its address."""
-        found: dict[str, dict[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]
+        """Return what is known of each worker, by its address.
+
+        The scheduler is asked itself: what ``client.scheduler_info`` returns has no workers where the client happens
+        to ask, as it does again and again, for all else.
+
+        Raises
+        ------
+        ClusterError
+            If the scheduler has gone.
+        """
+        try:
+            found: dict[str, dict[str, Any]] = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+        except OSError as error:
+            raise ClusterError(f"the scheduler of the cluster cannot be reached any more: {error}") from error
         return found
 
     def wait_for_workers(self) -> None:

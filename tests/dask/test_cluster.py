@@ -1,5 +1,6 @@
 """Waiting for a cluster ends: with results, or with an error that says what to do."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -76,6 +77,18 @@ def test_a_task_that_kills_its_workers_is_told(client, own):
 
     with pytest.raises(ClusterError, match=r"4 workers died one after the other.*partitions smaller"):
         own.gather([client.submit(fail, KilledWorker("task", Worker(), 3), pure=False)])
+
+
+def test_workers_are_known_whatever_the_client_asks_in_between(client, own):
+    async def ask_again_and_again():
+        while True:
+            await client._update_scheduler_info()
+
+    asking = asyncio.run_coroutine_threadsafe(ask_again_and_again(), client.loop.asyncio_loop)
+    try:
+        assert [len(own.workers()) for _ in range(200)] == [2] * 200
+    finally:
+        asking.cancel()
 
 
 def test_where_data_are(client, own):
