@@ -15,14 +15,18 @@ from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
 from bnplug.compiling._cache import KernelCache
-from bnplug.compiling._inner import KernelCompiler
+from bnplug.compiling._inner import KernelCompiler, PlainCompiler
 
 
-def compile_at(function: Callable[..., Any], signature: Any, compiler: type = KernelCompiler) -> Any:
-    """Compile a function for callers by address, its attribute ``address``; what is compiled is kept on disk."""
+def compile_at(function: Callable[..., Any], signature: Any, allocates: bool = True) -> Any:
+    """Compile a function for callers by address, its attribute ``address``; what is compiled is kept on disk.
+
+    `allocates` is as for :func:`bnplug.compiling.kernel`.
+    """
     taken = signature.args, signature.return_type
-    compiled: Any = CFunc(function, taken, locals={}, options={}, pipeline_class=compiler)
-    compiled._cache = KernelCache(function, {"cfunc": True})
+    compiler = KernelCompiler if allocates else PlainCompiler
+    compiled: Any = CFunc(function, taken, locals={}, options={"_nrt": allocates}, pipeline_class=compiler)
+    compiled._cache = KernelCache(function, {"cfunc": True, "_nrt": allocates})
     compiled.compile()
     return compiled
 

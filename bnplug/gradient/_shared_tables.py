@@ -188,7 +188,7 @@ def unmerge(merged, members, bounds, gradient):  # type: ignore[no-untyped-def]
                 gradient[members[i] + c] += merged[k, c]
 
 
-@kernel
+@kernel(allocates=False)
 def gather(index, merged, joint):  # type: ignore[no-untyped-def]
     """joint[m, :] = the sum over groups of merged[index[m, g], :]."""
     n_rows, n_classes = joint.shape
@@ -201,7 +201,7 @@ def gather(index, merged, joint):  # type: ignore[no-untyped-def]
                 joint[m, c] += merged[k, c]
 
 
-@kernel
+@kernel(allocates=False)
 def gather_own(index, merged, y, joint):  # type: ignore[no-untyped-def]
     """joint[m, y[m]] += the sum over groups of merged[index[m, g], y[m]]."""
     for m in range(joint.shape[0]):
@@ -211,7 +211,7 @@ def gather_own(index, merged, y, joint):  # type: ignore[no-untyped-def]
         joint[m, y[m]] += total
 
 
-@kernel
+@kernel(allocates=False)
 def scatter_own(index, derivative, y, gradient):  # type: ignore[no-untyped-def]
     """gradient[index[m, g], y[m]] += derivative[m, y[m]] for every group g."""
     for m in range(derivative.shape[0]):
@@ -219,14 +219,13 @@ def scatter_own(index, derivative, y, gradient):  # type: ignore[no-untyped-def]
             gradient[index[m, g], y[m]] += derivative[m, y[m]]
 
 
-@kernel
-def scatter(index, derivative, gradient):  # type: ignore[no-untyped-def]
+@kernel(allocates=False)
+def scatter(index, derivative, others, gradient):  # type: ignore[no-untyped-def]
     """gradient[index[m, g], :] += derivative[m, :] for every group g, for what of it is not zero.
 
-    Of a loss by margins, most rows have none, and others that of a few classes.
+    Of a loss by margins, most rows have none, and others that of a few classes. others: int64 (classes,), scratch.
     """
     n_rows, n_classes = derivative.shape
-    others = np.empty(n_classes, np.int64)
     for m in range(n_rows):
         n_others = 0
         for c in range(n_classes):

@@ -88,7 +88,7 @@ def _less_largest(values, starts, outer, states, inner, result):  # type: ignore
                 result[i] = values[i]
             for j in range(q, r * q, q):
                 for i in range(start, start + q):
-                    result[i] = max(result[i], values[j + i])
+                    result[i] = values[j + i] if values[j + i] > result[i] else result[i]
             # The first row holds the largest, and is the last that is overwritten.
             for j in range((r - 1) * q, -1, -q):
                 for i in range(start, start + q):

@@ -297,6 +297,7 @@ class _RowsOfBlock:
         gradient = self._gradients[part]
         gradient[:] = 0.0
         joint, derivative = self._blocks[part]
+        others = np.empty(derivative.shape[1], dtype=np.int64)
         total = 0.0
         for low in range(first, last, self._block):
             high = min(low + self._block, last)
@@ -306,7 +307,7 @@ class _RowsOfBlock:
             if own is not None:
                 gather_own(index, own, y, L)
             total += loss(L, y, self._weights[low:high], params, dL)
-            scatter(index, dL, gradient)
+            scatter(index, dL, others, gradient)
             if of_own is not None:
                 scatter_own(index, dL, y, of_own)
         return total

@@ -193,6 +193,7 @@ def _descend(  # type: ignore[no-untyped-def]
     """
     found = WANTED if whole[PHASE] == BEGUN else STEPPED
     until, value = whole[N_ITER] + n_steps, 0.0
+    others = np.empty(derivative.shape[1], np.int64)
     while found != ENDED:
         if found == WANTED:
             log_theta, theta, gradient = room[0], room[1], vectors[GRADIENT]
@@ -203,7 +204,7 @@ def _descend(  # type: ignore[no-untyped-def]
             for k in range(of_merged.shape[0]):
                 for c in range(of_merged.shape[1]):
                     of_merged[k, c] = 0.0
-            scatter(index, derivative, of_merged)
+            scatter(index, derivative, others, of_merged)
             for e in range(counts.shape[0]):
                 gradient[e] = 0.0
             unmerge(of_merged, members, bounds, gradient)

@@ -51,6 +51,8 @@ class Joint(NamedTuple):
         The log joint of the row's class minus the second largest of another one, or a little less.
     lowest, highest : float64 arrays of shape (blocks,)
         The smallest and the largest gap of each block of rows of a segment.
+    fill : int
+        Where there are no gaps, the address of `fill` of :mod:`bnplug.scoring._passes`.
     """
 
     values: FloatArray
@@ -60,6 +62,7 @@ class Joint(NamedTuple):
     second_gap: npt.NDArray[np.float32]
     lowest: FloatArray
     highest: FloatArray
+    fill: int
 
 
 def no_joint(rows: FoldedRows, gapped: bool) -> Joint:
@@ -76,6 +79,7 @@ def no_joint(rows: FoldedRows, gapped: bool) -> Joint:
         second_gap=np.empty(n_gaps, dtype=np.float32),
         lowest=np.empty(n_blocks),
         highest=np.empty(n_blocks),
+        fill=0 if gapped else _passes.fill_address(),
     )
 
 
@@ -321,15 +325,16 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
 
 
 @inner_kernel(allocates=False)
-def find_features(sizes, target, graph, nodes, bounds, given, n_slots, scratch):  # type: ignore[no-untyped-def]
-    """Put the features of a candidate into the scratch, their number into last[3]; return how many configurations.
+def find_features(  # type: ignore[no-untyped-def]
+    sizes, target, n_parents, parents, nodes, bounds, given, n_slots, slots, family, features, last
+):
+    """Put the features of a candidate into `features`, their number into last[3]; return how many configurations.
 
     They are in ascending order, so that candidates of the same features have the same table.
     """
-    slots, family, features = scratch.slots, scratch.family, scratch.features
     n = 0
     for i in range(n_slots):
-        n_own = _deltas.find_parents(slots[i], nodes, bounds, given, graph.n_parents, graph.parents, family)
+        n_own = _deltas.find_parents(slots[i], nodes, bounds, given, n_parents, parents, family)
         n = _deltas.add_features(nodes[slots[i] // 2], family, n_own, target, features, n)
     for i in range(1, n):
         own, j = features[i], i
@@ -337,7 +342,7 @@ def find_features(sizes, target, graph, nodes, bounds, given, n_slots, scratch):
             features[j] = features[j - 1]
             j -= 1
         features[j] = own
-    scratch.last[3] = n
+    last[3] = n
     width = 1.0
     for i in range(n):
         width *= sizes[features[i]]
@@ -357,7 +362,10 @@ def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no
     placed = scratch.columns.shape[0] > 0
     width = 1.0
     if not placed:
-        width = find_features(sizes, target, graph, nodes, bounds, given, n_slots, scratch)
+        width = find_features(
+            sizes, target, graph.n_parents, graph.parents, nodes, bounds, given, n_slots, slots, family, features,
+            scratch.last,
+        )  # fmt: skip
         if width > scratch.limit:
             return 0
         _deltas.number_rows(rows.codes, sizes, features, scratch.last[3], scratch.configuration)
@@ -372,7 +380,7 @@ def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no
     cells = size * n_classes
     for i in range(n_folds * cells):
         terms[i] = 0.0
-    for i in range(min(zeros.shape[0], n_folds * cells)):
+    for i in range(n_folds * cells if zeros.shape[0] > 0 else 0):
         zeros[i] = 0
     for i in range(n_slots):
         node, put_in = nodes[slots[i] // 2], slots[i] % 2 == 1
@@ -426,10 +434,11 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
             scratch.low, scratch.ends, scratch.pending, scratch.found,
         )  # fmt: skip
         n_rows = scratch.found[scratch.found.shape[0] - 1]
-    for start in range(0, n_rows, block):
+    start = 0
+    while start < n_rows:
         if criterion.droppable and total / divisor - penalty < at_least:
             return -np.inf
-        stop = min(start + block, n_rows)
+        stop = start + block if n_rows - start > block else n_rows
         if gapped:
             n = _passes.settle(
                 start, stop, scratch.pending, scratch.found, weights, gap, joint.rival, joint.second_gap, values, dead,
@@ -439,7 +448,7 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
             total -= scratch.short[0]
         else:
             n = stop - start
-            _passes.fill(
+            _passes.fill_at(joint.fill)(
                 start, stop, rows.bounds, weights, values, dead, number, size, terms, zeros, scratch.joint,
                 scratch.labels, scratch.weights,
             )  # fmt: skip
@@ -448,6 +457,7 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
                 criterion.gain, criterion.params, maximum, n, scratch.joint, scratch.labels, weights.shape[0] > 0,
                 scratch.weights, scratch.values,
             )  # fmt: skip
+        start = stop
     return total / divisor - penalty
 
 
@@ -463,7 +473,10 @@ def lay_out(rows, graph, starts, nodes, bounds, parents, scratch, sizes, feature
             nodes, bounds, parents, starts[i], starts[i + 1], graph.n_parents, graph.parents, rows.target, scratch.slots
         )
         if n_slots > 0:
-            sizes[i] = find_features(rows.sizes, rows.target, graph, nodes, bounds, parents, n_slots, scratch)
+            sizes[i] = find_features(
+                rows.sizes, rows.target, graph.n_parents, graph.parents, nodes, bounds, parents, n_slots,
+                scratch.slots, scratch.family, scratch.features, scratch.last,
+            )  # fmt: skip
             n = scratch.last[3]
         for j in range(n):
             features[ends[i] + j] = scratch.features[j]

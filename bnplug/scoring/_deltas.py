@@ -84,17 +84,20 @@ def add_features(node, own, n_own, target, features, n):  # type: ignore[no-unty
 @inner_kernel(allocates=False)
 def number_rows(codes, sizes, features, n, configuration):  # type: ignore[no-untyped-def]
     """configuration[m] = that of the n features in row m, in C order; blocks of rows stay in cache."""
-    for low in range(0, configuration.shape[0], _BLOCK):
-        block = configuration[low : low + _BLOCK]
-        column = codes[features[n - 1] if n > 0 else 0, low : low + _BLOCK]
-        for m in range(block.shape[0]):
-            block[m] = column[m] if n > 0 else 0
-        stride = np.uint32(1)
-        for i in range(n - 2, -1, -1):
+    n_rows, low = np.uint64(configuration.shape[0]), np.uint64(0)
+    while low < n_rows:
+        high = low + np.uint64(_BLOCK) if n_rows - low > np.uint64(_BLOCK) else n_rows
+        column = codes[features[n - 1] if n > 0 else 0]
+        for m in range(low, high):
+            configuration[m] = column[m] if n > 0 else 0
+        stride, i = np.uint32(1), n - 2
+        while i >= 0:
             stride *= np.uint32(sizes[features[i + 1]])
-            column = codes[features[i], low : low + _BLOCK]
-            for m in range(block.shape[0]):
-                block[m] += np.uint32(column[m]) * stride
+            column = codes[features[i]]
+            for m in range(low, high):
+                configuration[m] += np.uint32(column[m]) * stride
+            i -= 1
+        low = high
 
 
 @inner_kernel(allocates=False)
@@ -103,27 +106,25 @@ def count(configuration, bounds, weights, n_classes, size, counts):  # type: ign
     n_cells = (bounds.shape[0] - 1) * size
     for i in range(n_cells):
         counts[i] = 0
-    stride, four = np.uint64(n_classes), np.uint64(4)
+    stride, one, four = np.uint64(n_classes), np.uint64(1), np.uint64(4)
     for s in range(bounds.shape[0] - 1):
-        own = counts[s // n_classes * size * n_classes + s % n_classes :]
-        segment = configuration[bounds[s] : bounds[s + 1]]
-        n = np.uint64(segment.shape[0])
+        cell = np.uint64(s // n_classes * size * n_classes + s % n_classes)
+        low, high = np.uint64(bounds[s]), np.uint64(bounds[s + 1])
         if weights.shape[0] > 0:
-            weight = weights[bounds[s] : bounds[s + 1]]
-            for m in range(n):
-                own[np.uint64(segment[m]) * stride] += weight[m]
+            for m in range(low, high):
+                counts[cell + np.uint64(configuration[m]) * stride] += weights[m]
         else:
             # Four cells are found before any is added to.
-            whole = n - n % four
-            for m in range(np.uint64(0), whole, four):
-                a, b = np.uint64(segment[m]), np.uint64(segment[m + np.uint64(1)])
-                c, d = np.uint64(segment[m + np.uint64(2)]), np.uint64(segment[m + np.uint64(3)])
-                own[a * stride] += 1
-                own[b * stride] += 1
-                own[c * stride] += 1
-                own[d * stride] += 1
-            for m in range(whole, n):
-                own[np.uint64(segment[m]) * stride] += 1
+            whole = high - (high - low) % four
+            for m in range(low, whole, four):
+                a, b = np.uint64(configuration[m]), np.uint64(configuration[m + one])
+                c, d = np.uint64(configuration[m + one + one]), np.uint64(configuration[m + one + one + one])
+                counts[cell + a * stride] += 1
+                counts[cell + b * stride] += 1
+                counts[cell + c * stride] += 1
+                counts[cell + d * stride] += 1
+            for m in range(whole, high):
+                counts[cell + np.uint64(configuration[m]) * stride] += 1
 
 
 @inner_kernel(allocates=False)
@@ -163,23 +164,20 @@ def find_logs(counts, place, cells, width, n_folds, resubstitution, unit, prior,
     is missing: ``(state of the node * columns + parent configuration) * classes + class``, the class left out of both.
     cells, width: how many numbers a table and a family have for each fold. own: int64 [n_folds + 1, width].
     """
-    for i in range((n_folds + 1) * width):
+    width, cells, rest = np.uint64(width), np.uint64(cells), np.uint64(n_folds * width)
+    for i in range(rest + width):
         own[i] = 0
-    for f in range(n_folds + 1):
-        part, of_fold = own[f * width : f * width + width], counts[f * cells : f * cells + cells]
+    for f in range(np.uint64(n_folds + 1)):
         for i in range(cells):
             if place[i] >= 0:
-                part[np.uint64(place[i])] += of_fold[i]
-    rest = own[n_folds * width :]
-    for f in range(n_folds):
-        part = own[f * width : f * width + width]
+                own[f * width + np.uint64(place[i])] += counts[f * cells + i]
+    for low in range(np.uint64(0), rest, width):
         for i in range(width):
-            rest[i] += part[i]
-    for f in range(n_folds):
-        part, found = own[f * width : f * width + width], logs[f * width : f * width + width]
+            own[rest + i] += own[low + i]
+    for low in range(np.uint64(0), rest, width):
         for i in range(width):
-            left_out = 0 if resubstitution else part[i]
-            found[i] = (rest[i] - left_out) * unit + prior
+            left_out = 0 if resubstitution else own[low + i]
+            logs[low + i] = (own[rest + i] - left_out) * unit + prior
 
 
 @inner_kernel(allocates=False)
@@ -190,39 +188,39 @@ def take_logs(theta, n_folds, width, stride, n_classes, states, floor, over_clas
     distribution is over the classes of a column if `over_classes` (the node is the class), else over every columns-th
     row of one class. Logarithms are taken of all folds together: the end of a short loop is not vectorised.
     """
+    n_folds, width, stride, n_classes = np.uint64(n_folds), np.uint64(width), np.uint64(stride), np.uint64(n_classes)
     for f in range(n_folds):
-        first, own = f * width, sums[f * stride : f * stride + stride]
-        _add_states(theta, first, width, stride, n_classes, over_classes, own)
+        first, last, own = f * width, f * width + width, f * stride
+        _add_states(theta, first, last, stride, n_classes, over_classes, sums, own)
         for j in range(stride):
-            if own[j] <= 0:  # a parent configuration never seen: uniform
-                own[j] = states
-                for i in range(first + j, first + width, stride):
+            if sums[own + j] <= 0:  # a parent configuration never seen: uniform
+                sums[own + j] = states
+                for i in range(first + j, last, stride):
                     theta[i] = 1.0
         if floor > 0:
-            for low in range(first, first + width, stride):
+            for low in range(first, last, stride):
                 for j in range(stride):
-                    theta[low + j] = max(theta[low + j] / own[j], floor)
-            _add_states(theta, first, width, stride, n_classes, over_classes, own)
+                    share = theta[low + j] / sums[own + j]
+                    theta[low + j] = share if share > floor else floor
+            _add_states(theta, first, last, stride, n_classes, over_classes, sums, own)
     _log(sums, n_folds * stride)
     _log(theta, n_folds * width)
     for f in range(n_folds):
-        own = sums[f * stride : f * stride + stride]
         for low in range(f * width, f * width + width, stride):
-            part = theta[low : low + stride]
             for j in range(stride):
-                part[j] -= own[j]
+                theta[low + j] -= sums[f * stride + j]
 
 
 @inner_kernel(allocates=False)
-def _add_states(theta, first, width, stride, n_classes, over_classes, sums):  # type: ignore[no-untyped-def]
-    """sums[j] = the total of the distribution that column and class j belong to."""
-    for j in range(stride):
+def _add_states(theta, first, last, stride, n_classes, over_classes, sums, own):  # type: ignore[no-untyped-def]
+    """sums[own + j] = the total of the distribution that column and class j of theta[first:last] belong to."""
+    for j in range(own, own + stride):
         sums[j] = 0.0
-    for low in range(first, first + width, stride):
+    for low in range(first, last, stride):
         for j in range(stride):
-            sums[j] += theta[low + j]
+            sums[own + j] += theta[low + j]
     if over_classes:
-        for column in range(0, stride, n_classes):
+        for column in range(own, own + stride, n_classes):
             total = 0.0
             for j in range(column, column + n_classes):
                 total += sums[j]
@@ -236,9 +234,8 @@ def _log(values, n):  # type: ignore[no-untyped-def]
 
     A loop that vectorises, which takes a fifth of the time of calls to the library's.
     """
-    part = values[:n]
     for i in range(n):
-        x = part[i]
+        x = values[i]
         tiny = x < _SMALLEST
         scaled = x * 18014398509481984.0 if tiny else x  # 2 ** 54
         bits = np.float64(scaled).view(np.int64)
@@ -252,19 +249,20 @@ def _log(values, n):  # type: ignore[no-untyped-def]
         even = w * (_L2 + w * (_L4 + w * _L6))
         half = 0.5 * f * f
         found = k * _LN2_HIGH - ((half - (s * (half + odd + even) + k * _LN2_LOW)) - f)
-        part[i] = found if x > 0 else -np.inf
+        values[i] = found if x > 0 else -np.inf
 
 
 @inner_kernel(allocates=False)
 def add_logs(logs, width, place, cells, n_folds, sign, terms, zeros):  # type: ignore[no-untyped-def]
     """Add `sign` times the log parameters of a family to a change; -inf is counted in its zeros instead."""
-    counted = zeros.shape[0] > 0
-    for f in range(n_folds):
-        part, added = logs[f * width : f * width + width], terms[f * cells : f * cells + cells]
+    counted, width, cells = zeros.shape[0] > 0, np.uint64(width), np.uint64(cells)
+    for f in range(np.uint64(n_folds)):
+        first, row = f * width, f * cells
         for i in range(cells):
-            if place[i] >= 0:
-                log = part[np.uint64(place[i])]
+            own = place[i]
+            if own >= 0:
+                log = logs[first + np.uint64(own)]
                 if counted and log == -np.inf:
-                    zeros[f * cells + i] += sign
+                    zeros[row + i] += sign
                 else:
-                    added[i] += sign * log
+                    terms[row + i] += sign * log

@@ -8,9 +8,13 @@ them is looked at. Only the other rows are, and only those whose new gap is on n
 
 from __future__ import annotations
 
-import numpy as np
+from functools import cache
 
-from bnplug.compiling import inner_kernel
+import numpy as np
+from numba import config, types
+
+from bnplug.compiling import inner_kernel, interrupts_held_back
+from bnplug.compiling._addresses import compile_at, function_at
 from bnplug.scoring._compiled_gains import gain_at
 
 #: The rows of a segment go by in blocks of so many.
@@ -108,8 +112,9 @@ def decide(bounds, weights, gap, lowest, highest, number, size, n_classes, high,
     for s in range(found.shape[0] - 1):
         all_high, all_low = ends[2 * s], ends[2 * s + 1]
         first = np.uint64(s // n_classes * size * n_classes + s % n_classes)
-        for start in range(bounds[s], bounds[s + 1], BLOCK_ROWS):
-            stop = min(start + BLOCK_ROWS, bounds[s + 1])
+        start, end = bounds[s], bounds[s + 1]
+        while start < end:
+            stop = start + BLOCK_ROWS if end - start > BLOCK_ROWS else end
             if highest[b] <= all_low and not weighted:
                 weight += stop - start
             elif not lowest[b] >= all_high:
@@ -119,6 +124,7 @@ def decide(bounds, weights, gap, lowest, highest, number, size, n_classes, high,
                     weight += is_low * weights[m] if weighted else np.int64(is_low)
                     pending[n] = m
                     n += np.uint64(not (is_low | (gap[m] >= high[k])))
+            start = stop
             b += 1
         found[s + 1] = n
     return weight
@@ -185,7 +191,7 @@ def fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros,
     while start < stop:
         while bounds[s + 1] <= start:
             s += 1
-        first, end = np.uint64(s // values.shape[1] * size), min(stop, bounds[s + 1])
+        first, end = np.uint64(s // values.shape[1] * size), bounds[s + 1] if bounds[s + 1] < stop else stop
         if values.shape[1] == 2:
             # A loop over two classes would take longer than what it does.
             for m in range(np.uint64(start), np.uint64(end)):
@@ -209,6 +215,29 @@ def fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros,
                     if dead[m, c] + zeros[cell + c] > 0:
                         joint[m - origin, c] = -np.inf
         start = end
+
+
+_WHOLE, _REAL, _SMALL = types.int64[::1], types.float64[::1], types.int16[::1]
+_FILL = types.void(
+    types.int64, types.int64, _WHOLE, _WHOLE, types.float64[:, ::1], types.int16[:, ::1], types.uint32[::1],
+    types.int64, _REAL, _SMALL, types.float64[:, ::1], _WHOLE, _REAL,
+)  # fmt: skip
+
+#: Returns `fill`, inside a kernel that most who use it never need for a gain without a plateau.
+fill_at = function_at(_FILL)
+
+if config.DISABLE_JIT:
+
+    def fill_at(address):  # type: ignore[no-untyped-def]
+        """Return `fill`, which has no address."""
+        return fill
+
+
+@cache
+def fill_address() -> int:
+    """Return where `fill` is; it is compiled when a gain without a plateau first needs it."""
+    with interrupts_held_back():
+        return 0 if config.DISABLE_JIT else int(compile_at(fill.py_func, _FILL, allocates=False).address)
 
 
 @inner_kernel(allocates=False)
@@ -247,43 +276,37 @@ def add_table(  # type: ignore[no-untyped-def]
     b = 0
     for s in range(n_segments):
         first = np.uint64(s // values.shape[1] * size)
-        for start in range(bounds[s], bounds[s + 1], BLOCK_ROWS):
-            n, origin = min(BLOCK_ROWS, bounds[s + 1] - start), np.uint64(start)
-            for m in range(origin, np.uint64(start + n)):
+        start, end = np.uint64(bounds[s]), np.uint64(bounds[s + 1])
+        while start < end:
+            stop = start + np.uint64(BLOCK_ROWS) if end - start > np.uint64(BLOCK_ROWS) else end
+            for m in range(start, stop):
                 cell = (first + np.uint64(number[m])) * n_classes
-                if gapped:
-                    for c in range(n_classes):
-                        columns[c, m - origin] = values[m, c] = values[m, c] + terms[cell + c]
-                else:
-                    for c in range(n_classes):
-                        values[m, c] += terms[cell + c]
+                for c in range(n_classes):
+                    columns[c, m - start] = values[m, c] = values[m, c] + terms[cell + c]
             if counted:
-                for m in range(origin, np.uint64(start + n)):
+                for m in range(start, stop):
                     cell = (first + np.uint64(number[m])) * n_classes
                     for c in range(n_classes):
                         dead[m, c] += zeros[cell + c]
-                        columns[c, m - origin] = -np.inf if dead[m, c] > 0 else columns[c, m - origin]
+                        columns[c, m - start] = -np.inf if dead[m, c] > 0 else columns[c, m - start]
             if gapped:
-                find_gaps(
-                    columns,
-                    n,
-                    s % values.shape[1],
-                    gap[start : start + n],
-                    rival[start : start + n],
-                    second_gap[start : start + n],
-                )
+                find_gaps(columns, start, stop, s % values.shape[1], gap, rival, second_gap)
                 least = most = gap[start]
-                for m in range(origin, np.uint64(start + n)):
+                for m in range(start, stop):
                     least = gap[m] if gap[m] < least or gap[m] != gap[m] else least
                     most = gap[m] if gap[m] > most or gap[m] != gap[m] else most
                 lowest[b], highest[b] = least, most
+            start = stop
             b += 1
 
 
 @inner_kernel(allocates=False)
-def find_gaps(columns, n, y, gap, rival, second_gap):  # type: ignore[no-untyped-def]
-    """Fill the gaps and the rivals of n rows of class y, from their log joints [class, row], two rivals at a time."""
-    n_classes = columns.shape[0] - 4
+def find_gaps(columns, start, stop, y, gap, rival, second_gap):  # type: ignore[no-untyped-def]
+    """Fill the gaps and the rivals of the rows start to stop, of class y, from their log joints [class, row].
+
+    Two rivals at a time.
+    """
+    n, n_classes = stop - start, columns.shape[0] - 4
     own, largest, second, best = columns[y], columns[n_classes], columns[n_classes + 1], columns[n_classes + 2]
     for i in range(n):
         largest[i] = second[i] = -np.inf
@@ -302,7 +325,7 @@ def find_gaps(columns, n, y, gap, rival, second_gap):  # type: ignore[no-untyped
             largest[i] = high if larger else before
             second[i] = beaten if beaten > rest else rest
     for i in range(n):
-        gap[i], rival[i] = own[i] - largest[i], np.uint32(best[i])
+        gap[start + i], rival[start + i] = own[i] - largest[i], np.uint32(best[i])
         # Rounded down: what it decides is true of the larger one.
         further = own[i] - second[i]
-        second_gap[i] = np.float32(further * (_BELOW if further > 0 else _ABOVE))
+        second_gap[start + i] = np.float32(further * (_BELOW if further > 0 else _ABOVE))

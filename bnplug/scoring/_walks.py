@@ -16,7 +16,6 @@ from numba import types
 from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import inner_kernel, interrupts_held_back
 from bnplug.compiling._addresses import compile_at, function_at
-from bnplug.compiling._inner import PlainCompiler
 from bnplug.scoring._drawing import exponential, uniform
 
 #: What `numbers` of Steps hold. Where `go_on` and the generator are; how far the walk is; its limits; the batch: how
@@ -101,7 +100,7 @@ def go_on(  # type: ignore[no-untyped-def]
     is nan; MOVING waits for the move there.
     """
     tried, value = last[0], reals[VALUE]
-    tied = reals[TIE] * max(1.0, abs(value)) if np.isfinite(value) else 0.0
+    tied = _tie(reals, value)
     if numbers[PHASE] == TRYING:
         for i in range(numbers[DONE], tried + 1):
             if status[i] == TOO_WIDE or scores[i] != scores[i]:
@@ -127,27 +126,27 @@ def go_on(  # type: ignore[no-untyped-def]
         row[AT], row[CHILD], row[N_OWN] = numbers[TRIES], child, n_own
         row[BETTER] = scores[tried] > value + tied
         value = values[numbers[N_ACCEPTED]] = reals[VALUE] = scores[tried] + 0.0  # never -0.0
-        tied = reals[TIE] * max(1.0, abs(value)) if np.isfinite(value) else 0.0
+        tied = _tie(reals, value)
         numbers[N_ACCEPTED] += 1
         numbers[SUCCESSES] += 1
     numbers[PHASE] = DRAWING
-    if numbers[TRIES] >= min(numbers[UNTIL], numbers[MAX_TRY]) or numbers[SUCCESSES] >= numbers[MAX_SUCCESS]:
-        return False
-    n, stuck = features.shape[0], pairs.shape[0] > 0
+    tries, left, n = numbers[TRIES], numbers[MAX_TRY] - numbers[TRIES], features.shape[0]
+    # Without rules, no candidate is legal only where every two features are joined.
+    stuck = pairs.shape[0] > 0 or numbers[N_EDGES] == n * (n - 1) // 2
     for i in range(pairs.shape[0]):
         stuck = stuck and not _is_new(numbers, paths, n_parents, parents, pairs[i, 0], pairs[i, 1])
-    # Without rules, no candidate is legal only where every two features are joined.
-    if stuck or (pairs.shape[0] == 0 and numbers[N_EDGES] == n * (n - 1) // 2):
+    if stuck or left <= 0 or tries >= numbers[UNTIL] or numbers[SUCCESSES] >= numbers[MAX_SUCCESS]:
         return False
-    size = min(numbers[MAX_BATCH], numbers[MAX_TRY] - numbers[TRIES])
-    size = min(size, (numbers[TRIES] + 1) // (numbers[SUCCESSES] + 1))
+    size = (tries + 1) // (numbers[SUCCESSES] + 1)
+    size = left if left < size else size
+    size = numbers[MAX_BATCH] if numbers[MAX_BATCH] < size else size
     for i in range(size):
         _draw(numbers, features, pairs, required, paths, n_parents, parents, nodes, bounds, given, i)
         scores[i], status[i] = value, PASSED_OVER
     for i in range(size):
         # u < exp(change / scale) with u uniform is -change < scale e with e exponential.
         e = exponential(numbers[NEXT_DOUBLE], numbers[NEXT_UINT64], numbers[GENERATOR], layers)
-        at_least[i] = value - max(reals[SCALE] * e, tied)
+        at_least[i] = value - (reals[SCALE] * e if reals[SCALE] * e > tied else tied)
     numbers[PHASE] = TRYING
     numbers[SIZE], numbers[DONE], numbers[FIRST], numbers[STOP] = size, 0, 0, size
     return True
@@ -167,7 +166,14 @@ go_on_at = function_at(_SIGNATURE)
 def go_on_address() -> int:
     """Return where `go_on` is; it is compiled when a walk first needs it."""
     with interrupts_held_back():
-        return int(compile_at(go_on.py_func, _SIGNATURE, PlainCompiler).address)
+        return int(compile_at(go_on.py_func, _SIGNATURE, allocates=False).address)
+
+
+@inner_kernel(allocates=False)
+def _tie(reals, value):  # type: ignore[no-untyped-def]
+    """By how much a score may differ from `value` and tie with it."""
+    size = abs(value)
+    return reals[TIE] * (size if size > 1.0 else 1.0) if size < np.inf else 0.0
 
 
 @inner_kernel(allocates=False)

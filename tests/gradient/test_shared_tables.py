@@ -69,7 +69,7 @@ def test_derivatives_go_back_along_the_way_of_the_sums(table, seed):
     gather(shared.index, merged, joint)
     derivative = np.random.default_rng(seed).normal(size=joint.shape)
     back, gradient = np.zeros_like(merged), np.zeros_like(own.values)
-    scatter(shared.index, derivative, back)
+    scatter(shared.index, derivative, np.empty(own.n_classes, dtype=np.int64), back)
     unmerge(back, shared.members, shared.bounds, gradient)
     assert float(gradient @ own.values) == pytest.approx(float((derivative * joint).sum()), rel=1e-9, abs=1e-9)
 

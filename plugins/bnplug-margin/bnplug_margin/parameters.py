@@ -36,7 +36,7 @@ KAPPA_GRID: tuple[float, ...] = tuple(np.linspace(0.01, 0.5, 10).round(3).tolist
 _PATIENCE = 10
 
 
-@kernel
+@kernel(allocates=False)
 def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     """-H(s): a :data:`~bnplug.gradient.Loss` with the parameters lam, kappa, eta."""
     lam, kappa, eta = params
@@ -57,7 +57,7 @@ def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
         if s >= 1.0 + kappa:
             value, slope = 1.0, 0.0
         elif s > 1.0 - kappa:
-            value = 1.0 - (1.0 + kappa - s) ** 2 / (4.0 * kappa)
+            value = 1.0 - (1.0 + kappa - s) * (1.0 + kappa - s) / (4.0 * kappa)
             slope = (1.0 + kappa - s) / (2.0 * kappa)
         total -= weights[m] * value
         scale = weights[m] * lam * slope
