@@ -5,10 +5,11 @@ import pytest
 import third_party
 from clusters import cluster, on_workers
 from strategies import some
-from test_in_blocks import SEARCHES, TABLES, learned, same_counts
+from test_in_blocks import SEARCHES, TABLES, drawn, learned, same_counts
 
 import bnplug
 from bnplug.gradient import objective
+from bnplug.hooks import registry
 
 
 @pytest.fixture(scope="module", params=some([2, 1, 3], 3))
@@ -104,3 +105,50 @@ def test_a_third_partys_parameters_need_to_know_nothing_of_clusters(pair):
     one, other = (learner.fit(own, own.dag(own.naive_bayes())) for own in pair)
     for node in table.names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-12)
+
+
+# What makes runs short, alike, and near enough to the optimum; every other method has its defaults.
+OPTIONS = {
+    "sa": {"random_state": 1, "restarts": 1, "max_evaluations": 40},
+    **{name: {"random_state": 1} for name in ("ro", "rmho", "rmho-f", "rmho-ar")},
+    **{name: {"l2": 1.0, "tol": 1e-9, "max_iter": 2000} for name in ("ccbn-d", "ccbn-e", "ccbn-w")},
+    "ccbn-loo": {"lam": 1.0, "temperature": 1.0, "tol": 1e-12, "max_iter": 2000},
+    "ml-bn-svm": {"lam": 0.1},
+}
+
+
+def installed(kind):
+    return [method.name for method in registry.methods(kind)]
+
+
+@pytest.fixture
+def few(client):
+    """A table in memory, and its rows on workers."""
+    table = drawn(200)
+    return table, on_workers(table, client)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", installed("structure learner"))
+def test_every_structure_learner_that_is_installed(few, name):
+    one, other = (learned(bnplug.structure_learner(name, **OPTIONS.get(name, {})), own) for own in few)
+    assert one == other
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", installed("score function"))
+def test_every_score_that_is_installed(few, name):
+    score = name, OPTIONS.get(name, {})
+    climb = bnplug.structure_learner("hill-climb", score=score, max_parents=2, max_iter=3)
+    one, other = (learned(climb, own) for own in few)
+    assert one == other
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", installed("parameter learner"))
+def test_every_parameter_learner_that_is_installed(few, name, monkeypatch):
+    monkeypatch.setattr(objective, "_MOST_GATHERED", 0)
+    parents = learned(bnplug.structure_learner("tan"), few[0])
+    one, other = (bnplug.parameter_learner(name, **OPTIONS.get(name, {})).fit(own, own.dag(parents)) for own in few)
+    for node in few[0].names:
+        np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-6)
