@@ -39,13 +39,7 @@ def fill(page: Page, results: Results) -> None:
 
 
 def title(name: str) -> str:
-    """Return what the paper calls a data set.
-
-    Examples
-    --------
-    >>> title("usps-11000"), title("digits")
-    ('USPS', 'digits')
-    """
+    """Return what the paper calls a data set."""
     return SETS.get(name, (name, 0.0))[0]
 
 

@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 def score_against_evaluations(
     traces: Mapping[str, tuple[Sequence[float], Sequence[float]]], ylabel: str = "score"
 ) -> Axes:
-    """Draw the best score so far against the evaluations used, on a logarithmic axis: one curve for each search.
-
-    Examples
-    --------
-    >>> ax = score_against_evaluations({"HC": ([0, 90, 170], [0.8, 0.82, 0.85]), "SA": ([0, 1, 9], [0.8, 0.79, 0.86])})
-    >>> ax.lines[1].get_ydata().tolist()
-    [0.8, 0.8, 0.86]
-    """
+    """Draw the best score so far against the evaluations used, on a logarithmic axis: one curve for each search."""
     ax = new_axes((6.5, 4.2))
     ax.set_xscale("log")
     for number, (name, (evaluations, scores)) in enumerate(traces.items()):
@@ -40,14 +33,7 @@ def score_against_evaluations(
 
 
 def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: bool = False) -> Axes:
-    """Draw what several runs of each method gave: the median, the quartiles, and the range as whiskers.
-
-    Examples
-    --------
-    >>> ax = box_plots({"HC-CR": [93.1], "SA-CR": [93.5, 94.1, 93.9]}, "accuracy (%)")
-    >>> [tick.get_text() for tick in ax.get_xticklabels()]
-    ['HC-CR', 'SA-CR']
-    """
+    """Draw what several runs of each method gave: the median, the quartiles, and the range as whiskers."""
     ax = new_axes((1.6 + 1.2 * len(values), 4.2))
     if logarithmic:
         _count_logarithmically(ax)
@@ -61,14 +47,7 @@ def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: b
 
 
 def schedules(runs: pd.DataFrame) -> Axes:
-    """Draw the accuracy of runs against their evaluations, with a mark for each cooling factor.
-
-    Examples
-    --------
-    >>> ax = schedules(pd.DataFrame({"D": [0.5, 0.8], "evaluations": [900, 2100], "accuracy": [93.0, 93.2]}))
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['D = 0.5', 'D = 0.8']
-    """
+    """Draw the accuracy of runs against their evaluations, with a mark for each cooling factor."""
     ax = new_axes((6.5, 4.2))
     for number, (factor, own) in enumerate(runs.groupby("D")):
         ax.scatter(

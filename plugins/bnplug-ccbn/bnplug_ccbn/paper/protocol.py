@@ -280,11 +280,6 @@ def count_further(ahead: Sequence[float], behind: Sequence[float]) -> int:
 
     Negative, and the other way round, where the second is lower there. A path that never comes as low counts as if it
     did after `FOLLOWED`. What differs by rounding alone, as at the minimum, is equal.
-
-    Examples
-    --------
-    >>> count_further([9, 8, 7, 6, 5, 4], [9, 9, 8, 8, 7, 7, 6, 4]), count_further([9, 9, 8, 8, 7, 7, 6], [9] + [6] * 5)
-    (2, -1)
     """
     low, high = (path[min(COUNTED_FROM, len(path) - 1)] for path in (ahead, behind))
     if isclose(low, high, rel_tol=_ROUNDING):

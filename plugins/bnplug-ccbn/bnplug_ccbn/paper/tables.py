@@ -109,13 +109,7 @@ def wide(frame: pd.DataFrame, figure: str, suffixes: Iterable[str], order: Itera
 
 
 def count_wins(table: pd.DataFrame, first: str, second: str, rounded: bool = True) -> WinDrawLoss:
-    """Count the data sets where the first has the smaller mean; if `rounded`, those that agree to six decimals draw.
-
-    Examples
-    --------
-    >>> count_wins(pd.DataFrame({"NBw": [1.0, 3.0, None], "NBd": [2.0, 3.0, 1.0]}), "NBw", "NBd")
-    WinDrawLoss(win=1, draw=1, loss=0, p_value=1.0)
-    """
+    """Count the data sets where the first has the smaller mean; if `rounded`, those that agree to six decimals draw."""
     pair = table[[first, second]].dropna()
     pair = pair.round(_DECIMALS) if rounded else pair
     return win_draw_loss(pair[first], pair[second], higher_is_better=False)
@@ -151,12 +145,6 @@ def unbiased(bias: pd.DataFrame, variance: pd.DataFrame, rounds: int) -> dict[st
     The shares p of a row's predictions, of as many as there are rounds, scatter about the probabilities that they
     estimate, so that ``sum((t - p)^2) / 2`` exceeds the squared bias by the variance over the number of rounds. Kohavi
     and Wolpert subtract p (1 - p) / (rounds - 1) for each class.
-
-    Examples
-    --------
-    >>> found = unbiased(pd.DataFrame({"NB": [0.2]}), pd.DataFrame({"NB": [0.08]}), 5)
-    >>> [round(float(table.loc[0, "NB"]), 6) for table in found.values()]
-    [0.18, 0.1]
     """
     inflation = variance / (rounds - 1)
     return {"unbiased bias": bias - inflation, "unbiased variance": variance + inflation}

@@ -86,13 +86,7 @@ def _classifiers() -> dict[str, Any]:
 
 
 def cv(dataset: datasets.Dataset) -> Any:
-    """Return the paper's way to split a data set: training and test rows, or 5 folds.
-
-    Examples
-    --------
-    >>> cv(datasets.load("corral"))
-    5
-    """
+    """Return the paper's way to split a data set: training and test rows, or 5 folds."""
     train, test = HELD_OUT.get(dataset.name, (0, 0))
     if not train or len(dataset.X) < train + test:
         return 5

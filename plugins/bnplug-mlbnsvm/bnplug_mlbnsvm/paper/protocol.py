@@ -137,11 +137,6 @@ def splits(dataset: datasets.Dataset, way: str = "") -> list[Split]:
 
     Rows with a missing cell are left out, unless the `way` is to keep them: the paper leaves learning from them for
     later.
-
-    Examples
-    --------
-    >>> [(len(train), len(test)) for train, test in splits(datasets.load("iris"))][:2]
-    [(120, 30), (120, 30)]
     """
     y = dataset.y.to_numpy()
     complete = dataset.X.notna().all(axis=1).to_numpy() | (way in (AS_VALUE, LEFT_OUT))

@@ -39,13 +39,6 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What is chosen by accuracy on rows held out; it is then learned from all rows.
     categorical_features
         As for `BayesianNetworkClassifier`.
-
-    Examples
-    --------
-    >>> from bnplug import datasets
-    >>> X, y = datasets.iris()
-    >>> rival("linear SVM", coarse=True).fit(X, y).score(X.mask(X > 5.0), y) > 0.6
-    True
     """
 
     def __init__(self, classifier: Any, grid: Mapping[str, Any], categorical_features: Any = "auto") -> None:
@@ -105,12 +98,6 @@ def impute(rows: FloatArray, complete: FloatArray) -> FloatArray:
     """Fill missing cells with the mean of the five complete rows that are nearest by what is known.
 
     As ``sklearn.impute.KNNImputer``, which looks for neighbours for every column anew.
-
-    Examples
-    --------
-    >>> complete = np.array([[0.0, 1.0], [0.1, 2.0], [0.2, 3.0], [0.3, 4.0], [0.4, 5.0], [9.0, 100.0]])
-    >>> impute(np.array([[0.0, np.nan]]), complete).tolist()
-    [[0.0, 3.0]]
     """
     filled, lacking = rows.copy(), np.flatnonzero(np.isnan(rows).any(axis=1))
     squares, most = complete**2, min(_NEIGHBOURS, len(complete))

@@ -49,13 +49,7 @@ _DRAWN_FOLDS = 10
 
 
 def all_graphs(n: int) -> IntArray:
-    """Return every graph without a cycle on n variables, the parents of each variable as the bits of a number.
-
-    Examples
-    --------
-    >>> [len(all_graphs(n)) for n in (1, 2, 3, 4)]
-    [1, 3, 25, 543]
-    """
+    """Return every graph without a cycle on n variables, the parents of each variable as the bits of a number."""
     own = [[mask for mask in range(1 << n) if not mask >> v & 1] for v in range(n)]
     masks = np.array(list(product(*own)), dtype=np.int64)
     left = np.full(len(masks), (1 << n) - 1)
