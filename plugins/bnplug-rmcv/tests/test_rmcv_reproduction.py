@@ -107,6 +107,20 @@ def test_tasks_come_first_repetitions_first(monkeypatch):
 # Rivals.
 
 
+def test_the_polynomial_is_of_degree_3_and_in_another_way_of_degree_2():
+    name = "SVM (polynomial)"
+    usual, other = rivals.rivals()[name], protocol.other_ways()["degree 2"]
+    assert list(other) == [name]
+    assert [model.estimator[-1].degree for model in (usual, other[name])] == [3, 2]
+    # On bits of which three or more of seven are 1, pairs decide: a kernel of degree 2 is enough.
+    mofn = datasets.load("mofn-3-7-10")
+    scores = []
+    for model in (usual, other[name]):
+        fitted = model.set_params(network__categorical_features=mofn.categorical_features).fit(mofn.X, mofn.y)
+        scores.append(fitted.score(mofn.X, mofn.y))
+    assert scores[1] == 1.0 > scores[0]
+
+
 def test_rivals_get_the_numbers_of_bins():
     X, y = load_iris(return_X_y=True, as_frame=True)
 

@@ -32,9 +32,15 @@ def fill(page: Page, results: Results) -> None:
     _add_t_tests(page, tests)
     times = _times(results)
     _add_times(page, times)
-    hidden = _hidden(results)
+    draws = results.frame("figure 3")
+    hidden = {str(name): own for name, own in read_draws(draws).groupby("dataset")} if len(draws) else {}
     _add_hidden(page, hidden)
-    _add_choices(page)
+    page.section("Choices of ours")
+    page.text(
+        "The second feature of the order may have a parent, where the paper starts at the third; the greedy search "
+        "adds the best edge in either direction until none improves the rate strictly; CL parameters are 20 steps of "
+        "L-BFGS from ML ones. The paper's folds and drawn rows are not known, so each figure is of other splits."
+    )
     _claim(page, results, table, tests, times, hidden, digits)
     page.missing_data(results.lacking, "not free, or no file of that name was given")
 
@@ -222,14 +228,6 @@ def _add_times(page: Page, times: Mapping[str, pd.DataFrame]) -> None:
         )
 
 
-def _hidden(results: Results) -> dict[str, pd.DataFrame]:
-    """Return accuracies with features missing, by data set, one draw a row."""
-    found = results.frame("figure 3")
-    if found.empty:
-        return {}
-    return {str(name): own for name, own in read_draws(found).groupby("dataset")}
-
-
 def _add_hidden(page: Page, hidden: Mapping[str, pd.DataFrame]) -> None:
     page.section("Figure 3: missing features")
     page.text(
@@ -243,15 +241,6 @@ def _add_hidden(page: Page, hidden: Mapping[str, pd.DataFrame]) -> None:
         draws = int(found["draw"].max()) + 1
         caption = f"Accuracy (%) on {name}, by the number of missing features, {draws} draws."
         page.table(means, caption, index="missing")
-
-
-def _add_choices(page: Page) -> None:
-    page.section("Choices of ours")
-    page.text(
-        "The second feature of the order may have a parent, where the paper starts at the third; the greedy search "
-        "adds the best edge in either direction until none improves the rate strictly; CL parameters are 20 steps of "
-        "L-BFGS from ML ones. The paper's folds and drawn rows are not known, so each figure is of other splits."
-    )
 
 
 def _claim(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,8 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     digits = not quick and MNIST in kit.find_data([MNIST], data)[0]
     folds = kit.Folds(repetitions=1, missing="drop", splits=cv)
     found = list(kit.fold_tasks("table 1", _classifiers(), there, data, folds))
-    found += _draws(1 if quick else DRAWS // BATCH, (50,) if quick else SIZES)
+    batches, sizes = range(1 if quick else DRAWS // BATCH), (50,) if quick else SIZES
+    found += [Task("figure 1", {"rows": n, "draws": batch}, draw, (n, batch)) for batch in batches for n in sizes]
     found += [Task("table 4", {"dataset": name}, measure_times, (name, data)) for name in there]
     if digits:
         found += [Task("NB-CL", {"dataset": MNIST, "way": way}, measure_steps, (MNIST, data, way)) for way in WAYS]
@@ -69,9 +70,8 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     hidden = QUICK[:1] if quick else kit.find_data(HIDDEN, data)[0]
     found += [
         Task("figure 3", {"dataset": name, "draws": batch}, hide, (name, data, batch))
-        for batch in range(1 if quick else DRAWS // BATCH)
-        for name in hidden
-    ]
+        for batch in batches for name in hidden
+    ]  # fmt: skip
     found += _orders(there, data, 5 if quick else ORDERS)
     found += [_digits(name, data) for name in ("2-tree-OMI-CR", "TAN-CR")] if digits else []
     return found, [*lacking, *([] if digits else ["MNIST"]), "TIMIT-4/6", "TIMIT-39"]
@@ -168,12 +168,6 @@ def measure_steps(name: str, data: Path | None, way: str) -> Record:
     start = bnplug.recipe("NB-ML").parameters.fit(split.train, dag)
     path, tables = descend(split.train, dag, start, way, STEPS)
     return {"nll": path, "accuracy": split.accuracy(tables)}
-
-
-def _draws(batches: int, sizes: Sequence[int]) -> Iterator[Task]:
-    for batch in range(batches):
-        for rows in sizes:
-            yield Task("figure 1", {"rows": rows, "draws": batch}, draw, (rows, batch))
 
 
 def draw(rows: int, batch: int) -> Record:

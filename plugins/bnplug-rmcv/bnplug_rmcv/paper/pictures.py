@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.show.drawing import new_panels
 from bnplug.show.palette import ACCENT, INK, PALE, finish
 
@@ -30,7 +29,8 @@ def clouds(grids: Mapping[tuple[str, str], Mapping[str, Any]], cells: int, diago
     for (row, column), grid in grids.items():
         ax = axes[rows.index(row)][columns.index(column)]
         x, y, number = np.array(grid["cells"]).T
-        across, up = (_middles(at, grid[axis], cells) for at, axis in ((x, "x"), (y, "y")))
+        # The middles of cells.
+        across, up = (np.interp(at + 0.5, (0, cells), grid[axis]) for at, axis in ((x, "x"), (y, "y")))
         shade = 0.25 + 0.75 * np.log1p(number) / np.log1p(number.max())
         ax.scatter(across, up, s=7, color=ACCENT, alpha=shade, linewidths=0, marker="s")
         if diagonal:
@@ -39,11 +39,6 @@ def clouds(grids: Mapping[tuple[str, str], Mapping[str, Any]], cells: int, diago
         ax.tick_params(labelsize=6)
         finish(ax)
     return axes[0][0]
-
-
-def _middles(places: IntArray, bounds: Sequence[float], cells: int) -> FloatArray:
-    low, high = bounds
-    return low + (places + 0.5) * (high - low) / cells
 
 
 def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Sequence[str]) -> Axes:
