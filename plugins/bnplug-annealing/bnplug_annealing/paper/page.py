@@ -175,7 +175,7 @@ def _add_figures(page: Page, runs: pd.DataFrame) -> None:
         for score in ("CR", "MM"):
             best = {s: some.sort_values("score")["trace"].iloc[-1] for s, some in groups.items() if s.endswith(score)}
             if best:
-                traces = {s: tuple(zip(*trace, strict=True)) for s, trace in best.items()}
+                traces: dict[str, Any] = {s: tuple(zip(*trace, strict=True)) for s, trace in best.items()}
                 ax = pictures.score_against_evaluations(traces, score)
                 page.picture(ax, f"trace-{score.lower()}-{short}", f"Score against evaluations on {name}, by {score}")
 

@@ -29,6 +29,7 @@ _ROBUST = 3.0
 _NOT_RUN = (None, "not run")
 
 Verdict = tuple[bool | None, str]
+_Judge = Callable[[pd.DataFrame, float], bool]
 
 
 def claim_figures(page: Page, trade_off: pd.DataFrame, by_lam: pd.DataFrame) -> None:
@@ -73,29 +74,29 @@ def judge_by_lam(means: pd.DataFrame) -> Verdict:
 def claim_accuracy(page: Page, folds: pd.DataFrame) -> None:
     """Judge the claims on ML-BN-SVM and each rival."""
     stops = {"ML": "", MCL: ", stopped by validation", MCL_END: f", after {STEPS[-1]} steps"}
-    claims: dict[str, tuple[str, Callable[[pd.DataFrame], bool]]] = {
+    claims: dict[str, tuple[str, _Judge]] = {
         f"TAN {rival}": (f"ML-BN-SVM clearly outperforms {rival[:3].strip()}{how}.", clearly)
         for rival, how in stops.items()
     }
     claims |= {
         "TAN MM": (
             f"It is better than MM on {_WON} of {_SETS} data sets, or as large a part.",
-            lambda both: wins(both)[0] / len(both) >= _WON / _SETS,
+            lambda both, _p: wins(both)[0] / len(both) >= _WON / _SETS,
         ),
         "linear SVM": (
             f"It compares well with the linear SVM: less than {_COMPARABLE:g} points below.",
-            lambda both: gap(both) > -_COMPARABLE,
+            lambda both, _p: gap(both) > -_COMPARABLE,
         ),
         "SVM": (
             f"There is a slight preference for the kernel SVM: it is ahead, by at most {_SLIGHT:g} points.",
-            lambda both: -_SLIGHT <= gap(both) < 0,
+            lambda both, _p: -_SLIGHT <= gap(both) < 0,
         ),
     }
     for rival, (claim, judge) in claims.items():
         _claim_pair(page, folds, claim, rival, judge)
 
 
-def _claim_pair(page: Page, folds: pd.DataFrame, claim: str, rival: str, judge: Callable[[pd.DataFrame], bool]) -> None:
+def _claim_pair(page: Page, folds: pd.DataFrame, claim: str, rival: str, judge: _Judge) -> None:
     both = paired(folds, TAN_OURS, rival)
     if len(both) < FEWEST:
         page.claim(claim, None, f"run on {len(both)} data sets, fewer than the {FEWEST} that a test needs")
@@ -105,7 +106,7 @@ def _claim_pair(page: Page, folds: pd.DataFrame, claim: str, rival: str, judge: 
     naive = paired(folds, f"NB {OURS}", rival.replace("TAN", "NB"))
     if len(naive):
         evidence += f"; NB: {wins(naive)[0]} won, {wins(naive)[1]} lost, {gap(naive):+.2f}"
-    page.claim(claim, bool(judge(both)), evidence, (len(both), _SETS), "data sets")
+    page.claim(claim, bool(judge(both, p)), evidence, (len(both), _SETS), "data sets")
 
 
 def wins(both: pd.DataFrame) -> tuple[int, int]:
@@ -119,10 +120,10 @@ def gap(both: pd.DataFrame) -> float:
     return float((both.iloc[:, 0] - both.iloc[:, 1]).mean())
 
 
-def clearly(both: pd.DataFrame) -> bool:
+def clearly(both: pd.DataFrame, p: float) -> bool:
     """Whether the first is ahead on average, and more often, by more than chance."""
     won, lost = wins(both)
-    return won > lost and gap(both) > 0 and wilcoxon(both.iloc[:, 0], both.iloc[:, 1]).p_value < _LEVEL
+    return won > lost and gap(both) > 0 and p < _LEVEL
 
 
 def claim_generative(page: Page, frame: pd.DataFrame, relative: pd.DataFrame, curve: pd.DataFrame) -> None:

@@ -16,8 +16,7 @@ def add_differences(page: Page, figures: Figures) -> None:
     page.section("Where we part from the paper")
     theirs = published_accuracy()
     cells = compare_cells(figures.accuracy, theirs)
-    ways = figures.ways()
-    reasons = explain(cells, ways, figures.errors())
+    reasons = explain(cells, figures.ways, figures.errors())
     n_off, unexplained = len(reasons), int((reasons["reason"] == NOT_EXPLAINED).sum())
     page.text(
         f"Of {len(cells)} figures of Tables 2 and 6, {n_off} are off: {(reasons['off'] == 'below').sum()} more than a "
@@ -27,10 +26,10 @@ def add_differences(page: Page, figures: Figures) -> None:
         "off. The first that fits is named, so a reason may be chance: the table says how often each way would put a "
         "figure off that is not."
     )
-    rows = [(way.name, *_telling(way.figures, theirs, cells)) for way in ways]
+    rows = [(way.name, *_telling(way.figures, theirs, cells)) for way in figures.ways]
     page.table(pd.DataFrame(rows, columns=["with", "tried", "off before", "of these no longer", "newly off"]))
     page.table(
-        averages(figures.accuracy, theirs, ways),
+        averages(figures.accuracy, theirs, figures.ways),
         "Averages over the same data sets. Where ours is more than a point below: the first way with which, on the "
         "data sets that have it, it is not.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import pandas as pd
 
@@ -77,6 +78,7 @@ class Figures:
         groups = each.groupby(["dataset", "method"])
         return (groups.std() / groups.size() ** 0.5).unstack()
 
+    @cached_property
     def ways(self) -> list[Way]:
         """Return what was done in another way, as far as it was; BDeu(1) stands for K2."""
         made = [

@@ -85,7 +85,7 @@ def _add_table_2(page: Page, figures: Figures) -> None:
 
 def _add_way(page: Page, figures: Figures, theirs: pd.DataFrame, name: str, caption: str) -> None:
     """Add what came out where one thing was done in another way, beside what was published."""
-    for way in figures.ways():
+    for way in figures.ways:
         if way.name == name:
             page.table(side_by_side(way.figures, theirs), caption)
 
