@@ -127,7 +127,7 @@ class Cluster:
     def _gather(self, futures: list[Future], homes: set[str | None]) -> list[Any]:
         """Return results once all are there; raise where a worker has gone that one must come from."""
         try:
-            return list(self._watched(self.client.gather(futures, asynchronous=True), homes))
+            return self._watched(self._results(futures), homes)
         except _CANCELLED as error:
             raise _GoneError(set()) from error
 
@@ -135,6 +135,11 @@ class Cluster:
         """Wait for tasks; ``distributed.wait`` does so by the client that was made last, which may be another."""
         async for _ in as_completed(futures, loop=self.client.loop):
             pass
+
+    async def _results(self, futures: Sequence[Future]) -> list[Any]:
+        """Wait for results; what is not there yet is not gathered, as that would complain where it is given up."""
+        await self._done(futures)
+        return list(await self.client.gather(futures, asynchronous=True))
 
     def _watched(self, coming: Coroutine[Any, Any, _T], homes: set[str | None]) -> _T:
         """Wait for what the client waits for, of one of these workers; None is any."""
