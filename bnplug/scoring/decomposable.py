@@ -145,11 +145,12 @@ class DecomposableEvaluator(Evaluator):
         grown: dict[int, list[int]] = {}
         families: list[_Family] = []
         for v, now, others in runs:
-            new = [u for u in others if now ^ 1 << u not in self._terms[v]]
-            together = [u for u in new if not now >> u & 1] if new and self._is_small(v) else []
-            if together:
-                grown.setdefault(v, []).extend(together)
-            families += [(v, _toggled(self.parents[v], u)) for u in new if u not in together]
+            known = self._terms[v]
+            new = [u for u in others if now ^ 1 << u not in known]
+            if new and self._is_small(v, self.parents[v]):
+                grown.setdefault(v, []).extend([u for u in new if not now >> u & 1])
+                new = [u for u in new if now >> u & 1]
+            families += [(v, _toggled(self.parents[v], u)) for u in new]
         self._count(grown, families)
 
     def commit(self, changes: Changes) -> float:
@@ -205,12 +206,11 @@ class DecomposableEvaluator(Evaluator):
         """Take the terms not known yet. Families with one parent more than now are counted together."""
         grown: dict[int, list[int]] = {}
         others: list[_Family] = []
-        for child, parents in dict.fromkeys(families):
-            if _bits(parents) in self._terms[child]:
-                continue
+        new = [(child, parents) for child, parents in families if _bits(parents) not in self._terms[child]]
+        for child, parents in dict.fromkeys(new):
             now = self.parents[child]
             added = set(parents).difference(now)
-            if len(added) == 1 and len(parents) == len(now) + 1 and self._is_small(child):
+            if len(added) == 1 and len(parents) == len(now) + 1 and self._is_small(child, now):
                 grown.setdefault(child, []).extend(added)
             else:
                 others.append((child, parents))
@@ -218,8 +218,15 @@ class DecomposableEvaluator(Evaluator):
 
     def _count(self, grown: dict[int, list[int]], others: list[_Family]) -> None:
         """Take the terms of children with one parent more, each of those given, and of other families, in threads."""
-        jobs = [partial(self._take_grown, child, added) for child, added in grown.items()]
-        jobs += [partial(self._take_one, *family) for family in others]
+        jobs = [partial(self._take_with_each, v, self.parents[v], added) for v, added in grown.items() if added]
+        jobs += [
+            partial(self._take_with_each, child, own[:-1], own[-1:])
+            if own and self._is_small(child, own[:-1])
+            else partial(self._take_one, child, own)
+            for child, own in others
+        ]
+        if not jobs:
+            return
         rows = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
         if rows >= _WORTH_THREADS:
             run_in_threads(lambda job: job(), jobs, n_jobs=self.n_jobs)
@@ -227,17 +234,17 @@ class DecomposableEvaluator(Evaluator):
         for job in jobs:
             job()
 
-    def _is_small(self, child: int) -> bool:
-        """Say whether the family that a variable has now may be counted with one parent more."""
-        return n_configurations(self.table, (child, *self.parents[child])) <= _COUNTED_TOGETHER
+    def _is_small(self, child: int, parents: tuple[int, ...]) -> bool:
+        """Say whether a family may be counted with one parent more."""
+        return n_configurations(self.table, (child, *parents)) <= _COUNTED_TOGETHER
 
-    def _take_grown(self, child: int, added: list[int]) -> None:
-        """Take the terms of `child` with its parents of now and each one of `added`."""
-        parents = self.parents[child]
+    def _take_with_each(self, child: int, parents: tuple[int, ...], added: Sequence[int]) -> None:
+        """Take the terms of `child` with `parents` and each one of `added`."""
         counts = lay_out_with_each(self.table, child, parents, added)
         terms = self._local_with_each(self.table, child, parents, added, counts)
-        now = _bits(parents)
-        self._terms[child].update((now | 1 << u, float(term)) for u, term in zip(added, terms, strict=True))
+        before = _bits(parents)
+        keys = [before | 1 << u for u in added]
+        self._terms[child].update(zip(keys, np.asarray(terms, dtype=np.float64).tolist(), strict=True))
 
     def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
         counts = count_occurring(self.table, child, parents)[0]
@@ -251,7 +258,10 @@ def _toggled(parents: tuple[int, ...], u: int) -> tuple[int, ...]:
 
 def _bits(parents: Iterable[int]) -> int:
     """Return a set of variables as the bits of a whole number."""
-    return sum(1 << p for p in parents)
+    bits = 0
+    for p in parents:
+        bits |= 1 << p
+    return bits
 
 
 def _with_each(score: DecomposableScore) -> Callable[..., Iterable[float]]:

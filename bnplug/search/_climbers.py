@@ -11,7 +11,7 @@ from bnplug.arrays import BoolArray, FloatArray
 from bnplug.scoring._candidates import Toggles
 from bnplug.search._marks import MovingGraph
 from bnplug.search.greedy import GreedySearch
-from bnplug.search.moves import KINDS, Move, Neighbourhood, changes_by
+from bnplug.search.moves import Move, Neighbourhood, changes_by
 
 
 class Climber:
@@ -73,16 +73,15 @@ class RememberingClimber(Climber):
         chosen = self.search.choose(value + rises, value if improve else None)
         if chosen is None:
             return None
-        size = len(self.rise)
-        edge, kind = places[chosen] % size**2, places[chosen] // size**2
-        return Move(KINDS[kind], int(edge // size), int(edge % size))
+        return self.graph.move_at(int(places[chosen]))
 
     def make(self, move: Move) -> None:
         """Make a move, and forget the rises of the children that it changed."""
         changes = changes_by(move, self.search.parents)
         self.search.commit(changes, move.describe(self.names))
         self.graph.make(*move)
-        self.known[:, list(changes)] = False
+        for v in changes:
+            self.known[:, v] = False
 
     def branch(self, search: GreedySearch) -> RememberingClimber:
         """Return a climber for a trial from the current graph, that begins with what is known here."""

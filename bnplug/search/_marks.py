@@ -11,7 +11,7 @@ import numpy as np
 
 from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.compiling import kernel
-from bnplug.search.moves import KINDS, Neighbourhood
+from bnplug.search.moves import KINDS, Move, Neighbourhood
 
 
 class MovingGraph(NamedTuple):
@@ -94,6 +94,11 @@ class MovingGraph(NamedTuple):
         places, rises = np.empty(self.marks.size, dtype=np.int64), np.empty(self.marks.size)
         size = _list_moves(self.marks, rise, places, rises)
         return places[:size], rises[:size]
+
+    def move_at(self, place: int) -> Move:
+        """Return the move that is at a position in `marks`."""
+        kind, edge = divmod(place, self.edges.size)
+        return Move(KINDS[kind], *divmod(edge, len(self.edges)))
 
     def make(self, kind: str, parent: int, child: int) -> None:
         """Make a move."""

@@ -74,8 +74,8 @@ def _shake(search: GreedySearch, neighbourhood: Neighbourhood, names: Sequence[s
 def _loosen(graph: MovingGraph, position: float) -> Move | None:
     """Return the move that reverses the edge at a position from 0 to 1, or deletes it if it cannot be reversed."""
     delete, reverse, _ = graph.legal()
-    edges = np.argwhere(reverse | delete)
-    if not len(edges):
+    places = np.flatnonzero(reverse | delete)
+    if not len(places):
         return None
-    u, v = edges[int(position * len(edges))].tolist()
+    u, v = divmod(int(places[int(position * len(places))]), len(delete))
     return Move("reverse" if reverse[u, v] else "delete", u, v)
