@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -169,7 +170,8 @@ def side_by_side(ours: pd.DataFrame, published: pd.DataFrame, digits: int = 2, m
     for method in methods:
         pairs = [(float(ours.loc[name, method]), float(published.loc[name, method])) for name in names]
         both = [(a, b) for a, b in pairs if a == a and b == b]
-        means = [sum(own) / len(both) for own in zip(*both, strict=True)] if both else [float("nan")] * 2
+        # Exactly rounded: what the built-in sum returns depends on the version of Python.
+        means = list(map(fmean, zip(*both, strict=True))) if both else [float("nan")] * 2
         texts = [_cell(a, b, digits, marked) for a, b in pairs]
         columns[method] = [*texts, _cell(means[0], means[1], digits, False)]
     return pd.DataFrame(columns)
