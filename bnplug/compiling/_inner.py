@@ -7,8 +7,9 @@ numba optimises what it has lowered function by function, then links what it cal
 twice: so that what is counted of who still needs an array meets in one function, and can be pruned. Of a kernel that
 makes no array nothing is counted, and once is enough.
 
-numba asks dozens of rules, each time anew, what the sum of two numbers is. Here each operator is looked up once. And
-it compiles a function anew for every whole number that is written in a call of it; here one for all.
+numba asks dozens of rules, each time anew, what the sum of two numbers is. Here each operator and each built-in
+function is looked up once. And it compiles a function anew for every whole number that is written in a call of it; here
+one for all.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def one_for_all_constants(compiled: Any) -> Any:
 
 
 class _RememberingContext:
-    """numba's rules of types, which are asked once what an operator makes of operands of these types."""
+    """numba's rules of types, which are asked once what an operator, or ``range``, makes of operands of these types."""
 
     _found: ClassVar[dict[tuple[Any, ...], Any]] = {}
 
@@ -109,7 +110,7 @@ class _RememberingContext:
 
     def resolve_function_type(self, function: Any, operands: tuple[Any, ...], named: dict[str, Any]) -> Any:
         resolve = self._context.resolve_function_type
-        if named or getattr(getattr(function, "typing_key", None), "__module__", "") != "_operator":
+        if named or getattr(getattr(function, "typing_key", None), "__module__", "") not in ("_operator", "builtins"):
             return resolve(function, operands, named)
         asked = (function, operands)
         if asked not in self._found:

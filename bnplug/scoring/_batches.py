@@ -185,7 +185,7 @@ class Scratch(NamedTuple):
     joint : float64 array of shape (block, classes)
         New log joints on their way to the gain.
     labels, weights, values : int64, float64 and float64 arrays of shape (block,)
-        What goes with them, and what the gain makes of them.
+        What goes with them, and what the gain makes of them. Weights are 1 where every row counts once.
     by_class : float64 array of shape (classes + 4, rows of a block)
         See `add_table`.
     known : bool array of shape (variables,)
@@ -242,7 +242,7 @@ def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
         found=np.zeros(n_segments + 1, dtype=np.int64),
         joint=np.empty((block, rows.n_classes)),
         labels=np.empty(block, dtype=np.int64),
-        weights=np.empty(block),
+        weights=np.ones(block),
         values=np.empty(block),
         by_class=np.full((rows.n_classes + 4, _passes.BLOCK_ROWS), -np.inf),
         known=np.zeros(n, dtype=np.bool_),
@@ -380,15 +380,16 @@ def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no
     cells = size * n_classes
     for i in range(n_folds * cells):
         terms[i] = 0.0
-    for i in range(n_folds * cells if zeros.shape[0] > 0 else 0):
-        zeros[i] = 0
+        if zeros.shape[0] > 0:
+            zeros[i] = 0
     for i in range(n_slots):
         node, put_in = nodes[slots[i] // 2], slots[i] % 2 == 1
         n_own = _deltas.find_parents(slots[i], nodes, bounds, given, graph.n_parents, graph.parents, family)
+        first = i * cells if placed else 0
+        place = scratch.place[first : first + cells]
         if placed:
-            place, columns = scratch.place[i * cells : (i + 1) * cells], scratch.columns[i]
+            columns = scratch.columns[i]
         else:
-            place = scratch.place[:cells]
             columns = _deltas.place_family(features, n, node, family, n_own, cards, sizes, target, place)
         wide = (columns if node == target else cards[node] * columns) * n_classes
         keeps = not put_in and n_folds * wide <= scratch.kept.shape[1]
@@ -454,8 +455,8 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
             )  # fmt: skip
         if n > 0:
             total -= _passes.ask(
-                criterion.gain, criterion.params, maximum, n, scratch.joint, scratch.labels, weights.shape[0] > 0,
-                scratch.weights, scratch.values,
+                criterion.gain, criterion.params, maximum, n, scratch.joint, scratch.labels, scratch.weights,
+                scratch.values,
             )  # fmt: skip
         start = stop
     return total / divisor - penalty

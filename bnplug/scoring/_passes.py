@@ -241,7 +241,7 @@ def fill_address() -> int:
 
 
 @inner_kernel(allocates=False)
-def ask(gain, params, maximum, n, joint, labels, weighted, weight_of, values):  # type: ignore[no-untyped-def]
+def ask(gain, params, maximum, n, joint, labels, weight_of, values):  # type: ignore[no-untyped-def]
     """Return by how much the first n rows of a block fall short of the largest value, as the gain has it."""
     for i in range(n):
         values[i] = np.nan
@@ -250,16 +250,13 @@ def ask(gain, params, maximum, n, joint, labels, weighted, weight_of, values):  
     one = two = three = four = 0.0
     whole = np.uint64(n // 4 * 4)
     for i in range(whole, np.uint64(n)):
-        one += (maximum - values[i]) * (weight_of[i] if weighted else 1.0)
-    if weighted:
-        for i in range(whole):
-            values[i] = (values[i] - maximum) * weight_of[i]
-        maximum = 0.0
+        one += (maximum - values[i]) * weight_of[i]
     for i in range(np.uint64(0), whole, np.uint64(4)):
-        one += maximum - values[i]
-        two += maximum - values[i + np.uint64(1)]
-        three += maximum - values[i + np.uint64(2)]
-        four += maximum - values[i + np.uint64(3)]
+        a, b, c = i + np.uint64(1), i + np.uint64(2), i + np.uint64(3)
+        one += (maximum - values[i]) * weight_of[i]
+        two += (maximum - values[a]) * weight_of[a]
+        three += (maximum - values[b]) * weight_of[b]
+        four += (maximum - values[c]) * weight_of[c]
     return one + two + three + four
 
 

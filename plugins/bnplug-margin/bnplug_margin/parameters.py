@@ -39,7 +39,7 @@ _PATIENCE = 10
 @kernel(allocates=False)
 def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     """-H(s): a :data:`~bnplug.gradient.Loss` with the parameters lam, kappa, eta."""
-    lam, kappa, eta = params
+    lam, kappa, eta = params[0], params[1], params[2]
     n_rows, n_classes = L.shape
     total = 0.0
     for m in range(n_rows):
