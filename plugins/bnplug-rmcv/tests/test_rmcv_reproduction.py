@@ -304,6 +304,13 @@ def test_a_time_is_the_least_of_three_fits_after_one_that_compiles(monkeypatch):
     assert found == {"fit_seconds": 6.0, "rows": 102, "features": 6, "classes": 2}
 
 
+def test_a_class_of_one_row_does_not_keep_a_fit_from_being_timed(tmp_path):
+    rows = pd.DataFrame({"a": [0, 1] * 10, "class": ["x", "y"] * 9 + ["x", "z"]})
+    rows.to_csv(tmp_path / "lonely.csv", index=False)
+    value = protocol.measure_time(protocol.network("NBC"), "lonely", tmp_path)
+    assert (value["rows"], value["classes"]) == (16, 3)
+
+
 def test_a_mean_that_is_too_low_gets_the_first_way_that_mends_it():
     theirs = pd.DataFrame({"TAN": [80.0, 90.0], "NBC": [80.0, 80.0], "K2": [70.0, 70.0]}, index=["A", "B"])
     ours = theirs - pd.Series({"TAN": 2.0, "NBC": 1.0, "K2": 5.0})

@@ -285,7 +285,9 @@ def measure_time(model: Any, file: str, data: Path | None) -> dict[str, Any]:
     made.set_params(**{f"{prefix}categorical_features": dataset.categorical_features})
     unseeded = [name for name in made.get_params() if name.rpartition("__")[2] == "random_state"]
     made.set_params(**dict.fromkeys(unseeded, 0))
-    rows, _ = train_test_split(np.arange(len(X)), train_size=0.8, stratify=y, random_state=0)
+    # A class of one row cannot be on both sides.
+    by_class = y if y.value_counts().min() > 1 else None
+    rows, _ = train_test_split(np.arange(len(X)), train_size=0.8, stratify=by_class, random_state=0)
     few = rows[: min(len(rows), 300)]
     clone(made).fit(X.iloc[few], y.iloc[few])
     seconds: list[float] = []
