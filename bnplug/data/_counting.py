@@ -63,7 +63,7 @@ def index_rows(codes, variables, strides, missing, index):  # type: ignore[no-un
     """index[m] = sum over i of codes[variables[i], m] * strides[i], or -1 where one of them is missing."""
     n_rows = index.shape[0]
     for start in range(0, n_rows, _BLOCK):
-        stop = min(start + _BLOCK, n_rows)
+        stop = start + _BLOCK if n_rows - start > _BLOCK else n_rows
         find_cells(codes[:, start:stop], variables, strides, missing, index[start:stop])
 
 
