@@ -11,8 +11,8 @@ missing cells 8.1 (one pair), or 6.7 where complete rows were predicted before i
 Since inner kernels have no machine code of their own: 1.8, 8.2, 9.8, 3.2, 5.3 and, with missing cells, 4.0 (medians of
 three). Since kernels that make no array are optimised once, with nothing beside them: TAN 1.7, RMCV 7.9, annealing by
 `mm` 8.1, `ccbn-w` 3.6, `ml-bn-svm` 4.3, missing cells 2.8 (medians of three); beside other work RMCV took 9.3.
-Since scoring finds cells by their numbers instead of slices, and fills rows for gains without a plateau only where there
-is one: RMCV 8.2 before and 6.8 after, annealing by `mm` 9.0 and 8.1 (medians of three, of one day).
+Since scoring finds cells by their numbers instead of slices, and what fills rows for gains without a plateau is
+compiled only for those: RMCV 8.2 before and 6.8 after, annealing by `mm` 9.0 and 8.1 (medians of three, of one day).
 
 Usage: python benchmarks/cold.py [TASK ...]     (default: all)
 """
