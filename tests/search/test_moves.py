@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bnplug.search._marks import MovingGraph
 from bnplug.search.moves import KINDS, Graph, Move, Neighbourhood
 
 
@@ -47,11 +46,6 @@ def brute_force(parents, allowed, fixed, capacity):
     return legal
 
 
-def listed(moving):
-    """All legal moves, as kernels find them."""
-    return [Move(KINDS[kind], int(u), int(v)) for kind, u, v in np.argwhere(moving.legal())]
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_legal_moves_are_those_found_by_trying_all(data):
@@ -61,19 +55,15 @@ def test_legal_moves_are_those_found_by_trying_all(data):
     fixed = rng.random((size, size)) < 0.2
     capacity = rng.integers(0, size + 1, size)
     neighbourhood = Neighbourhood(Graph([[] for _ in range(size)]), KINDS, allowed, fixed, capacity)
-    graph, moving = neighbourhood.graph, MovingGraph.of(neighbourhood)
+    graph = neighbourhood.graph
     for _ in range(12):
         moves = neighbourhood.moves()
         assert len(moves) == len(set(moves))
         assert set(moves) == brute_force(graph.parents, allowed, fixed, capacity)
-        assert listed(moving) == moves
         if not moves:
             break
         move = moves[rng.integers(len(moves))]
         graph.apply(graph.changes(move))
-        moving.make(*move)
-        assert (moving.edges == graph.edges).all()
-        assert (moving.ancestors == graph.reaches.T).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -137,24 +127,3 @@ def test_arrays_of_candidates_are_what_the_moves_change(seed):
     assert list(candidates[3:9]) == [graph.changes(move) for move in moves[3:9]]
     graph.set_parents(5, [])
     assert list(candidates[-2:]) == list(candidates)[-2:]
-
-
-def test_edges_not_known_yet_are_those_that_legal_moves_toggle():
-    moving = MovingGraph.of(Neighbourhood(Graph([[], [0], [0, 1]]), ("delete", "reverse"), capacity=np.full(3, 2)))
-    known = np.zeros((3, 3), dtype=bool)
-    known[0, 2] = True
-    # Of the triangle 0 -> 1 -> 2 and 0 -> 2 the last alone cannot be reversed.
-    children, parents = moving.lacking(known)
-    assert list(zip(children.tolist(), parents.tolist(), strict=True)) == [(0, 1), (1, 0), (1, 2), (2, 1)]
-    places, rises = moving.list_moves(np.arange(9.0).reshape(3, 3))
-    assert places.tolist() == [1, 2, 5, 9 + 1, 9 + 5]
-    assert rises.tolist() == [1.0, 2.0, 5.0, 1.0 + 3.0, 5.0 + 7.0]
-
-
-def test_a_copy_of_a_moving_graph_moves_alone():
-    moving = MovingGraph.of(Neighbourhood(Graph([[], [0], []])))
-    before = listed(moving)
-    other = moving.copy()
-    other.make("reverse", 0, 1)
-    assert other.edges.tolist() != moving.edges.tolist()
-    assert listed(moving) == before
