@@ -12,6 +12,7 @@ from bnplug.scoring.decomposable import (
     DecomposableScore,
     dimension,
     log_likelihood,
+    log_likelihood_with_each,
     n_configurations,
 )
 from bnplug.scoring.evaluating import PredictiveEvaluator
@@ -33,6 +34,7 @@ __all__ = [
     "dimension",
     "draw_folds",
     "log_likelihood",
+    "log_likelihood_with_each",
     "n_configurations",
     "winner",
 ]

@@ -68,13 +68,13 @@ class DecomposableScore(ScoreFunction):
         are in no particular order, and such as never occur may be left out.
         """
 
-    def _local_with_each(
+    def local_with_each(
         self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
     ) -> Iterable[float]:
         """Return the terms of `child` with `parents` and one more, for each of `others`.
 
-        A class that has :meth:`local` too may take them together; where a subclass has another :meth:`local`, it is
-        asked for every one.
+        A class that has :meth:`local` too may take them together, which is quicker; where a subclass has another
+        :meth:`local`, that is asked for every one.
         """
         families = [tuple(sorted((*parents, u))) for u in others]
         tables = counts.tables(int(table.cards[child]))
@@ -266,10 +266,8 @@ def _bits(parents: Iterable[int]) -> int:
 
 def _with_each(score: DecomposableScore) -> Callable[..., Iterable[float]]:
     """Return how a score takes the terms of many families: together, unless its `local` is of a later class."""
-    one, each = (
-        next(own for own in type(score).__mro__ if name in vars(own)) for name in ("local", "_local_with_each")
-    )
-    return score._local_with_each if issubclass(each, one) else partial(DecomposableScore._local_with_each, score)
+    one, each = (next(own for own in type(score).__mro__ if name in vars(own)) for name in ("local", "local_with_each"))
+    return score.local_with_each if issubclass(each, one) else partial(DecomposableScore.local_with_each, score)
 
 
 def _families(candidates: Candidates) -> tuple[list[int], list[_Family]]:

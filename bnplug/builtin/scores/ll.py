@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from bnplug.arrays import FloatArray
 from bnplug.counts.counting import CountsWithEach
 from bnplug.data.table import Table
-from bnplug.scoring import DecomposableScore, log_likelihood
-from bnplug.scoring.decomposable import log_likelihood_with_each
+from bnplug.scoring import DecomposableScore, log_likelihood, log_likelihood_with_each
 
 
 class LogLikelihood(DecomposableScore):
@@ -26,7 +25,7 @@ class LogLikelihood(DecomposableScore):
         """Return the sum of N_ijk log (N_ijk / N_ij)."""
         return log_likelihood(counts)
 
-    def _local_with_each(
+    def local_with_each(
         self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
     ) -> FloatArray:
         """Return the same for each of many families, in one call."""

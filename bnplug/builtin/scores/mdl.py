@@ -28,9 +28,9 @@ class MDL(LogLikelihood):
         penalty = 0.5 * log(table.total_weight) * dimension(table, child, parents)
         return super().local(table, child, parents, counts) - penalty
 
-    def _local_with_each(
+    def local_with_each(
         self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
     ) -> FloatArray:
         """Return the same for each of many families, in one call."""
         penalties = 0.5 * log(table.total_weight) * (dimension(table, child, parents) * table.cards[list(others)])
-        return super()._local_with_each(table, child, parents, others, counts) - penalties
+        return super().local_with_each(table, child, parents, others, counts) - penalties
