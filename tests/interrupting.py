@@ -24,7 +24,7 @@ from bnplug.data.discretize import MDLDiscretizer
 from bnplug.errors import SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
-from bnplug.scoring import evaluating
+from bnplug.scoring import _row_state, evaluating
 from bnplug.scoring.decomposable import DecomposableEvaluator
 
 # How often an interrupt is sent again that came too late, or before there was anything to return.
@@ -87,7 +87,7 @@ def watch_searches():
             setattr(evaluator, name, before(getattr(evaluator, name), WATCH.begin))
     Table.dag = before(Table.dag, WATCH.end)
     # Small tables, too, are worth threads here.
-    evaluating._WORTH_THREADS = 1
+    _row_state._WORTH_THREADS = 1
 
 
 def make_table(n_rows, n_features=9):

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scoring import slow
 
+import bnplug
 from bnplug.builtin.scores import ConditionalLogLikelihood, HitRate
+from bnplug.scoring import _row_state
 from bnplug.scoring._batches import count_tables
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._kept_counts import Layout
@@ -91,3 +93,15 @@ def test_room_for_wide_candidates_is_made_once():
     assert state.scratch.limit < 900 <= state.widest
     state.score_all(batch, wide, 1)
     assert state.scratch.limit == 900
+
+
+@pytest.mark.parametrize("score", ["cmdl", ("cll", {"cv": 3})])
+def test_threads_within_a_chain_do_not_change_its_last_bits(score, monkeypatch):
+    monkeypatch.setattr(_row_state, "_WORTH_THREADS", 0)
+    table = slow.random_table(np.random.default_rng(2), 157, (2,) * 6, 3)
+    traces = []
+    for n_jobs in (1, 2):
+        learner = bnplug.structure_learner("sa", score=score, max_evaluations=800, n_jobs=n_jobs, random_state=1)
+        learner.learn(table)
+        traces.append(learner.trace_)
+    assert traces[0] == traces[1]

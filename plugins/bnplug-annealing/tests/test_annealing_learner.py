@@ -26,7 +26,6 @@ from bnplug.builtin.scores import HitRate
 from bnplug.contracts import ScoringEvaluator
 from bnplug.data.table import Table
 from bnplug.errors import ContractError, SearchWarning
-from bnplug.scoring import _row_state
 from bnplug.search import score_tie
 
 
@@ -289,18 +288,6 @@ def test_with_many_features_it_takes_fewer_evaluations_than_hill_climbing():
     learner = SimulatedAnnealing(("cr", {"cv": 5}), D=0.8, random_state=0)
     learner.learn(make_table(190, 40))
     assert 5 * learner.n_evaluations_ < climbing(190)
-
-
-@pytest.mark.parametrize("score", ["cmdl", ("cll", {"cv": 3})])
-def test_threads_within_a_chain_do_not_change_its_last_bits(score, monkeypatch):
-    monkeypatch.setattr(_row_state, "_WORTH_THREADS", 0)
-    table = make_table(6, 157, seed=2, classes=3)
-    traces = []
-    for n_jobs in (1, 2):
-        learner = SimulatedAnnealing(score, max_evaluations=800, n_jobs=n_jobs, random_state=1)
-        learner.learn(table)
-        traces.append(learner.trace_)
-    assert traces[0] == traces[1]
 
 
 def test_restarts_are_other_chains_and_the_best_is_returned():
