@@ -57,15 +57,21 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True
     return compiled
 
 
-def inner_kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
+def inner_kernel(
+    function: Callable[..., Any] | None = None, *, allocates: bool = True, called_once: bool = False
+) -> Any:
     """Compile a function that kernels alone call: ``@inner_kernel`` before it, for less to compile.
 
     It has no machine code of its own, but is a part of the kernels that call it: a call from Python crashes. To test
     such a function, make a kernel of it: ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`.
+
+    ``called_once`` is for one that is given bundles of arrays, each of which takes seven words, and is called in one
+    place: there it becomes a part of its caller.
     """
     if function is None:
-        return partial(inner_kernel, allocates=allocates)
+        return partial(inner_kernel, allocates=allocates, called_once=called_once)
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
+    options["forceinline"] = called_once
     compiled: Any = njit(_nrt=allocates, **options, **_OPTIONS)(function)
     return one_for_all_constants(compiled) if is_jitted(compiled) else compiled
 

@@ -20,8 +20,8 @@ from bnplug.counts._numbering import merge_occurring
 from bnplug.data.blocks import Blocks
 from bnplug.data.table import Table
 from bnplug.scoring import _wide
-from bnplug.scoring._batches import make_scratch
 from bnplug.scoring._block_rows import BlockRows
+from bnplug.scoring._bundles import make_scratch
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._costs import FamilyCosts
 from bnplug.scoring._kept_counts import KeptCounts, Key, Layout, Tables, in_groups
@@ -167,7 +167,7 @@ class BlockEvaluator(EvaluatorOfBlocks):
             n_added += len(chosen)
             self._blocks.call("add", [families[i] for i in chosen], given, n_added == len(families))
         self._blocks.change("begin", self.parents)
-        self._is_tidy = True
+        self._is_tidy = False
         self._measure()
         self.value = self._gain - self._penalty
         return self.value

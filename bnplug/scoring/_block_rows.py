@@ -16,7 +16,8 @@ from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes
 from bnplug.counts._numbering import number_occurring
 from bnplug.scoring import _wide
-from bnplug.scoring._batches import Batch, Criterion, count_tables
+from bnplug.scoring._batches import count_tables
+from bnplug.scoring._bundles import Batch, Criterion
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._compiled_gains import compile_gain
 from bnplug.scoring._kept_counts import Tables

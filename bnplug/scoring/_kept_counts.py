@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.scoring._batches import Scratch, lay_out
+from bnplug.scoring._batches import lay_out
+from bnplug.scoring._bundles import Scratch
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._row_state import Given
 from bnplug.scoring._rows import FoldedRows

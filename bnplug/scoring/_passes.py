@@ -20,8 +20,6 @@ from bnplug.scoring._compiled_gains import gain_at
 #: The rows of a segment go by in blocks of so many.
 BLOCK_ROWS = 64
 
-_LARGEST = np.finfo(np.float64).max
-
 # What makes a number of 32 bits smaller, and larger, whatever it is rounded to.
 _BELOW, _ABOVE = 1.0 - 2.0**-23, 1.0 + 2.0**-23
 
@@ -32,8 +30,11 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
 
     ends: [fold, class, 2], the largest of the first and the smallest of the second, over configurations that occur;
     nan where one is.
-    A zero that is put in makes a class -inf, one that is taken out may or may not revive it. The infinite limits that
-    follow are made finite or nan, so that a gap that is infinite itself decides nothing wrongly.
+    A zero that is put in makes a class -inf, one that is taken out may or may not revive it: a limit is nan then, so
+    that no gap decides.
+    Limits and gaps have 32 bits. A gap that is above a limit, or below it, is so before both are rounded, too; one that
+    is equal to it decides nothing, not even if both are infinite. high is rounded up, so that what a change can do to a
+    gap is at least high_gap - high.
     """
     counted = zeros.shape[0] > 0
     if n_classes == 2 and not counted:
@@ -73,13 +74,17 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
             s = f * n_classes + c
             high_from = high_gap - rise if rise > -np.inf else np.nan
             low_upto = low_gap - fall if fall < np.inf else np.nan
-            high_from = -_LARGEST if high_from < -_LARGEST else high_from
-            low_upto = _LARGEST if low_upto > _LARGEST else low_upto
-            high[cell + c], low[cell + c] = high_from, low_upto
+            high[cell + c], low[cell + c] = raised(high_from), low_upto
             # nan stays: no gap decides all rows then, not even an infinite one.
             largest, smallest = ends[2 * s], ends[2 * s + 1]
             ends[2 * s] = largest if (largest >= high_from) | (largest != largest) else high_from
             ends[2 * s + 1] = smallest if (smallest <= low_upto) | (smallest != smallest) else low_upto
+
+
+@inner_kernel(allocates=False)
+def raised(value):  # type: ignore[no-untyped-def]
+    """A number that is not smaller than this one when it is rounded to 32 bits."""
+    return value * (_ABOVE if value > 0 else _BELOW)
 
 
 @inner_kernel(allocates=False)
@@ -89,74 +94,67 @@ def _find_two_thresholds(counts, terms, n_folds, size, high_gap, low_gap, high, 
         least = most = np.float64(np.nan)
         for row in range(f * size, f * size + size):
             rise = terms[2 * row] - terms[2 * row + 1]
-            high[2 * row], high[2 * row + 1] = high_gap - rise, high_gap + rise
+            high[2 * row], high[2 * row + 1] = raised(high_gap - rise), raised(high_gap + rise)
             low[2 * row], low[2 * row + 1] = low_gap - rise, low_gap + rise
             occurs = (counts[2 * row] | counts[2 * row + 1]) > 0
             least = rise if occurs and not least <= rise else least
             most = rise if occurs and not most >= rise else most
-        ends[4 * f], ends[4 * f + 1] = high_gap - least, low_gap - most
-        ends[4 * f + 2], ends[4 * f + 3] = high_gap + most, low_gap + least
+        ends[4 * f], ends[4 * f + 1] = raised(high_gap - least), low_gap - most
+        ends[4 * f + 2], ends[4 * f + 3] = raised(high_gap + most), low_gap + least
 
 
 @inner_kernel(allocates=False)
-def decide(bounds, weights, gap, lowest, highest, number, size, n_classes, high, low, ends, pending, found):  # type: ignore[no-untyped-def]
+def decide(  # type: ignore[no-untyped-def]
+    start, stop, block, first, n_classes, weights, gap, lowest, highest, number, high, low, all_high, all_low, pending,
+    found,
+):  # fmt: skip
     """Put the rows that their gap alone does not decide into `pending`; return what those weigh that are low for sure.
 
-    found: those of segment s end at found[s + 1]. No inner loop branches: every row is written to `pending`, and the
-    next one over it where it was decided.
+    The rows start to stop are of one segment, whose cells are first, first + n_classes, ..., and begin with this
+    `block`. found[0]: how many are pending. No inner loop branches: every row is written to `pending`, and the next one
+    over it where it was decided.
     """
     weighted = weights.shape[0] > 0
     weight = np.int64(0)
-    n = np.uint64(0)
-    b = 0
-    for s in range(found.shape[0] - 1):
-        all_high, all_low = ends[2 * s], ends[2 * s + 1]
-        first = np.uint64(s // n_classes * size * n_classes + s % n_classes)
-        start, end = bounds[s], bounds[s + 1]
-        while start < end:
-            stop = start + BLOCK_ROWS if end - start > BLOCK_ROWS else end
-            if highest[b] <= all_low and not weighted:
-                weight += stop - start
-            elif not lowest[b] >= all_high:
-                for m in range(np.uint64(start), np.uint64(stop)):
-                    k = first + np.uint64(number[m]) * np.uint64(n_classes)
-                    is_low = gap[m] <= low[k]
-                    weight += is_low * weights[m] if weighted else np.int64(is_low)
-                    pending[n] = m
-                    n += np.uint64(not (is_low | (gap[m] >= high[k])))
-            start = stop
-            b += 1
-        found[s + 1] = n
+    n, cell = np.uint64(0), np.uint64(first)
+    while start < stop:
+        end = start + BLOCK_ROWS if stop - start > BLOCK_ROWS else stop
+        if highest[block] < all_low and not weighted:
+            weight += end - start
+        elif not lowest[block] > all_high:
+            for m in range(np.uint64(start), np.uint64(end)):
+                k = cell + np.uint64(number[m]) * np.uint64(n_classes)
+                is_low = gap[m] < low[k]
+                weight += is_low * weights[m] if weighted else np.int64(is_low)
+                pending[n] = m
+                n += np.uint64(not (is_low | (gap[m] > high[k])))
+        start = end
+        block += 1
+    found[0] = n
     return weight
 
 
 @inner_kernel(allocates=False)
 def settle(  # type: ignore[no-untyped-def]
-    start, stop, pending, found, weights, gap, rival, second_gap, values, dead, number, size, terms, zeros, high,
+    start, stop, pending, y, first, weights, rival, second_gap, values, dead, number, terms, zeros, high,
     high_gap, low_gap, slope, low_loss, joint, labels, weight_of, short,
 ):  # fmt: skip
     """Give those of the pending rows to the gain that are on no plateau and no slope; return their number.
 
-    They go to joint, labels, weight_of (block of rows); what the others fall short of the largest value is in short[0].
-    A row's best rival so far is looked at first, exactly, and the others by the second gap.
+    They are of class y, and go to joint, labels, weight_of (block of rows); what the others fall short of the largest
+    value is in short[0]. A row's best rival so far is looked at first, exactly, and the others by the second gap.
     """
     n_classes, counted, sloped = values.shape[1], zeros.shape[0] > 0, slope == slope
     low_weight = 0
     fallen = 0.0
     n = 0
-    s = -1
-    y = first = upto = np.int64(0)
     for i in range(start, stop):
-        # A division for each row would take longer than all the rest.
-        if i >= upto:
-            while found[s + 1] <= i:
-                s += 1
-            y, first, upto = s % n_classes, s // n_classes * size, found[s + 1]
         m = pending[i]
-        cell = (first + number[m]) * n_classes
+        cell = first + number[m] * n_classes
         weight = 1 if weights.shape[0] == 0 else weights[m]
         if not counted:
-            ahead, from_gap = gap[m] + terms[cell + y] - terms[cell + rival[m]], high[cell + y]
+            c, from_gap = rival[m], np.float64(high[cell + y])
+            ahead = values[m, y] - values[m, c] + terms[cell + y] - terms[cell + c]
             if ahead <= low_gap:
                 low_weight += weight
                 continue
@@ -177,37 +175,39 @@ def settle(  # type: ignore[no-untyped-def]
         if sloped and ahead < high_gap:
             fallen += weight * slope * (high_gap - ahead)
         elif not (ahead <= low_gap or ahead >= high_gap):
-            labels[n], weight_of[n] = y, np.float64(weight)
+            labels[n] = y
+            if weight_of.shape[0] > 0:
+                weight_of[n] = np.float64(weight)
             n += 1
     short[0] = low_weight * low_loss + fallen
     return n
 
 
 @inner_kernel(allocates=False)
-def fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros, joint, labels, weight_of):  # type: ignore[no-untyped-def]
-    """Put the new log joints of rows start to stop into joint, labels, weight_of (block of rows)."""
+def fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros, joint, weight_of):  # type: ignore[no-untyped-def]
+    """Put the new log joints of rows start to stop into joint, and their weights into weight_of (block of rows)."""
     n_classes, origin = np.uint64(values.shape[1]), np.uint64(start)
+    if weights.shape[0] > 0:
+        for m in range(np.uint64(start), np.uint64(stop)):
+            weight_of[m - origin] = weights[m]
     s = 0
     while start < stop:
-        while bounds[s + 1] <= start:
-            s += 1
-        first, end = np.uint64(s // values.shape[1] * size), bounds[s + 1] if bounds[s + 1] < stop else stop
+        # Fold by fold: the cells of a configuration are then the same for all classes.
+        while bounds[s + values.shape[1]] <= start:
+            s += values.shape[1]
+        end = bounds[s + values.shape[1]] if bounds[s + values.shape[1]] < stop else stop
+        first = np.uint64(s // values.shape[1] * size)
         if values.shape[1] == 2:
             # A loop over two classes would take longer than what it does.
             for m in range(np.uint64(start), np.uint64(end)):
                 cell = (first + np.uint64(number[m])) * np.uint64(2)
-                joint[m - origin, 0] = values[m, 0] + terms[cell]
-                joint[m - origin, 1] = values[m, 1] + terms[cell + np.uint64(1)]
+                one, two = values[m, 0] + terms[cell], values[m, 1] + terms[cell + np.uint64(1)]
+                joint[m - origin, 0], joint[m - origin, 1] = one, two
         else:
             for m in range(np.uint64(start), np.uint64(end)):
                 cell = (first + np.uint64(number[m])) * n_classes
                 for c in range(n_classes):
                     joint[m - origin, c] = values[m, c] + terms[cell + c]
-        for m in range(np.uint64(start), np.uint64(end)):
-            labels[m - origin] = s % values.shape[1]
-        if weights.shape[0] > 0:
-            for m in range(np.uint64(start), np.uint64(end)):
-                weight_of[m - origin] = weights[m]
         if zeros.shape[0] > 0:
             for m in range(np.uint64(start), np.uint64(end)):
                 cell = (first + np.uint64(number[m])) * n_classes
@@ -220,7 +220,7 @@ def fill(start, stop, bounds, weights, values, dead, number, size, terms, zeros,
 _WHOLE, _REAL, _SMALL = types.int64[::1], types.float64[::1], types.int16[::1]
 _FILL = types.void(
     types.int64, types.int64, _WHOLE, _WHOLE, types.float64[:, ::1], types.int16[:, ::1], types.uint32[::1],
-    types.int64, _REAL, _SMALL, types.float64[:, ::1], _WHOLE, _REAL,
+    types.int64, _REAL, _SMALL, types.float64[:, ::1], _REAL,
 )  # fmt: skip
 
 #: Returns `fill`, inside a kernel that most who use it never need for a gain without a plateau.
@@ -242,21 +242,24 @@ def fill_address() -> int:
 
 @inner_kernel(allocates=False)
 def ask(gain, params, maximum, n, joint, labels, weight_of, values):  # type: ignore[no-untyped-def]
-    """Return by how much the first n rows of a block fall short of the largest value, as the gain has it."""
-    for i in range(n):
-        values[i] = np.nan
+    """Return by how much the first n rows of a block fall short of the largest value, as the gain has it.
+
+    values: nan, and nan again afterwards, so that a row that the gain leaves out is told.
+    """
     gain_at(gain)(joint[:n], labels[:n], params, values[:n])
     # Four sums: each waits for its last addition.
     one = two = three = four = 0.0
-    whole = np.uint64(n // 4 * 4)
+    whole = np.uint64(n // 4 * 4) if weight_of.shape[0] == 0 else np.uint64(0)
     for i in range(whole, np.uint64(n)):
-        one += (maximum - values[i]) * weight_of[i]
+        one += (maximum - values[i]) * (1.0 if weight_of.shape[0] == 0 else weight_of[i])
+        values[i] = np.nan
     for i in range(np.uint64(0), whole, np.uint64(4)):
         a, b, c = i + np.uint64(1), i + np.uint64(2), i + np.uint64(3)
-        one += (maximum - values[i]) * weight_of[i]
-        two += (maximum - values[a]) * weight_of[a]
-        three += (maximum - values[b]) * weight_of[b]
-        four += (maximum - values[c]) * weight_of[c]
+        one += maximum - values[i]
+        two += maximum - values[a]
+        three += maximum - values[b]
+        four += maximum - values[c]
+        values[i] = values[a] = values[b] = values[c] = np.nan
     return one + two + three + four
 
 
@@ -278,8 +281,12 @@ def add_table(  # type: ignore[no-untyped-def]
             stop = start + np.uint64(BLOCK_ROWS) if end - start > np.uint64(BLOCK_ROWS) else end
             for m in range(start, stop):
                 cell = (first + np.uint64(number[m])) * n_classes
-                for c in range(n_classes):
-                    columns[c, m - start] = values[m, c] = values[m, c] + terms[cell + c]
+                if gapped:
+                    for c in range(n_classes):
+                        columns[c, m - start] = values[m, c] = values[m, c] + terms[cell + c]
+                else:
+                    for c in range(n_classes):
+                        values[m, c] += terms[cell + c]
             if counted:
                 for m in range(start, stop):
                     cell = (first + np.uint64(number[m])) * n_classes
@@ -288,11 +295,7 @@ def add_table(  # type: ignore[no-untyped-def]
                         columns[c, m - start] = -np.inf if dead[m, c] > 0 else columns[c, m - start]
             if gapped:
                 find_gaps(columns, start, stop, s % values.shape[1], gap, rival, second_gap)
-                least = most = gap[start]
-                for m in range(start, stop):
-                    least = gap[m] if gap[m] < least or gap[m] != gap[m] else least
-                    most = gap[m] if gap[m] > most or gap[m] != gap[m] else most
-                lowest[b], highest[b] = least, most
+                find_ends(gap, start, stop, lowest, highest, b)
             start = stop
             b += 1
 
@@ -301,28 +304,52 @@ def add_table(  # type: ignore[no-untyped-def]
 def find_gaps(columns, start, stop, y, gap, rival, second_gap):  # type: ignore[no-untyped-def]
     """Fill the gaps and the rivals of the rows start to stop, of class y, from their log joints [class, row].
 
-    Two rivals at a time.
+    Four rivals at a time: the largest of two pairs, then of both, and then of all so far; what it beats may be second.
     """
     n, n_classes = stop - start, columns.shape[0] - 4
     own, largest, second, best = columns[y], columns[n_classes], columns[n_classes + 1], columns[n_classes + 2]
     for i in range(n):
         largest[i] = second[i] = -np.inf
         best[i] = 0.0 if y > 0 else 1.0
-    for k in range(0, n_classes - 1, 2):
-        a, b = k + (k >= y), k + 1 + (k + 1 >= y)
-        one, other = columns[a], columns[b if k + 2 < n_classes else n_classes + 3]
+    for k in range(0, n_classes - 1, 4):
+        a, b, c, d = k + (k >= y), k + 1 + (k + 1 >= y), k + 2 + (k + 2 >= y), k + 3 + (k + 3 >= y)
+        none = n_classes + 3
+        of_a, of_b = columns[a], columns[b if b < n_classes else none]
+        of_c, of_d = columns[c if c < n_classes else none], columns[d if d < n_classes else none]
         for i in range(n):
-            first, last, before = one[i], other[i], largest[i]
-            later = last > first
-            high, low = (last, first) if later else (first, last)
+            later, last = of_b[i] > of_a[i], of_d[i] > of_c[i]
+            one, beaten_one, who = (of_b[i], of_a[i], b) if later else (of_a[i], of_b[i], a)
+            two, beaten_two, other = (of_d[i], of_c[i], d) if last else (of_c[i], of_d[i], c)
+            rest = beaten_one if beaten_one > beaten_two else beaten_two
+            later = two > one
+            high, low, who = (two, one, other) if later else (one, two, who)
+            rest = low if low > rest else rest
+            before, further = largest[i], second[i]
             larger = high > before
+            rest = further if further > rest else rest
             beaten = before if larger else high
-            rest = second[i] if second[i] > low else low
-            best[i] = (b if later else a) if larger else best[i]
+            best[i] = who if larger else best[i]
             largest[i] = high if larger else before
             second[i] = beaten if beaten > rest else rest
     for i in range(n):
-        gap[start + i], rival[start + i] = own[i] - largest[i], np.uint32(best[i])
+        gap[start + i], rival[start + i] = np.float32(own[i] - largest[i]), np.uint32(best[i])
         # Rounded down: what it decides is true of the larger one.
         further = own[i] - second[i]
         second_gap[start + i] = np.float32(further * (_BELOW if further > 0 else _ABOVE))
+
+
+@inner_kernel(allocates=False)
+def find_ends(gap, start, stop, lowest, highest, b):  # type: ignore[no-untyped-def]
+    """Fill the smallest and the largest of the gaps start to stop; nan where one is."""
+    one_least = two_least = one_most = two_most = gap[stop - np.uint64(1)]
+    undefined = one_most != one_most
+    # Two at a time: each comparison waits for the last one.
+    for m in range(start, stop - np.uint64(1), np.uint64(2)):
+        one, two = gap[m], gap[m + np.uint64(1)]
+        one_least = one if one < one_least else one_least
+        two_least = two if two < two_least else two_least
+        one_most = one if one > one_most else one_most
+        two_most = two if two > two_most else two_most
+        undefined |= (one != one) | (two != two)
+    lowest[b] = np.nan if undefined else (one_least if one_least < two_least else two_least)
+    highest[b] = np.nan if undefined else (one_most if one_most > two_most else two_most)

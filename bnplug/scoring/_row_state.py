@@ -16,7 +16,8 @@ from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import run_in_threads
 from bnplug.contracts import Changes
 from bnplug.scoring import _wide
-from bnplug.scoring._batches import (
+from bnplug.scoring._batches import score_candidates
+from bnplug.scoring._bundles import (
     Batch,
     Criterion,
     Joint,
@@ -24,7 +25,6 @@ from bnplug.scoring._batches import (
     block_ends,
     make_scratch,
     no_joint,
-    score_candidates,
     with_room,
 )
 from bnplug.scoring._candidates import Candidates, FlatGraph
@@ -124,7 +124,7 @@ class RowState:
             Whether none will follow. Gaps are not known before.
         """
         before = families[:-1] if last else families
-        without_gaps = self.joint._replace(gap=np.empty(0))
+        without_gaps = self.joint._replace(gap=np.empty(0, dtype=np.float32))
         nothing, never = np.zeros(len(before)), np.full(len(before), np.inf)
         batch = self.make_batch(before, nothing, never, nothing.copy(), MOVED, given)
         done = 0
@@ -142,7 +142,7 @@ class RowState:
         """Say which graph it is whose families were added."""
         self.graph = graph
         self.scratch.known[:] = False
-        self.tidy()
+        self.is_tidy = False
 
     def tidy(self) -> None:
         """Put rows with similar gaps side by side, unless they are: then most blocks of rows are decided at once."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.data.table import Table
@@ -65,6 +67,10 @@ class FoldedRows(NamedTuple):
     def n_tested(self) -> int:
         """The number of rows that are tested."""
         return int(self.bounds[self.n_folds * self.n_classes])
+
+    def segments(self) -> Iterator[tuple[int, int]]:
+        """Yield where the rows of each segment that is tested begin and end."""
+        return pairwise(self.bounds[: self.n_folds * self.n_classes + 1].tolist())
 
     @property
     def finite(self) -> bool:
@@ -151,10 +157,10 @@ def sort_rows(table: Table, fold: IntArray, header: FoldedRows) -> FoldedRows:
     )
 
 
-def sorted_within(rows: FoldedRows, values: FloatArray) -> IntArray:
+def sorted_within(rows: FoldedRows, values: npt.NDArray[np.floating[Any]]) -> IntArray:
     """Return the order of the tested rows in which `values` ascend within each segment."""
     order = np.empty(rows.n_tested, dtype=np.int64)
-    for low, high in pairwise(rows.bounds[: rows.n_folds * rows.n_classes + 1].tolist()):
+    for low, high in rows.segments():
         order[low:high] = low + np.argsort(values[low:high])
     return order
 

@@ -14,7 +14,7 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.contracts import Changes
 from bnplug.errors import ContractError
-from bnplug.scoring._batches import Batch, Criterion
+from bnplug.scoring._bundles import Batch, Criterion
 from bnplug.scoring._candidates import Candidates, FlatGraph
 from bnplug.scoring._compiled_gains import compile_gain
 from bnplug.scoring._costs import FamilyCosts
@@ -23,6 +23,7 @@ from bnplug.scoring._rows import FoldedRows, arrange
 from bnplug.scoring._walks import (
     DRAWING,
     GO_ON,
+    LEAPS,
     MADE,
     MOVED,
     N_ACCEPTED,
@@ -128,7 +129,8 @@ class SearchState(RowState):
         batch, steps = walk.room(), walk.begin(self.gain, _WALKED_CELLS // self.joint.values.size)
         candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
         numbers, n_before, n_scored = steps.numbers, self._n_moves, 0
-        numbers[GO_ON], stop = go_on_address(), 0
+        # Where gaps are kept, they tell the score of a graph that was moved to.
+        numbers[GO_ON], numbers[LEAPS], stop = go_on_address(), len(self.joint.gap) > 0, 0
         while True:
             numbers[UNTIL_MOVES] = (self._n_moves // REFRESH + 1) * REFRESH - n_before
             n_scored += self.score_batch(batch, stop, stop, True, self.scratch, steps)

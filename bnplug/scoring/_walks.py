@@ -19,15 +19,16 @@ from bnplug.compiling._addresses import compile_at, function_at
 from bnplug.scoring._drawing import exponential, uniform
 
 #: What `numbers` of Steps hold. Where `go_on` and the generator are; how far the walk is; its limits; the batch: how
-#: many candidates it has, how many were counted as tried, and those that are to be scored next; and how many searches
-#: for a path there were.
+#: many candidates it has, how many were counted as tried, and those that are to be scored next; how many searches for a
+#: path there were; and whether a move and what it leads to take less than a score and then the move.
 (
     GO_ON, NEXT_DOUBLE, NEXT_UINT64, GENERATOR, PHASE, TRIES, SUCCESSES, N_ACCEPTED, CHANGED, UNTIL, MAX_TRY,
-    MAX_SUCCESS, MAX_BATCH, TARGET, K, N_EDGES, UNTIL_MOVES, SIZE, DONE, FIRST, STOP, SEARCHES, N_NUMBERS,
-) = range(23)  # fmt: skip
+    MAX_SUCCESS, MAX_BATCH, TARGET, K, N_EDGES, UNTIL_MOVES, SIZE, DONE, FIRST, STOP, SEARCHES, LEAPS, N_NUMBERS,
+) = range(24)  # fmt: skip
 
-#: What `reals` hold: the score of the current graph, what a score may fall by, and the relative tie of scores.
-VALUE, SCALE, TIE = range(3)
+#: What `reals` hold: the score of the current graph, what a score may fall by, and the relative tie of scores; and the
+#: largest change of the score so far, as far as it is known, or nan.
+VALUE, SCALE, TIE, LARGEST = range(4)
 
 #: What comes next: a new batch, or the end; to look at what was scored; to take note of a move that was made.
 DRAWING, TRYING, MOVING = range(3)
@@ -37,8 +38,9 @@ AT, CHILD, BETTER, N_OWN, OWN = range(5)
 
 #: What became of a candidate: it changes no gain, or was not come to; it was scored; it has more configurations than
 #: the scratch has room for. What is asked for, if not a score of what can change one: a score in any case; to move
-#: there, which is no score; to move there by the table that is in the scratch.
-PASSED_OVER, SCORED, TOO_WIDE, MEASURED, MOVED, MADE = range(6)
+#: there, which is no score; to move there by the table that is in the scratch; to move there and then score it, and to
+#: go back where it is below what it must be; and to go back, which is no score.
+PASSED_OVER, SCORED, TOO_WIDE, MEASURED, MOVED, MADE, LEAPT, BACK = range(8)
 
 
 class Steps(NamedTuple):
@@ -107,14 +109,18 @@ def go_on(  # type: ignore[no-untyped-def]
                 return False
             if scores[i] > value + tied or scores[i] < value - tied:
                 numbers[CHANGED] = 1
+            change = abs(scores[i] - value) if scores[i] > -np.inf else value - at_least[i]
+            reals[LARGEST] = reals[LARGEST] if reals[LARGEST] >= change else change
         numbers[TRIES] += tried + 1 - numbers[DONE]
         numbers[DONE] = tried + 1
         numbers[FIRST], numbers[STOP] = tried + 1, numbers[SIZE]
         if scores[tried] >= at_least[tried]:
-            numbers[PHASE], status[tried] = MOVING, MADE
-            numbers[FIRST], numbers[STOP] = tried, tried + 1
-            return last[1] == tried and numbers[N_ACCEPTED] + 1 < numbers[UNTIL_MOVES]
-        if tried + 1 < numbers[SIZE]:
+            numbers[PHASE] = MOVING
+            if status[tried] != LEAPT:
+                status[tried] = MADE
+                numbers[FIRST], numbers[STOP] = tried, tried + 1
+                return last[1] == tried and numbers[N_ACCEPTED] + 1 < numbers[UNTIL_MOVES]
+        elif tried + 1 < numbers[SIZE]:
             return True
     if numbers[PHASE] == MOVING:
         child, low, row = nodes[tried], bounds[tried], accepted[numbers[N_ACCEPTED]]
@@ -142,11 +148,14 @@ def go_on(  # type: ignore[no-untyped-def]
     size = numbers[MAX_BATCH] if numbers[MAX_BATCH] < size else size
     for i in range(size):
         _draw(numbers, features, pairs, required, paths, n_parents, parents, nodes, bounds, given, i)
-        scores[i], status[i] = value, PASSED_OVER
+        scores[i] = value
     for i in range(size):
         # u < exp(change / scale) with u uniform is -change < scale e with e exponential.
         e = exponential(numbers[NEXT_DOUBLE], numbers[NEXT_UINT64], numbers[GENERATOR], layers)
         at_least[i] = value - (reals[SCALE] * e if reals[SCALE] * e > tied else tied)
+        # What may lower the score by more than any change so far will most likely be accepted.
+        leaps = numbers[LEAPS] != 0 and numbers[N_ACCEPTED] + 1 < numbers[UNTIL_MOVES]
+        status[i] = LEAPT if leaps and reals[SCALE] * e > reals[LARGEST] else PASSED_OVER
     numbers[PHASE] = TRYING
     numbers[SIZE], numbers[DONE], numbers[FIRST], numbers[STOP] = size, 0, 0, size
     return True

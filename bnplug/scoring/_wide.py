@@ -10,7 +10,7 @@ import numpy as np
 from bnplug.arrays import IntArray
 from bnplug.contracts import Changes
 from bnplug.counts._numbering import number_occurring, place_among
-from bnplug.scoring._batches import Scratch, with_room
+from bnplug.scoring._bundles import Scratch, with_room
 from bnplug.scoring._candidates import FlatGraph
 from bnplug.scoring._rows import FoldedRows
 

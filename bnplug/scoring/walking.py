@@ -10,7 +10,7 @@ from numba import config
 
 from bnplug.arrays import IntArray
 from bnplug.scoring import _walks
-from bnplug.scoring._batches import Batch
+from bnplug.scoring._bundles import Batch
 from bnplug.scoring._candidates import FlatGraph
 from bnplug.scoring._drawing import addresses, layers
 from bnplug.scoring._walks import Steps
@@ -130,7 +130,7 @@ class Walk:
         self.changed = False
         self.accepted: list[Accepted] = []
         self._numbers = np.zeros(_walks.N_NUMBERS, dtype=np.int64)
-        self._reals = np.array([0.0, scale, tie])
+        self._reals = np.array([0.0, scale, tie, np.nan])
         n_edges = sum(map(len, self.parents)) - len(self.parents) + 1
         for place, number in (
             (_walks.TRIES, tries), (_walks.SUCCESSES, successes), (_walks.MAX_TRY, max_try), (_walks.K, k),

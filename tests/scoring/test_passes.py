@@ -8,7 +8,7 @@ from scoring import slow
 
 from bnplug.builtin.scores import HitRate
 from bnplug.scoring import Bounds, PredictiveScore
-from bnplug.scoring._batches import block_ends
+from bnplug.scoring._bundles import block_ends
 from bnplug.scoring._compiled_gains import evaluate
 from bnplug.scoring._state import SearchState
 
