@@ -12,7 +12,10 @@ multiples of the log joint alone, `rows x classes` doubles (bound 1.5); beside i
 Bounds for `cr`: 0.15 at 60,000 x 10, 0.2 at 16,000 x 26, 0.35 at 3,196 x 2; for the third party's 0.7 everywhere. On
 two busy cores, medians of `cr` in the order below: 0.09, 0.10, 0.19, 0.29 and 0.87 before one compiled call took a
 whole batch, 0.03, 0.10, 0.12, 0.18 and 0.38 after that; of the third party's 0.52, 0.61, 0.97, 1.08 and 1.51, and 0.33,
-0.51, 0.59, 0.53 and 1.08.
+0.51, 0.59, 0.53 and 1.08. Idle, on another day, `cr` 0.03, 0.09, 0.12, 0.16 and 0.31 and the third party's 0.34, 0.51,
+0.56, 0.48 and 0.84 before neighbouring numbers were vectorised and classes kept for gains without a plateau; after that
+0.03, 0.10, 0.12, 0.22 and 0.30, and 0.33, 0.50, 0.56, 0.60 and 0.59, where numpy's own pass took 130 microseconds
+instead of 172 in the fourth line. Memory 1.57 before rows were looked at in parts and gaps had 32 bits, 1.47 after.
 
 Run: python benchmarks/search.py [ROUNDS]
 """
