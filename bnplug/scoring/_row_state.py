@@ -87,6 +87,8 @@ class RowState:
         Its log joint.
     scratch : Scratch
         Has the log parameters of its families, as far as they are known.
+    room : int
+        So many configurations a new scratch has room for: as many as any candidate so far needed.
     is_tidy : bool
         Whether rows are in the order of their gaps.
     """
@@ -97,13 +99,14 @@ class RowState:
     graph: FlatGraph
     joint: Joint
     scratch: Scratch
+    room: int
     is_tidy: bool
 
     def take_rows(self, rows: FoldedRows, criterion: Criterion, widest: int) -> None:
         """Begin with other rows; the log joint is then to be made anew."""
         self.rows, self.criterion, self.widest = rows, criterion, widest
-        first = 1 + _FIRST_CELLS // ((rows.n_folds + 1) * rows.n_classes)
-        self.scratch = make_scratch(rows, min(widest, first))
+        self.room = min(widest, 1 + _FIRST_CELLS // ((rows.n_folds + 1) * rows.n_classes))
+        self.scratch = make_scratch(rows, self.room)
 
     def clear(self) -> None:
         """Forget the graph: no variable has a family."""
@@ -206,7 +209,8 @@ class RowState:
         if size <= scratch.limit:  # one that was scored in between has made room
             wider = scratch
         elif size <= self.widest:
-            wider = with_room(scratch, self.rows, min(self.widest, max(size, 2 * scratch.limit)))
+            self.room = min(self.widest, max(size, self.room, 2 * scratch.limit))
+            wider = with_room(scratch, self.rows, self.room)
             if scratch is self.scratch:
                 self.scratch = wider
         else:
@@ -227,7 +231,7 @@ class RowState:
 
         def score_range(first: int, stop: int) -> int:
             # Each thread needs a scratch of its own.
-            scratch = self.scratch if workers == 1 else make_scratch(self.rows, self.scratch.limit)
+            scratch = self.scratch if workers == 1 else make_scratch(self.rows, self.room)
             n_scored = self.score_batch(batch, first, stop, False, scratch)
             for i in (first + np.flatnonzero(batch.status[first:stop] == TOO_WIDE)).tolist():
                 used = self.score_wide(batch, candidates[i], i, scratch, states=states)

@@ -52,6 +52,16 @@ def test_threads_score_what_one_does(state):
     assert (batches[0].scores == batches[1].scores).all()
 
 
+def test_threads_have_the_room_that_others_needed(state, monkeypatch):
+    state.room = 1
+    batches = [state.make_batch(CHANGES, *np.zeros((3, 4)) - 1e9) for _ in range(2)]
+    state.score_all(batches[0], CHANGES, 2)
+    assert state.room >= 20
+    monkeypatch.setattr(state, "score_wide", None)  # no candidate asks for it
+    state.score_all(batches[1], CHANGES, 2)
+    assert (batches[0].scores == batches[1].scores).all()
+
+
 def test_families_are_added_in_parts(state):
     expected, graph = state.measure(), state.graph
     families = class_families(graph, 3)
