@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import bnplug
 from bnplug import Table, datasets
 from bnplug.experiments import published, statistics
-from bnplug.experiments.paper import Way
+from bnplug.experiments.paper import Results, Way
 
 RECIPES = {
     "RMCV (NBC)": "RMCV", "RMCV (empty)": "RMCV-empty", "RMHO (NBC)": "RMHO", "RMHO-f (NBC)": "RMHO-f",
@@ -318,6 +320,19 @@ def test_a_mean_that_is_too_low_gets_the_first_way_that_mends_it():
     found = differences.averages(ours, theirs, ways).set_index("method")
     assert found["if below"].to_dict() == {"TAN": "with b: 79.00 (80.00) on 1", "NBC": "", "K2": "not explained"}
     assert found.loc["TAN", ["ours", "published", "difference"]].tolist() == [83.0, 85.0, -2.0]
+
+
+def test_results_that_ship_are_small_and_of_known_parts():
+    lines = PAPER.shipped().splitlines()
+    assert len(PAPER.shipped()) < 2_500_000
+    assert all(line.startswith("{") and line.endswith("}") for line in lines)
+    results = Results(json.loads(line) for line in lines[1:])
+    parts = {protocol.NETWORKS, protocol.HOLD_OUT, protocol.RIVALS, protocol.GRAPHS, protocol.TIMES, protocol.SEARCH}
+    assert set(results.parts) == parts | set(protocol.WAYS.values())
+    methods = {*protocol.TABLE_6, *protocol.TABLE_2, *rivals.rivals()}
+    kept = [record["key"] for part in results.parts for record in results.records(part) if "method" in record["key"]]
+    assert {key["dataset"] for key in kept} <= set(protocol.DATASETS)
+    assert {key["method"] for key in kept} <= methods
 
 
 def test_a_quick_run_has_every_section(tmp_path, monkeypatch):
