@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import pytest
 from numba.core import config
 
 from bnplug.compiling import _inner, inner_kernel, kernel
@@ -28,6 +29,25 @@ def test_a_function_inside_kernels_has_no_machine_code_and_is_typed_once(monkeyp
     assert array.tolist() == [5.0]
     (found,) = add.overloads.values()
     assert found.library.get_pointer_to_function(found.fndesc.mangled_name) == 0
+
+
+@pytest.mark.parametrize("called_once", [False, True])
+def test_what_is_called_once_becomes_a_part_of_its_caller(monkeypatch, tmp_path, called_once):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    @inner_kernel(allocates=False, called_once=called_once)
+    def add(array, value):
+        array[0] += value
+
+    @kernel(allocates=False)
+    def add_two(array):
+        add(array, 2.0)
+
+    array = np.zeros(1)
+    add_two(array)
+    assert array.tolist() == [2.0]
+    (found,) = add.overloads.values()
+    assert ("alwaysinline" in found.library.get_llvm_str()) is called_once
 
 
 def test_a_constant_is_a_number_like_any_other(monkeypatch, tmp_path):
