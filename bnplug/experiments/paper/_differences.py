@@ -7,13 +7,14 @@ much. Every other figure that is off is "not explained".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
 from typing import Any
 
 import pandas as pd
+from scipy import stats
 
 BELOW, ABOVE = 1.0, 4.0
 MARKS = {"below": "▼", "above": "▲", "": ""}
@@ -22,7 +23,9 @@ NOT_EXPLAINED = "not explained"
 
 _AVERAGE = "Average"
 # Two-sided, one in twenty.
-_QUANTILE = 1.96
+_LEVEL, _QUANTILE = 0.05, 1.96
+# Decimals to which two figures of the same folds are the same.
+_SAME = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +38,28 @@ class Way:
         What is done otherwise, to be read after "with": ``"ten bins of equal width"``.
     figures : frame
         What comes out: data sets by methods, in the unit of the published figures; NaN where it was not tried.
+    base : frame, optional
+        What comes out on the same folds without it, where these are fewer than those of our figures. What the way
+        changes there is then added to our figures, so that the draw of the folds is not taken for the way.
+
+    Examples
+    --------
+    >>> first = pd.DataFrame({"NBC": [79.0]}, index=["A"])
+    >>> Way("smoothed parameters", first + 1.5, first).figure("A", "NBC", 80.0)
+    81.5
     """
 
     name: str
     figures: pd.DataFrame
+    base: pd.DataFrame | None = None
+
+    def figure(self, dataset: str, method: str, ours: float) -> float | None:
+        """Return what our figure is with this way; None where it was not tried."""
+        value = _look_up(self.figures, dataset, method)
+        if value is None or self.base is None:
+            return value
+        without = _look_up(self.base, dataset, method)
+        return None if without is None else ours + round(value - without, _SAME)
 
 
 def compare_cells(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +108,12 @@ def off(own: float, theirs: float) -> str:
     return "below" if gap < -BELOW else "above" if gap > ABOVE else ""
 
 
-def explain(cells: pd.DataFrame, ways: Iterable[Way], errors: pd.DataFrame | None = None) -> pd.DataFrame:
+def explain(
+    cells: pd.DataFrame,
+    ways: Iterable[Way],
+    errors: pd.DataFrame | None = None,
+    draws: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Return the cells that are off, each with a reason that was tested, or "not explained".
 
     Parameters
@@ -95,11 +121,15 @@ def explain(cells: pd.DataFrame, ways: Iterable[Way], errors: pd.DataFrame | Non
     cells : frame
         From :func:`compare_cells`.
     ways : iterable of Way
-        What was tried, the likeliest first. The first one with which a figure is no longer off is its reason.
+        What was tried, the likeliest first. The first one with which a figure is no longer off is its reason. One that
+        changes nothing is never a reason.
     errors : frame, optional
         The standard error of our mean by the draw of the folds, data sets by methods. Where the published mean has the
         same, and the difference is within what two such means differ by in nineteen of twenty cases, that is the
         reason.
+    draws : frame, optional
+        From how many draws each error is estimated; with it the quantile is Student's, else that of the normal
+        distribution.
 
     Returns
     -------
@@ -118,22 +148,31 @@ def explain(cells: pd.DataFrame, ways: Iterable[Way], errors: pd.DataFrame | Non
     """
     found = cells[cells["off"] != ""].reset_index(drop=True)
     tried = list(ways)
-    columns = zip(found["dataset"], found["method"], found["published"], found["difference"], strict=True)
-    reasons = [_reason(*cell, tried, errors) for cell in columns]
+    reasons = [
+        _by_draw(cell, errors, draws) or _by_way(cell, tried) or NOT_EXPLAINED for cell in found.to_dict("records")
+    ]
     return found.assign(reason=pd.Series(reasons, dtype=object))
 
 
-def _reason(
-    dataset: str, method: str, theirs: float, difference: float, ways: list[Way], errors: pd.DataFrame | None
-) -> str:
-    error = None if errors is None else _look_up(errors, dataset, method)
-    if error is not None and abs(difference) <= _QUANTILE * sqrt(2) * error:
-        return f"the draw of the folds: ± {_QUANTILE * sqrt(2) * error:.2f}"
+def _by_draw(cell: Mapping[Any, Any], errors: pd.DataFrame | None, draws: pd.DataFrame | None) -> str:
+    """Say that two draws of the folds differ as much as a cell is off, or nothing."""
+    error = None if errors is None else _look_up(errors, cell["dataset"], cell["method"])
+    if error is None:
+        return ""
+    number = None if draws is None else _look_up(draws, cell["dataset"], cell["method"])
+    quantile = _QUANTILE if number is None else float(stats.t.isf(_LEVEL / 2, number - 1))
+    within = quantile * sqrt(2) * error
+    return f"the draw of the folds: ± {within:.2f}" if abs(cell["difference"]) <= within else ""
+
+
+def _by_way(cell: Mapping[Any, Any], ways: Iterable[Way]) -> str:
+    """Name the first way with which a cell is no longer off, or nothing."""
     for way in ways:
-        value = _look_up(way.figures, dataset, method)
-        if value is not None and not off(value, theirs):
-            return f"with {way.name}: {value:.2f}"
-    return NOT_EXPLAINED
+        value = way.figure(cell["dataset"], cell["method"], cell["ours"])
+        if value is not None and not off(value, cell["published"]):
+            moved = "" if way.base is None else f" ({value - cell['ours']:+.2f})"
+            return f"with {way.name}: {value:.2f}{moved}"
+    return ""
 
 
 def _look_up(figures: pd.DataFrame, dataset: str, method: str) -> float | None:
@@ -143,7 +182,9 @@ def _look_up(figures: pd.DataFrame, dataset: str, method: str) -> float | None:
     return None if value != value else float(value)
 
 
-def side_by_side(ours: pd.DataFrame, published: pd.DataFrame, digits: int = 2, marked: bool = True) -> pd.DataFrame:
+def side_by_side(
+    ours: pd.DataFrame, published: pd.DataFrame, digits: int = 2, marked: bool = True, mark_averages: bool = False
+) -> pd.DataFrame:
     """Return a table of text, "ours (published)" for each data set and method, and the averages over what both have.
 
     Parameters
@@ -153,6 +194,8 @@ def side_by_side(ours: pd.DataFrame, published: pd.DataFrame, digits: int = 2, m
     digits : int
     marked : bool
         Whether figures that are off get a sign: ▼ more than a point below, ▲ more than four above.
+    mark_averages : bool
+        Whether averages get one, too.
 
     Examples
     --------
@@ -173,7 +216,7 @@ def side_by_side(ours: pd.DataFrame, published: pd.DataFrame, digits: int = 2, m
         # Exactly rounded: what the built-in sum returns depends on the version of Python.
         means = list(map(fmean, zip(*both, strict=True))) if both else [float("nan")] * 2
         texts = [_cell(a, b, digits, marked) for a, b in pairs]
-        columns[method] = [*texts, _cell(means[0], means[1], digits, False)]
+        columns[method] = [*texts, _cell(means[0], means[1], digits, mark_averages)]
     return pd.DataFrame(columns)
 
 

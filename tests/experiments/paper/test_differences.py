@@ -31,6 +31,38 @@ def test_the_draw_of_the_folds_is_a_reason_within_what_two_draws_differ_by():
     assert explain(cells, [], errors)["reason"].tolist() == ["the draw of the folds: ± 2.00", "not explained"]
 
 
+def test_with_few_draws_the_quantile_is_students():
+    cells = compare_cells(frame(m=[78.0]), frame(m=[80.0]))
+    errors, ten = frame(m=[2.0 / (2.2622 * 2**0.5) + 1e-4]), frame(m=[10])
+    # By the normal distribution the same difference is too large.
+    assert explain(cells, [], errors)["reason"].tolist() == ["not explained"]
+    assert explain(cells, [], errors, ten)["reason"].tolist() == ["the draw of the folds: ± 2.00"]
+
+
+def test_a_way_that_changes_nothing_on_the_same_folds_is_no_reason():
+    """Its folds have other figures than the mean of all: those would not be off."""
+    cells = compare_cells(frame(m=[79.73]), frame(m=[75.03]))
+    first = frame(m=[78.5])
+    assert explain(cells, [Way("a", first)])["reason"].tolist() == ["with a: 78.50"]
+    assert explain(cells, [Way("a", first, first)])["reason"].tolist() == ["not explained"]
+    assert explain(cells, [Way("a", first + 1e-12, first)])["reason"].tolist() == ["not explained"]
+
+
+def test_what_a_way_changes_is_added_to_our_figure():
+    cells = compare_cells(frame(m=[70.0, 70.0]), frame(m=[80.0, 80.0]))
+    base = frame(m=[60.0, 78.0])
+    ways = [Way("a", frame(m=[69.5, 80.0]), base)]
+    # The second is not off itself on these folds, but moves ours by two points only.
+    assert explain(cells, ways)["reason"].tolist() == ["with a: 79.50 (+9.50)", "not explained"]
+    assert explain(cells, [Way("a", base + 10, base.loc[["B"]])])["reason"].tolist()[0] == "not explained"
+
+
+def test_averages_are_marked_on_demand():
+    ours, theirs = frame(m=[78.0, 80.0]), frame(m=[81.0, 80.0])
+    assert side_by_side(ours, theirs, 1)["m"].tolist()[-1] == "79.0 (80.5)"
+    assert side_by_side(ours, theirs, 1, mark_averages=True)["m"].tolist()[-1] == "79.0 (80.5) ▼"
+
+
 def test_side_by_side_shows_what_is_there():
     shown = side_by_side(frame(m=[79.0, float("nan")], n=[85.0, 70.0]), frame(m=[81.0, 70.0], n=[80.0, 70.0]), 1)
     assert shown["m"].tolist() == ["79.0 (81.0) ▼", "–", "79.0 (81.0)"]

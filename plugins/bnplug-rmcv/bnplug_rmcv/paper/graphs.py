@@ -38,6 +38,11 @@ DRAWS = 200
 #: After the name of a data set: columns are cut into ten bins of equal width.
 TEN_BINS = ", ten equal bins"
 
+#: The data sets by the paper's names.
+TITLES = {
+    "iris": "Iris", "balance-scale": "Balance", "synthetic": "Synthetic", f"iris{TEN_BINS}": f"Iris{TEN_BINS}",
+}  # fmt: skip
+
 #: Cells of a picture in each direction.
 CELLS = 48
 

@@ -95,38 +95,29 @@ def prune(tree: DecisionTreeClassifier) -> FloatArray:
     left, right = tree.tree_.children_left, tree.tree_.children_right
     counts = tree.tree_.value[:, 0, :] * tree.tree_.weighted_n_node_samples[:, None]
     own = np.round(counts.sum(axis=1) - counts.max(axis=1))
-    below, leaves = own.copy(), np.ones(len(own))
+    below, leaves, size = own.copy(), np.ones(len(own)), np.ones(len(own), dtype=int)
     parent = np.full(len(own), -1)
-    # Children come after their parents.
+    # Nodes are in preorder: children come after their parents, and a subtree is its node and those right after it.
     for node in range(len(own) - 1, -1, -1):
         if left[node] >= 0:
-            parent[[left[node], right[node]]] = node
-            below[node] = below[left[node]] + below[right[node]]
-            leaves[node] = leaves[left[node]] + leaves[right[node]]
+            both = [left[node], right[node]]
+            parent[both] = node
+            below[node], leaves[node], size[node] = below[both].sum(), leaves[both].sum(), 1 + size[both].sum()
     prices = np.where(left < 0, -np.inf, np.inf)
-    inner, price = np.flatnonzero(left >= 0), 0.0
-    while len(inner):
-        links = (own[inner] - below[inner]) / (leaves[inner] - 1)
-        price = max(price, float(links.min()))
-        weakest = inner[np.argmin(links)]
-        prices[weakest] = price
-        fewer, more = leaves[weakest] - 1, own[weakest] - below[weakest]
-        ancestor = weakest
+    links, price = np.full(len(own), np.inf), 0.0
+    inner = left >= 0
+    while inner.any():
+        links[inner] = (own - below)[inner] / (leaves[inner] - 1)
+        weakest = int(np.argmin(links))
+        price = prices[weakest] = max(price, links[weakest])
+        subtree = slice(weakest, weakest + size[weakest])
+        inner[subtree], links[subtree] = False, np.inf
+        fewer, more, ancestor = leaves[weakest] - 1, own[weakest] - below[weakest], weakest
         while ancestor >= 0:
             leaves[ancestor] -= fewer
             below[ancestor] += more
             ancestor = parent[ancestor]
-        gone = _descendants(weakest, left, right)
-        inner = inner[~np.isin(inner, gone)]
     return prices
-
-
-def _descendants(node: int, left: IntArray, right: IntArray) -> list[int]:
-    """Return a node and all below it."""
-    found = [int(node)]
-    for one in found:
-        found += [int(child) for child in (left[one], right[one]) if child >= 0]
-    return found
 
 
 def answer(tree: DecisionTreeClassifier, prices: FloatArray, X: FloatArray, price: float) -> IntArray:
