@@ -48,8 +48,8 @@ FOLLOWED = 100
 #: After how many iterations of w the others' are counted (Figures 15 to 17).
 COUNTED_FROM = 5
 
-#: Rounds of 2-fold cross-validation: the paper's, and those of what is beyond it.
-ROUNDS, ROUNDS_BEYOND = 5, 2
+#: Rounds of 2-fold cross-validation.
+ROUNDS = 5
 
 #: Sets whose convergence is drawn: the four largest (Figures 13 and 14), and the next six (18 and 19).
 DRAWN = (
@@ -60,8 +60,8 @@ DRAWN = (
 #: Iterations after which a drawn path is kept.
 KEPT = np.unique(np.concatenate([np.arange(11), np.geomspace(10, MAX_ITER, 40).astype(int)]))
 
-# Beyond the paper the toolkit's own rule of stopping is enough.
-_BEYOND: dict[str, Any] = {"max_iter": 500, "tol": 1e-8}
+#: Beyond the paper the toolkit's own rule of stopping is enough.
+BEYOND: dict[str, Any] = {"max_iter": 500, "tol": 1e-8}
 
 # KDB-2 and KDB-3 with more numbers than that are not learned.
 MOST_NUMBERS = 3_000_000
@@ -84,15 +84,16 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     for name in names:
         most = MAX_ITER if rows[name] <= MANY_ROWS else MAX_ITER_OF_MANY
         found += _of_the_paper(name, data, rounds, 100 if quick else most, quick or name in DRAWN)
-        found += [task for number in range(1 if quick else ROUNDS_BEYOND) for task in _beyond(name, data, number)]
+        found += [task for number in range(1 if quick else ROUNDS) for task in _beyond(name, data, number)]
     # First rounds first, but what is beyond the paper after its own first round.
-    order = {"data sets": 0, "table 4": 1, "parameterisations": 1, "convergence": 2}
+    order = {"data sets": 0, "columns": 0, "table 4": 1, "parameterisations": 1, "convergence": 2}
     found.sort(key=lambda task: (task.key.get("round", 0), order.get(task.part, 3)))
     return found, lacking
 
 
 def _of_the_paper(name: str, data: Path | None, rounds: int, max_iter: int, drawn: bool) -> Iterator[Task]:
     yield Task("data sets", {"dataset": name}, describe, (name, data, max_iter))
+    yield Task("columns", {"dataset": name, "rounds": rounds}, find_left_out, (name, data, rounds))
     for structure in STRUCTURES:
         key = {"dataset": name, "structure": structure, "max_iter": max_iter}
         yield Task("table 4", {**key, "rounds": rounds}, decompose, (name, data, structure, rounds, max_iter))
@@ -120,6 +121,14 @@ def describe(name: str, folder: Path | None, max_iter: int) -> Record:
     discrete = discrete_columns(X, dataset.categorical_features)
     many = [str(column) for column in X.columns[discrete] if X[column].nunique() > max(10, len(X) / 4)]
     return {"rows": len(X), "columns": X.shape[1] + 1, "classes": classes, "max_iter": max_iter, "many": many}
+
+
+def find_left_out(name: str, folder: Path | None, rounds: int) -> Record:
+    """Return the features that are left out of a fold, since no training row has a value, and of how many folds."""
+    features = load_data(name, folder).X.columns
+    tables = [set(map(str, fold(name, folder, number).table.names)) for number in range(2 * rounds)]
+    counts = {str(feature): sum(str(feature) not in names for names in tables) for feature in features}
+    return {"folds": len(tables), "left_out": {feature: count for feature, count in counts.items() if count}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +317,7 @@ def compare_levels(name: str, folder: Path | None, structure: str, number: int) 
     """Return figures of w(I) with weights of levels 1 to 4, lists over levels, as means of a round."""
 
     def on(own: Fold) -> Record:
-        learners = [weighted(level=level, **_BEYOND) for level in (1, 2, 3, 4)]
+        learners = [weighted(level=level, **BEYOND) for level in (1, 2, 3, 4)]
         found = measure_all(own, learn_structure(own.table, structure)[0], learners)
         return found | {"n_iter": [learner.n_iter_ for learner in learners]}
 
@@ -319,8 +328,8 @@ def compare_strengths(name: str, folder: Path | None, structure: str, number: in
     """Return figures of the generative classifier, of w with a penalty towards 1 by cross-validation, and of w."""
 
     def on(own: Fold) -> Record:
-        penalized = weighted(**_BEYOND, l2="cv", l2_center=1, random_state=0)
-        learners = [bnplug.parameter_learner("ml"), penalized, weighted(**_BEYOND)]
+        penalized = weighted(**BEYOND, l2="cv", l2_center=1, random_state=0)
+        learners = [bnplug.parameter_learner("ml"), penalized, weighted(**BEYOND)]
         found = measure_all(own, learn_structure(own.table, structure)[0], learners)
         return found | {"log10_l2": float(np.log10(penalized.l2_))}
 
@@ -336,7 +345,7 @@ def learn_deeper(name: str, folder: Path | None, k: int, number: int) -> Record:
         sizes.append(count_numbers(own.table, dag))
         if sizes[-1] > MOST_NUMBERS:
             return {"numbers": sizes[-1]}
-        records.append(measure_all(own, dag, [bnplug.parameter_learner("ml"), weighted(**_BEYOND)]))
+        records.append(measure_all(own, dag, [bnplug.parameter_learner("ml"), weighted(**BEYOND)]))
     return _means(records) | {"numbers": max(sizes)}
 
 
