@@ -45,12 +45,12 @@ def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn,
             )  # fmt: skip
             if n_slots > 0 or asked in (MEASURED, MADE):
                 # A leap is a move, then a score and, where that is too low, the way back.
-                leaps, step, size, goes_on = asked == LEAPT, asked, np.int64(0), True
-                step = MOVED if leaps else step
+                leaps, size, goes_on = asked == LEAPT, np.int64(0), True
+                step = MOVED if leaps else asked
                 while goes_on:
                     n_own = 0 if step == MEASURED else n_slots
                     size = look_at(rows, joint, criterion, graph, batch, i, n_own, step, scratch)
-                    fails = step == MEASURED and scores[i] < at_least[i]
+                    fails = step == MEASURED and not scores[i] >= at_least[i]
                     goes_on = leaps and size > 0 and (step == MOVED or fails)
                     step = MEASURED if step == MOVED else BACK
                 status[i] = TOO_WIDE if size == 0 else LEAPT if leaps else SCORED
@@ -172,7 +172,8 @@ def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no
         else:
             columns = _deltas.place_family(features, n, node, family, n_own, cards, sizes, target, place)
         wide = (columns if node == target else cards[node] * columns) * n_classes
-        keeps = not put_in and n_folds * wide <= scratch.kept.shape[1]
+        # Where only configurations that occur are numbered, other candidates have other numbers.
+        keeps = not put_in and not placed and n_folds * wide <= scratch.kept.shape[1]
         logs = scratch.kept[node] if keeps else scratch.logs
         if not (keeps and scratch.known[node]):
             numbers = np.float64(cards[node])

@@ -100,6 +100,8 @@ class Criterion(NamedTuple):
         Whether `maximum` bounds the score, so that a candidate can be dropped in the middle of its pass.
     divisor : float
         What the weighted sum of values, in units, is divided by.
+    whole : bool
+        Whether every value is a whole number.
     """
 
     gain: int
@@ -111,6 +113,7 @@ class Criterion(NamedTuple):
     slope: float
     droppable: bool
     divisor: float
+    whole: bool
 
 
 class Batch(NamedTuple):

@@ -153,7 +153,7 @@ def try_gain(gain: Gain, n_classes: int, params: FloatArray) -> None:
     Raises
     ------
     ContractError
-        If an index is outside an array, or the gain raises an exception of its own.
+        If an index is outside an array, the gain raises an exception of its own, or changes the classes.
     """
     if not config.DISABLE_JIT:
         _try(gain, n_classes, params.tobytes())
@@ -167,10 +167,10 @@ def _try(gain: Gain, n_classes: int, params: bytes) -> None:
     L = np.full((len(y), n_classes), -1.0)
     # Each class is decided for when it is the true one, and when its neighbour is.
     L[np.arange(len(y)), np.concatenate([some, np.roll(some, 1)])] = 0.0
-    numbers = np.frombuffer(params)
+    numbers, classes = np.frombuffer(params), y.copy()
     try:
         with np.errstate(all="ignore"):
-            _interpreted(gain)(L, y, numbers, np.empty(len(y)))
+            _interpreted(gain)(L, classes, numbers, np.empty(len(y)))
     except IndexError as error:
         raise ContractError(
             f"the gain {_name(gain)!r}, given {n_classes} classes and {numbers.size} numbers in params, uses an index "
@@ -183,6 +183,10 @@ def _try(gain: Gain, n_classes: int, params: bytes) -> None:
                 f"the gain {_name(gain)!r}, tried with {n_classes} classes, raised {type(error).__name__}: {error}. "
                 f"Compiled, its exceptions are lost: check in gain_params what can be wrong; {_DEBUG}"
             ) from error
+    if (classes != y).any():
+        raise ContractError(
+            f"the gain {_name(gain)!r} writes to y, which other candidates are scored by; fill out alone"
+        )
 
 
 def _raised_by_statement(error: Exception) -> bool:

@@ -30,8 +30,8 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
 
     ends: [fold, class, 2], the largest of the first and the smallest of the second, over configurations that occur;
     nan where one is.
-    A zero that is put in makes a class -inf, one that is taken out may or may not revive it: a limit is nan then, so
-    that no gap decides.
+    A zero that is put in makes a class -inf, one that is taken out may or may not revive it: a limit is nan or infinite
+    then.
     Limits and gaps have 32 bits. A gap that is above a limit, or below it, is so before both are rounded, too; one that
     is equal to it decides nothing, not even if both are infinite. high is rounded up, so that what a change can do to a
     gap is at least high_gap - high.
@@ -88,6 +88,12 @@ def raised(value):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
+def lowered(value):  # type: ignore[no-untyped-def]
+    """A number that is not larger than this one when it is rounded to 32 bits."""
+    return value * (_BELOW if value > 0 else _ABOVE)
+
+
+@inner_kernel(allocates=False)
 def _find_two_thresholds(counts, terms, n_folds, size, high_gap, low_gap, high, low, ends):  # type: ignore[no-untyped-def]
     """As `find_thresholds` for two classes without zeros: what raises the gap of one lowers that of the other."""
     for f in range(n_folds):
@@ -99,8 +105,8 @@ def _find_two_thresholds(counts, terms, n_folds, size, high_gap, low_gap, high, 
             occurs = (counts[2 * row] | counts[2 * row + 1]) > 0
             least = rise if occurs and not least <= rise else least
             most = rise if occurs and not most >= rise else most
-        ends[4 * f], ends[4 * f + 1] = raised(high_gap - least), low_gap - most
-        ends[4 * f + 2], ends[4 * f + 3] = raised(high_gap + most), low_gap + least
+        ends[4 * f], ends[4 * f + 1] = high_gap - least, low_gap - most
+        ends[4 * f + 2], ends[4 * f + 3] = high_gap + most, low_gap + least
 
 
 @inner_kernel(allocates=False)
@@ -333,9 +339,8 @@ def find_gaps(columns, start, stop, y, gap, rival, second_gap):  # type: ignore[
             second[i] = beaten if beaten > rest else rest
     for i in range(n):
         gap[start + i], rival[start + i] = np.float32(own[i] - largest[i]), np.uint32(best[i])
-        # Rounded down: what it decides is true of the larger one.
-        further = own[i] - second[i]
-        second_gap[start + i] = np.float32(further * (_BELOW if further > 0 else _ABOVE))
+        # What it decides is true of the larger one.
+        second_gap[start + i] = np.float32(lowered(own[i] - second[i]))
 
 
 @inner_kernel(allocates=False)

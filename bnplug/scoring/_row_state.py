@@ -114,7 +114,7 @@ class RowState:
         self.joint = no_joint(self.rows, gapped)
         self.graph = FlatGraph.without_families(len(self.rows.cards))
         self.scratch.known[:] = False
-        self.is_tidy = True
+        self.is_tidy = False
 
     def add_families(self, families: Sequence[Changes], given: Given = NOT_GIVEN, last: bool = True) -> None:
         """Add families to the log joint, without making them the graph's; see :meth:`settle`.
@@ -145,7 +145,6 @@ class RowState:
         """Say which graph it is whose families were added."""
         self.graph = graph
         self.scratch.known[:] = False
-        self.is_tidy = False
 
     def tidy(self) -> None:
         """Put rows with similar gaps side by side, unless they are: then most blocks of rows are decided at once."""
@@ -209,8 +208,8 @@ class RowState:
         if size <= scratch.limit:  # one that was scored in between has made room
             wider = scratch
         elif size <= self.widest:
-            self.room = min(self.widest, max(size, self.room, 2 * scratch.limit))
-            wider = with_room(scratch, self.rows, self.room)
+            room = min(self.widest, max(size, self.room, 2 * scratch.limit))
+            wider, self.room = with_room(scratch, self.rows, room), room
             if scratch is self.scratch:
                 self.scratch = wider
         else:

@@ -129,8 +129,8 @@ class SearchState(RowState):
         batch, steps = walk.room(), walk.begin(self.gain, _WALKED_CELLS // self.joint.values.size)
         candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
         numbers, n_before, n_scored = steps.numbers, self._n_moves, 0
-        # Where gaps are kept, they tell the score of a graph that was moved to.
-        numbers[GO_ON], numbers[LEAPS], stop = go_on_address(), len(self.joint.gap) > 0, 0
+        # Gaps tell the score of a graph that was moved to: to the last bit where it is a whole number.
+        numbers[GO_ON], numbers[LEAPS], stop = go_on_address(), self.criterion.whole and len(self.joint.gap) > 0, 0
         while True:
             numbers[UNTIL_MOVES] = (self._n_moves // REFRESH + 1) * REFRESH - n_before
             n_scored += self.score_batch(batch, stop, stop, True, self.scratch, steps)
@@ -202,4 +202,5 @@ def criterion_of(score: PredictiveScore, table: Table, rows: FoldedRows, address
         slope=float(known.slope),
         droppable=bounds is not None,
         divisor=rows.tested_weight if score.aggregate == "mean" else 1.0 / rows.unit,
+        whole=bool(known.whole),
     )

@@ -23,8 +23,8 @@ from bnplug.scoring._drawing import exponential, uniform
 #: path there were; and whether a move and what it leads to take less than a score and then the move.
 (
     GO_ON, NEXT_DOUBLE, NEXT_UINT64, GENERATOR, PHASE, TRIES, SUCCESSES, N_ACCEPTED, CHANGED, UNTIL, MAX_TRY,
-    MAX_SUCCESS, MAX_BATCH, TARGET, K, N_EDGES, UNTIL_MOVES, SIZE, DONE, FIRST, STOP, SEARCHES, LEAPS, N_NUMBERS,
-) = range(24)  # fmt: skip
+    MAX_SUCCESS, MAX_BATCH, TARGET, K, UNTIL_MOVES, SIZE, DONE, FIRST, STOP, SEARCHES, LEAPS, N_NUMBERS,
+) = range(23)  # fmt: skip
 
 #: What `reals` hold: the score of the current graph, what a score may fall by, and the relative tie of scores; and the
 #: largest change of the score so far, as far as it is known, or nan.
@@ -37,9 +37,9 @@ DRAWING, TRYING, MOVING = range(3)
 AT, CHILD, BETTER, N_OWN, OWN = range(5)
 
 #: What became of a candidate: it changes no gain, or was not come to; it was scored; it has more configurations than
-#: the scratch has room for. What is asked for, if not a score of what can change one: a score in any case; to move
-#: there, which is no score; to move there by the table that is in the scratch; to move there and then score it, and to
-#: go back where it is below what it must be; and to go back, which is no score.
+#: the scratch has room for. What is asked for, if not a score of what can change one: that of the graph as it is; to
+#: move there, which is no score; to move there by the table that is in the scratch; to move there, to score it then, and
+#: to go back where it is below what it must be; and to go back, which is no score.
 PASSED_OVER, SCORED, TOO_WIDE, MEASURED, MOVED, MADE, LEAPT, BACK = range(8)
 
 
@@ -125,7 +125,6 @@ def go_on(  # type: ignore[no-untyped-def]
     if numbers[PHASE] == MOVING:
         child, low, row = nodes[tried], bounds[tried], accepted[numbers[N_ACCEPTED]]
         n_own = bounds[tried + 1] - low
-        numbers[N_EDGES] += n_own - n_parents[child]
         n_parents[child] = n_own
         for p in range(n_own):
             row[OWN + p] = parents[child, p] = given[low + p]
@@ -137,8 +136,11 @@ def go_on(  # type: ignore[no-untyped-def]
         numbers[SUCCESSES] += 1
     numbers[PHASE] = DRAWING
     tries, left, n = numbers[TRIES], numbers[MAX_TRY] - numbers[TRIES], features.shape[0]
-    # Without rules, no candidate is legal only where every two features are joined.
-    stuck = pairs.shape[0] > 0 or numbers[N_EDGES] == n * (n - 1) // 2
+    # Without rules, no candidate is legal only where every two features are joined; each has the class as a parent.
+    n_edges = -n
+    for i in range(n):
+        n_edges += n_parents[features[i]]
+    stuck = pairs.shape[0] > 0 or n_edges == n * (n - 1) // 2
     for i in range(pairs.shape[0]):
         stuck = stuck and not _is_new(numbers, paths, n_parents, parents, pairs[i, 0], pairs[i, 1])
     if stuck or left <= 0 or tries >= numbers[UNTIL] or numbers[SUCCESSES] >= numbers[MAX_SUCCESS]:

@@ -39,19 +39,22 @@ class Bounds:
         The value is `low_value` wherever the gap is at most `low_gap`.
     slope : float, optional
         Of a hinge: the value is ``maximum - slope * (high_gap - gap)`` wherever the gap is below `high_gap`.
+    whole : bool, optional
+        Whether every value is a whole number. Their sums are then exact in any order, and a random walk over structures
+        may move to a graph before it scores it.
 
     Examples
     --------
     A margin gain ``min(1, 0.5 * gap)``:
 
     >>> Bounds(maximum=1.0, high_gap=2.0, slope=0.5)
-    Bounds(maximum=1.0, high_gap=2.0, low_gap=nan, low_value=0.0, slope=0.5)
+    Bounds(maximum=1.0, high_gap=2.0, low_gap=nan, low_value=0.0, slope=0.5, whole=False)
 
     A gain that depends on the decision alone, at most 0, and 0 where it is right. :func:`winner` takes log joints
     within 1e-9 for tied, and the first of tied classes wins; so a gap of 0 does not tell who does:
 
     >>> Bounds(maximum=0.0, high_gap=1e-8)
-    Bounds(maximum=0.0, high_gap=1e-08, low_gap=nan, low_value=0.0, slope=nan)
+    Bounds(maximum=0.0, high_gap=1e-08, low_gap=nan, low_value=0.0, slope=nan, whole=False)
     """
 
     maximum: float
@@ -59,6 +62,7 @@ class Bounds:
     low_gap: float = np.nan
     low_value: float = 0.0
     slope: float = np.nan
+    whole: bool = False
 
 
 # Inlined, because a call for each row would take longer than what it does.

@@ -131,11 +131,9 @@ class Walk:
         self.accepted: list[Accepted] = []
         self._numbers = np.zeros(_walks.N_NUMBERS, dtype=np.int64)
         self._reals = np.array([0.0, scale, tie, np.nan])
-        n_edges = sum(map(len, self.parents)) - len(self.parents) + 1
         for place, number in (
             (_walks.TRIES, tries), (_walks.SUCCESSES, successes), (_walks.MAX_TRY, max_try), (_walks.K, k),
             (_walks.MAX_SUCCESS, max_success), (_walks.MAX_BATCH, max_batch), (_walks.TARGET, target),
-            (_walks.N_EDGES, n_edges),
         ):  # fmt: skip
             self._numbers[place] = number
         self._pairs = np.array(() if pairs is None else pairs, dtype=np.int64).reshape(-1, 2)

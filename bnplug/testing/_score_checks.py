@@ -198,6 +198,7 @@ def _require_true_of_rows(bounds: Bounds, score: PredictiveScore, table: Table) 
         & ~(np.abs(values - bounds.low_value) <= noise),
         f"below high_gap={bounds.high_gap} the value falls by slope={bounds.slope}": (gaps < bounds.high_gap)
         & (np.abs(values - maximum + bounds.slope * (bounds.high_gap - gaps)) > noise),
+        "every value is a whole number": bounds.whole & (values != np.rint(values)),
     }
     require(np.isfinite(maximum), f"gain_bounds: maximum={maximum} is not a finite number")
     for declared, rows in false.items():

@@ -218,6 +218,12 @@ class DeclaresTooLowAMaximum(ConditionalLogLikelihood):
         return Bounds(maximum=-0.001)
 
 
+@fails("check_bounds_are_true")
+class TakesLogarithmsForWholeNumbers(ConditionalLogLikelihood):
+    def gain_bounds(self):
+        return Bounds(maximum=0.0, whole=True)
+
+
 @fails("check_missing_is_no_state")
 class CountsMissingAsTheFirstState(Plain):
     def score(self, table, dag):

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from bnplug.data.table import Table, smallest_dtype
+from bnplug.scoring._state import SearchState
 
 TIE = 1e-9
 
@@ -31,6 +32,14 @@ def random_table(rng, n_rows, cards, target, weighted=False, missing=0.0):
     states = {name: range(card) for name, card in zip(names, cards, strict=True)}
     weights = rng.choice([0.5, 1.0, 2.0, 1 / 3], n_rows) if weighted else None
     return Table(codes, names, states, names[target], weights)
+
+
+def started(score, seed=0, n_rows=700, cards=(3, 3, 2, 2), **options):
+    """The state of a search at naive Bayes, by the second variable."""
+    state = SearchState(score, random_table(np.random.default_rng(seed), n_rows, cards, 1, **options))
+    state.draw(None)
+    state.start([[1] if v != 1 else [] for v in range(len(cards))])
+    return state
 
 
 def random_change(rng, parents):

@@ -6,24 +6,16 @@ import numpy as np
 import pytest
 from scoring import slow
 
-from bnplug.builtin.scores import HitRate
+from bnplug.builtin.scores import ConditionalLogLikelihood, HitRate
 from bnplug.scoring import _walks
 from bnplug.scoring._bundles import make_scratch
-from bnplug.scoring._state import SearchState
 
 CANDIDATES = [{0: [1]}, {0: [1, 2]}, {2: [0, 1, 3]}]
 
 
-def started(score):
-    state = SearchState(score, slow.random_table(np.random.default_rng(0), 700, (3, 3, 2, 2), 1))
-    state.draw(None)
-    state.start([[1], [], [1], [1]])
-    return state
-
-
 @pytest.fixture
 def state():
-    return started(HitRate())
+    return slow.started(HitRate())
 
 
 def test_candidates_are_marked_by_what_became_of_them(state):
@@ -51,13 +43,28 @@ def test_in_turn_the_first_that_is_good_enough_is_the_last(state):
 @pytest.mark.parametrize("score", [HitRate(), HitRate(alpha=0.0, cv=3), HitRate(cv=3)])
 def test_a_leap_is_a_move_and_its_score_or_nothing(score):
     for changes in ({0: (1, 2)}, {2: (0, 1)}, {3: ()}):
-        state, moved = started(score), started(score)
+        state, moved = slow.started(score), slow.started(score)
         moved.move(changes)
-        for at_least, expected in ((-np.inf, moved), (2.0, started(score))):
+        for at_least, expected in ((-np.inf, moved), (2.0, slow.started(score))):
             batch = state.make_batch([changes], np.zeros(1), np.array([at_least]), np.zeros(1), _walks.LEAPT)
             assert state.score_batch(batch, 0, 1, True, state.scratch) == 1
             assert batch.scores[0] == moved.gain or batch.scores[0] < at_least
             assert state.joint.values == pytest.approx(expected.joint.values, abs=1e-12)
             assert np.array_equal(state.joint.zeros, expected.joint.zeros)
-            assert state.joint.gap == pytest.approx(expected.joint.gap, abs=1e-5, nan_ok=True)
-            state = started(score)
+            for name in ("gap", "second_gap", "lowest", "highest"):
+                found = getattr(state.joint, name)
+                assert found == pytest.approx(getattr(expected.joint, name), abs=1e-5, nan_ok=True)
+            assert np.array_equal(state.joint.rival, expected.joint.rival)
+            state = slow.started(score)
+
+
+@pytest.mark.parametrize("score", [HitRate(cv=5), HitRate(), ConditionalLogLikelihood(cv=5)])
+@pytest.mark.parametrize("wide_first", [False, True])
+def test_parameters_of_occurring_configurations_are_no_others(score, wide_first):
+    """A table of 6,400 configurations is numbered by those that occur, and narrow ones by all."""
+    table = slow.random_table(np.random.default_rng(0), 2000, (4, 4, 4, 100, 2), 4)
+    evaluator, start = score.evaluator(table), [[4], [4], [0, 1, 4], [4], []]
+    evaluator.start(start)
+    for parents in ([0, 1, 3, 4], [0, 4]) if wide_first else ([0, 4], [0, 1, 3, 4]):
+        expected = score.evaluator(table).start([*start[:2], parents, *start[3:]])
+        assert evaluator.propose({2: parents}) == pytest.approx(expected, abs=1e-9)

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, HitRate
 from bnplug.scoring import _bundles
-from bnplug.scoring._state import SearchState
-
-
-def started(score):
-    state = SearchState(score, slow.random_table(np.random.default_rng(0), 700, (3, 3, 2, 2), 1))
-    state.draw(None)
-    state.start([[1], [], [1], [1]])
-    return state
 
 
 @pytest.fixture
 def state():
-    return started(HitRate())
+    return slow.started(HitRate())
 
 
 def test_a_scratch_with_more_room_keeps_the_rest(state):
@@ -42,7 +33,7 @@ def test_block_ends_are_those_of_each_block(state):
 
 def test_classes_are_kept_only_where_no_gap_decides(state):
     assert not len(state.joint.labels)
-    state = started(ConditionalLogLikelihood(cv=3))
+    state = slow.started(ConditionalLogLikelihood(cv=3))
     assert not len(state.joint.gap)
     for s, (low, high) in enumerate(state.rows.segments()):
         assert (state.joint.labels[low:high] == s % 3).all()

@@ -154,6 +154,17 @@ def test_a_constant_message_compiles():
     assert decided(raises_constantly) == 0.0
 
 
+def spoils_classes(L, y, params, out):
+    for m in range(L.shape[0]):
+        out[m] = L[m, y[m]]
+        y[m] = 0
+
+
+def test_a_gain_that_writes_to_the_classes_is_refused():
+    with pytest.raises(ContractError, match=r"the gain 'spoils_classes' writes to y"):
+        decided(spoils_classes)
+
+
 def test_an_exception_of_the_trial_is_chained():
     assert decided(raises_for_few, [4.0]) == 0.0
     with pytest.raises(ContractError, match=r"tried with 3 classes, raised ValueError: too few\. Compiled") as caught:

@@ -7,10 +7,10 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import HitRate
-from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.compiling import kernel
+from bnplug.scoring import Bounds, PredictiveScore, _bundles, _passes
 from bnplug.scoring._bundles import block_ends
 from bnplug.scoring._compiled_gains import evaluate
-from bnplug.scoring._state import SearchState
 
 
 def margin(L, y, params, out):
@@ -29,13 +29,6 @@ class Free(PredictiveScore):
 class Sloped(Free):
     def gain_bounds(self):
         return Bounds(maximum=1.0, high_gap=1.0, slope=1.0)
-
-
-def started(score, seed=0, n_rows=700, **options):
-    state = SearchState(score, slow.random_table(np.random.default_rng(seed), n_rows, (3, 3, 2, 2), 1, **options))
-    state.draw(None)
-    state.start([[1], [], [1], [1]])
-    return state
 
 
 def applied(joint, rows):
@@ -57,7 +50,7 @@ def scored(state, changes, at_least, penalty=0.0):
 @pytest.mark.parametrize("score", [HitRate(cv=3), HitRate(alpha=0.0, cv=3), Free(), Sloped(cv=4)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_score_of_a_table_is_that_of_the_log_joint_it_leads_to(score, weighted):
-    state = started(score, weighted=weighted, missing=0.05)
+    state = slow.started(score, weighted=weighted, missing=0.05)
     for changes in ({0: (1, 2)}, {3: (0, 1)}, {2: ()}):
         found = scored(state, changes, -np.inf, penalty=0.25)
         state.move(changes)
@@ -68,12 +61,13 @@ def test_the_score_of_a_table_is_that_of_the_log_joint_it_leads_to(score, weight
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.0])
-def test_gaps_are_those_of_the_log_joint(alpha):
-    state = started(HitRate(alpha=alpha, cv=3), n_rows=300)
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 6, 7, 8, 9])
+def test_gaps_are_those_of_the_log_joint(alpha, n_classes):
+    state = slow.started(HitRate(alpha=alpha, cv=3), n_rows=600, cards=(3, n_classes, 2, 2))
     state.move({0: (1, 2)})
     L, y = applied(state.joint, state.rows)
     own = L[np.arange(len(y)), y]
-    others = np.sort(np.where(np.arange(3) == y[:, None], -np.inf, L), axis=1)
+    others = np.sort(np.where(np.arange(n_classes) == y[:, None], -np.inf, L), axis=1)
     alive = np.isfinite(own) & np.isfinite(others[:, -1])
     assert alive.sum() > 100
     assert state.joint.gap[alive] == pytest.approx((own - others[:, -1])[alive])
@@ -84,14 +78,14 @@ def test_gaps_are_those_of_the_log_joint(alpha):
 
 def test_what_falls_below_is_dropped_only_where_a_bound_is_declared():
     for score, dropped in ((Sloped(), True), (Free(), False)):
-        state = started(score)
+        state = slow.started(score)
         found = scored(state, {2: ()}, state.criterion.maximum * 700 + 1)
         assert np.isneginf(found) == dropped
 
 
 def test_no_gap_decides_where_a_threshold_is_unknown():
     """Rows whose rivals are all dead have infinite gaps: a zero that is taken out can bring a rival back."""
-    state = started(HitRate(alpha=0.0, cv=3), n_rows=60)
+    state = slow.started(HitRate(alpha=0.0, cv=3), n_rows=60)
     for changes in ({0: (1, 2, 3)}, {0: (1,)}, {2: (0, 1, 3)}, {2: ()}):
         found = scored(state, changes, -np.inf)
         state.move(changes)
@@ -100,8 +94,26 @@ def test_no_gap_decides_where_a_threshold_is_unknown():
 
 
 def test_blocks_know_their_smallest_and_largest_gaps():
-    state = started(HitRate(cv=3))
+    state = slow.started(HitRate(cv=3))
     state.move({0: (1, 2)})
     expected = block_ends(state.rows, state.joint.gap)
     assert np.array_equal(state.joint.lowest, expected["lowest"])
     assert np.array_equal(state.joint.highest, expected["highest"])
+
+
+@pytest.mark.parametrize("score", [HitRate(cv=3), HitRate(alpha=0.0), Sloped(cv=2)])
+def test_rows_are_looked_at_in_parts(score, monkeypatch):
+    expected = [scored(slow.started(score), changes, -np.inf) for changes in ({0: (1, 2)}, {3: (0, 1)}, {2: ()})]
+    monkeypatch.setattr(_bundles, "_AT_ONCE", _passes.BLOCK_ROWS)
+    state = slow.started(score)
+    assert np.diff(state.rows.bounds).max() > len(state.scratch.pending)
+    found = [scored(slow.started(score), changes, -np.inf) for changes in ({0: (1, 2)}, {3: (0, 1)}, {2: ()})]
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_rounded_to_32_bits_is_on_the_side_it_should_be(sign):
+    raised, lowered = kernel(_passes.raised.py_func), kernel(_passes.lowered.py_func)
+    near = np.float32(sign * np.array([1e-9, 0.1, 1.0, 3.7, 1e6]))
+    for value in [float(own) * (1 + by * 2.0**-25) for own in near for by in (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5)]:
+        assert np.float32(lowered(value)) <= value <= np.float32(raised(value))

@@ -11,7 +11,7 @@ from strategies import seeds
 from bnplug.builtin.scores import MDL, BDeu, ConditionalLogLikelihood, HitRate
 from bnplug.contracts import ScoringEvaluator
 from bnplug.errors import ContractError
-from bnplug.scoring import Accepted, Walk, _row_state, _state, decomposable
+from bnplug.scoring import Accepted, Bounds, PredictiveScore, Walk, _row_state, _state, decomposable
 from bnplug.search import score_tie
 
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -108,9 +108,30 @@ def check_same(score, table, scale, k=1, max_try=150, max_success=60, parents=No
 #: For up to three classes.
 COSTS = [0.0, 1.0, 3.0, 2.0, 0.0, 0.5, 1.0, 4.0, 0.0]
 
+
+def clipped(L, y, params, out):
+    for m in range(L.shape[0]):
+        rival = -np.inf
+        for c in range(L.shape[1]):
+            if c != y[m]:
+                rival = max(rival, L[m, c])
+        out[m] = min(1.0, 0.3 * (L[m, y[m]] - rival))
+
+
+class Clipped(PredictiveScore):
+    """A gain with a plateau whose values are no whole numbers."""
+
+    gain = clipped
+
+    def gain_bounds(self):
+        return Bounds(maximum=1.0, high_gap=1.0 / 0.3, slope=0.3)
+
+
 PREDICTIVE = [
     (HitRate(), 0.01),
+    (HitRate(), 1.0),
     (HitRate(cv=3), 0.02),
+    (Clipped(cv=2, random_state=0), 5.0),
     (HitRate(alpha=0.0), 0.01),
     (ConditionalLogLikelihood(), 3.0),
     (third_party.NegativeCost(COSTS, cv=2, random_state=0), 0.01),
@@ -167,6 +188,32 @@ def test_blocks_wide_tables_and_sums_made_anew_change_nothing(monkeypatch):
     assert len(check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted) == len(expected)
     monkeypatch.setattr(_state, "REFRESH", 3)
     assert check_same(HitRate(), table, 0.01, 2).accepted
+
+
+@compiled
+@pytest.mark.parametrize("refresh", [1, 2, 1000])
+def test_a_walk_ends_where_all_features_are_joined(refresh, monkeypatch):
+    """Also where a move was too wide for compiled code, or made the log joint anew."""
+    monkeypatch.setattr(_row_state, "_FIRST_CELLS", 1)
+    monkeypatch.setattr(_state, "REFRESH", refresh)
+    table = slow.random_table(np.random.default_rng(7), 80, (3, 3, 3, 2), 3)
+    walk = check_same(HitRate(), table, 10.0, 2)
+    assert sum(map(len, walk.parents)) == 6
+    assert walk.tries < 150
+
+
+@compiled
+def test_log_joints_are_made_anew_at_every_so_many_moves(monkeypatch):
+    monkeypatch.setattr(_state, "REFRESH", 7)
+    table, n_made = slow.random_table(np.random.default_rng(7), 80, (3, 3, 3, 2, 2), 3), []
+    rebuild = _state.SearchState.rebuild
+    monkeypatch.setattr(_state.SearchState, "rebuild", lambda state: n_made.append(1) or rebuild(state))
+    evaluator = HitRate().evaluator(table)
+    evaluator.start(naive_bayes(table))
+    walk = Walk(naive_bayes(table), 3, np.random.default_rng(0), scale=10.0, max_try=60, max_success=50)
+    while walk.batch_size and len(walk.accepted) < 50:
+        assert evaluator.walk(walk)
+    assert len(n_made) == 1 + 50 // 7
 
 
 @compiled

@@ -38,4 +38,4 @@ class HitRate(PredictiveScore):
 
     def gain_bounds(self, table: Table) -> Bounds:
         """Return the plateaus: beyond twice the tolerance for ties, the sign of the gap says who wins."""
-        return Bounds(maximum=1.0, high_gap=2 * TIE, low_gap=-2 * TIE, low_value=0.0)
+        return Bounds(maximum=1.0, high_gap=2 * TIE, low_gap=-2 * TIE, low_value=0.0, whole=True)
