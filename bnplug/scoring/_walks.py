@@ -38,7 +38,7 @@ AT, CHILD, BETTER, N_OWN, OWN = range(5)
 
 #: What became of a candidate: it changes no gain, or was not come to; it was scored; it has more configurations than
 #: the scratch has room for. What is asked for, if not a score of what can change one: that of the graph as it is; to
-#: move there, which is no score; to move there by the table that is in the scratch; to move there, to score it then, and
+#: move there, which is no score; to move there by the table that is in the scratch; to move there, to score it then and
 #: to go back where it is below what it must be; and to go back, which is no score.
 PASSED_OVER, SCORED, TOO_WIDE, MEASURED, MOVED, MADE, LEAPT, BACK = range(8)
 
