@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 REFRESH = 1000
 
 # A walk comes back to Python after tries that could look at so many cells of log joints: some hundredths of a second.
-_WALKED_CELLS = 1 << 24
+_WALKED_CELLS = 1 << 25
 
 
 class SearchState(RowState):
