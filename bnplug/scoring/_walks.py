@@ -135,15 +135,10 @@ def go_on(  # type: ignore[no-untyped-def]
         numbers[N_ACCEPTED] += 1
         numbers[SUCCESSES] += 1
     numbers[PHASE] = DRAWING
-    tries, left, n = numbers[TRIES], numbers[MAX_TRY] - numbers[TRIES], features.shape[0]
-    # Without rules, no candidate is legal only where every two features are joined; each has the class as a parent.
-    n_edges = -n
-    for i in range(n):
-        n_edges += n_parents[features[i]]
-    stuck = pairs.shape[0] > 0 or n_edges == n * (n - 1) // 2
-    for i in range(pairs.shape[0]):
-        stuck = stuck and not _is_new(numbers, paths, n_parents, parents, pairs[i, 0], pairs[i, 1])
-    if stuck or left <= 0 or tries >= numbers[UNTIL] or numbers[SUCCESSES] >= numbers[MAX_SUCCESS]:
+    tries, left = numbers[TRIES], numbers[MAX_TRY] - numbers[TRIES]
+    if left <= 0 or tries >= numbers[UNTIL] or numbers[SUCCESSES] >= numbers[MAX_SUCCESS]:
+        return False
+    if _is_stuck(numbers, features, pairs, paths, n_parents, parents):
         return False
     size = (tries + 1) // (numbers[SUCCESSES] + 1)
     size = left if left < size else size
@@ -185,6 +180,19 @@ def _tie(reals, value):  # type: ignore[no-untyped-def]
     """By how much a score may differ from `value` and tie with it."""
     size = abs(value)
     return reals[TIE] * (size if size > 1.0 else 1.0) if size < np.inf else 0.0
+
+
+@inner_kernel(allocates=False)
+def _is_stuck(numbers, features, pairs, paths, n_parents, parents):  # type: ignore[no-untyped-def]
+    """Whether no candidate is legal; without rules, only where every two features are joined."""
+    for i in range(pairs.shape[0]):
+        if _is_new(numbers, paths, n_parents, parents, pairs[i, 0], pairs[i, 1]):
+            return False
+    # Each has the class as a parent, too.
+    n, n_edges = features.shape[0], -features.shape[0]
+    for i in range(n):
+        n_edges += n_parents[features[i]]
+    return pairs.shape[0] > 0 or n_edges == n * (n - 1) // 2
 
 
 @inner_kernel(allocates=False)
