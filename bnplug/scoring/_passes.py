@@ -141,6 +141,17 @@ def decide(  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
+def count_low(gap, high_gap, low_gap):  # type: ignore[no-untyped-def]
+    """How many of the rows are low; -1 if the gap of one does not tell whether it is low or high, or there are none."""
+    high_from, low_upto = np.float32(high_gap), np.float32(low_gap)
+    n_low = n_high = np.int64(0)
+    for m in range(gap.shape[0]):
+        n_low += gap[m] < low_upto
+        n_high += gap[m] > high_from
+    return n_low if 0 < gap.shape[0] == n_low + n_high else -1
+
+
+@inner_kernel(allocates=False)
 def settle(  # type: ignore[no-untyped-def]
     start, stop, pending, y, first, weights, rival, second_gap, values, dead, number, terms, zeros, high,
     high_gap, low_gap, slope, low_loss, joint, labels, weight_of, short,

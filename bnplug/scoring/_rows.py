@@ -150,7 +150,7 @@ def sort_rows(table: Table, fold: IntArray, header: FoldedRows) -> FoldedRows:
     weights = weights[order] if len(weights) else weights
     n_tested = int(bounds[header.n_folds * header.n_classes])
     return header._replace(
-        codes=np.ascontiguousarray(codes[:, order]),
+        codes=codes.take(order, axis=1),
         bounds=bounds.astype(np.int64),
         weights=weights,
         tested_weight=float(weights[:n_tested].sum() if len(weights) else n_tested),

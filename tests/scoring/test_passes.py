@@ -117,3 +117,19 @@ def test_what_is_rounded_to_32_bits_is_on_the_side_it_should_be(sign):
     near = np.float32(sign * np.array([1e-9, 0.1, 1.0, 3.7, 1e6]))
     for value in [float(own) * (1 + by * 2.0**-25) for own in near for by in (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5)]:
         assert np.float32(lowered(value)) <= value <= np.float32(raised(value))
+
+
+@pytest.mark.parametrize(
+    ("gaps", "n_low"),
+    [([-2.0, 0.5, -0.1], 2), ([0.5, np.inf, -np.inf], 1), ([1.0], 0), ([0.5, 0.0], -1), ([np.nan, 1.0], -1), ([], -1)],
+)
+def test_gaps_tell_how_many_rows_are_low_unless_one_is_tied_or_unknown(gaps, n_low):
+    count_low = kernel(_passes.count_low.py_func)
+    assert count_low(np.array(gaps, dtype=np.float32), 0.0, 0.0) == n_low
+
+
+def test_a_gap_that_rounds_to_its_limit_tells_nothing():
+    count_low = kernel(_passes.count_low.py_func)
+    # 0.1 rounds up: 32 bits cannot tell it from a gap a little above.
+    assert count_low(np.full(3, 0.1, dtype=np.float32), 0.1, -1.0) == -1
+    assert count_low(np.full(3, 0.2, dtype=np.float32), 0.1, -1.0) == 0
