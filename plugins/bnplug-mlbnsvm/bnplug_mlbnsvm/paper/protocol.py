@@ -23,6 +23,7 @@ from bnplug.typing import IntArray
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
 from bnplug_mlbnsvm.paper.rivals import RIVALS, rival
 from bnplug_mlbnsvm.paths import missing_path, path
+from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 #: The rows of Table 1, by the names that they are taken to have, with the file of each and its rows.
 SETS = {
@@ -54,6 +55,10 @@ PERCENTAGES = tuple(range(0, 100, 10))
 #: Figures 1 and 2.
 TRADE_OFF, HIDDEN = "car", "vehicle"
 LAMS_OF_FIGURE_2, DRAWS = (0.0, 1.0, 16.0, 256.0), 100
+#: The folds of trees with published figures are drawn so many times more.
+REDRAWS = 5
+#: Whether there is one optimum: the setting, and from how many random parameters the descent begins beside ML's.
+LAM_OF_OPTIMUM, GAMMA_OF_OPTIMUM, STARTS = 1.0, 5.0, 3
 
 MCL, MCL_END, OURS = "MCL", "MCL to the end", "ML-BN-SVM"
 _LEARNERS = {"ML": "ml", MCL: "ccbn-e", MCL_END: "ccbn-e", OURS: "ml-bn-svm", "MM": "mm"}
@@ -69,7 +74,7 @@ Split = tuple[IntArray, IntArray]
 
 
 def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
-    """Return first folds of all sets, small ones first, then further folds, other ways, and the large grid of MM.
+    """Return first folds of all sets, small ones first, then further folds, other ways and draws, and MM's large grid.
 
     ML and MCL, which are quick and have published figures, come with all folds before others have large sets.
     """
@@ -82,6 +87,7 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     for some in (small, names):
         found += _table_1(some, folds, ["ML", MCL, MCL_END], data, quick) + _figure_2(some, data, quick)
     found += _table_1(names, folds, others, data, quick) + ([] if quick else list(_other_ways(names, data)))
+    found += [*_optima(small, data), *_other_draws(names, data, quick)]
     found += _table_1(names, folds, ["MM"], data, quick)
     return list({task.name: task for task in found}.values()), [name for name in sets if name not in names]
 
@@ -124,6 +130,18 @@ def _other_ways(names: Sequence[str], data: Path | None) -> Iterator[Task]:
             yield Task("other ways", key, measure_way, (name, way, method, fold, data))
 
 
+def _optima(names: Sequence[str], data: Path | None) -> Iterator[Task]:
+    for name, structure in product(names, ("TAN", "NB")):
+        key = {"dataset": name, "structure": structure}
+        yield Task("one optimum", key, measure_optimum, (name, structure, data))
+
+
+def _other_draws(names: Sequence[str], data: Path | None, quick: bool) -> Iterator[Task]:
+    for name, method, draw in product(names, ("ML", MCL, MCL_END), range(1, 1 + (2 if quick else REDRAWS))):
+        key = {"dataset": name, "method": method, "draw": draw}
+        yield Task("other draws", key, measure_draw, (name, method, draw, data))
+
+
 def _file(name: str) -> str:
     return (SETS | QUICK)[name][0]
 
@@ -157,6 +175,16 @@ def splits(dataset: datasets.Dataset, way: str = "") -> list[Split]:
         ((train, _),) = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=0).split(rows, y[rows])
         first = np.isin(np.arange(len(rows)), train)
     return [(rows[first], rows[~first])]
+
+
+def redrawn(dataset: datasets.Dataset, draw: int) -> list[Split]:
+    """Return the splits of the same rows in another draw: as many folds, or one split with as many test rows."""
+    parts = splits(dataset)
+    rows = np.sort(np.concatenate(parts[0]))
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=draw)
+    if len(parts) == 1:
+        folds = StratifiedShuffleSplit(1, test_size=len(parts[0][1]), random_state=draw)
+    return [(rows[train], rows[test]) for train, test in folds.split(rows, dataset.y.to_numpy()[rows])]
 
 
 def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
@@ -263,6 +291,40 @@ def measure_way(name: str, way: str, method: str, fold: int, data: Path | None) 
     missing = "value" if way == AS_VALUE else "ignore"
     model = network("TAN", method, rows.coarse, categorical_features=kinds, missing=missing)
     return {"accuracy": rows.accuracy(rows.fit(model)), "n_test": len(rows.test)}
+
+
+def measure_draw(name: str, method: str, draw: int, data: Path | None) -> Record:
+    """Measure a tree on all folds of another draw: the mean ``accuracy`` in per cent."""
+    dataset, found = load_data(_file(name), data), []
+    for train, test in redrawn(dataset, draw):
+        rows = _Rows(dataset.X, dataset.y.astype(str), train, test)
+        model = network("TAN", method, rows.coarse, categorical_features=dataset.categorical_features)
+        found.append(rows.accuracy(rows.fit(model)))
+    return {"accuracy": float(np.mean(found)), "folds": len(found)}
+
+
+def measure_optimum(name: str, structure: str, data: Path | None) -> Record:
+    """Solve problem (11) on all complete rows from ML's parameters and from random ones.
+
+    Returns
+    -------
+    dict
+        ``rows``, the ``objectives`` of a row that the descents end at, that of ML first, and ``unnormalized``, how far
+        the logarithm of a column's sum is from 0 at most, of columns that were counted at least once.
+    """
+    dataset = load_data(_file(name), data)
+    X = dataset.X[dataset.X.notna().all(axis=1)]
+    y, kinds = dataset.y.loc[X.index].astype(str), dataset.categorical_features
+    table, _ = bnplug.code(X, y, discretizer="mdl", categorical_features=kinds, target="(class)")
+    problem = LargeMarginProblem(table, bnplug.structure_learner(structure.lower()).learn(table), n_jobs=1)
+    rng, first = np.random.default_rng(0), problem.terms.values
+    starts = [first, *(problem.columns.log_softmax(rng.normal(0.0, 2.0, len(first))) for _ in range(STARTS))]
+    setting = Setting(LAM_OF_OPTIMUM, GAMMA_OF_OPTIMUM, tol=1e-6, max_iter=5000, normalized=False)
+    found = [problem.solve(setting, start) for start in starts]
+    return {
+        "rows": len(X), "objectives": [each.path[-1] / len(X) for each in found],
+        "unnormalized": max(problem.unnormalized(each.point) for each in found),
+    }  # fmt: skip
 
 
 def _cut(X: pd.DataFrame, y: pd.Series[Any], kinds: Any) -> tuple[pd.DataFrame, tuple[str, ...]]:
