@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_mlbnsvm.paper import PAPER, claims, figures, protocol, rivals
+from bnplug_mlbnsvm.paper import PAPER, claims, differences, figures, protocol, rivals
 from bnplug_mlbnsvm.paths import draw_path, missing_path, path
 from sklearn.impute import KNNImputer
 
 import bnplug
 from bnplug import datasets
-from bnplug.experiments import published
+from bnplug.experiments import Page, published
 from bnplug.experiments.paper import Results
 from bnplug.experiments.statistics import wilcoxon
 from bnplug.hooks import registry
@@ -185,7 +185,9 @@ def test_pairs_are_of_the_same_folds_and_of_the_papers_sets():
         ("usps-11000", "TAN", "ML-BN-SVM", 0, 97.0), ("usps-11000", "TAN", "ML", 0, 92.0),
         ("vote", "TAN", "ML-BN-SVM", 0, 95.0), ("vote", "TAN", "ML", 0, 96.0),
     ]))  # fmt: skip
-    both = figures.paired(folds, "TAN ML-BN-SVM", "TAN ML")
+    own = figures.paired(folds, "TAN ML-BN-SVM", "TAN ML")
+    assert figures.coverage(own.index) == (2, "data sets, with 2 of their 10 folds")
+    both = figures.means_of(own)
     assert both.to_numpy().tolist() == [[90.0, 88.0], [95.0, 96.0]]
     assert claims.wins(both) == (1, 1)
     assert claims.gap(both) == pytest.approx(0.5)
@@ -207,7 +209,19 @@ def test_figure_2_is_judged():
     assert claims.judge_by_lam(means)[0] is True
     assert claims.judge_by_lam(means.assign(**{"lam=16": [73.0, 60.0, 50.0]}))[0] is False
     assert claims.judge_by_lam(means.assign(**{"lam=1": [71.5, 67.0, 60.5]}))[0] is False
-    assert claims.judge_by_lam(pd.DataFrame())[0] is None
+    means.attrs = {"features": 4}
+    # ML is the worst with all features, but loses two points with one of four missing; lam = 16 loses more.
+    assert claims.judge_ml(means)[0] is False
+    level = means.assign(**{"lam=0": [70.0, 69.5, 60.0]})
+    level.attrs = means.attrs
+    assert claims.judge_ml(level)[0] is True
+    assert claims.judge_larger(means)[0] is True
+    slow = means.assign(**{"lam=16": [72.0, 71.0, 50.0]})
+    slow.attrs = means.attrs
+    assert claims.judge_larger(slow)[0] is False
+    page = Page("peharz2013", "", "")
+    claims.claim_figures(page, Results([]), pd.DataFrame(), pd.DataFrame())
+    assert {verdict for _, verdict, _ in page.claims} == {"not testable here"}
 
 
 def test_curves_are_of_the_folds_that_all_have():
@@ -217,7 +231,7 @@ def test_curves_are_of_the_folds_that_all_have():
     frame = make_frame(rows).assign(hidden=[low, high, low, high, high, None])
     curve = figures.hidden_curve(frame, ["ML", "SVM"])
     assert curve.loc[0].tolist() == [60.0, 60.0]
-    assert curve.attrs == {"datasets": ["car", "vote"], "folds": 2}
+    assert curve.attrs == {"folds": [("car", 0), ("vote", 0)]}
     assert figures.hidden_curve(frame, ["ML", "MM"]).empty
 
 
@@ -225,9 +239,112 @@ def test_missing_features_are_judged_by_few_and_many():
     curve = pd.DataFrame({"ML": 60.0, "ML-BN-SVM": [62.0] * 5 + [58.0] * 5, "MCL": [63.0] + [40.0] * 9, "SVM": 50.0})
     curve.index = list(protocol.PERCENTAGES)
     assert claims.judge_robust(curve)[0]
-    assert claims.judge_rivals(curve)[0]
+    assert claims.judge_best(curve)[0]
+    assert claims.judge_fall(curve, "MCL")[0]
+    assert claims.judge_svm(curve)[0]
     assert not claims.judge_robust(curve.assign(**{"ML-BN-SVM": 56.0}))[0]
-    assert not claims.judge_rivals(curve.assign(SVM=59.0))[0]
+    assert not claims.judge_best(curve.assign(SVM=61.0))[0]
+    assert not claims.judge_fall(curve.assign(MCL=63.0), "MCL")[0]
+    assert not claims.judge_svm(curve.assign(SVM=59.0))[0]
+
+
+def test_mm_is_judged_by_itself_when_it_was_run():
+    curve = pd.DataFrame({"ML": 60.0, "ML-BN-SVM": 62.0, "MCL": 60.0, "MCL to the end": 60.0, "SVM": 50.0},
+                         index=list(protocol.PERCENTAGES))  # fmt: skip
+    curve.attrs = {"folds": [("car", 0), ("vote", 0)]}
+    margins = curve.assign(MM=[63.0] + [40.0] * 9)
+    margins.attrs = {"folds": [("car", 0)]}
+    verdicts = []
+    for own in (pd.DataFrame(), margins):
+        page = Page("peharz2013", "", "")
+        claims.claim_hidden(page, curve, own)
+        verdicts.append({claim: verdict for claim, verdict, _ in page.claims})
+    changed = {claim for claim, verdict in verdicts[0].items() if verdicts[1][claim] != verdict}
+    assert changed == {"As features are missing, MM drops off quickly."}
+    assert [own[changed.copy().pop()] for own in verdicts] == [
+        "not testable here", "yes, on 1 of 25 UCI data sets, with 1 of their 5 folds"
+    ]  # fmt: skip
+
+
+def test_likelihoods_are_compared_on_the_same_folds_of_the_papers_sets():
+    rows = [("car", "ML-BN-SVM", 0, 90.0), ("car", "ML-BN-SVM", 1, 10.0), ("car", "MCL", 0, 85.0),
+            ("car", "MM", 1, 5.0), ("usps-11000", "ML-BN-SVM", 0, 1.0), ("usps-11000", "MCL", 0, 99.0)]  # fmt: skip
+    found = pd.DataFrame(rows, columns=["dataset", "method", "fold", "train"]).assign(structure="TAN")
+    found = found.assign(test=found["train"], classifier="TAN " + found["method"])
+    means = figures.mean_likelihoods(figures.shared_likelihoods(found, ["ML-BN-SVM", "MCL"]))
+    assert means["train"].to_dict() == {"ML-BN-SVM": 90.0, "MCL": 85.0}
+    page = Page("peharz2013", "", "")
+    claims.claim_likelihoods(page, found)
+    verdicts = [(verdict.split(",")[0], evidence.split(";")[0]) for _, verdict, evidence in page.claims]
+    # Of all folds by itself, else of those that both have; MCL to the end was not run.
+    assert verdicts == [
+        ("no", "ML-BN-SVM 50.00%, 50.00%"), ("no", "ML-BN-SVM 90.00%, 90.00%"),
+        ("not testable here", "not run yet"), ("no", "ML-BN-SVM 10.00%, 10.00%"),
+    ]  # fmt: skip
+    by_set = figures.likelihoods_by_set(found[found["method"] != "MM"])
+    assert by_set.loc["car"].to_dict() == {"TAN MCL": 85.0, "TAN ML-BN-SVM": 90.0}
+
+
+def test_descents_from_all_starts_end_at_one_optimum():
+    found = protocol.measure_optimum("iris", "TAN", None)
+    assert len(found["objectives"]) == 1 + protocol.STARTS
+    assert found["unnormalized"] < 1e-3
+    frame = pd.DataFrame([{"dataset": "iris", **found}])
+    assert claims.judge_optimum(frame)[0] is True
+    frame["objectives"] = [[1.0, 1.01]]
+    assert claims.judge_optimum(frame)[0] is False
+    assert claims.judge_optimum(frame[:0])[0] is None
+
+
+def test_other_draws_have_the_same_rows_in_other_folds():
+    iris = datasets.load("iris")
+    first, second = protocol.redrawn(iris, 1), protocol.redrawn(iris, 2)
+    for parts in (first, second):
+        assert sorted(np.concatenate([test for _, test in parts])) == list(range(150))
+    assert first[0][1].tolist() != second[0][1].tolist()
+    rows = pd.DataFrame({"x": np.arange(11_000)})
+    large = datasets.Dataset("letter", rows, pd.Series(np.arange(11_000) % 10, name="class"), ("x",), "")
+    ((train, test),) = protocol.splits(dataclasses.replace(large, name="usps-hastie-9298"))
+    ((other_train, other_test),) = protocol.redrawn(dataclasses.replace(large, name="usps-hastie-9298"), 1)
+    assert (len(other_train), len(other_test)) == (len(train), len(test))
+    assert len({*other_train, *other_test}) == 11_000
+
+
+def test_the_draw_is_a_reason_only_where_other_draws_were_run():
+    folds = figures.by_fold(make_frame([("lymphography", "TAN", "MCL", fold, 72.0) for fold in range(5)]))
+    draws = [
+        {"part": "other draws", "key": {"dataset": "lymphography", "method": "MCL", "draw": draw}, "seconds": 1.0,
+         "value": {"accuracy": 70.0 + 2 * draw, "folds": 5}}
+        for draw in range(1, 6)
+    ]  # fmt: skip
+    for records, reason in (([], "not explained"), (draws, "the draw of the folds")):
+        page = Page("peharz2013", "", "")
+        differences.add_published(page, Results(records), folds)
+        (line,) = (row for row in page.to_markdown().splitlines() if row.startswith("| lymphography | TAN MCL |"))
+        assert reason in line
+
+
+def test_averages_that_are_off_are_marked_and_listed():
+    folds = figures.by_fold(make_frame([
+        ("letter", "TAN", "ML", 0, 80.0), ("satellite", "TAN", "ML", 0, 86.0), ("usps-11000", "TAN", "ML", 0, 99.0),
+    ]))  # fmt: skip
+    page = Page("peharz2013", "", "")
+    differences.add_published(page, Results([]), folds)
+    text = page.to_markdown()
+    # Without the second file of USPS.
+    assert "| Average | 83.00 (86.00) ▼ |" in text
+    assert "| Average | TAN ML | 83.00 | 86.00 | -3.00 | not explained |" in text
+    assert "| usps-11000 | 99.00 (91.20) ▲ |" in text
+
+
+def test_the_rows_of_published_intervals():
+    found = figures.rows_of_intervals()
+    assert found.index.tolist() == ["adult", "letter", "nursery", "satellite", "shuttle", "usps"]
+    for name in ("letter", "nursery", "shuttle"):
+        third = int(found.loc[name, "a third"])
+        for method in ("TAN ML", "TAN MCL"):
+            low, high = map(int, found.loc[name, method].split(" to "))
+            assert low <= third <= high
 
 
 def test_a_way_counts_when_all_its_folds_are_there():

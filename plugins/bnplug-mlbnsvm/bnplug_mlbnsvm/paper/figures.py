@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import pandas as pd
+from scipy import optimize, stats
 
-from bnplug.experiments import published_table
+from bnplug.experiments import published, published_table
 from bnplug.experiments.paper import Results, Way
 from bnplug_mlbnsvm.paper.protocol import FOLDS, FURTHER, LARGE, MCL, MCL_END, OURS, PERCENTAGES, QUICK, SETS, STEPS
 from bnplug_mlbnsvm.paper.rivals import RIVALS
@@ -15,6 +17,7 @@ NETWORKS = ("ML", MCL, MCL_END, "MM", OURS)
 #: What classifiers are called in tables, in their order; and the one that the paper is about.
 CLASSIFIERS = (*(f"{structure} {name}" for structure in ("TAN", "NB") for name in NETWORKS), *RIVALS)
 TAN_OURS = f"TAN {OURS}"
+AVERAGE = "Average"
 
 
 def measured(results: Results) -> pd.DataFrame:
@@ -54,19 +57,89 @@ def wanted_folds(name: str) -> int:
     return FOLDS if (SETS | QUICK)[name][1] <= LARGE else 1
 
 
-def errors_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the standard error of each mean: by the spread over folds, or of one fold by the number of test rows.
+def with_folds(folds: pd.DataFrame) -> pd.DataFrame:
+    """Return the means as text, with the number of folds where it is not all of them.
 
     Examples
     --------
-    >>> rows = {"dataset": "a", "classifier": ["x", "x", "y"], "accuracy": [70.0, 90.0, 80.0], "n_test": 100}
-    >>> errors_of(pd.DataFrame(rows)).loc["a"].tolist()
-    [10.0, 4.0]
+    >>> rows = pd.MultiIndex.from_tuples([("car", 0), ("letter", 0)], names=["dataset", "fold"])
+    >>> with_folds(pd.DataFrame({"SVM": [97.0, 95.5], "LR": [90.0, None]}, index=rows)).to_numpy().tolist()
+    [['97.00 (1 of 5)', '90.00 (1 of 5)'], ['95.50', '–']]
     """
-    groups = frame.groupby(["dataset", "classifier"])
-    mean, size = groups["accuracy"].mean(), groups.size()
-    binomial = (mean * (100 - mean) / groups["n_test"].sum()) ** 0.5
-    return (groups["accuracy"].std() / size**0.5).fillna(binomial).unstack()
+    means, counts, columns = means_of(folds), folds.groupby(level="dataset", sort=False).count(), {}
+    for classifier in means:
+        texts = []
+        for name, mean, n in zip(means.index, means[classifier], counts[classifier], strict=True):
+            wanted = wanted_folds(str(name))
+            texts.append("–" if not n else f"{mean:.2f}" + (f" ({n} of {wanted})" if n < wanted else ""))
+        columns[classifier] = texts
+    return pd.DataFrame(columns, index=means.index)
+
+
+def done_folds(folds: pd.DataFrame) -> pd.DataFrame:
+    """Return how many folds each data set has, and on how many of them all classifiers of a group were run."""
+    groups = {
+        "ML and MCL": [f"{structure} {name}" for structure in ("TAN", "NB") for name in ("ML", MCL, MCL_END)],
+        OURS: [TAN_OURS, f"NB {OURS}"], "SVMs and LR": [*RIVALS], "MM": ["TAN MM", "NB MM"],
+    }  # fmt: skip
+    names = list(dict.fromkeys(folds.index.get_level_values("dataset")))
+    found = pd.DataFrame({"folds": [wanted_folds(str(name)) for name in names]}, index=names)
+    for group, classifiers in groups.items():
+        whole_ones = folds.reindex(columns=classifiers).notna().all(axis=1)
+        found[group] = whole_ones.groupby(level="dataset").sum().reindex(names)
+    return found
+
+
+def coverage(index: pd.MultiIndex) -> tuple[int, str]:
+    """Return how many data sets some (data set, fold) pairs are of, and what to call them: how many folds they have.
+
+    Examples
+    --------
+    >>> coverage(pd.MultiIndex.from_tuples([("car", 0), ("car", 1), ("letter", 0)]))
+    (2, 'data sets, with 3 of their 6 folds')
+    """
+    names = list(dict.fromkeys(index.get_level_values(0)))
+    wanted = sum(wanted_folds(str(name)) for name in names)
+    return len(names), "data sets" + (f", with {len(index)} of their {wanted} folds" if len(index) < wanted else "")
+
+
+def spread_of_draws(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the standard deviation of a mean over draws of the folds, and the number of draws."""
+    found = results.frame("other draws")
+    if found.empty:
+        return pd.DataFrame(), pd.DataFrame()
+    groups = found.assign(method="TAN " + found["method"]).groupby(["dataset", "method"])["accuracy"]
+    return groups.std().unstack(), groups.size().unstack()
+
+
+def rows_of_intervals() -> pd.DataFrame:
+    """Return of how many test rows published intervals are, if they are exact binomial ones, for large data sets."""
+    theirs, rows = published("peharz2013-table1-accuracy"), {}
+    large = [name for name in SETS if SETS[name][1] > LARGE and name not in FURTHER and name != "TIMIT"]
+    for name in large:
+        found = {"rows": f"{SETS[name][1]}", "a third": f"{SETS[name][1] / 3:.0f}"}
+        for method in ("TAN ML", f"TAN {MCL}"):
+            own = theirs[(theirs["dataset"] == name) & (theirs["method"] == method)]
+            found[method] = _rows_of(*own[["mean", "std"]].iloc[0]) if len(own) else "–"
+        rows[name] = found
+    return pd.DataFrame(rows).T
+
+
+def _rows_of(mean: float, half: float) -> str:
+    """Return between which numbers of rows the half width of an interval is what is printed, to two decimals.
+
+    Examples
+    --------
+    >>> _rows_of(86.21, 0.84)
+    '6513 to 6668'
+    """
+
+    def width(n: float) -> float:
+        right = n * mean / 100
+        return 50 * float(stats.beta.ppf(0.975, right + 1, n - right) - stats.beta.ppf(0.025, right, n - right + 1))
+
+    ends = [float(optimize.brentq(lambda n, to: width(n) - to, 3, 1e6, (half + more,))) for more in (0.005, -0.005)]
+    return f"{ends[0]:.0f} to {ends[1]:.0f}"
 
 
 def table_1() -> pd.DataFrame:
@@ -76,38 +149,74 @@ def table_1() -> pd.DataFrame:
     return table.assign(**{f"TAN {MCL_END}": table["TAN MCL"]})
 
 
+def with_averages(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both tables with a row of averages over the paper's data sets that both have.
+
+    Examples
+    --------
+    >>> ours = pd.DataFrame({"TAN ML": [80.0, 90.0, 99.0]}, index=["car", "usps", "usps-11000"])
+    >>> [table["TAN ML"].tolist() for table in with_averages(ours, ours[:2] + 1)]
+    [[80.0, 90.0, 99.0, 85.0], [81.0, 91.0, 86.0]]
+    """
+    names = [name for name in theirs.index if name in ours.index and name not in FURTHER]
+    methods = [name for name in theirs.columns if name in ours.columns]
+    known = ours.loc[names, methods].notna() & theirs.loc[names, methods].notna()
+    tables = []
+    for table in (ours, theirs):
+        # Exactly rounded, as in the tables that show figures side by side.
+        own = {name: table.loc[names, name][known[name]] for name in methods}
+        means = {name: fmean(values) if len(values) else float("nan") for name, values in own.items()}
+        tables.append(pd.concat([table, pd.DataFrame(means, index=[AVERAGE])]))
+    return tables[0], tables[1]
+
+
 def other_ways(results: Results, ours: pd.DataFrame) -> list[Way]:
-    """Return what was done otherwise, on all folds of a set, with the figures that came out."""
+    """Return what was done otherwise, with the figures that came out where it was on all folds of a set."""
     found, ways = results.frame("other ways"), []
     for way, own in found.groupby("way") if len(found) else ():
         groups = own.assign(method="TAN " + own["method"]).groupby(["dataset", "method"])["accuracy"]
         means, sizes = groups.mean().unstack(), groups.size().unstack()
         wanted = [wanted_folds(str(name)) for name in means.index]
         ways.append(Way(str(way), means.where(sizes.eq(wanted, axis=0))))
-    stopped, ended = f"TAN {MCL}", f"TAN {MCL_END}"
-    if {stopped, ended} <= set(ours):
-        ways.append(Way(f"{STEPS[-1]} steps", ours[[ended]].rename(columns={ended: stopped})))
-        ways.append(Way("the number of steps by validation", ours[[stopped]].rename(columns={stopped: ended})))
-    return ways
+    return ways + ways_to_stop(ours, "TAN ")
+
+
+def ways_to_stop(ours: pd.DataFrame, structure: str = "") -> list[Way]:
+    """Return each of the two ways to stop MCL as another way of the other, on the same folds."""
+    stopped, ended = f"{structure}{MCL}", f"{structure}{MCL_END}"
+    if not {stopped, ended} <= set(ours):
+        return []
+    # Averages of the two compare only over the same data sets.
+    ours = ours if ours[stopped].notna().equals(ours[ended].notna()) else ours.drop(index=AVERAGE, errors="ignore")
+    return [
+        Way(f"{STEPS[-1]} steps", ours[[ended]].rename(columns={ended: stopped})),
+        Way("the number of steps by validation", ours[[stopped]].rename(columns={stopped: ended})),
+    ]
 
 
 def chosen(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the medians of the settings that were chosen, for each data set.
+    """Return the medians of the settings that were chosen, for each data set, as text.
 
     Examples
     --------
     >>> settings = [{"steps": 5.0}, {"steps": 20.0}, {"steps": 50.0}]
     >>> chosen(pd.DataFrame({"dataset": "car", "classifier": "TAN MCL", "chosen": settings})).to_dict()
-    {'TAN MCL: steps': {'car': 20.0}}
+    {'TAN MCL: steps': {'car': '20'}}
     """
-    shown = {f"TAN {MCL}": ["steps"], TAN_OURS: ["lam", "gamma"], "TAN MM": ["lam", "kappa"], "SVM": ["C", "gamma"]}
+    shown = {f"TAN {MCL}": ["steps"], TAN_OURS: ["lam", "gamma"], "TAN MM": ["lam", "kappa"], "SVM": ["C", "width"]}
     columns = {}
     for name, settings in shown.items():
         own = frame[frame["classifier"] == name]
         for setting in settings:
-            values = pd.Series([value[setting] for value in own["chosen"]], index=own["dataset"], dtype=float)
+            values = pd.Series([_setting(value, setting) for value in own["chosen"]], index=own["dataset"], dtype=float)
             columns[f"{name}: {setting}"] = values.groupby(level=0).median()
-    return pd.DataFrame(columns).reindex(list(dict.fromkeys(frame["dataset"]))).dropna(axis=1, how="all")
+    found = pd.DataFrame(columns).reindex(list(dict.fromkeys(frame["dataset"]))).dropna(axis=1, how="all")
+    return found.map(lambda value: "–" if value != value else f"{value:.4g}")
+
+
+def _setting(chosen: Mapping[str, float], name: str) -> float:
+    """Return a setting; that of the kernel is kept as gamma, 1 / (2 width²)."""
+    return (0.5 / chosen["gamma"]) ** 0.5 if name == "width" else chosen[name]
 
 
 def relative_likelihoods(frame: pd.DataFrame) -> pd.DataFrame:
@@ -127,10 +236,36 @@ def relative_likelihoods(frame: pd.DataFrame) -> pd.DataFrame:
     return both.assign(**{part: 100 * both[f"{part}_ll_ml"] / both[f"{part}_ll"] for part in ("train", "test")})
 
 
+def shared_likelihoods(found: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of some methods, of the folds of NB and of TAN that all of them have, of the paper's sets."""
+    keys = ["dataset", "structure", "fold"]
+    own = found[found["method"].isin(methods) & ~found["dataset"].isin(FURTHER)]
+    return own[own.groupby(keys)["method"].transform("nunique") == len(methods)]
+
+
+def mean_likelihoods(own: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over folds, then over structures and data sets, of each method: ``train`` and ``test``."""
+    each = own.groupby(["method", "structure", "dataset"], sort=False)[["train", "test"]].mean()
+    return each.groupby("method", sort=False).mean()
+
+
+def likelihoods_by_set(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of ``train``, data sets by classifiers: over folds that all the set's classifiers have.
+
+    Of NB and of TAN each; a classifier that was not run on a data set does not count there.
+    """
+    keys = ["dataset", "structure"]
+    wanted = found.groupby(keys)["method"].transform("nunique")
+    own = found[found.groupby([*keys, "fold"])["method"].transform("nunique") == wanted]
+    table = own.groupby(["dataset", "classifier"], sort=False)["train"].mean().unstack()
+    names = [name for name in dict.fromkeys(found["dataset"]) if name in table.index]
+    return table.reindex(index=names, columns=[name for name in CLASSIFIERS if name in table])
+
+
 def hidden_curve(frame: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """Return the mean accuracy for each percentage of missing features (rows) and classifier (columns).
 
-    Over folds, then over data sets: those that all of the methods have. ``attrs`` says which.
+    Over folds, then over data sets: those that all of the methods have; ``attrs["folds"]`` lists them.
     """
     own = frame[frame["method"].isin(methods) & (frame["structure"] != "NB")].dropna(subset=["hidden"])
     pairs = own.groupby(["dataset", "fold"])["method"].nunique()
@@ -138,12 +273,15 @@ def hidden_curve(frame: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     long = shared.explode("hidden").assign(percent=list(PERCENTAGES) * len(shared)).astype({"hidden": float})
     means = long.groupby(["method", "percent", "dataset"])["hidden"].mean().groupby(level=[0, 1]).mean()
     curve = means.unstack(0).reindex(columns=list(methods)) if len(shared) else pd.DataFrame()
-    names = list(dict.fromkeys(shared.index.get_level_values(0)))
-    curve.attrs = {"datasets": names, "folds": int(sum(pairs == len(methods)))}
+    curve.attrs = {"folds": list(pairs.index[pairs == len(methods)])}
     return curve
 
 
 def paired(folds: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """Return the accuracies of two classifiers on the folds that both have, by the paper's data sets."""
-    own = folds.reindex(columns=[first, second]).dropna()
-    return means_of(own[~own.index.get_level_values("dataset").isin(FURTHER)])
+    """Return the accuracies of two classifiers on the folds that both have, of the paper's data sets."""
+    return of_paper(folds.reindex(columns=[first, second]).dropna())
+
+
+def of_paper(folds: pd.DataFrame) -> pd.DataFrame:
+    """Return the folds of the paper's data sets."""
+    return folds[~folds.index.get_level_values("dataset").isin(FURTHER)]
