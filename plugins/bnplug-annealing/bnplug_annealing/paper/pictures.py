@@ -57,6 +57,30 @@ def schedules(runs: pd.DataFrame) -> Axes:
     return finish(ax, legend=True)
 
 
+def sample_sizes(found: pd.DataFrame) -> Axes:
+    """Draw the accuracy of structures against the number of training rows: means, and standard deviations as bars.
+
+    Parameters
+    ----------
+    found : frame
+        ``rows``, ``structure`` and ``accuracy``, a row for each draw.
+    """
+    ax = new_axes((6.5, 4.2))
+    ax.set_xscale("log")
+    for number, (structure, own) in enumerate(found.groupby("structure", sort=False)):
+        groups = own.groupby("rows")["accuracy"]
+        means, spread = groups.mean(), groups.std().fillna(0.0)
+        ax.errorbar(
+            means.index, means, spread, color=colour(number), marker=mark(number), capsize=3, linewidth=1.6,
+            label=str(structure),
+        )  # fmt: skip
+    sizes = sorted(found["rows"].unique())
+    ax.set_xticks(sizes, [str(n) for n in sizes])
+    ax.set_xticks([], minor=True)
+    ax.set(xlabel="training rows", ylabel="accuracy (%)")
+    return finish(ax, legend=True)
+
+
 def _count_logarithmically(ax: Axes) -> None:
     """Make the vertical axis logarithmic, with whole numbers at its ticks."""
     from matplotlib.ticker import LogLocator, NullLocator

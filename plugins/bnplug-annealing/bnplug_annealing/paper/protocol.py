@@ -29,6 +29,8 @@ SETS = {
     TEN_DIGITS: ("USPS, ten digits", 7291 / 9298), MNIST: ("MNIST", 0.0),
 }  # fmt: skip
 QUICK = "iris"
+#: Sets whose files hold the training rows first, with how many these are.
+FIRST_ROWS = {TEN_DIGITS: 7291, SATELLITE: 4435}
 
 DETERMINISTIC = ("NB", "TAN-ST-CMI", "TAN-HC-CR", "TAN-HC-MM")
 ANNEALED = ("TAN-SA-CR", "TAN-SA-MM")
@@ -47,7 +49,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "L-BFGS, to the end": {"early_stopping": False},
     "CG, stopped early": {"optimizer": "cg"},
 }
-_WIDTHS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05]
+#: The widths (gamma) that an SVM's is chosen from; its penalty is the paper's.
+WIDTHS, PENALTY = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05), 1.0
+#: What is measured of the ten digits on the rows that they come with and on drawn ones, to see what that changes.
+SVM, GIVEN, DRAWN = "SVM", "given", "drawn"
 # How many points of a trace are kept.
 _POINTS = 40
 
@@ -65,6 +70,7 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     found += _structures(small, ANNEALED, data, range(3, RUNS)) + _structures(digits, learned, data)
     found += _structures(digits, (*climbed, *ANNEALED), data, rows=FEWER_ROWS) + _structures(digits, ANNEALED, data)
     found += _structures(small[1:], climbed, data) + _hidden(find_data([SATELLITE], data)[0], data)
+    found += _resplit([name for name in there if name == TEN_DIGITS], data)
     found += _sizes(data) if "spambase" in there else []
     found += _sweep(usps, range(3), data) + _machines(digits, data)
     found += _structures(digits, ANNEALED, data, range(1, RUNS))
@@ -75,16 +81,23 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
 
 def further(results: Results, data: Path | None, quick: bool) -> Iterator[Task]:
     """Yield maximum-margin parameters for each structure, of several runs for the best in training and in testing."""
-    if not available(["TAN-SA-MM"]):
-        return
+    if available(["TAN-SA-MM"]):
+        for key, tree in wanted_parameters(results):
+            yield Task("parameters", key, measure_parameters, (key["dataset"], tree, key["way"], data))
+
+
+def wanted_parameters(results: Results) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Yield the keys of the parameters that the structures so far call for, each with its tree."""
     found = results.frame("structures")
+    if found.empty:
+        return
     for (name, _, _), own in found.groupby(["dataset", "structure", "rows"], sort=False):
         places = {int(own["score"].fillna(0).to_numpy().argmax()), int(own["accuracy"].to_numpy().argmax())}
         for row in own.iloc[sorted(places)].to_dict("records"):
             kept = {str(part): row[part] for part in ("dataset", "structure", "seed", "rows")}
             ways = WAYS if name != MNIST and row["structure"] in ("NB", "TAN-ST-CMI") else list(WAYS)[:1]
             for way in ways:
-                yield Task("parameters", {**kept, "way": way}, measure_parameters, (str(name), row["tree"], way, data))
+                yield {**kept, "way": way}, row["tree"]
 
 
 def _structures(
@@ -110,6 +123,16 @@ def _sweep(names: Iterable[str], seeds: Iterable[int], data: Path | None) -> lis
 
 def _machines(names: Iterable[str], data: Path | None) -> list[Task]:
     return [Task("SVM", {"dataset": name}, measure_svm, (name, data)) for name in names]
+
+
+def _resplit(names: Iterable[str], data: Path | None) -> list[Task]:
+    # Of searches that chance decides, the same run on the given rows; the others are the same there each time.
+    annealed, climbed = available(ANNEALED), available(DETERMINISTIC[2:])
+    pairs = [(s, DRAWN) for s in [*available(DETERMINISTIC[:2]), SVM, *annealed]] + [(s, GIVEN) for s in annealed]
+    return [
+        Task("split", {"dataset": name, "structure": s, "split": own}, measure_split, (name, s, own, data))
+        for name, (s, own) in product(names, [*pairs, *((s, DRAWN) for s in climbed)])
+    ]
 
 
 def _sizes(data: Path | None) -> list[Task]:
@@ -139,16 +162,16 @@ def available(structures: Iterable[str]) -> list[str]:
     return [name for name in structures if f"{name}-ML" in ready]
 
 
-def split(dataset: datasets.Dataset, seed: int = 0) -> tuple[IntArray, IntArray]:
+def split(dataset: datasets.Dataset, seed: int = 0, drawn: bool = False) -> tuple[IntArray, IntArray]:
     """Return training and test rows: those that the set comes with, or as many as the paper's, drawn by class.
 
     In one file of USPS the images of three digits are the same; they are kept as the first of them alone. The other
-    file has the training rows first, as satellite has.
+    file has the training rows first, as satellite has; with `drawn` as many are drawn instead.
     """
     if dataset.split is not None:
         return dataset.split
-    if dataset.name in (TEN_DIGITS, SATELLITE):
-        rows, first = np.arange(len(dataset.X)), {TEN_DIGITS: 7291, SATELLITE: 4435}[dataset.name]
+    if dataset.name in FIRST_ROWS and not drawn:
+        rows, first = np.arange(len(dataset.X)), FIRST_ROWS[dataset.name]
         return rows[:first], rows[first:]
     share = SETS.get(dataset.name, ("", 2 / 3))[1]
     rows = np.flatnonzero(~dataset.copies()) if dataset.name == USPS else np.arange(len(dataset.X))
@@ -158,10 +181,10 @@ def split(dataset: datasets.Dataset, seed: int = 0) -> tuple[IntArray, IntArray]
 
 
 @lru_cache(maxsize=2)
-def prepared(name: str, data: Path | None) -> CodedSplit:
+def prepared(name: str, data: Path | None, drawn: bool = False) -> CodedSplit:
     """Return a data set split and cut by MDL."""
     dataset = load_data(name, data)
-    return code_split(dataset, *split(dataset))
+    return code_split(dataset, *split(dataset, drawn=drawn))
 
 
 @lru_cache
@@ -241,16 +264,32 @@ def measure_svm(name: str, data: Path | None) -> Record:
     It gets the numbers of the bins: on Spambase this, and not the features as they were, gives as many support vectors
     as the paper reports.
     """
-    own = prepared(name, data)
+    return _svm(prepared(name, data))
+
+
+def _svm(own: CodedSplit) -> Record:
     features, labels = own.train.features, own.train.codes[own.train.target_index]
     X, X_test = own.train.codes[features].T, own.test[features].T
     some = np.random.default_rng(0).permutation(len(X))[:FEWER_ROWS]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    search = GridSearchCV(make_pipeline(StandardScaler(), SVC(C=1.0)), {"svc__gamma": _WIDTHS}, cv=folds, refit=False)
+    machine = make_pipeline(StandardScaler(), SVC(C=PENALTY))
+    search = GridSearchCV(machine, {"svc__gamma": list(WIDTHS)}, cv=folds, refit=False)
     search.fit(X[some], labels[some])
-    model = make_pipeline(StandardScaler(), SVC(C=1.0, gamma=search.best_params_["svc__gamma"])).fit(X, labels)
+    model = machine.set_params(**search.best_params_).fit(X, labels)
     size = int(model[-1].n_support_.sum()) * X.shape[1]
     return {"accuracy": 100 * float(model.score(X_test, own.labels)), "size": size}
+
+
+def measure_split(name: str, structure: str, which: str, data: Path | None) -> Record:
+    """Measure one run of a structure with both kinds of parameters, or an SVM, on given rows or on drawn ones."""
+    own = prepared(name, data, which == DRAWN)
+    if structure == SVM:
+        return {SVM: _svm(own)["accuracy"]}
+    lam = _lam(_first_rows(own, FEWER_ROWS)) if structure.endswith("-MM") else None
+    dag, _ = _learn(structure, own.train, 0, lam)
+    margin = bnplug.recipe("NB-MM").parameters.set_params(random_state=0, n_jobs=1)
+    learners = {"ML": bnplug.recipe(f"{structure}-ML").parameters, "MM": margin}
+    return {f"{structure}-{kind}": own.accuracy(learner.fit(own.train, dag)) for kind, learner in learners.items()}
 
 
 def measure_size(structure: str, rows: int, draw: int, data: Path | None) -> Record:
@@ -271,5 +310,5 @@ def hide(name: str, data: Path | None, batch: int) -> list[Record]:
     dataset = load_data(name, data)
     kinds: dict[str, Any] = {"categorical_features": dataset.categorical_features, "n_jobs": 1, "random_state": 0}
     models = {own: bnplug.recipe(own, **kinds) for own in ("NB-ML", "NB-MM")}
-    models["SVM, means"] = make_pipeline(SimpleImputer(), StandardScaler(), SVC(C=1.0))
+    models["SVM, means"] = make_pipeline(SimpleImputer(), StandardScaler(), SVC(C=PENALTY))
     return hide_draws(models, dataset, *split(dataset), BATCH, batch)
