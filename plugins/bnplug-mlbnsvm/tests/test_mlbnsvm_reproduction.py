@@ -324,6 +324,19 @@ def test_the_draw_is_a_reason_only_where_other_draws_were_run():
         assert reason in line
 
 
+def test_draws_are_another_way_where_test_rows_are_the_usual_ones():
+    def record(dataset, draw, accuracy):
+        key = {"dataset": dataset, "method": "ML", "draw": draw}
+        return {"part": "other draws", "key": key, "seconds": 1.0, "value": {"accuracy": accuracy, "folds": 1}}
+
+    results = Results([record(name, draw, 90.0 + draw) for name in ("usps", "nursery") for draw in (1, 3)])
+    (way,) = figures.other_ways(results, pd.DataFrame())
+    assert way.figures["TAN ML"].to_dict() == {"usps": 92.0}
+    errors, draws = figures.spread_of_draws(results)
+    assert errors["TAN ML"].to_dict() == {"nursery": pytest.approx(2**0.5)}
+    assert draws["TAN ML"].to_dict() == {"nursery": 2}
+
+
 def test_averages_that_are_off_are_marked_and_listed():
     folds = figures.by_fold(make_frame([
         ("letter", "TAN", "ML", 0, 80.0), ("satellite", "TAN", "ML", 0, 86.0), ("usps-11000", "TAN", "ML", 0, 99.0),

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import pandas as pd
 from scipy import optimize, stats
 
 from bnplug.experiments import published, published_table
 from bnplug.experiments.paper import Results, Way
-from bnplug_mlbnsvm.paper.protocol import FOLDS, FURTHER, LARGE, MCL, MCL_END, OURS, PERCENTAGES, QUICK, SETS, STEPS
+from bnplug_mlbnsvm.paper.protocol import (
+    FOLDS,
+    FURTHER,
+    LARGE,
+    MCL,
+    MCL_END,
+    OURS,
+    PERCENTAGES,
+    QUICK,
+    SETS,
+    STEPS,
+    has_usual_split,
+)
 from bnplug_mlbnsvm.paper.rivals import RIVALS
 
 NETWORKS = ("ML", MCL, MCL_END, "MM", OURS)
@@ -104,12 +117,22 @@ def coverage(index: pd.MultiIndex) -> tuple[int, str]:
 
 
 def spread_of_draws(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the standard deviation of a mean over draws of the folds, and the number of draws."""
+    """Return the standard deviation of a mean over draws of the folds, and the number of draws.
+
+    Of data sets whose test rows are drawn: the usual ones are no draw.
+    """
+    groups = _draws(results, usual=False)
+    return (pd.DataFrame(), pd.DataFrame()) if groups is None else (groups.std().unstack(), groups.size().unstack())
+
+
+def _draws(results: Results, usual: bool) -> Any:
+    """Return accuracies of other draws by data set and method, of sets with or without a usual split; None: no draw."""
     found = results.frame("other draws")
+    if len(found):
+        found = found[[has_usual_split(name) == usual for name in found["dataset"]]]
     if found.empty:
-        return pd.DataFrame(), pd.DataFrame()
-    groups = found.assign(method="TAN " + found["method"]).groupby(["dataset", "method"])["accuracy"]
-    return groups.std().unstack(), groups.size().unstack()
+        return None
+    return found.assign(method="TAN " + found["method"]).groupby(["dataset", "method"])["accuracy"]
 
 
 def rows_of_intervals() -> pd.DataFrame:
@@ -178,6 +201,9 @@ def other_ways(results: Results, ours: pd.DataFrame) -> list[Way]:
         means, sizes = groups.mean().unstack(), groups.size().unstack()
         wanted = [wanted_folds(str(name)) for name in means.index]
         ways.append(Way(str(way), means.where(sizes.eq(wanted, axis=0))))
+    groups = _draws(results, usual=True)
+    if groups is not None:
+        ways.append(Way("test rows drawn by class, not the usual ones", groups.mean().unstack()))
     return ways + ways_to_stop(ours, "TAN ")
 
 

@@ -150,6 +150,11 @@ def _rows(name: str) -> int:
     return (SETS | QUICK)[name][1]
 
 
+def has_usual_split(name: str) -> bool:
+    """Whether a data set has test rows that are the usual ones, not drawn."""
+    return _file(name) in (*_TRAINING_ROWS, "usps-11000")
+
+
 def splits(dataset: datasets.Dataset, way: str = "") -> list[Split]:
     """Return training and test rows: five folds, or for large data one split, the usual one where there is one.
 
