@@ -178,7 +178,7 @@ def share_test(first: float, second: float, rows: int) -> tuple[float, float]:
     --------
     >>> gain, p = share_test(92.10, 92.58, 10000)
     >>> round(gain, 2), round(p, 3)
-    (0.48, 0.098)
+    (0.48, 0.101)
     """
     deviation = sqrt(sum(own * (100 - own) / rows for own in (first, second)))
     gain = second - first
