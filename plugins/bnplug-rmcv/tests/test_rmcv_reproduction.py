@@ -395,6 +395,20 @@ def test_areas_are_those_of_table_9():
     assert list(figures.Figures(made_up(*records)).areas.index) == ["Corral"]
 
 
+def test_areas_that_are_off_are_marked_and_have_a_reason_that_was_tested():
+    """On Crx K2 is off and BDeu is not, TAN is off without a reason; on Corral nothing is."""
+    areas = {"K2 (NBC)": 0.88, "BDeu(1) (NBC)": 0.93, "K2 (empty)": 0.932, "BDeu(1) (empty)": 0.93, "TAN": 0.86}
+    records = [record("table 6", "Crx", method, n, 0.8, area) for method, area in areas.items() for n in (0, 1)]
+    records += [record("table 6", "Corral", method, n, 0.8, 1.0) for method in areas for n in (0, 1)]
+    page = Page("k", "", "")
+    differences.add_areas(page, figures.Figures(made_up(*records)))
+    text = page.to_markdown()
+    assert "| Crx | 88.00 (93.13) ▼ |" in text
+    assert "Every area that is off: 4 of 9, averages with them. 2 are not explained" in text
+    assert "| Crx | K2 (NBC) | 88.00 | 93.13 | -5.13 | with BDeu, equivalent sample size 1: 93.00 |" in text
+    assert "| Crx | TAN | 86.00 | 90.05 | -4.05 | not explained |" in text
+
+
 def test_data_sets_with_the_same_rows_are_found_and_sizes_that_differ_are_told():
     """Of three sets two have the same figures on all folds."""
     accuracies = {"Diabetes": 0.75, "Pima": 0.75, "Shuttle": 0.99}

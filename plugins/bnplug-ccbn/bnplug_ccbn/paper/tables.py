@@ -271,9 +271,14 @@ def averaged(table: pd.DataFrame, figure: str) -> pd.DataFrame:
     return table[counts.all(axis=1)]
 
 
+def name_left_out(parts: Iterable[pd.DataFrame], figure: str) -> list[str]:
+    """Return the data sets that the geometric means of a figure leave out, of tables of methods that are compared."""
+    return sorted({str(name) for own in parts for name in own.index.difference(averaged(own, figure).index)})
+
+
 def tell_left_out(parts: Iterable[pd.DataFrame]) -> str:
     """Say which data sets the geometric means of RMSE leave out, of tables of methods that are compared."""
-    names = sorted({str(name) for own in parts for name in own.index.difference(averaged(own, "rmse").index)})
+    names = name_left_out(parts, "rmse")
     if not names:
         return ""
     return (

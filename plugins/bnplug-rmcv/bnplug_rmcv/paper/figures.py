@@ -14,6 +14,9 @@ from bnplug_rmcv.paper import graphs, protocol
 from bnplug_rmcv.paper.protocol import CONTROL, DATASETS, HOLD_OUT, NETWORKS, RIVALS, TABLE_2, TABLE_6, TIMES
 from bnplug_rmcv.paper.rivals import on_numbers
 
+#: What is done in another way where BDeu(1) stands for K2.
+EQUIVALENT = "BDeu, equivalent sample size 1"
+
 _OPTIMIZED = "RMCV (NBC) optimized"
 #: Rows tested for each row trained on, in five folds.
 _RATIO = 1 / 4
@@ -174,32 +177,25 @@ class Figures:
             alike.setdefault(tuple(row), []).append(str(name))
         return [names for names in alike.values() if len(names) > 1]
 
-    @cached_property
-    def _of_repetitions(self) -> pd.DataFrame:
-        """The standard error of each mean accuracy by the draw of the folds, and the number of draws."""
+    def errors_and_draws(self, metric: str = "accuracy") -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the standard error, in hundredths, of each mean by the draw of the folds, and the number of draws."""
         frame = self.found.results.assign(repetition=self.found.results["fold"] // _FOLDS)
-        each = 100 * frame.groupby(["dataset", "method", "repetition"])["accuracy"].mean()
+        each = 100 * frame.groupby(["dataset", "method", "repetition"])[metric].mean()
         groups = each.groupby(["dataset", "method"])
-        return pd.DataFrame({"error": groups.std() / groups.size() ** 0.5, "draws": groups.size()})
+        return (groups.std() / groups.size() ** 0.5).unstack(), groups.size().unstack()
 
-    @property
-    def errors(self) -> pd.DataFrame:
-        """The standard error of each mean accuracy by the draw of the folds, from two repetitions on."""
-        return self._of_repetitions["error"].unstack()
-
-    @property
-    def draws(self) -> pd.DataFrame:
-        """How many repetitions each mean accuracy has."""
-        return self._of_repetitions["draws"].unstack()
+    @staticmethod
+    def equivalents() -> dict[str, str]:
+        """Return the networks by BDeu(1), each with that by K2 from the same start, for which it stands."""
+        return {f"BDeu(1) ({start})": f"K2 ({start})" for start in protocol.STARTS}
 
     @cached_property
     def ways(self) -> list[Way]:
         """What was done in another way, as far as it was; BDeu(1) stands for K2."""
-        named = {f"BDeu(1) ({start})": f"K2 ({start})" for start in protocol.STARTS}
-        ours = self.found.results
+        named, ours = self.equivalents(), self.found.results
         equivalent = ours[ours["method"].isin(list(named))].replace({"method": named})
         tried = {name: comparison(self.results, [part]).results for name, part in protocol.WAYS.items()}
-        tried = {"BDeu, equivalent sample size 1": equivalent, **tried}
+        tried = {EQUIVALENT: equivalent, **tried}
         return [self._way(name, folds) for name, folds in tried.items() if len(folds)]
 
     def _way(self, name: str, tried: pd.DataFrame) -> Way:

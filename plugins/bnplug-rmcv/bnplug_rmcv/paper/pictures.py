@@ -37,6 +37,8 @@ def clouds(grids: Mapping[tuple[str, str], Mapping[str, Any]], cells: int, diago
             ax.axline((grid["y"][0], grid["y"][0]), slope=1, color=INK, linewidth=0.8)
         ax.set_title(f"{row}, {column}", fontsize=8, color=INK)
         ax.tick_params(labelsize=6)
+        # Scores of many digits would run into each other.
+        ax.locator_params(axis="x", nbins=5)
         finish(ax)
     return axes[0][0]
 
