@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from typing import NamedTuple
 
@@ -63,11 +64,17 @@ def cover(sets: int, group: str, rounds: str, fewest: int) -> _Coverage:
 def _cover_compared(figures: Figures, sets: int, group: str = "All", cut: bool = False) -> _Coverage:
     """Return what the comparison of w, d and e covers; if `cut`, with how many sets had fewer iterations."""
     rounds = figures.rounds.values()
-    (n, m), unit = cover(sets, group, tell_rounds(rounds), min(rounds))
-    if cut and figures.is_cut:
-        fewer = len(figures.compared["seconds"]) - len(figures.whole)
-        unit = unit.replace("data sets", f"data sets ({fewer} with {MAX_ITER_OF_MANY} iterations at most)")
-    return (n, m), unit
+    covered = cover(sets, group, tell_rounds(rounds), min(rounds))
+    return _with_cut(figures, covered, figures.compared["seconds"].index) if cut else covered
+
+
+def _with_cut(figures: Figures, covered: _Coverage, names: Iterable[object]) -> _Coverage:
+    """Add to what a verdict covers how many of some data sets had fewer iterations than the paper's."""
+    fewer = sum(name not in figures.whole for name in names)
+    if not figures.is_cut or not fewer:
+        return covered
+    told = f"data sets ({fewer} with {MAX_ITER_OF_MANY} iterations at most)"
+    return covered[0], covered[1].replace("data sets", told)
 
 
 def judge_wins(page: Page, figures: Figures, counts: pd.DataFrame) -> None:
@@ -92,7 +99,33 @@ def judge_wins(page: Page, figures: Figures, counts: pd.DataFrame) -> None:
         sets = int(own[["win", "draw", "loss"]].sum(axis=1).min())
         rounds = figures.rounds.values() if number > 4 else [figures.rounds_of_wins]
         covered = cover(sets, group, tell_rounds(rounds), min(rounds))
+        if number == 4:
+            names = figures.measure(measure, number).index
+            covered = _with_cut(figures, covered, [name for name in names if group == "All" or name in figures.big])
         page.claim(claim, bool((ahead & (own["p"] <= LEVEL)).all()), told, *covered)
+    for rival in ("d", "e"):
+        _judge_more_nll(page, figures, rival)
+
+
+def _judge_more_nll(page: Page, figures: Figures, rival: str) -> None:
+    """Judge the NLL of w and another on Big sets (appendix D) and from the generative estimates (section 7.4)."""
+    after = "after 5, 10 and 50 iterations"
+    for claim, start, suffix, group in (
+        (f"On big data sets w has a significantly lower NLL than {rival} {after} from zeros.", "zeros", "", "Big"),
+        (f"From the generative estimates, too, w has a lower one than {rival} {after}.", "generative", "(I)", "All"),
+    ):
+        listed, verdicts, sets = [], [], []
+        for steps, structure in product((5, 10, 50), STRUCTURES):
+            pair = [f"{structure}{letter}{suffix}" for letter in ("w", rival)]
+            table = figures.compared[f"{start}_{steps}"]
+            table = (table if group == "All" else table[table.index.isin(figures.big)])[pair].dropna()
+            if len(table) < 2:
+                return
+            won = count_wins(table, pair[0], pair[1])
+            listed.append(f"{structure} ({steps}): {won.win}/{won.draw}/{won.loss}, p = {won.p_value:.3f}")
+            verdicts.append(won.win > won.loss and won.p_value <= LEVEL)
+            sets.append(len(table))
+        page.claim(claim, all(verdicts), "; ".join(listed), *_cover_compared(figures, min(sets), group))
 
 
 def _tell_more(figures: Figures, number: int, measure: str) -> str:
@@ -118,9 +151,9 @@ def _yes(holds: bool) -> str:
 def judge_comparison(page: Page, figures: Figures, tests: RankTests) -> None:
     """Judge errors, times, iterations and ranks of w, d and e."""
     sets = len(figures.compared["seconds"].dropna())
-    covered = _cover_compared(figures, sets)
     for structure in STRUCTURES:
-        page.claim(*_judge_errors(figures, structure), *covered)
+        page.claim(*_judge_errors(figures, structure), *_cover_compared(figures, sets, cut=True))
+    covered = _cover_compared(figures, sets)
     further = figures.compared["further"].mean()
     d, e = (float(further[[f"{name}{letter}" for name in STRUCTURES]].mean()) for letter in ("d", "e"))
     told = f"{d:.1f} and {e:.1f} on average; half as many count as agreement"

@@ -115,7 +115,7 @@ def _tell_draws(page: Page, redrawn: pd.DataFrame) -> None:
         page.text("How much the draw of folds and rows changes these averages was not run yet.")
         return
     page.table(
-        whole.agg(["mean", "std", "min", "max"]).T,
+        whole.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "deviation"}),
         f"The averages over {len(whole)} draws of the folds and of the rows that are drawn, the first of which is "
         "above; sets whose rows are given count as they are. The draw of the folds is the reason of a difference where "
         "two such averages differ as much in nineteen of twenty cases, which is the number after ±: Student's quantile "

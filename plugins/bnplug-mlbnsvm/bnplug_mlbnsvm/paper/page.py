@@ -244,7 +244,7 @@ def _add_optima(page: Page, results: Results) -> None:
     ends = pd.DataFrame([[min(own), max(own)] for own in found["objectives"]], columns=["least", "most"])
     shown = found[["dataset", "structure", "rows"]].join(ends).rename(columns={"dataset": "data set"})
     page.table(
-        shown.assign(unnormalized=found["unnormalized"].map("{:.0e}".format)),
+        shown.assign(**{"sum off by": found["unnormalized"].map("{:.0e}".format)}),
         f"The objective of problem (11) on all complete rows, a row, with lam = {protocol.LAM_OF_OPTIMUM:g} and gamma "
         f"= {protocol.GAMMA_OF_OPTIMUM:g}: the least and the most that descents from ML's parameters and from "
         f"{protocol.STARTS} random ones end at, and how far the logarithm of a column's sum is from 0 at most, of "
