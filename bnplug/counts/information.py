@@ -213,11 +213,11 @@ def conditional_information(table: Table, a: int, b: int, given: Sequence[int] =
     if table.n_blocks > 1:
         return information_that_occurs(table, a, b, given)
     known = np.logical_and.reduce([table.codes[v] != table.missing for v in (a, b, *given)])
-    rows = table.take(known)
+    weights = None if table.weights is None else table.weights[known]
 
     def entropy(*variables: int) -> float:
-        joint = configurations(rows, (*variables, *given))
-        return entropy_of(tally(joint.index, joint.size, rows.weights))
+        joint = configurations(table, (*variables, *given))
+        return entropy_of(tally(joint.index[known], joint.size, weights))
 
     # H(A, G) + H(B, G) - H(G) - H(A, B, G)
     return entropy(a) + entropy(b) - entropy() - entropy(a, b)

@@ -41,7 +41,8 @@ class Bounds:
         Of a hinge: the value is ``maximum - slope * (high_gap - gap)`` wherever the gap is below `high_gap`.
     whole : bool, optional
         Whether every value is a whole number. Their sums are then exact in any order, and a random walk over structures
-        may move to a graph before it scores it.
+        may move to a graph before it scores it, and back, which may change the last bit of a log joint: the value
+        should not jump where classes tie exactly, but beyond a small tolerance, as that of ``cr`` does.
 
     Examples
     --------

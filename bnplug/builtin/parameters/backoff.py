@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: What a concentration is chosen from.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 
+# Of so many cells, all concentrations are tried at once.
+_FEW_CELLS = 1 << 12
+
 #: Counts, for each node and each of its levels.
 _Levels = list[list[FloatArray]]
 
@@ -152,8 +155,13 @@ class BackOff(CountsLearner):
             self.counts_.append(counted[-1].transpose(axes))
             tables[name] = (parents, last.log_p.transpose(axes))
             loo_tables[name] = (parents, last.log_loo.transpose(axes))
-        self.loo_tables_ = LogTables(table.names, table.states, loo_tables, table.target)
+        self._left_out = table.names, table.states, loo_tables, table.target
         return LogTables(table.names, table.states, tables, table.target)
+
+    @property
+    def loo_tables_(self) -> LogTables:
+        """See Attributes; they are made when somebody asks for them."""
+        return LogTables(*self._left_out)
 
     def _virtual_rows(self, table: Table, dag: DAG) -> list[FloatArray]:
         """Return how many rows of each cell the levels below the last count for, with axes (variable, *parents)."""
@@ -270,8 +278,10 @@ class _Cells:
         """Return the concentration, the first of tied ones, under which rows that are left out are most likely."""
         if len(candidates) == 1:
             return candidates[0]
-        n = self.counts[self.seen]
-        return max(candidates, key=lambda c: float(n @ np.log(self._left_out(c))))
+        n, c = self.counts[self.seen], np.array(candidates)[:, None]
+        parts = [c] if n.size <= _FEW_CELLS else c[:, None]
+        likelihoods = [n @ own for part in parts for own in np.log(self._left_out(part))]
+        return candidates[int(np.argmax(likelihoods))]
 
     def estimates(self, c: float) -> FloatArray:
         """Return the probability of every cell."""
@@ -284,6 +294,6 @@ class _Cells:
         estimates[self.seen] = self._left_out(c)
         return estimates
 
-    def _left_out(self, c: float) -> FloatArray:
+    def _left_out(self, c: float | FloatArray) -> FloatArray:
         estimates: FloatArray = (self.others + c * self.below_loo) / (self.all_others + c)
         return estimates
