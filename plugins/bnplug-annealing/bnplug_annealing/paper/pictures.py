@@ -60,6 +60,8 @@ def schedules(runs: pd.DataFrame) -> Axes:
 def sample_sizes(found: pd.DataFrame) -> Axes:
     """Draw the accuracy of structures against the number of training rows: means, and standard deviations as bars.
 
+    Structures stand a little beside each other, so that no bar hides another.
+
     Parameters
     ----------
     found : frame
@@ -71,7 +73,7 @@ def sample_sizes(found: pd.DataFrame) -> Axes:
         groups = own.groupby("rows")["accuracy"]
         means, spread = groups.mean(), groups.std().fillna(0.0)
         ax.errorbar(
-            means.index, means, spread, color=colour(number), marker=mark(number), capsize=3, linewidth=1.6,
+            means.index * 1.025 ** (number - 2), means, spread, color=colour(number), marker=mark(number), capsize=3, linewidth=1.6,
             label=str(structure),
         )  # fmt: skip
     sizes = sorted(found["rows"].unique())
