@@ -73,8 +73,8 @@ def sample_sizes(found: pd.DataFrame) -> Axes:
         groups = own.groupby("rows")["accuracy"]
         means, spread = groups.mean(), groups.std().fillna(0.0)
         ax.errorbar(
-            means.index * 1.025 ** (number - 2), means, spread, color=colour(number), marker=mark(number), capsize=3, linewidth=1.6,
-            label=str(structure),
+            means.index * 1.025 ** (number - 2), means, spread, color=colour(number), marker=mark(number),
+            capsize=3, linewidth=1.6, label=str(structure),
         )  # fmt: skip
     sizes = sorted(found["rows"].unique())
     ax.set_xticks(sizes, [str(n) for n in sizes])

@@ -30,7 +30,7 @@ def fill(page: Page, results: Results) -> None:
     _add_likelihoods(page, likelihoods)
     curves = _add_hidden(page, frame)
     _add_optima(page, results)
-    differences.add_differences(page)
+    differences.add_differences(page, results)
     claims.claim_convex(page, results)
     claims.claim_figures(page, results, trade_off, by_lam)
     claims.claim_accuracy(page, folds)
@@ -48,8 +48,8 @@ def _introduce(page: Page, results: Results, frame: pd.DataFrame, folds: pd.Data
     shapes["grids"] = np.where(shapes["training"] > LARGE, "coarser", "the paper's")
     page.table(
         shapes.join(figures.done_folds(folds)),
-        "Rows of a fold; the folds of the protocol; and on how many of them classifiers were run so far, NB and TAN "
-        "both.",
+        "Rows of a fold, at most; the folds of the protocol; and on how many of them classifiers were run so far, NB "
+        "and TAN both.",
         index="data set",
     )
 
@@ -219,11 +219,12 @@ def _add_hidden(page: Page, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataF
     there = [name for name in (*figures.NETWORKS, *rivals.RIVALS) if name in set(frame["method"])]
     without = figures.hidden_curve(frame, [name for name in there if name != "MM"])
     margins = figures.hidden_curve(frame, there) if "MM" in there else pd.DataFrame()
-    shown = [curve for curve in (without, margins) if len(curve)]
-    if shown:
-        page.picture(draw_hidden(shown[-1]), "missing", "Mean accuracy with features missing in test rows")
-    for curve in shown:
+    for short, curve in (("missing", without), ("missing-mm", margins)):
+        if curve.empty:
+            continue
         names = list(dict.fromkeys(name for name, _ in curve.attrs["folds"]))
+        what = "with MM" if short.endswith("mm") else "without MM"
+        page.picture(draw_hidden(curve), short, f"Accuracy with features missing, {what}: {len(names)} data sets")
         page.table(
             curve,
             f"Mean accuracy (%) on all test rows of {', '.join(names)} ({len(curve.attrs['folds'])} folds), by the "
