@@ -165,6 +165,16 @@ def test_neighbours_are_those_of_scikit_learn(monkeypatch):
     assert rivals.impute(complete, complete).tolist() == complete.tolist()
 
 
+def test_a_class_of_one_row_chooses_no_setting_and_is_learned(monkeypatch):
+    monkeypatch.setattr(rivals, "MANY", 10)
+    X, y = datasets.corral()
+    labels = y.astype(str).to_numpy()
+    labels[0] = "once"
+    model = rivals.rival("linear SVM", True).fit(X, labels)
+    assert set(model.chosen_) == {"C"}
+    assert "once" in model.classifier_.classes_
+
+
 def test_a_rival_learns_from_all_rows_what_few_rows_chose(monkeypatch):
     monkeypatch.setattr(rivals, "MOST", 60)
     X, y = datasets.iris()

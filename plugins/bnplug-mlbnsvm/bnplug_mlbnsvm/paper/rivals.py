@@ -60,9 +60,12 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not self.grid:
             return {}
         some = np.random.default_rng(0).permutation(len(y))[:MOST]
-        folds = StratifiedShuffleSplit(1, test_size=0.2, random_state=0)
-        if len(y) <= MANY:
-            folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        if len(y) > MANY:
+            # A class that is there once cannot be on both sides.
+            _, place, counts = np.unique(y[some], return_inverse=True, return_counts=True)
+            some = some[counts[place] > 1]
+            folds = StratifiedShuffleSplit(1, test_size=0.2, random_state=0)
         search = GridSearchCV(self.classifier, dict(self.grid), cv=folds, refit=False)
         return dict(search.fit(self.rows_[some], y[some]).best_params_)
 
