@@ -14,8 +14,8 @@ three). Since kernels that make no array are optimised once, with nothing beside
 Since scoring finds cells by their numbers instead of slices, and what fills rows for gains without a plateau is
 compiled only for those: RMCV 8.2 before and 6.8 after, annealing by `mm` 9.0 and 8.1 (medians of three, of one day).
 Idle, since neighbouring numbers are vectorised and bundles of arrays are handed on in one place: TAN 1.5, missing cells
-2.4, RMCV 5.1, annealing by `mm` 7.4, `ccbn-w` 2.6, `ml-bn-svm` 3.3 (medians of three). Measured later,
-in the same way: RMCV 5.7, annealing by `mm` 6.9 to 7.7.
+2.4, RMCV 5.1, annealing by `mm` 7.4, `ccbn-w` 2.6, `ml-bn-svm` 3.3 (medians of three). Measured later:
+RMCV 5.7, annealing by `mm` 7.7, and 6.9 an hour before, beside other work.
 
 Usage: python benchmarks/cold.py [TASK ...]     (default: all)
 """

@@ -155,13 +155,13 @@ class BackOff(CountsLearner):
             self.counts_.append(counted[-1].transpose(axes))
             tables[name] = (parents, last.log_p.transpose(axes))
             loo_tables[name] = (parents, last.log_loo.transpose(axes))
-        self._left_out = table.names, table.states, loo_tables, table.target
+        self._loo = table.names, table.states, loo_tables, table.target
         return LogTables(table.names, table.states, tables, table.target)
 
     @property
     def loo_tables_(self) -> LogTables:
         """See Attributes; they are made when somebody asks for them."""
-        return LogTables(*self._left_out)
+        return LogTables(*self._loo)
 
     def _virtual_rows(self, table: Table, dag: DAG) -> list[FloatArray]:
         """Return how many rows of each cell the levels below the last count for, with axes (variable, *parents)."""

@@ -220,7 +220,8 @@ def _add_times(page: Page, times: Mapping[str, pd.DataFrame]) -> None:
     page.table(
         beside(own, theirs[theirs["dataset"].isin(times)], share),
         "Processor time of learning the structure from discretised rows, in per cent of TAN-CR. On UCI: all data sets "
-        "together, one training part of each, the best of three runs; on MNIST one run on all training rows.",
+        "together, one training part of each, the best of three runs; on MNIST one run on all training rows. "
+        "Those runs are tasks of their own, which may be hours apart and beside other work: their ratio is rough.",
     )
     shares = [f"{relative(found, 'evaluations')['TAN-OMI-CR']:.1f}% on {place}" for place, found in times.items()]
     page.text(f"The candidates that TAN-OMI-CR scores, as a share of those that TAN-CR scores: {', '.join(shares)}.")
