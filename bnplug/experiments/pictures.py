@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.exchange.files import write_atomically
+from bnplug.experiments._labels import label_points
 from bnplug.experiments._metrics import find_metric
 from bnplug.experiments.comparison import Comparison
 from bnplug.experiments.statistics import BonferroniDunn, Nemenyi
@@ -88,14 +89,13 @@ def scatter(comparison: Comparison, x: str, y: str, metric: str = "accuracy") ->
     limits = (low - margin, high + margin)
     ax.plot(limits, limits, color=PALE, linewidth=1, zorder=1)
     ax.scatter(points[x], points[y], color=ACCENT, s=36, zorder=3)
-    if len(points) <= 30:
-        for name, a, b in points.itertuples():
-            _label(ax, str(name), (a, b), left=a > limits[0] + 0.85 * (limits[1] - limits[0]))
     ax.set(xlim=limits, ylim=limits, aspect="equal", xlabel=f"{found.label} of {x}", ylabel=f"{found.label} of {y}")
     above, below = (y, x) if found.higher_is_better else (x, y)
     for name, place, side in ((above, (0.03, 0.97), "left"), (below, (0.97, 0.03), "right")):
         top = "top" if side == "left" else "bottom"
         ax.text(*place, f"{name} better", transform=ax.transAxes, ha=side, va=top, color=INK, style="italic")
+    if len(points) <= 30:
+        label_points(ax, [str(name) for name in points.index], points.to_numpy())
     return finish(ax)
 
 
@@ -168,13 +168,13 @@ def time_accuracy(comparison: Comparison, metric: str = "accuracy") -> Axes:
     seconds = comparison.table("fit_seconds").loc[shared.index, shared.columns]
     ax = new_axes((6.5, 4.2))
     ax.set_xscale("log")
-    for number, name in enumerate(shared.columns):
-        x, y = float(np.exp(np.log(seconds[name]).mean())), float(shared[name].mean() * found.scale)
+    points = np.column_stack([np.exp(np.log(seconds).mean()), shared.mean() * found.scale])
+    for number, (x, y) in enumerate(points):
         ax.scatter([x], [y], color=colour(number), marker=mark(number), s=60, zorder=3)
-        _label(ax, str(name), (x, y))
     ax.margins(x=0.2, y=0.15)
     _span_a_decade(ax)
     ax.set(xlabel=find_metric("fit_seconds").label, ylabel=found.label)
+    label_points(ax, [str(name) for name in shared.columns], points)
     return finish(ax)
 
 
@@ -225,14 +225,6 @@ def _draw_method(ax: Axes, text: str, rank: float, level: float, side: float, le
     ax.annotate(
         text, (side, level), (-5 if left else 5, 0), textcoords="offset points", va="center", color=INK,
         ha="right" if left else "left", annotation_clip=False, parse_math=False,
-    )  # fmt: skip
-
-
-def _label(ax: Axes, text: str, point: tuple[float, float], left: bool = False) -> None:
-    """Write beside a point, on its left or right."""
-    ax.annotate(
-        text, point, (-5 if left else 5, 4), textcoords="offset points", ha="right" if left else "left",
-        fontsize=8, color=INK, parse_math=False,
     )  # fmt: skip
 
 
