@@ -5,6 +5,7 @@ Importing pgmpy takes a second or more, so this module is imported inside functi
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -12,13 +13,17 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from pgmpy.base import DAG
-from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
-from pgmpy.inference import BeliefPropagation
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from bnplug.data.coding import State
 from bnplug.errors import NotRepresentableError
+
+with warnings.catch_warnings():
+    # Some of pgmpy's modules warn of others that they import: nothing that a user of ours could change.
+    warnings.simplefilter("ignore", FutureWarning)
+    from pgmpy.base import DAG
+    from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
+    from pgmpy.inference import BeliefPropagation
+    from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 __all__ = ["DAG", "DiscreteBayesianNetwork", "JunctionTrees", "is_dag", "make_dag", "make_network", "read_network"]
 

@@ -1,5 +1,8 @@
 """The one door to pgmpy: graphs and networks go out as they are, and come back."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +11,12 @@ from strategies import random_parents
 
 from bnplug import LogTables
 from bnplug.model.pgmpy import JunctionTrees, is_dag, make_dag, make_network, read_network
+
+
+def test_to_import_it_warns_of_nothing():
+    command = [sys.executable, "-W", "error::FutureWarning", "-c", "import bnplug.model.pgmpy"]
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_dag_has_the_nodes_in_order_and_the_edges():
