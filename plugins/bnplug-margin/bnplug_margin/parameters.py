@@ -8,17 +8,19 @@ theta = softmax(beta) in each CPT column, so that the result is always a Bayesia
 from __future__ import annotations
 
 import sys
-from functools import partial
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
 from itertools import product
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
-from bnplug.compiling import kernel
-from bnplug.contracts import ParameterLearner
-from bnplug.gradient import Objective, Problem, classified, held_out, minimize
+from bnplug.compiling import kernel, run_in_threads
+from bnplug.contracts import InnerFold, ParameterLearner
+from bnplug.gradient import Objective, Problem, classified, folds, minimize
 from bnplug.hooks.components import check_numbers
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
@@ -87,12 +89,12 @@ class MaximumMarginParameters(ParameterLearner):
 
     Parameters
     ----------
-    lam : float or "cv"
-        How strongly a log margin counts: rows want one of 1 / lam. "cv" chooses from ``LAM_GRID`` by the classification
-        rate on held-out folds, the smallest of tied ones.
-    kappa : float or "cv"
+    lam : float, "cv" or sequence of float
+        How strongly a log margin counts: rows want one of 1 / lam. "cv" chooses from ``LAM_GRID``, a sequence is a grid
+        of one's own: by the classification rate on held-out folds, the smallest of tied ones.
+    kappa : float, "cv" or sequence of float
         Half the width of the parabola that rounds off the hinge, above 0 and at most 1; "cv" chooses from
-        ``KAPPA_GRID``, together with `lam` where that is "cv" too.
+        ``KAPPA_GRID``, together with `lam` where that is chosen too.
     eta : float
         How closely the maximum over the other classes is approached.
     early_stopping : bool
@@ -115,6 +117,10 @@ class MaximumMarginParameters(ParameterLearner):
         Shuffles the folds; None always in the same way.
     verbose : int, optional
         1 tells about the result, 2 about every step.
+    nested : bool
+        Whether a classifier is to learn cuts and structure anew in each fold, so that nothing of the rows held out is
+        in what is chosen by them; `cv` is a number then, and the classifier shuffles its folds. Called with a table
+        alone, this splits its rows and keeps the structure, as it does without `nested`.
 
     Attributes
     ----------
@@ -125,7 +131,8 @@ class MaximumMarginParameters(ParameterLearner):
     lam_, kappa_ : float
         The values that were used.
     cv_rates_ : float array
-        With "cv" or early stopping, the classification rate on held-out rows, of shape (lam, kappa).
+        Where something was chosen, or with early stopping, the classification rate on held-out rows, of shape (lams,
+        kappas).
 
     References
     ----------
@@ -159,6 +166,7 @@ class MaximumMarginParameters(ParameterLearner):
         random_state: Any = None,
         verbose: int | None = None,
         optimizer: str = "lbfgs",
+        nested: bool = False,
     ) -> None:
         self.lam = lam
         self.kappa = kappa
@@ -173,11 +181,21 @@ class MaximumMarginParameters(ParameterLearner):
         self.random_state = random_state
         self.verbose = verbose
         self.optimizer = optimizer
+        self.nested = nested
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
+    @property
+    def inner_folds(self) -> int:
+        """How many folds the classifier is to make: none but where something is chosen and `nested` asks for it."""
+        if not self.nested:
+            return 0
+        self._check()
+        chooses = self.early_stopping or len(self._grid("lam")) * len(self._grid("kappa")) > 1
+        return int(self.cv) if chooses else 0
+
+    def fit(self, table: Table, dag: DAG, folds: Sequence[InnerFold] | None = None) -> LogTables:
         """Return the parameters of largest soft margin on the rows of `table`."""
         self._check()
-        self.lam_, self.kappa_, steps = self._choose(table, dag)
+        self.lam_, self.kappa_, steps = self._choose(table, dag, folds)
         params = np.array([self.lam_, self.kappa_, self.eta])
         problem = self.problem(table, dag, self.n_jobs)
         start = self._first(problem, params)
@@ -213,41 +231,46 @@ class MaximumMarginParameters(ParameterLearner):
     def _say(self, what: str) -> None:
         print(f"mm: {what}", file=sys.stderr, flush=True)
 
-    def _choose(self, table: Table, dag: DAG) -> tuple[float, float, int]:
+    def _grid(self, name: str) -> tuple[float, ...]:
+        """Return the values of lam or kappa to choose from, ascending."""
+        given = getattr(self, name)
+        if isinstance(given, str):
+            return LAM_GRID if name == "lam" else KAPPA_GRID
+        return tuple(sorted(map(float, [given] if isinstance(given, Real) else given)))
+
+    def _choose(self, table: Table, dag: DAG, given: Sequence[InnerFold] | None) -> tuple[float, float, int]:
         """Return lam, kappa and the number of steps: as given, or what held-out rows say."""
-        lams = LAM_GRID if self.lam == "cv" else (float(self.lam),)
-        kappas = KAPPA_GRID if self.kappa == "cv" else (float(self.kappa),)
+        lams, kappas = self._grid("lam"), self._grid("kappa")
         grid = list(product(lams, kappas))
         if len(grid) == 1 and not self.early_stopping:
             return (*grid[0], self.max_iter)
-        margins, right, weight = self._cross_validate(table, dag, grid)
+        parts = [fold for fold in given or () if fold.held_out.n_rows > 0] or self._split(table, dag)
+        margins, right = self._cross_validate(parts, grid)
         # Margins say when to stop; they are not comparable between lams, so the rate chooses among those.
         steps = margins.argmax(axis=1) if self.early_stopping else np.full(len(grid), self.max_iter)
-        rates = right[np.arange(len(grid)), steps] / weight
+        rates = right[np.arange(len(grid)), steps] / sum(part.held_out.total_weight for part in parts)
         self.cv_rates_: FloatArray = rates.reshape(len(lams), len(kappas))
         best = int(rates.argmax())
         return (*grid[best], int(steps[best]))
 
-    def _cross_validate(
-        self, table: Table, dag: DAG, grid: list[tuple[float, float]]
-    ) -> tuple[FloatArray, FloatArray, float]:
-        """Return the sums over held-out rows of H(s) and of right predictions, and the weight of these rows.
-
-        Both sums have shape (grid, steps + 1).
-        """
+    def _split(self, table: Table, dag: DAG) -> list[InnerFold]:
+        """Return the folds of a table, all with its structure."""
         # A score with the same random_state has other folds; a structure that was fitted to those cannot be told from
         # a good one on them.
         random = check_random_state(0 if self.random_state is None else self.random_state)
-        found = held_out(
-            table,
-            self.cv,
-            partial(self.problem, dag=dag, n_jobs=1),
-            [partial(self._held_out, grid=grid)],
-            random.randint(2**31 - 1) if isinstance(self.cv, Integral) else None,
-            self.n_jobs,
-        )
-        margins, right = found.sums[0]
-        return margins, right, found.weight
+        seed = random.randint(2**31 - 1) if isinstance(self.cv, Integral) else None
+        return [InnerFold(train, dag, test) for train, test in folds(table, self.cv, seed)]
+
+    def _cross_validate(self, parts: Sequence[InnerFold], grid: list[tuple[float, float]]) -> FloatArray:
+        """Return the sums over held-out rows of H(s) and of right predictions, of shape (2, grid, steps + 1)."""
+
+        def measure(part: InnerFold) -> FloatArray:
+            problem = self.problem(part.train, part.dag, n_jobs=1)
+            return self._held_out(problem, problem.over(part.held_out, n_jobs=1), grid)
+
+        # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
+        with threadpool_limits(1):
+            return reduce(np.add, run_in_threads(measure, parts, n_jobs=self.n_jobs))
 
     def _held_out(self, problem: MarginProblem, rows: Objective, grid: list[tuple[float, float]]) -> FloatArray:
         """Return the sums of H(s) and of right predictions over held-out rows, of shape (2, grid, steps + 1)."""
@@ -271,9 +294,13 @@ class MaximumMarginParameters(ParameterLearner):
     def _check(self) -> None:
         for name, most in (("lam", np.inf), ("kappa", 1.0)):
             value = getattr(self, name)
-            if value != "cv" and not (isinstance(value, Real) and 0 < float(value) <= most and value < np.inf):
+            listed = [value] if isinstance(value, Real) else value if isinstance(value, Iterable) else []
+            numbers = [isinstance(one, Real) and 0 < float(one) <= most and one < np.inf for one in listed]
+            if value != "cv" and not (numbers and all(numbers)):
                 limit = "" if most == np.inf else f" of at most {most:g}"
-                raise ValueError(f'{name}={value!r} must be a positive number{limit}, or "cv"')
+                raise ValueError(f'{name}={value!r} must be a positive number{limit}, several to choose from, or "cv"')
+        if self.nested and not isinstance(self.cv, Integral):
+            raise ValueError(f"nested=True needs a number of folds, which the classifier makes, not cv={self.cv!r}")
         if self.optimizer not in ("lbfgs", "cg"):
             raise ValueError(f"optimizer={self.optimizer!r} is not 'lbfgs' or 'cg'")
         check_numbers(self, "eta", positive=True)

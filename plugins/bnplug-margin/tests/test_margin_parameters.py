@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 import bnplug
 from bnplug import datasets
@@ -134,6 +134,40 @@ def test_cross_validation_chooses_the_best_rate(iris):
     assert (learner.lam_, learner.kappa_) == (LAM_GRID[i], KAPPA_GRID[j])
 
 
+def test_a_grid_of_ones_own_is_tried_in_rising_order(iris):
+    learner = MaximumMarginParameters(lam=(0.3, 0.1), kappa=[0.2], max_iter=0, cv=2)
+    learner.fit(iris, structure(iris, "nb"))
+    # Without a step all settings are the same: of tied ones the smallest.
+    assert (learner.lam_, learner.kappa_, learner.cv_rates_.shape) == (0.1, 0.2, (2, 1))
+
+
+def test_nested_folds_have_cuts_and_a_structure_of_their_own():
+    """The rates are those of classifiers that are cut, given a tree and fitted without the rows held out."""
+    X, y = datasets.iris()
+    lams, options = (0.05, 0.5), {"max_iter": 5, "cv": 3}
+    learner = MaximumMarginParameters(lams, **options, nested=True)
+    model = bnplug.BayesianNetworkClassifier("tan", learner, "mdl").fit(X, y)
+    right = np.zeros((len(lams), 1))
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        for i, lam in enumerate(lams):
+            own = bnplug.BayesianNetworkClassifier("tan", MaximumMarginParameters(lam, max_iter=5), "mdl")
+            own.fit(X.iloc[train], y.iloc[train])
+            right[i] += (own.predict(X.iloc[test]) == y.iloc[test]).sum()
+    np.testing.assert_allclose(model.parameters_.cv_rates_, right / len(y))
+    usual = bnplug.BayesianNetworkClassifier("tan", MaximumMarginParameters(lams, **options), "mdl").fit(X, y)
+    assert (usual.parameters_.cv_rates_ != model.parameters_.cv_rates_).any()
+
+
+def test_folds_are_asked_for_where_there_is_a_choice():
+    cases = [({"lam": "cv"}, 5), ({"lam": 1.0}, 0), ({"early_stopping": True}, 5), ({"kappa": (0.1, 0.2), "cv": 3}, 3)]
+    for params, n in cases:
+        assert MaximumMarginParameters(**params, nested=True).inner_folds == n
+        assert MaximumMarginParameters(**params).inner_folds == 0
+    splitter = MaximumMarginParameters("cv", cv=StratifiedShuffleSplit(1), nested=True)
+    with pytest.raises(ValueError, match="nested=True needs a number of folds"):
+        bnplug.BayesianNetworkClassifier("nb", splitter).fit(*datasets.iris())
+
+
 def test_the_rate_of_a_fold_is_that_of_a_classifier_fitted_without_it(cancer):
     splitter = StratifiedShuffleSplit(1, test_size=0.3, random_state=0)
     learner = MaximumMarginParameters(lam=0.2, early_stopping=True, cv=splitter)
@@ -194,6 +228,10 @@ def test_missing_cells_and_weights(cancer):
     [
         {"lam": 0},
         {"lam": "auto"},
+        {"lam": None},
+        {"lam": ()},
+        {"lam": (0.1, -1.0)},
+        {"kappa": (0.1, 1.5)},
         {"kappa": 1.5},
         {"kappa": -1.0},
         {"eta": 0.0},

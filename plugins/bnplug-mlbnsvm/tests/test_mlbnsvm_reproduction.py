@@ -111,8 +111,11 @@ def test_the_grids_are_the_papers():
     fine, coarse = (protocol.network("TAN", "ML-BN-SVM", coarse).parameters for coarse in (False, True))
     assert (len(fine.lam), len(fine.gamma), fine.cv, fine.inner_folds) == (14, 6, 5, 5)
     assert (coarse.lam, coarse.gamma, coarse.inner_folds) == ((0.0, 1.0, 8.0, 64.0), (1.0, 10.0), 3)
-    margins = protocol.network("TAN", "MM", False).parameters
-    assert (margins.lam, margins.kappa, margins.early_stopping) == ("cv", "cv", False)
+    for coarse, folds in ((False, 5), (True, 3)):
+        margins = protocol.network("TAN", "MM", coarse).parameters
+        assert margins.lam == (0.01, 0.12, 0.23, 0.34, 0.45, 0.56, 0.67, 0.78, 0.89, 1.0)
+        assert (margins.kappa[0], len(margins.kappa), margins.kappa[-1]) == (0.01, 10, 0.5)
+        assert (margins.early_stopping, margins.inner_folds) == (False, folds)
     stopped = protocol.network("TAN", "MCL", False)
     assert stopped.param_grid == {"parameters__max_iter": (5, 10, 20, 50, 100, 200, 500)}
     assert [len(values) for values in rivals.rival("SVM", False).grid.values()] == [13, 11]

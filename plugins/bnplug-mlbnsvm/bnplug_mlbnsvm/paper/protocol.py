@@ -47,6 +47,8 @@ LARGE = 5000
 #: Sets of so many rows are measured before the others.
 SMALL = 1100
 COARSE_LAMS, COARSE_GAMMAS = (0.0, 1.0, 8.0, 64.0), (1.0, 10.0)
+#: The paper's grids of MM, on small and large data.
+MM_LAMS, MM_KAPPAS = (tuple(np.linspace(0.01, most, 10).round(3).tolist()) for most in (1.0, 0.5))
 FOLDS, COARSE_FOLDS = 5, 3
 STEPS = (5, 10, 20, 50, 100, 200, 500)
 
@@ -65,8 +67,8 @@ _LEARNERS = {"ML": "ml", MCL: "ccbn-e", MCL_END: "ccbn-e", OURS: "ml-bn-svm", "M
 #: Other ways to treat the data, tried with ML and MCL on a tree.
 AS_VALUE, LEFT_OUT = "a missing cell as a value of its own", "missing cells left out of a row, not the row"
 CUT_BEFORE, THIRD = "cuts from all rows, test rows included", "a third of the rows, drawn by class, for testing"
-_WITH_HOLES = ("adult", "breast", "cleve", "crx", "hepatitis", "vote")
-_DISCRETE = ("car", "chess", "flare", "nursery", "vote")
+_WITH_HOLES = ("adult", "breast", "cleve", "crx", "hepatitis", "soybean-large", "vote")
+_DISCRETE = ("car", "chess", "flare", "nursery", "soybean-large", "vote")
 _TRAINING_ROWS = {
     "adult": 32561, "letter": 15000, "satellite": 4435, "shuttle": 43500, "usps-hastie-9298": 7291
 }  # fmt: skip
@@ -195,11 +197,9 @@ def redrawn(dataset: datasets.Dataset, draw: int) -> list[Split]:
 def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
     """Return one of the paper's networks, NB or TAN, with settings of the paper's grids or of coarser ones."""
     folds, lams, gammas = (COARSE_FOLDS, COARSE_LAMS, COARSE_GAMMAS) if coarse else (FOLDS, LAMS, GAMMAS)
-    margins: dict[str, Any] = {"kappa": "cv", "cv": FOLDS, "random_state": 0}
-    if coarse:
-        margins = {"kappa": 0.5, "cv": StratifiedShuffleSplit(1, test_size=0.2, random_state=0)}
     params: Mapping[str, Any] = {
-        MCL: {"l2": 0.0}, MCL_END: {"l2": 0.0, "max_iter": STEPS[-1]}, "MM": {"lam": "cv", **margins},
+        MCL: {"l2": 0.0}, MCL_END: {"l2": 0.0, "max_iter": STEPS[-1]},
+        "MM": {"lam": MM_LAMS, "kappa": MM_KAPPAS, "cv": folds, "nested": True},
         OURS: {"lam": lams, "gamma": gammas, "cv": folds, "nested": True},
     }.get(method, {})  # fmt: skip
     learner = bnplug.parameter_learner(_LEARNERS[method], **params)
