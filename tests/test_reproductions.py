@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from strategies import some
 
 from bnplug.experiments.paper import Paper, index_of
 from bnplug.hooks import registry
@@ -35,6 +36,16 @@ def test_a_page_is_written_from_the_results_that_ship(name, pages):
     shown = set(re.findall(r"\]\(([^)]+\.png)\)", page))
     assert shown == {path.name for path in written.glob("*.png")}
     assert shown == {path.name for path in FOLDER.glob(f"{name}-*.png")}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("n", some([0, 1, 2, 3, 8, 20, 80, 300], 3))
+def test_a_run_that_was_cut_short_has_a_page(name, n, tmp_path):
+    first, *records = PAPERS[name].shipped().splitlines()
+    tasks = [record for record in records if '"part": "run"' not in record]
+    (tmp_path / f"{name}.jsonl").write_text("\n".join([first, *tasks[:n], records[-1], ""]), "utf-8")
+    assert PAPERS[name].run(None, tmp_path, page_only=True)[1] == ""
+    assert "## What was run\n" in (tmp_path / f"{name}.md").read_text("utf-8")
 
 
 def test_the_index_lists_the_claims_of_all_papers(pages):

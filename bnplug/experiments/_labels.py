@@ -48,7 +48,7 @@ def label_points(ax: Axes, names: Sequence[str], points: FloatArray) -> None:
     centres = place_labels(places[list(texts)], sizes, room, taken)
     for (number, text), centre, size in zip(texts.items(), centres, sizes, strict=True):
         offset = centre - places[number]
-        near = np.all(np.abs(offset) < size / 2 + _AWAY[1])
+        near = np.all(np.abs(offset) < size / 2 + (_AWAY[0] + _AWAY[1]) / 2)
         ax.annotate(
             text, tuple(points[number]), tuple(offset), textcoords="offset points", ha="center", va="center",
             fontsize=_FONT, color=INK, parse_math=False, in_layout=False, arrowprops=None if near else _LINE,

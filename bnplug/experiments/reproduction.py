@@ -86,7 +86,7 @@ class Page:
         self._parts.append(text.strip())
 
     def table(self, frame: pd.DataFrame, caption: str = "", digits: int = 2, index: str = "") -> None:
-        """Add a frame as a table; numbers with fractions get `digits` decimals.
+        """Add a frame as a table; numbers with fractions get `digits` decimals. One without a row says so.
 
         Parameters
         ----------
@@ -101,7 +101,10 @@ class Page:
             frame = frame.rename_axis(index).rename_axis(columns=None).reset_index()
         if caption:
             self.text(caption)
-        self._parts.append(frame_table(frame.set_index(frame.columns[0]), digits).to_markdown())
+        if frame.empty:
+            self.text("There is nothing to show here yet.")
+        else:
+            self._parts.append(frame_table(frame.set_index(frame.columns[0]), digits).to_markdown())
 
     def picture(self, ax: Axes, name: str, caption: str) -> None:
         """Add a picture; it becomes a file of its own when the page is written."""

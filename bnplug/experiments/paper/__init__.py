@@ -6,7 +6,20 @@ marking those that are off and saying why, are here.
 """
 
 from bnplug.experiments.paper._coding import CodedSplit, code_split
-from bnplug.experiments.paper._differences import NOT_EXPLAINED, Way, compare_cells, explain, off, side_by_side
+from bnplug.experiments.paper._differences import (
+    AVERAGE,
+    MARKED,
+    MARKS,
+    NOT_EXPLAINED,
+    Way,
+    averaged,
+    compare_cells,
+    explain,
+    off,
+    side_by_side,
+    telling,
+    with_averages,
+)
 from bnplug.experiments.paper._folds import Folds, comparison, fold_tasks
 from bnplug.experiments.paper._index import index_of
 from bnplug.experiments.paper._missing import hide_draws, read_draws
@@ -16,6 +29,9 @@ from bnplug.experiments.paper._sources import find_data, load_data
 from bnplug.experiments.paper._tasks import Task, timed
 
 __all__ = [
+    "AVERAGE",
+    "MARKED",
+    "MARKS",
     "NOT_EXPLAINED",
     "CodedSplit",
     "Folds",
@@ -24,6 +40,7 @@ __all__ = [
     "Task",
     "Way",
     "add_what_was_run",
+    "averaged",
     "code_split",
     "compare_cells",
     "comparison",
@@ -36,5 +53,7 @@ __all__ = [
     "off",
     "read_draws",
     "side_by_side",
+    "telling",
     "timed",
+    "with_averages",
 ]

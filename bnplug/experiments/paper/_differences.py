@@ -7,7 +7,7 @@ much. Every other figure that is off is "not explained".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
@@ -18,10 +18,13 @@ from scipy import stats
 
 BELOW, ABOVE = 1.0, 4.0
 MARKS = {"below": "▼", "above": "▲", "": ""}
+#: What the marks mean, for the caption of a table.
+MARKED = "▼ is more than a point below, ▲ more than four above the published figure."
 #: The reason of a difference for which none was found.
 NOT_EXPLAINED = "not explained"
 
-_AVERAGE = "Average"
+#: The row of averages in a table.
+AVERAGE = "Average"
 # Two-sided, one in twenty.
 _LEVEL, _QUANTILE = 0.05, 1.96
 # Decimals to which two figures of the same folds are the same.
@@ -182,6 +185,84 @@ def _look_up(figures: pd.DataFrame, dataset: str, method: str) -> float | None:
     return None if value != value else float(value)
 
 
+def with_averages(table: pd.DataFrame, other: pd.DataFrame, names: Collection[str] | None = None) -> pd.DataFrame:
+    """Return a table with a row of averages over the data sets that another one has, too.
+
+    Parameters
+    ----------
+    table, other : frame
+        Data sets by methods.
+    names : collection of str, optional
+        The data sets that count; all where it is not given.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"NBC": [80.0, 90.0, 60.0, 10.0]}, index=["A", "B", "C", "D"])
+    >>> with_averages(table, table.loc[["A", "B", "D"]], ["A", "B", "C"])["NBC"].tolist()
+    [80.0, 90.0, 60.0, 10.0, 85.0]
+    """
+    known = table.where(other.reindex(index=table.index, columns=table.columns).notna())
+    known = known if names is None else known[known.index.isin(list(names))]
+    # Exactly rounded, as in the tables that show figures side by side.
+    means = {name: fmean(own) if len(own := known[name].dropna()) else float("nan") for name in known}
+    return pd.concat([table, pd.DataFrame(means, index=[AVERAGE])])
+
+
+def averaged(way: Way, ours: pd.DataFrame, theirs: pd.DataFrame, names: Collection[str] | None = None) -> Way:
+    """Return a way with what it changes in averages; data sets on which it was not tried are as they are.
+
+    Where its figures of the data sets are no nearer to the published ones than ours, it has no average: a change that
+    brings an average there by chance is no reason.
+
+    Parameters
+    ----------
+    way : Way
+    ours, theirs : frame
+        Our figures and the published ones, without averages.
+    names : collection of str, optional
+        As for :func:`with_averages`.
+
+    Examples
+    --------
+    >>> ours, theirs = (pd.DataFrame({"NBC": own}, index=["A", "B"]) for own in ([80.0, 90.0], [82.0, 90.0]))
+    >>> averaged(Way("smoothed parameters", ours[:1] + 1), ours, theirs).figure("Average", "NBC", 85.0)
+    85.5
+    """
+    base = ours if way.base is None else way.base
+    change = (way.figures - base).reindex(index=ours.index, columns=way.figures.columns)
+    tried = [name for name in change if name in ours and change[name].notna().any()]
+    moved = ours[tried] + change[tried].fillna(0.0)
+    counted = ours.index if names is None else ours.index[ours.index.isin(list(names))]
+    gaps = [(table - theirs.reindex(columns=tried)).loc[counted].abs().mean() for table in (moved, ours[tried])]
+    means, unmoved = (with_averages(table, theirs, names).loc[[AVERAGE]] for table in (moved, ours[tried]))
+    return Way(way.name, pd.concat([way.figures, means.loc[:, gaps[0] < gaps[1]]]), pd.concat([base, unmoved]))
+
+
+def telling(way: Way, cells: pd.DataFrame) -> dict[str, int]:
+    """Return how many figures a way was tried for, how many it changes, and how many are off before and with it.
+
+    Parameters
+    ----------
+    way : Way
+    cells : frame
+        From :func:`compare_cells`.
+
+    Examples
+    --------
+    >>> ours, theirs = (pd.DataFrame({"NBC": own}, index=["A", "B"]) for own in ([80.0, 90.0], [82.0, 90.0]))
+    >>> telling(Way("other cuts", ours + 1.5), compare_cells(ours, theirs))
+    {'tried': 2, 'changed': 2, 'off before': 1, 'of these no longer': 1, 'newly off': 0}
+    """
+    tried = [(row, way.figure(row["dataset"], row["method"], row["ours"])) for row in cells.to_dict("records")]
+    known = [(row, value) for row, value in tried if value is not None]
+    pairs = [(row["off"] != "", off(value, row["published"]) != "") for row, value in known]
+    return {
+        "tried": len(known), "changed": sum(value != row["ours"] for row, value in known),
+        "off before": sum(before for before, _ in pairs), "of these no longer": pairs.count((True, False)),
+        "newly off": pairs.count((False, True)),
+    }  # fmt: skip
+
+
 def side_by_side(
     ours: pd.DataFrame, published: pd.DataFrame, digits: int = 2, marked: bool = True, mark_averages: bool = False
 ) -> pd.DataFrame:
@@ -209,7 +290,7 @@ def side_by_side(
     """
     methods = [name for name in published.columns if name in ours.columns]
     names = [name for name in published.index if name in ours.index and ours.loc[name, methods].notna().any()]
-    columns: dict[str, list[str]] = {"data set": [*names, _AVERAGE]}
+    columns: dict[str, list[str]] = {"data set": [*names, AVERAGE]}
     for method in methods:
         pairs = [(float(ours.loc[name, method]), float(published.loc[name, method])) for name in names]
         both = [(a, b) for a, b in pairs if a == a and b == b]

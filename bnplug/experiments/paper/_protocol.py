@@ -173,23 +173,30 @@ class Paper:
         ends = float("inf") if minutes is None else time.monotonic() + 60 * minutes
         planned, lacking = self.tasks(data, quick)
         tasks = list(planned)
-        failures = self._run_left(file, tasks, lacking, n_jobs, ends)
+        failures = self._run_left(file, tasks, tasks, lacking, n_jobs, ends)
         if self.further is not None:
-            tasks += self.further(Results(file.records), data, quick)
-            failures += self._run_left(file, tasks, lacking, n_jobs, ends)
-        return list(dict.fromkeys(failures))
+            more = list(self.further(Results(file.records), data, quick))
+            failures += self._run_left(file, more, [*tasks, *more], lacking, n_jobs, ends)
+        return failures
 
     def _run_left(
-        self, file: ResultsFile, tasks: list[Task], lacking: list[str], n_jobs: int | None, ends: float
+        self,
+        file: ResultsFile,
+        tasks: list[Task],
+        planned: list[Task],
+        lacking: list[str],
+        n_jobs: int | None,
+        ends: float,
     ) -> list[str]:
-        _check_names(tasks)
+        """Run those of the tasks that the file lacks; `planned` is what it has when it is whole."""
+        _check_names(planned)
         wanted: dict[str, int] = {}
-        for task in tasks:
+        for task in planned:
             wanted[task.part] = wanted.get(task.part, 0) + 1
         _keep(file, {"part": RUN, "key": {}, "version": bnplug.__version__, "wanted": wanted, "lacking": lacking})
         seconds = {record_name(record): record["seconds"] for record in file.records if record["part"] != RUN}
         left = [task for task in tasks if task.name not in seconds]
-        done = [(task.group, seconds[task.name]) for task in tasks if task.name in seconds]
+        done = [(task.group, seconds[task.name]) for task in planned if task.name in seconds]
         progress, failures = TaskProgress(self.name, left, done), []
         for task, result, taken in run_tasks(left, n_jobs, ends):
             failed = result if isinstance(result, Exception) else None

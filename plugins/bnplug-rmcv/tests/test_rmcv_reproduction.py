@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import bnplug
 from bnplug import Table, datasets
 from bnplug.experiments import Page, published, statistics
-from bnplug.experiments.paper import Results, Way, compare_cells, explain
+from bnplug.experiments.paper import Results, compare_cells
 
 RECIPES = {
     "RMCV (NBC)": "RMCV", "RMCV (empty)": "RMCV-empty", "RMHO (NBC)": "RMHO", "RMHO-f (NBC)": "RMHO-f",
@@ -315,38 +315,6 @@ def test_a_class_of_one_row_does_not_keep_a_fit_from_being_timed(tmp_path):
 
 def two_sets(**columns):
     return pd.DataFrame(columns, index=["A", "B"])
-
-
-def test_an_average_gets_the_first_way_that_mends_it_on_both_sides():
-    theirs = two_sets(TAN=[80.0, 90.0], NBC=[80.0, 80.0], K2=[70.0, 70.0])
-    ours = theirs + pd.Series({"TAN": -2.0, "NBC": -1.0, "K2": 5.0})
-    base = two_sets(TAN=[70.0, 70.0], K2=[60.0, 60.0])
-    ways = [
-        Way("a", base, base),
-        # On one set only: half of it reaches the average.
-        Way("b", base.loc[["A"]] + pd.Series({"TAN": 1.5, "K2": -1.0}), base.loc[["A"]]),
-        Way("c", base + pd.Series({"TAN": 1.5, "K2": -1.5}), base),
-    ]
-    averaged = [differences.averaged(way, ours, theirs) for way in ways]
-    cells = compare_cells(*(differences.with_averages(*pair) for pair in ((ours, theirs), (theirs, ours))))
-    found = explain(cells, averaged).query("dataset == 'Average'").set_index("method")["reason"]
-    assert found.to_dict() == {"TAN": "with c: 84.50 (+1.50)", "K2": "with c: 73.50 (-1.50)"}
-    assert averaged[1].figure("Average", "TAN", 83.0) == 83.75
-
-
-def test_a_way_that_mends_an_average_by_leading_away_on_each_set_is_no_reason():
-    theirs = two_sets(TAN=[80.0, 90.0])
-    ours = theirs - 2.0
-    away = Way("a", ours + two_sets(TAN=[30.0, -28.0]), ours)
-    assert differences.averaged(away, ours, theirs).figure("Average", "TAN", 83.0) is None
-
-
-def test_how_telling_a_way_is():
-    theirs = two_sets(TAN=[80.0, 90.0], NBC=[80.0, 80.0], K2=[70.0, 70.0])
-    ours = theirs + two_sets(TAN=[-2.0, 0.0], NBC=[-2.0, 0.0], K2=[0.0, 0.0])
-    base = two_sets(TAN=[50.0, 50.0], NBC=[60.0, 60.0])
-    way = Way("a", base + two_sets(TAN=[1.0, -1.5], NBC=[0.0, 0.0]), base)
-    assert differences.telling(way, compare_cells(ours, theirs)) == (4, 2, 2, 1, 1)
 
 
 def test_where_an_average_is_off():

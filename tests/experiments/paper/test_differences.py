@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.experiments.paper import Way, compare_cells, explain, side_by_side
+from bnplug.experiments.paper import Way, averaged, compare_cells, explain, side_by_side, telling, with_averages
 
 
 def frame(**columns):
@@ -81,3 +81,50 @@ def test_every_cell_that_is_off_has_a_reason_or_says_that_it_has_none(pairs):
 def test_tables_without_a_common_method():
     with pytest.raises(KeyError):
         compare_cells(frame(m=[1.0]), frame(n=[1.0])).loc[0]
+
+
+def two_sets(**columns):
+    return pd.DataFrame(columns, index=["A", "B"])
+
+
+def test_an_average_gets_the_first_way_that_mends_it_on_both_sides():
+    theirs = two_sets(TAN=[80.0, 90.0], NBC=[80.0, 80.0], K2=[70.0, 70.0])
+    ours = theirs + pd.Series({"TAN": -2.0, "NBC": -1.0, "K2": 5.0})
+    base = two_sets(TAN=[70.0, 70.0], K2=[60.0, 60.0])
+    ways = [
+        Way("a", base, base),
+        # On one set only: half of it reaches the average.
+        Way("b", base.loc[["A"]] + pd.Series({"TAN": 1.5, "K2": -1.0}), base.loc[["A"]]),
+        Way("c", base + pd.Series({"TAN": 1.5, "K2": -1.5}), base),
+    ]
+    moved = [averaged(way, ours, theirs) for way in ways]
+    cells = compare_cells(*(with_averages(*pair) for pair in ((ours, theirs), (theirs, ours))))
+    found = explain(cells, moved).query("dataset == 'Average'").set_index("method")["reason"]
+    assert found.to_dict() == {"TAN": "with c: 84.50 (+1.50)", "K2": "with c: 73.50 (-1.50)"}
+    assert moved[1].figure("Average", "TAN", 83.0) == 83.75
+
+
+def test_a_way_that_mends_an_average_by_leading_away_on_each_set_is_no_reason():
+    theirs = two_sets(TAN=[80.0, 90.0])
+    ours = theirs - 2.0
+    away = Way("a", ours + two_sets(TAN=[30.0, -28.0]), ours)
+    assert averaged(away, ours, theirs).figure("Average", "TAN", 83.0) is None
+
+
+def test_how_telling_a_way_is():
+    theirs = two_sets(TAN=[80.0, 90.0], NBC=[80.0, 80.0], K2=[70.0, 70.0])
+    ours = theirs + two_sets(TAN=[-2.0, 0.0], NBC=[-2.0, 0.0], K2=[0.0, 0.0])
+    base = two_sets(TAN=[50.0, 50.0], NBC=[60.0, 60.0])
+    way = Way("a", base + two_sets(TAN=[1.0, -1.5], NBC=[0.0, 0.0]), base)
+    assert telling(way, compare_cells(ours, theirs)) == {
+        "tried": 4, "changed": 2, "off before": 2, "of these no longer": 1, "newly off": 1
+    }  # fmt: skip
+
+
+def test_data_sets_that_do_not_count_are_in_no_average():
+    ours, theirs = two_sets(TAN=[80.0, 60.0]), two_sets(TAN=[82.0, 90.0])
+    assert with_averages(ours, theirs, ["A"])["TAN"].tolist() == [80.0, 60.0, 80.0]
+    # It leads away on the set that counts, and only there it matters.
+    way = Way("a", ours + two_sets(TAN=[-1.0, 20.0]))
+    assert averaged(way, ours, theirs, ["A"]).figure("Average", "TAN", 80.0) is None
+    assert averaged(way, ours, theirs).figure("Average", "TAN", 70.0) == 79.5

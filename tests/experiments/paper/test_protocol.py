@@ -116,3 +116,10 @@ def test_tasks_that_depend_on_results_come_when_these_are_there(tmp_path):
     assert seen == {"squares": (2, 2), "further": (1, 1)}
     own(None, tmp_path)
     assert CALLS == [1, 2, 20]
+
+
+def test_a_task_that_failed_is_not_tried_again_for_the_sake_of_those_that_depend_on_others(tmp_path):
+    own = paper([13, 2], further=lambda results, data, quick: [Task("further", {}, measure, (4,))])
+    _, failure = own.run(None, tmp_path)
+    assert CALLS == [13, 2, 4]
+    assert failure.startswith("me2026: 1 tasks failed")

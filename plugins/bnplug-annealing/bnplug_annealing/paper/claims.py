@@ -12,12 +12,11 @@ from bnplug.experiments import Page
 from bnplug.experiments.paper import Results
 from bnplug_annealing.paper import figures, protocol
 from bnplug_annealing.paper.figures import PAPERS_SETS, on_same_rows, published_accuracy, published_deviations
-from bnplug_annealing.paper.protocol import BATCH, DRAWS, PAPERS_SCHEDULE, RUNS, SCHEDULES
+from bnplug_annealing.paper.protocol import BATCH, DRAWS, GENERATIVE, PAPERS_SCHEDULE, RUNS, SCHEDULES
 
 _SCORES, _SEARCHES = ("CR", "MM"), ("HC", "SA")
-_GENERATIVE = ("NB", "TAN-ST-CMI")
 _SEARCHED = tuple(f"TAN-{search}-{score}" for search in _SEARCHES for score in _SCORES)
-_STRUCTURES = (*_GENERATIVE, *_SEARCHED)
+_STRUCTURES = (*GENERATIVE, *_SEARCHED)
 # Data sets that the paper sees ten times fewer evaluations on, and those on which the SVM is ahead in it.
 _MANY_FEATURES, _SVM_AHEAD = ("MNIST", "USPS", "DCMall"), ("MNIST", "USPS", "Spambase")
 #: Bounds of our own, for words of the paper: points that are close to an SVM; times that are about ten; times that are
@@ -83,7 +82,7 @@ def published() -> Tables:
 
 
 def _discriminative(tables: Tables) -> Verdict:
-    generative, searched = ([f"{name}-ML" for name in names] for names in (_GENERATIVE, _SEARCHED))
+    generative, searched = ([f"{name}-ML" for name in names] for names in (GENERATIVE, _SEARCHED))
     rows, lacking = [], []
     for name, own in tables.accuracy.dropna(how="all", subset=searched).dropna(subset=generative).iterrows():
         first, second = str(own[generative].idxmax()), str(own[searched].idxmax())
@@ -96,7 +95,7 @@ def _discriminative(tables: Tables) -> Verdict:
 
 
 def _margin(tables: Tables) -> Verdict:
-    pairs = [(f"{low}-ML", f"TAN-{search}-MM-ML") for search in _SEARCHES for low in (*_GENERATIVE, f"TAN-{search}-CR")]
+    pairs = [(f"{low}-ML", f"TAN-{search}-MM-ML") for search in _SEARCHES for low in (*GENERATIVE, f"TAN-{search}-CR")]
     return _mostly(tables.pairs(*pairs))
 
 
@@ -117,7 +116,7 @@ def _parameters(tables: Tables) -> Verdict:
 
 def _gains(tables: Tables) -> Verdict:
     gains = pd.DataFrame({name: tables.accuracy[f"{name}-MM"] - tables.accuracy[f"{name}-ML"] for name in _STRUCTURES})
-    means = [gains[list(names)].mean(axis=1) for names in (_SEARCHED, _GENERATIVE)]
+    means = [gains[list(names)].mean(axis=1) for names in (_SEARCHED, GENERATIVE)]
     pairs = pd.DataFrame({"low": means[0], "high": means[1]}).dropna().reset_index(names="dataset")
     return _judge(pairs, lambda own: bool((own["high"] > own["low"]).all()), "; mean gains in points, searched first")
 
@@ -133,7 +132,9 @@ def _ahead(tables: Tables) -> Verdict:
     best = tables.best([f"{name}-MM" for name in _STRUCTURES])
     pairs = pd.DataFrame({"low": best, "high": tables.accuracy["SVM"]}).dropna().reset_index(names="dataset")
     pairs = pairs[pairs["dataset"] != "DCMall"]
-    return _judge(pairs, lambda own: bool((own["high"] > own["low"]).all()), "; the best network, then the SVM")
+    gaps = pairs["high"] - pairs["low"]
+    slightly = pairs.assign(holds=(gaps > 0) & (gaps <= _CLOSE))
+    return _judge(slightly, lambda own: bool(own["holds"].all()), "; the best network, then the SVM")
 
 
 def _mostly(pairs: pd.DataFrame) -> Verdict:
@@ -195,7 +196,7 @@ CLAIMS: list[tuple[str, Callable[[Tables], Verdict], int]] = [
         4,
     ),
     (
-        "On MNIST, USPS and Spambase the SVM is slightly better than every network.",
+        f"On MNIST, USPS and Spambase the SVM is slightly better than every network: by at most {_CLOSE:.0f} points.",
         _ahead,
         3,
     ),
@@ -222,9 +223,9 @@ def add_claims(page: Page, results: Results, runs: pd.DataFrame, accuracy: pd.Da
     page.text(
         "Of several runs the one of the best score in training counts. Verdicts rest on the paper's data sets; those "
         "of which we have no rows count as comparisons that were not made, and the ten digits stand beside. The paper "
-        "does not say how it tests. Its standard deviations are those of a share of so many test rows: "
-        '"significantly" is read as more than one of them, "as good" as at most one below. "Mostly" is more than half. '
-        "Structures of two searches are compared where both learned from the same rows."
+        "does not say how it tests. Its standard deviations are binomial, √(p(1 - p)/n) for an accuracy p on n test "
+        'rows: "significantly" is read as more than one of them, "as good" as at most one below. "Mostly" is more than '
+        "half. Structures of two searches are compared where both learned from the same rows."
     )
     met = "meet each of the claims below on them" if not failed else f"do not meet: {' '.join(failed)}"
     page.text(f"By the same rules the paper's own Tables 1 and 2 {met}.")
@@ -257,7 +258,9 @@ def _claim_evaluations(page: Page, runs: pd.DataFrame) -> None:
     own = every[every["dataset"].isin(PAPERS_SETS)]
     many = own[own["dataset"].isin(_MANY_FEATURES)]
     claim = "Annealing takes fewer evaluations of the score than hill climbing."
-    _add(page, claim, (bool((own["times"] > 1).all()) if len(own) else None, _tell_times(every), len(own)), 8)
+    others = every[~every["dataset"].isin(PAPERS_SETS)]
+    told = _tell_times(own) + (f"; beside it, {_tell_times(others)}" if len(others) else "")
+    _add(page, claim, (bool((own["times"] > 1).all()) if len(own) else None, told, len(own)), 8)
     claim = f"With many features (MNIST, USPS, DCMall) about ten times fewer ({_ABOUT_TEN:.0f} times and more count)."
     holds = bool((many["times"] >= _ABOUT_TEN).all()) if len(many) else None
     _add(page, claim, (holds, _tell_times(many), len(many)), 6)
@@ -350,9 +353,7 @@ def _claim_hidden(page: Page, results: Results, means: pd.DataFrame) -> None:
 
 
 def _judge_margin(means: pd.DataFrame) -> tuple[bool, str]:
-    # The last number of missing features is nine tenths of all, rounded down.
-    features = int(np.ceil(means.index.max() / 0.9))
-    some = means[(means.index > 0) & (means.index <= _CAUGHT_UP * features)]
+    some = means[(means.index > 0) & (means.index <= _CAUGHT_UP * protocol.SATELLITES_FEATURES)]
     gains = some["NB-MM"] - some["NB-ML"]
     return bool((gains > 0).all()), ", ".join(f"{gain:+.2f} points with {n} missing" for n, gain in gains.items())
 
@@ -366,14 +367,14 @@ def _judge_means(means: pd.DataFrame) -> tuple[bool, str]:
 
 
 _CHANGED = (
-    "Rules that changed after results had been seen: the ten digits counted as a data set of the paper, and the "
-    "published figures of USPS twice in averages; of two figures that are the same the second counted as better; MM "
-    'was compared with CR by the better of two searches, without room for "as good", so that the paper\'s own figures '
-    "did not meet its claim; that margins outperform generative structures was one claim with NB being below the "
-    "generative tree, and did not ask for significance; with features missing NB-MM had to be above NB-ML at more than "
-    "half of the numbers, not at all that the paper names, and that was one claim with the SVM's. One verdict turned: "
-    'that margins outperform others, which was asked of all data sets, is yes with the "mostly" of the paper\'s '
-    "conclusion, and no where significance is asked for. Claims that were "
-    "added when tables had been seen: that margins mostly outperform others, fewer evaluations on all data sets, where "
-    "MM parameters gain most, that SVMs are slightly better, the sizes of models, and faster schedules."
+    "Of the results that ship, rules that changed after they had been seen: the ten digits counted as a data set of "
+    "the paper, and the published figures of USPS twice in averages; of two figures that are the same the second "
+    'counted as better; MM was compared with CR by the better of two searches, without room for "as good", so that '
+    "the paper's own figures did not meet its claim; that margins outperform generative structures was one claim with "
+    "NB being below the generative tree, and did not ask for significance; with features missing NB-MM had to be above "
+    "NB-ML at more than half of the numbers, not at all that the paper names, and that was one claim with the SVM's; "
+    '"slightly better" had no bound. One verdict turned: that margins outperform others, which was asked of all data '
+    'sets, is yes with the "mostly" of the paper\'s conclusion, and no where significance is asked for. Claims that '
+    "were added when tables had been seen: that margins mostly outperform others, fewer evaluations on all data sets, "
+    "where MM parameters gain most, that SVMs are slightly better, the sizes of models, and faster schedules."
 )

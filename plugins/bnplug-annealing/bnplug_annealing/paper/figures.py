@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from bnplug_annealing.paper.protocol import ANNEALED, FEWER_ROWS, RUNS, SETS, TE
 RECIPES_WAY = next(iter(protocol.WAYS))
 #: The paper's data sets; of DCMall we have no rows.
 PAPERS_SETS = ("MNIST", "USPS", "Spambase", "DCMall")
-AVERAGE = "Average"
 _TABLES = "pernkopf2013-tables1-2-accuracy"
 
 
@@ -92,22 +90,6 @@ def published_deviations() -> pd.DataFrame:
 
 def _with_ten_digits(theirs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([theirs, theirs.loc[["USPS"]].rename(index={"USPS": title(TEN_DIGITS)})])
-
-
-def with_average(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with a row of averages over those of the paper's data sets that both have.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"NB-ML": [84.0, 88.0, 60.0]}, index=["MNIST", "USPS", "USPS, ten digits"])
-    >>> with_average(table, table)["NB-ML"].tolist()
-    [84.0, 88.0, 60.0, 86.0]
-    """
-    known = table.where(other.reindex(index=table.index, columns=table.columns).notna())
-    known = known.loc[[name for name in known.index if name in PAPERS_SETS]]
-    # Exactly rounded, as in the tables that show figures side by side.
-    means = {name: fmean(own) if len(own := known[name].dropna()) else float("nan") for name in known}
-    return pd.concat([table, pd.DataFrame(means, index=[AVERAGE])])
 
 
 def compared(runs: pd.DataFrame) -> pd.DataFrame:

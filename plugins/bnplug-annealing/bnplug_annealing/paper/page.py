@@ -9,19 +9,21 @@ import pandas as pd
 
 from bnplug.experiments import Page, published_table
 from bnplug.experiments import pictures as common
-from bnplug.experiments.paper import Results, add_what_was_run, read_draws, side_by_side
+from bnplug.experiments.paper import MARKED, Results, add_what_was_run, read_draws, side_by_side
 from bnplug_annealing.paper import pictures, protocol
 from bnplug_annealing.paper.claims import add_claims, model_sizes, schedule_runs
 from bnplug_annealing.paper.differences import add_differences
 from bnplug_annealing.paper.figures import PAPERS_SETS, accuracies, compared, published_accuracy, read_runs, title
-from bnplug_annealing.paper.protocol import ANNEALED, FEWER_ROWS, FIRST_ROWS, RUNS, SATELLITE
+from bnplug_annealing.paper.protocol import ANNEALED, FEWER_ROWS, FIRST_ROWS, GENERATIVE, RUNS, SATELLITE
 
 _TRAINING = "Accuracy (%) on the test rows, ours (published), of the run of the best score in training."
-_MARKS = "▼ is more than a point below, ▲ more than four above the published figure."
 
 
 def fill(page: Page, results: Results) -> None:
-    """Write what the results say."""
+    """Write what the results say, once there is a structure."""
+    if not results.records("structures"):
+        add_what_was_run(page, results, "No structure was learned yet.")
+        return
     runs = read_runs(results)
     _introduce(page, results, runs)
     accuracy = accuracies(results, runs, "score")
@@ -35,10 +37,11 @@ def fill(page: Page, results: Results) -> None:
     _add_sample_sizes(page, results)
     hidden = _add_hidden(page, results)
     page.section("What differs by necessity")
+    fewer = f", on MNIST so far on {FEWER_ROWS} of them" if compared(runs)["rows"].any() else ""
     page.text(
         "The paper's training rows of Spambase and USPS are not known, nor how it cuts numeric features, nor its value "
         "for zero probabilities; MNIST is halved here by the mean of 2 x 2 pixels. Hill climbing and annealing are "
-        f"compared on the same rows: on MNIST on {FEWER_ROWS} of them until hill climbing has been through all."
+        f"compared on the same rows{fewer}."
     )
     add_claims(page, results, runs, accuracy, hidden)
     page.missing_data(results.lacking, "no file of that name was given, or not free")
@@ -48,9 +51,6 @@ def _introduce(page: Page, results: Results, runs: pd.DataFrame) -> None:
     _count_parameters(results)
     task = "A task is one search, one set of parameters, one SVM, one sample, or"
     add_what_was_run(page, results, f"{task} {protocol.BATCH} draws of missing features.")
-    not_yet = [part for part in results.parts if not results.records(part)]
-    if not_yet:
-        page.text(f"Not run yet: {', '.join(not_yet)}.")
     whole = runs[runs["rows"] == 0]
     shapes = whole.groupby("dataset").agg(
         training=("n_train", "first"), test=("n_test", "first"), features=("features", "first"), lam=("lam", "max")
@@ -90,7 +90,7 @@ def _add_tables(page: Page, by_score: pd.DataFrame, by_test: pd.DataFrame) -> No
         annealed = [name for name in own if "-SA-" in name]
         first, second = by_score.reindex(columns=own), by_test.reindex(columns=annealed)
         page.section(f"Table {number}: {ending[1:]} parameters")
-        page.table(side_by_side(first.loc[papers], theirs[own], mark_averages=True), f"{_TRAINING} {_MARKS}")
+        page.table(side_by_side(first.loc[papers], theirs[own], mark_averages=True), f"{_TRAINING} {MARKED}")
         text = (
             "The run that is best on the test rows with ML parameters: the paper reports that; here it decides nothing."
         )
@@ -126,7 +126,7 @@ def _add_ways(page: Page, results: Results) -> None:
     if found.empty or found["way"].nunique() < 2:
         return
     page.section("How maximum-margin parameters are learned")
-    several = found[found["structure"].isin(["NB", "TAN-ST-CMI"])].assign(dataset=found["dataset"].map(title))
+    several = found[found["structure"].isin(GENERATIVE)].assign(dataset=found["dataset"].map(title))
     shown = several[["dataset", "structure", "way", "accuracy", "lam", "steps", "objective", "learning"]]
     page.table(
         shown.rename(columns={"dataset": "data set", "learning": "seconds"}),
@@ -198,8 +198,8 @@ def _add_sample_sizes(page: Page, results: Results) -> None:
     page.table(
         text[[name for name in protocol.SIZED if name in text]],
         "Accuracy (%) on Spambase's test rows after so many training rows, ML parameters: means and standard "
-        f"deviations over {_from_to(sizes)} draws, of {protocol.SIZE_DRAWS}. With all rows only the seed of annealing "
-        "differs.",
+        f"deviations over {_draws(int(sizes.min()), protocol.SIZE_DRAWS)} draws. With all rows only the seed of "
+        "annealing differs.",
         index="rows",
     )
     means = groups.mean().unstack().reindex(columns=["TAN-ST-CMI", "TAN-HC-CR"]).dropna()
@@ -208,9 +208,8 @@ def _add_sample_sizes(page: Page, results: Results) -> None:
         page.text(f"TAN-HC-CR is above the generative tree by so many points, by the number of rows: {gaps}.")
 
 
-def _from_to(sizes: pd.Series[int]) -> str:
-    low, high = int(sizes.min()), int(sizes.max())
-    return f"{low}" if low == high else f"{low} to {high}"
+def _draws(n: int, wanted: int) -> str:
+    return f"{n}" if n == wanted else f"{n} of {wanted}"
 
 
 def _with_deviations(groups: Any) -> pd.DataFrame:
@@ -232,7 +231,7 @@ def _add_hidden(page: Page, results: Results) -> pd.DataFrame:
     page.table(
         _with_deviations(groups),
         f"Accuracy (%) on satellite's test rows, those after the first {FIRST_ROWS[SATELLITE]}: means and standard "
-        f"deviations over {int(long['draw'].max()) + 1} draws of {protocol.DRAWS}, the same for all. The paper's "
+        f"deviations over {_draws(int(long['draw'].max()) + 1, protocol.DRAWS)} draws, the same for all. The paper's "
         "DCMall is not available. The SVM has the features as they are, scaled, and scikit-learn's width; for a "
         "missing feature it gets the mean of the training rows.",
         index="missing",

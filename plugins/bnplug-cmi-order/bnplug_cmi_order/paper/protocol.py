@@ -18,7 +18,7 @@ from bnplug.experiments.paper import CodedSplit, Task, load_data
 from bnplug.experiments.storage import Record
 from bnplug.hooks import recipes
 from bnplug.typing import IntArray
-from bnplug_cmi_order.paper.steps import descend
+from bnplug_cmi_order.paper import steps
 
 #: Of the paper's 25 UCI sets, those with 5-fold cross-validation, and those with rows for training and for testing.
 CROSS_VALIDATED = (
@@ -50,7 +50,7 @@ STRUCTURES = {
     "TAN-CR": GREEDY, "2-tree-OMI-CR": "2-tree-OMI-CR-ML",
 }  # fmt: skip
 #: Steps of conditional likelihood, and the ways that they are gone.
-STEPS, WAYS = 20, ("fixed steps 1/M", "backtracking gradient", "conjugate gradient")
+STEPS, WAYS = 20, tuple(steps.WAYS)
 TIMED = ("TAN-CMI", "TAN-OMI-CR", "TAN-CR")
 
 _DRAWN = ("NB-ML", GENERATIVE, ORDERED, "NB-CL", "TAN-CMI-CL", "TAN-OMI-CR-CL")
@@ -192,7 +192,7 @@ def measure_steps(name: str, data: Path | None, way: str) -> Record:
     split = _coded(name, data, 0)
     dag = split.train.dag(split.train.naive_bayes())
     start = bnplug.recipe("NB-ML").parameters.fit(split.train, dag)
-    path, tables = descend(split.train, dag, start, way, STEPS)
+    path, tables = steps.descend(split.train, dag, start, way, STEPS)
     return {"nll": path, "accuracy": split.accuracy(tables)}
 
 

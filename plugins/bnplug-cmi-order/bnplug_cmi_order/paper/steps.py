@@ -48,7 +48,7 @@ def descend(table: Table, dag: DAG, start: LogTables, way: str, steps: int) -> t
         value, gradient = objective(log_theta, conditional_nll)
         return value / table.n_rows, columns.chain(gradient, log_theta) / table.n_rows
 
-    path, beta = _WAYS[way](function, own.values.copy(), steps)
+    path, beta = WAYS[way](function, own.values.copy(), steps)
     return path, with_values(start, table.target, own, columns.log_softmax(beta))
 
 
@@ -87,4 +87,5 @@ def _conjugate(function: _Function, beta: FloatArray, steps: int) -> tuple[list[
     return path, np.asarray(minimize(function, beta, jac=True, **settings).x)
 
 
-_WAYS = {"fixed steps 1/M": _fixed, "backtracking gradient": _backtracking, "conjugate gradient": _conjugate}
+#: The ways to go, by name.
+WAYS = {"fixed steps 1/M": _fixed, "backtracking gradient": _backtracking, "conjugate gradient": _conjugate}

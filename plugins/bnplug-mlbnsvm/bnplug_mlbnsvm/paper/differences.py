@@ -7,25 +7,19 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bnplug.experiments import Page
-from bnplug.experiments.paper import NOT_EXPLAINED, Results, Way, compare_cells, explain, off, side_by_side
-from bnplug_mlbnsvm.paper import claims, figures
-from bnplug_mlbnsvm.paper.figures import AVERAGE
-from bnplug_mlbnsvm.paper.protocol import FURTHER, MCL, MCL_END, OURS, STEPS, THIRD
-
-_MARKED = "▼: ours is more than a point below, ▲: more than four above."
-_CHANGED = (
-    "Rules of this page that were set when part of the results had been seen: two classifiers are judged on "
-    f"{claims.FEWEST} data sets or more; figures stand beside published ones only where all folds were run; "
-    "likelihoods are compared on the folds that both networks have, which turned the verdict on them, on the sets "
-    "that there were then, from yes to no. Changed later: the draw of the folds was at first a reason by the spread "
-    "between the folds of one draw, without another draw, and with the quantile of the normal distribution; the "
-    "averages had USPS twice, and were not marked; likelihoods were judged on training rows alone, against MCL and "
-    "MM in one claim, whether MM had been run or not; that MCL and MM drop off and that SVMs are below with "
-    "features missing was one claim, of MCL stopped by validation, with the verdict no. Now MCL is judged by both "
-    "ways to stop it, MM by itself and SVMs by themselves. Added later: the claims on the optimum, on ML and on "
-    "larger lam in Figure 2, that ML is the best of all with many features missing, that ML-BN-SVM outperforms MM, "
-    "and that it is comparable with the kernel SVM, with the bound that the linear one had."
+from bnplug.experiments.paper import (
+    AVERAGE,
+    MARKED,
+    NOT_EXPLAINED,
+    Results,
+    Way,
+    compare_cells,
+    explain,
+    side_by_side,
+    telling,
 )
+from bnplug_mlbnsvm.paper import figures
+from bnplug_mlbnsvm.paper.protocol import FURTHER, MCL, MCL_END, OURS, STEPS, THIRD
 
 
 def add_published(page: Page, results: Results, folds: pd.DataFrame) -> None:
@@ -37,7 +31,7 @@ def add_published(page: Page, results: Results, folds: pd.DataFrame) -> None:
     further = side_by_side(ours[ours.index.isin(FURTHER)], theirs)
     page.table(
         pd.concat([shown, further[further["data set"] != AVERAGE]]),
-        f"Accuracy (%), ours (published). {_MARKED} How the paper stops MCL is not said: TAN {MCL} is stopped by "
+        f"Accuracy (%), ours (published). {MARKED} How the paper stops MCL is not said: TAN {MCL} is stopped by "
         f"validation, TAN {MCL_END} takes {STEPS[-1]} steps. Sets of which not all folds were run are left out. "
         f"Averages are over what both have; {', '.join(FURTHER)}, another file of USPS, is not in them.",
     )
@@ -75,27 +69,12 @@ def _add_reasons(page: Page, results: Results, cells: pd.DataFrame, ways: Sequen
     )
     if not ways:
         return
-    tried = [(way.name, *telling(way, cells)) for way in ways]
     page.table(
-        pd.DataFrame(tried, columns=["with", "tried", "off before", "of these no longer", "newly off"]),
+        pd.DataFrame([{"with": way.name, **telling(way, cells)} for way in ways]).drop(columns="changed"),
         "How telling a way is: the figures that it was tried for, those of them that are off, those of these that with "
         "it are no longer, and those that with it are off and else are not."
         + ("" if len(results.records("other ways")) else " Other ways to treat the data were not run yet."),
     )
-
-
-def telling(way: Way, cells: pd.DataFrame) -> tuple[int, int, int, int]:
-    """Return how many figures a way has, how many of them were off, are no longer, and are now.
-
-    Examples
-    --------
-    >>> ours, theirs = (pd.DataFrame({"TAN ML": own}, index=["car", "vote"]) for own in ([80.0, 90.0], [82.0, 90.0]))
-    >>> telling(Way("other cuts", ours + 1.5), compare_cells(ours, theirs))
-    (2, 1, 1, 0)
-    """
-    tried = [(row, way.figure(row["dataset"], row["method"], row["ours"])) for row in cells.to_dict("records")]
-    pairs = [(row["off"] != "", off(value, row["published"]) != "") for row, value in tried if value is not None]
-    return len(pairs), sum(before for before, _ in pairs), pairs.count((True, False)), pairs.count((False, True))
 
 
 def add_likelihoods_beside(page: Page, ours: pd.DataFrame, theirs: pd.DataFrame, covered: str) -> None:
@@ -104,7 +83,7 @@ def add_likelihoods_beside(page: Page, ours: pd.DataFrame, theirs: pd.DataFrame,
     page.table(
         shown[shown["data set"] != AVERAGE].rename(columns={"data set": "rows"}),
         f"LL(ML) / LL(classifier) in per cent, NB and TAN together: the mean over folds, then over data sets, ours "
-        f"(published). {_MARKED} {covered}",
+        f"(published). {MARKED} {covered}",
     )
     listed = explain(compare_cells(ours, theirs), figures.ways_to_stop(ours))
     if len(listed):
@@ -116,7 +95,7 @@ def add_likelihoods_beside(page: Page, ours: pd.DataFrame, theirs: pd.DataFrame,
 
 
 def add_differences(page: Page, results: Results) -> None:
-    """Say what is done otherwise than in the paper, and which rules of the page are later than results."""
+    """Say what is done otherwise than in the paper."""
     page.section("Where we part from the paper")
     tried = any(record["key"]["way"] == THIRD for record in results.records("other ways"))
     third = f"a third of the rows for testing {'is one of the other ways' if tried else 'was not tried yet'}"
@@ -128,4 +107,3 @@ def add_differences(page: Page, results: Results) -> None:
         f"scikit-learn's penalty of 1. Of settings with the same held-out accuracy, {OURS} takes the smallest lam, "
         "then the smallest gamma."
     )
-    page.text(_CHANGED)

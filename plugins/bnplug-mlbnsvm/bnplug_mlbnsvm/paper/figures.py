@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from statistics import fmean
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from scipy import optimize, stats
 
-from bnplug.experiments import published, published_table
-from bnplug.experiments.paper import Results, Way
+from bnplug.experiments import paper, published, published_table
+from bnplug.experiments.paper import AVERAGE, Results, Way
 from bnplug_mlbnsvm.paper.protocol import (
     FOLDS,
     FURTHER,
@@ -30,7 +29,6 @@ NETWORKS = ("ML", MCL, MCL_END, "MM", OURS)
 #: What classifiers are called in tables, in their order; and the one that the paper is about.
 CLASSIFIERS = (*(f"{structure} {name}" for structure in ("TAN", "NB") for name in NETWORKS), *RIVALS)
 TAN_OURS = f"TAN {OURS}"
-AVERAGE = "Average"
 
 
 def measured(results: Results) -> pd.DataFrame:
@@ -103,17 +101,18 @@ def done_folds(folds: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def coverage(index: pd.MultiIndex) -> tuple[int, str]:
+def coverage(pairs: Iterable[tuple[str, int]]) -> tuple[int, str]:
     """Return how many data sets some (data set, fold) pairs are of, and what to call them: how many folds they have.
 
     Examples
     --------
-    >>> coverage(pd.MultiIndex.from_tuples([("car", 0), ("car", 1), ("letter", 0)]))
+    >>> coverage([("car", 0), ("car", 1), ("letter", 0)])
     (2, 'data sets, with 3 of their 6 folds')
     """
-    names = list(dict.fromkeys(index.get_level_values(0)))
-    wanted = sum(wanted_folds(str(name)) for name in names)
-    return len(names), "data sets" + (f", with {len(index)} of their {wanted} folds" if len(index) < wanted else "")
+    found = list(pairs)
+    names = {name for name, _ in found}
+    wanted = sum(map(wanted_folds, names))
+    return len(names), "data sets" + (f", with {len(found)} of their {wanted} folds" if len(found) < wanted else "")
 
 
 def spread_of_draws(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -172,6 +171,16 @@ def table_1() -> pd.DataFrame:
     return table.assign(**{f"TAN {MCL_END}": table["TAN MCL"]})
 
 
+def published_likelihoods() -> pd.DataFrame:
+    """Return the published likelihoods relative to ML (%): ``train`` and ``test`` by methods, MCL's stands twice."""
+    theirs = published("peharz2013-headlines")
+    theirs = theirs[theirs["measure"].str.contains("likelihood")]
+    wide = theirs.assign(rows=theirs["measure"].str.split().str[0]).pivot(
+        index="rows", columns="method", values="value"
+    )
+    return wide.loc[["train", "test"], [OURS, MCL, "MM"]].assign(**{MCL_END: wide[MCL]})
+
+
 def with_averages(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables with a row of averages over the paper's data sets that both have.
 
@@ -181,16 +190,8 @@ def with_averages(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFram
     >>> [table["TAN ML"].tolist() for table in with_averages(ours, ours[:2] + 1)]
     [[80.0, 90.0, 99.0, 85.0], [81.0, 91.0, 86.0]]
     """
-    names = [name for name in theirs.index if name in ours.index and name not in FURTHER]
-    methods = [name for name in theirs.columns if name in ours.columns]
-    known = ours.loc[names, methods].notna() & theirs.loc[names, methods].notna()
-    tables = []
-    for table in (ours, theirs):
-        # Exactly rounded, as in the tables that show figures side by side.
-        own = {name: table.loc[names, name][known[name]] for name in methods}
-        means = {name: fmean(values) if len(values) else float("nan") for name, values in own.items()}
-        tables.append(pd.concat([table, pd.DataFrame(means, index=[AVERAGE])]))
-    return tables[0], tables[1]
+    names = [name for name in SETS if name not in FURTHER]
+    return paper.with_averages(ours, theirs, names), paper.with_averages(theirs, ours, names)
 
 
 def other_ways(results: Results, ours: pd.DataFrame) -> list[Way]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bnplug.experiments import Page, published
+from bnplug.experiments import Page
 from bnplug.experiments.paper import Results, add_what_was_run, read_draws
 from bnplug_mlbnsvm.grid import GAMMAS, LAMS
 from bnplug_mlbnsvm.paper import claims, differences, figures, protocol, rivals
@@ -17,7 +17,10 @@ from bnplug_mlbnsvm.paths import draw_missing, draw_path
 
 
 def fill(page: Page, results: Results) -> None:
-    """Write what the results say."""
+    """Write what the results say, once there is a classifier of Table 1."""
+    if not results.records("table 1"):
+        add_what_was_run(page, results, "Nothing of Table 1 was run yet.")
+        return
     frame = figures.measured(results)
     folds = figures.by_fold(frame)
     _introduce(page, results, frame, folds)
@@ -31,6 +34,7 @@ def fill(page: Page, results: Results) -> None:
     curves = _add_hidden(page, frame)
     _add_optima(page, results)
     differences.add_differences(page, results)
+    claims.tell_rules(page)
     claims.claim_convex(page, results)
     claims.claim_figures(page, results, trade_off, by_lam)
     claims.claim_accuracy(page, folds)
@@ -80,23 +84,23 @@ def _tell_protocol(page: Page) -> None:
     page.text(
         f"Up to {LARGE} rows: {FOLDS} folds. Above: one split, the usual one where there is one. Rows with a missing "
         "cell are left out, since the paper leaves learning from them for later. All classifiers see bins cut by MDL "
-        "on the training rows; alpha is 1."
+        "on the training rows; alpha is 1. soybean-large is what Weka ships as soybean.arff."
     )
     page.text(
-        f"{OURS} chooses lam out of {_listed(LAMS)} and gamma out of {_listed(GAMMAS)}, MCL the "
-        f"number of steps out of {_listed(STEPS)}, on {FOLDS} inner folds, in each of which cuts and tree are learned "
-        f"anew. {MCL_END} takes {STEPS[-1]} steps. MM chooses lam and kappa out of the paper's ten values of each, on "
-        f"{FOLDS} inner folds with the cuts and the tree of all training rows, and is not stopped early. SVM (Gaussian "
-        f"kernel) and linear SVM choose C out of {_listed(rivals.PENALTIES)} and the width of the kernel out of "
+        f"{OURS} chooses lam out of {_listed(LAMS)} and gamma out of {_listed(GAMMAS)}, MM lam out of "
+        f"{_listed(protocol.MM_LAMS)} and kappa out of {_listed(protocol.MM_KAPPAS)}, MCL the number of steps out of "
+        f"{_listed(STEPS)}, on {FOLDS} inner folds, in each of which cuts and tree are learned anew. {MCL_END} takes "
+        f"{STEPS[-1]} steps; MM is not stopped early, as in the paper. SVM (Gaussian kernel) and "
+        f"linear SVM choose C out of {_listed(rivals.PENALTIES)} and the width of the kernel out of "
         f"{_listed(rivals.WIDTHS)}, on {FOLDS} folds up to {rivals.MANY} rows, above on one hold-out of at most "
         f"{rivals.MOST} rows, with the cuts of all training rows. They and logistic regression (LR) see the bins "
         "one-hot, and learn from all training rows."
     )
     page.text(
         f"Where more than {LARGE} rows train, grids are coarser, which was fixed by size beforehand: lam in "
-        f"{_listed(protocol.COARSE_LAMS)} and gamma in {_listed(protocol.COARSE_GAMMAS)}, these and the steps of MCL "
-        f"on {protocol.COARSE_FOLDS} inner folds; kappa 0.5 and ten values of lam for MM on one hold-out; C in "
-        f"{_listed(rivals.COARSE_PENALTIES)} and widths {_listed(rivals.COARSE_WIDTHS)} for SVMs."
+        f"{_listed(protocol.COARSE_LAMS)} and gamma in {_listed(protocol.COARSE_GAMMAS)} for {OURS}, C in "
+        f"{_listed(rivals.COARSE_PENALTIES)} and widths {_listed(rivals.COARSE_WIDTHS)} for SVMs; networks have "
+        f"{protocol.COARSE_FOLDS} inner folds."
     )
 
 
@@ -150,15 +154,15 @@ def _add_missing_by_lam(page: Page, results: Results, frame: pd.DataFrame) -> pd
 
 def _add_accuracy(page: Page, frame: pd.DataFrame, folds: pd.DataFrame) -> None:
     page.section("Table 1: all classifiers")
-    absent = [name for name in figures.CLASSIFIERS if name not in folds]
     page.table(
         figures.with_folds(folds),
-        "Accuracy (%), the mean over the folds that were run; where these are not all, how many, and the figure does "
-        "not compare with others of its row." + (f" Not run yet: {', '.join(absent)}." if absent else ""),
+        "Accuracy (%), the mean over folds." + _told_unfinished(folds),
         index="data set",
     )
     own = figures.of_paper(folds)
     parts, columns = {"without MM": own.drop(columns=["TAN MM", "NB MM"], errors="ignore"), "with MM": own}, {}
+    if len(parts["without MM"].dropna()) == len(own.dropna()):
+        del parts["without MM"]
     for what, some in parts.items():
         shared = some.dropna()
         n = shared.index.get_level_values("dataset").nunique()
@@ -178,6 +182,18 @@ def _add_accuracy(page: Page, frame: pd.DataFrame, folds: pd.DataFrame) -> None:
     page.table(seconds, caption, 1, "data set")
 
 
+def _told_unfinished(folds: pd.DataFrame) -> str:
+    """Say how to read figures of fewer folds than all, and what was not run yet, where that is so."""
+    absent = [name for name in figures.CLASSIFIERS if name not in folds]
+    told = f" Not run yet: {', '.join(absent)}." if absent else ""
+    if not figures.whole(folds).all(axis=None):
+        told += (
+            " Where not all folds were run, their number is in brackets; such a figure is not comparable with the "
+            "others of its row."
+        )
+    return told
+
+
 def _add_likelihoods(page: Page, found: pd.DataFrame) -> None:
     """Add Figure 3 and the likelihoods relative to ML; those of ML-BN-SVM and MCL are of the same folds."""
     page.section("Figure 3: likelihoods")
@@ -186,17 +202,10 @@ def _add_likelihoods(page: Page, found: pd.DataFrame) -> None:
     keys = ["dataset", "structure", "fold"]
     margins = figures.shared_likelihoods(found, [OURS, "MM"])
     shown = pd.concat([own, margins[margins["method"] == "MM"]])
-    page.picture(
-        draw_likelihoods(shown),
-        "likelihoods",
-        "Log-likelihood of a training row against that under ML, a point for each fold",
-    )
-    theirs = published("peharz2013-headlines")
-    theirs = theirs[theirs["measure"].str.contains("likelihood")]
-    theirs = theirs.assign(rows=theirs["measure"].str.split().str[0]).pivot(
-        index="rows", columns="method", values="value"
-    )
-    theirs = theirs.loc[["train", "test"], [OURS, MCL, "MM"]].assign(**{MCL_END: theirs[MCL]})
+    if len(shown):
+        caption = "Log-likelihood of a training row against that under ML, a point for each fold"
+        page.picture(draw_likelihoods(shown), "likelihoods", caption)
+    theirs = figures.published_likelihoods()
     means = pd.concat([figures.mean_likelihoods(part) for part in (own, shown[shown["method"] == "MM"])]).T
     told = [_told_folds(", ".join(there), own, keys)] if len(own) else []
     told += [_told_folds("MM", margins, keys) if len(margins) else "MM was not run yet."]
@@ -214,16 +223,21 @@ def _told_folds(names: str, own: pd.DataFrame, keys: list[str]) -> str:
 
 
 def _add_hidden(page: Page, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Add Figure 4; return the curves of all classifiers but MM, and those with MM on the folds that it has."""
+    """Add Figure 4; return the curves of all classifiers but MM, and those with MM on the folds that it has.
+
+    Where MM was run on all folds that the others have, both are the curves with MM.
+    """
     page.section("Figure 4: missing features")
     there = [name for name in (*figures.NETWORKS, *rivals.RIVALS) if name in set(frame["method"])]
     without = figures.hidden_curve(frame, [name for name in there if name != "MM"])
     margins = figures.hidden_curve(frame, there) if "MM" in there else pd.DataFrame()
-    for short, curve in (("missing", without), ("missing-mm", margins)):
+    if not margins.empty and margins.attrs["folds"] == without.attrs["folds"]:
+        without = margins
+    for short, curve in {"missing": without, **({} if without is margins else {"missing-mm": margins})}.items():
         if curve.empty:
             continue
         names = list(dict.fromkeys(name for name, _ in curve.attrs["folds"]))
-        what = "with MM" if short.endswith("mm") else "without MM"
+        what = "with MM" if "MM" in curve else "without MM"
         page.picture(draw_hidden(curve), short, f"Accuracy with features missing, {what}: {len(names)} data sets")
         page.table(
             curve,
@@ -246,7 +260,8 @@ def _add_optima(page: Page, results: Results) -> None:
     shown = found[["dataset", "structure", "rows"]].join(ends).rename(columns={"dataset": "data set"})
     page.table(
         shown.assign(**{"sum off by": found["unnormalized"].map("{:.0e}".format)}),
-        f"The objective of problem (11) on all complete rows, a row, with lam = {protocol.LAM_OF_OPTIMUM:g} and gamma "
+        "The objective of problem (11) on all complete rows, divided by their number, with lam = "
+        f"{protocol.LAM_OF_OPTIMUM:g} and gamma "
         f"= {protocol.GAMMA_OF_OPTIMUM:g}: the least and the most that descents from ML's parameters and from "
         f"{protocol.STARTS} random ones end at, and how far the logarithm of a column's sum is from 0 at most, of "
         "columns that were counted at least once (by Theorem 2 it is 0).",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -197,12 +197,12 @@ def redrawn(dataset: datasets.Dataset, draw: int) -> list[Split]:
 def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
     """Return one of the paper's networks, NB or TAN, with settings of the paper's grids or of coarser ones."""
     folds, lams, gammas = (COARSE_FOLDS, COARSE_LAMS, COARSE_GAMMAS) if coarse else (FOLDS, LAMS, GAMMAS)
-    params: Mapping[str, Any] = {
-        MCL: {"l2": 0.0}, MCL_END: {"l2": 0.0, "max_iter": STEPS[-1]},
+    params: dict[str, dict[str, Any]] = {
+        "ML": {}, MCL: {"l2": 0.0}, MCL_END: {"l2": 0.0, "max_iter": STEPS[-1]},
         "MM": {"lam": MM_LAMS, "kappa": MM_KAPPAS, "cv": folds, "nested": True},
         OURS: {"lam": lams, "gamma": gammas, "cv": folds, "nested": True},
-    }.get(method, {})  # fmt: skip
-    learner = bnplug.parameter_learner(_LEARNERS[method], **params)
+    }  # fmt: skip
+    learner = bnplug.parameter_learner(_LEARNERS[method], **params[method])
     model = bnplug.BayesianNetworkClassifier(structure.lower(), learner, "mdl", n_jobs=1, **options)
     if method != MCL:
         return model

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 import pandas as pd
 
 from bnplug.experiments import Page
-from bnplug.experiments.paper import NOT_EXPLAINED, Way, compare_cells, explain, off, side_by_side
+from bnplug.experiments.paper import (
+    AVERAGE,
+    NOT_EXPLAINED,
+    Way,
+    averaged,
+    compare_cells,
+    explain,
+    off,
+    side_by_side,
+    telling,
+    with_averages,
+)
 from bnplug_rmcv.paper.figures import EQUIVALENT, Figures, published_accuracy, table_of
-
-AVERAGE = "Average"
 
 _CHANGED = (
     "Rules that changed after results had been seen: a way was at first set against our mean of all repetitions, not "
@@ -34,10 +41,8 @@ def add_differences(page: Page, figures: Figures) -> None:
     ways = [averaged(way, ours, theirs) for way in figures.ways]
     reasons = explain(cells, ways, *figures.errors_and_draws())
     _count(page, cells, reasons)
-    rows = [(way.name, *telling(way, cells[cells["dataset"] != AVERAGE])) for way in figures.ways]
-    columns = ["with", "tried", "changed", "off before", "of these no longer", "newly off"]
     page.table(
-        pd.DataFrame(rows, columns=columns),
+        pd.DataFrame([{"with": way.name, **telling(way, cells[cells["dataset"] != AVERAGE])} for way in figures.ways]),
         "How telling a way is: the figures that it was tried for, those that it changes, those of the tried that are "
         "off, those of these that with it are no longer, and those that with it are off and else are not.",
     )
@@ -89,47 +94,6 @@ def _count(page: Page, cells: pd.DataFrame, reasons: pd.DataFrame) -> None:
         "fits is named, so a reason may be chance: the table says how often each way would put a figure off that is "
         "not."
     )
-
-
-def with_averages(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with a row of averages over the data sets that both have.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"NBC": [80.0, 90.0, 60.0]}, index=["A", "B", "C"])
-    >>> with_averages(table, table.loc[["A", "B"]])["NBC"].tolist()
-    [80.0, 90.0, 60.0, 85.0]
-    """
-    known = table.where(other.reindex(index=table.index, columns=table.columns).notna())
-    # Exactly rounded, as in the tables that show figures side by side.
-    means = {name: fmean(own) if len(own := known[name].dropna()) else float("nan") for name in known}
-    return pd.concat([table, pd.DataFrame(means, index=[AVERAGE])])
-
-
-def averaged(way: Way, ours: pd.DataFrame, theirs: pd.DataFrame) -> Way:
-    """Return a way with what it changes in averages; data sets on which it was not tried are as they are.
-
-    Where its figures of the data sets are no nearer to the published ones than ours, it has no average: a change that
-    brings an average there by chance is no reason.
-    """
-    base = ours if way.base is None else way.base
-    change = (way.figures - base).reindex(index=ours.index, columns=way.figures.columns)
-    tried = [name for name in change if name in ours and change[name].notna().any()]
-    moved = ours[tried] + change[tried].fillna(0.0)
-    nearer = (moved - theirs[tried]).abs().mean() < (ours[tried] - theirs[tried]).abs().mean()
-    means, unmoved = (with_averages(table, theirs).loc[[AVERAGE]] for table in (moved, ours[tried]))
-    return Way(way.name, pd.concat([way.figures, means.loc[:, nearer]]), pd.concat([base, unmoved]))
-
-
-def telling(way: Way, cells: pd.DataFrame) -> tuple[int, int, int, int, int]:
-    """Return how many figures a way has, changes, how many of them were off, are no longer, and are now."""
-    rows = cells.to_dict("records")
-    tried = [(row, way.figure(row["dataset"], row["method"], row["ours"])) for row in rows]
-    known = [(row, value) for row, value in tried if value is not None]
-    changed = sum(value != row["ours"] for row, value in known)
-    pairs = [(row["off"] != "", off(value, row["published"]) != "") for row, value in known]
-    mended, spoiled = (sum(pair == wanted for pair in pairs) for wanted in ((True, False), (False, True)))
-    return len(known), changed, sum(before for before, _ in pairs), mended, spoiled
 
 
 def _add_averages(page: Page, cells: pd.DataFrame, reasons: pd.DataFrame) -> None:
