@@ -43,7 +43,7 @@ def _introduce(page: Page, results: Results) -> None:
     page.text(
         "All classifiers see the same rows; numeric features are cut by MDL on the training rows alone; zero "
         "probabilities become 0.00001, in scores as in parameters. Training rows that the paper draws are drawn anew. "
-        "soybean-large is what Weka ships as soybean.arff; 562 of its 683 rows have no missing cell."
+        "soybean-large is what Weka ships as `soybean.arff`; 562 of its 683 rows have no missing cell."
     )
 
 

@@ -84,7 +84,7 @@ def _tell_protocol(page: Page) -> None:
     page.text(
         f"Up to {LARGE} rows: {FOLDS} folds. Above: one split, the usual one where there is one. Rows with a missing "
         "cell are left out, since the paper leaves learning from them for later. All classifiers see bins cut by MDL "
-        "on the training rows; alpha is 1. soybean-large is what Weka ships as soybean.arff."
+        "on the training rows; alpha is 1. soybean-large is what Weka ships as `soybean.arff`."
     )
     page.text(
         f"{OURS} chooses lam out of {_listed(LAMS)} and gamma out of {_listed(GAMMAS)}, MM lam out of "
