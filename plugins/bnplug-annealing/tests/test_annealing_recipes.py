@@ -175,7 +175,8 @@ def test_a_claim_is_judged_on_the_papers_data_sets_and_others_stand_beside():
     rows = [("MNIST", 1.0, 2.0), ("USPS", 5.0, 3.0), ("USPS, ten digits", 2.0, 1.0)]
     pairs = pd.DataFrame(rows, columns=["dataset", "low", "high"])
     told = (
-        "the second is higher in 1 of 2: MNIST: 1.00, 2.00; USPS: 5.00, 3.00; beside it, USPS, ten digits: 2.00, 1.00"
+        "not so in 1 of 2: USPS 5.00, 3.00; so in 1 of 2: MNIST 1.00, 2.00; beside it, "
+        "not so in 1 of 1: USPS, ten digits 2.00, 1.00"
     )
     assert claims._mostly(pairs) == (False, told, 2)
     assert claims._mostly(pairs.iloc[[0, 2]])[0] is True

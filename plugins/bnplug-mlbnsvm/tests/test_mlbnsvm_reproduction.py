@@ -277,7 +277,7 @@ def test_mm_is_judged_by_itself_when_it_was_run():
     changed = {claim for claim, verdict in verdicts[0].items() if verdicts[1][claim] != verdict}
     assert changed == {"As features are missing, MM drops off quickly."}
     assert [own[changed.copy().pop()] for own in verdicts] == [
-        "not testable here", "yes, on 1 of 25 UCI data sets, with 1 of their 5 folds"
+        "not testable here", "yes, on 1 of 5 folds"
     ]  # fmt: skip
 
 

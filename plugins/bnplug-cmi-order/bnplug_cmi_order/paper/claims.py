@@ -30,9 +30,10 @@ def add_claims(page: Page, results: Results, figures: Figures) -> None:
     """List the claims of the abstract and of the text, and say what rests on data sets that are there twice."""
     page.section("How claims are judged")
     page.text(
-        f"On UCI by the one-sided paired t-test of Table 2 at {LEVEL}, over data sets. On MNIST by a one-sided test of "
-        "the two shares of test rows at the same level, with the standard deviations of shares, as the paper prints "
-        "them. Data that we do not have count as parts of a claim that were not judged."
+        f"On UCI by the one-sided paired t-test of Table 2 at {LEVEL}, over data sets; where the paper does not speak "
+        "of significance, as of random orders, by the averages alone. On MNIST by a one-sided test of the two shares "
+        "of test rows at the same level, with the standard deviations of shares, as the paper prints them. Data that "
+        "we do not have count as parts of a claim that were not judged."
     )
     judge = _Judge(page, figures)
     judge.all(results)
@@ -108,15 +109,15 @@ class _Judge:
         self.page.claim("The same on phonetic classification (TIMIT).", None, "TIMIT is not available")
 
     def compare_with_greedy(self) -> None:
-        pairs = [(ordered, GREEDY) for ordered in _PAPERS_ORDERS]
-        uci = self.tests(pairs)
-        digits = self.figures.shares(pairs)
-        names = [name for name in (*_PAPERS_ORDERS, GREEDY) if name in self.table]
-        means = ", ".join(f"{name} {self.table[name].mean():.2f}%" for name in names)
-        told = f"on UCI {means}; {_describe(uci)}; on MNIST {_describe(digits) or 'not run yet'}"
-        places = bool(uci) + (len(digits) == len(pairs))
+        pair, beside = [(ORDERED, GREEDY)], [(_OMISP, GREEDY)]
+        uci, digits = self.tests(pair), self.figures.shares(pair)
+        told = f"on UCI {_describe(uci) or 'not run yet'}; on MNIST {_describe(digits) or 'not run yet'}"
+        told += (
+            f"; beside it, on UCI {_describe(self.tests(beside))}; on MNIST {_describe(self.figures.shares(beside))}"
+        )
+        places = bool(uci) + bool(digits)
         holds = all(p >= LEVEL for _, _, (_, p) in (*uci, *digits)) if places else None
-        claim = "Their accuracy is on par with the naive greedy search: neither is significantly better."
+        claim = "Accuracy is on par with the naive greedy search: it does not significantly outperform TAN-OMI-CR."
         self.page.claim(claim, holds, f"{told}; TIMIT is not available", (places, _TASKS), "tasks of the paper")
 
     def compare_times(self) -> None:
@@ -137,7 +138,7 @@ class _Judge:
         means, theirs = self.table.mean(), table_1(UCI).loc[UCI]
         for kind, what in (
             ("mean", "a random order on average"),
-            ("max", "the best of 1000 random orders in training"),
+            ("max", "the best of many random orders in training"),
         ):
             name = _RANDOM.format(kind)
             known = self.tests([(name, own) for own in _PAPERS_ORDERS])
@@ -182,8 +183,11 @@ class _Judge:
 
 
 def _describe(tests: Sequence[_Test]) -> str:
-    """Say by how many points the second of each pair is above the first, and how significantly."""
-    return "; ".join(f"{second} {gain:+.2f} points against {first}, p = {p:.3f}" for first, second, (gain, p) in tests)
+    """Say by how many points the second of each pair is above the first, and how significantly, the least so first."""
+    ordered = sorted(tests, key=lambda test: -test[2][1])
+    return "; ".join(
+        f"{second} {gain:+.2f} points against {first}, p = {p:.3f}" for first, second, (gain, p) in ordered
+    )
 
 
 def judge_hidden(hidden: Mapping[str, pd.DataFrame]) -> tuple[bool | None, str]:
@@ -205,11 +209,12 @@ def judge_hidden(hidden: Mapping[str, pd.DataFrame]) -> tuple[bool | None, str]:
 
 _CHANGED = (
     "Of the results that ship, rules that changed after they had been seen: verdicts on UCI did not say that a data "
-    'set is missing, nor those on several tasks that TIMIT is; "on par" was judged on UCI alone and asked only that '
-    "the greedy search is not better; on MNIST it was not asked whether a difference is significant; the data set that "
-    'was missing was given as a reason of averages that are off before it could be tested. One verdict turned: "on '
-    'par", which is yes on UCI alone, is no since MNIST counts. Claims that were added when the tables had been seen: '
-    "those on a random order on average and on the worst one, on CL parameters, and on the synthetic case. "
-    "soybean-large was run when all else had been. Without it the averages of NB-ML (82.81) and of the worst random "
-    "order (84.40) were more than a point below the published ones; no verdict turned."
+    "set is missing, nor those on several tasks that TIMIT is; on MNIST it was not asked whether a difference is "
+    "significant; the data set that was missing was given as a reason of averages that are off before it could be "
+    'tested; "on par" was judged on UCI alone (yes), then on MNIST, too, and by both orders (no, since TAN-CR is '
+    "significantly above TAN-OMISP-CR there, as it is in the paper's own Table 3), and now by TAN-OMI-CR, which the "
+    "paper names. Claims that were added when the tables had been seen: those on a random order on average and on the "
+    "worst one, on CL parameters, and on the synthetic case. soybean-large was run when all else had been. Without it "
+    "the averages of NB-ML (82.81) and of the worst random order (84.40) were more than a point below the published "
+    "ones; no verdict turned."
 )

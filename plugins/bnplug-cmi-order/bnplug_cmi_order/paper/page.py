@@ -40,10 +40,11 @@ def _introduce(page: Page, results: Results) -> None:
     folds = comparison(results, ["table 1"]).results.groupby("dataset")
     sizes = folds.agg(folds=("fold", "nunique"), training=("n_train", "first"), test=("n_test", "first"))
     page.table(sizes, "Rows of the first fold, those with a missing cell left out.", index="data set")
+    soybean = " soybean-large is what Weka ships as `soybean.arff`; 562 of its 683 rows have no missing cell."
     page.text(
         "All classifiers see the same rows; numeric features are cut by MDL on the training rows alone; zero "
-        "probabilities become 0.00001, in scores as in parameters. Training rows that the paper draws are drawn anew. "
-        "soybean-large is what Weka ships as `soybean.arff`; 562 of its 683 rows have no missing cell."
+        "probabilities become 0.00001, in scores as in parameters. Training rows that the paper draws are drawn anew."
+        + (soybean if "soybean-large" in sizes.index else "")
     )
 
 
@@ -120,9 +121,9 @@ def _tell_draws(page: Page, redrawn: pd.DataFrame) -> None:
     page.table(
         whole.agg(["mean", "std", "min", "max"]).T.rename(columns={"std": "deviation"}),
         f"The averages over {len(whole)} draws of the folds and of the rows that are drawn, the first of which is "
-        "above; sets whose rows are given count as they are. The draw of the folds is the reason of a difference where "
-        "two such averages differ as much in nineteen of twenty cases, which is the number after ±: Student's quantile "
-        "times the root of two times the standard deviation. Random orders were not drawn again.",
+        "above; sets whose rows are given count as they are. Two such averages differ by no more than the number after "
+        "± in nineteen of twenty cases: Student's quantile times the root of two times the standard deviation. A "
+        "difference within that is put down to the draw of the folds. Random orders were not drawn again.",
         index="method",
     )
 

@@ -12,14 +12,15 @@ from bnplug.experiments.paper import Results
 from bnplug.experiments.statistics import wilcoxon
 from bnplug_mlbnsvm.paper import figures
 from bnplug_mlbnsvm.paper.figures import TAN_OURS, coverage, mean_likelihoods, means_of, paired, shared_likelihoods
-from bnplug_mlbnsvm.paper.protocol import FURTHER, HIDDEN, MCL, MCL_END, NOT_UCI, OURS, SETS, STEPS
+from bnplug_mlbnsvm.paper.protocol import FURTHER, HIDDEN, MCL, MCL_END, OURS, SETS, STEPS
 
 #: With fewer data sets no difference is significant.
 FEWEST = 6
 
 # What the paper's Table 1 has: rows, those won against MM, and those of the UCI repository.
 _SETS, _WON = len(SETS) - len(FURTHER), 17
-_UCI = len(set(SETS) - {*NOT_UCI, "TIMIT"})
+# The paper's text has more data sets than its Table 1 shows; which and how many are of UCI is not said.
+_ALL_SETS = 30
 _LEVEL = 0.05
 # Points within which averages count as comparable, and a preference as slight.
 _COMPARABLE, _SLIGHT = 1.5, 2.0
@@ -226,7 +227,7 @@ def claim_likelihoods(page: Page, found: pd.DataFrame) -> None:
             least = min(float(means[part][OURS] - means[part][rival]) for part in means)
             holds, bound = least > _WELL, f"{_WELL:g} points count as well above"
         n, unit = _of_structures(own)
-        page.claim(claim, bool(holds), f"{told}; {bound}", (n, _SETS), unit)
+        page.claim(claim, bool(holds), f"{told}; {bound}", (n, _ALL_SETS), unit)
 
 
 def _of_structures(own: pd.DataFrame) -> tuple[int, str]:
@@ -243,18 +244,31 @@ def claim_hidden(page: Page, curve: pd.DataFrame, with_margins: pd.DataFrame) ->
     falls: Mapping[str, str] = {**_STOPS, "MM": "MM"}
     claims: list[tuple[str, pd.DataFrame, Callable[[pd.DataFrame], Verdict]]] = [
         ("With more than 60% of the features missing, ML is the best of all.", curve, judge_best),
-        ("With no or few features missing it is better than ML, with many almost as robust.", curve, judge_robust),
+        (
+            "With no or few features missing ML-BN-SVM is better than ML, with many almost as robust.",
+            curve,
+            judge_robust,
+        ),
     ]
     for name, how in falls.items():
         own = with_margins if name == "MM" else curve
         claims.append((f"As features are missing, {how} drops off quickly.", own, _falls(name)))
-    claims.append(("With more than 60% missing, the kernel SVM is below ML and ML-BN-SVM.", curve, judge_svm))
+    claims.append(
+        (
+            "With more than 60% missing, the kernel SVM is poor against ML and ML-BN-SVM: on average more than "
+            f"{_ALMOST:g} point below both.",
+            curve,
+            judge_svm,
+        )
+    )
     for claim, own, judge in claims:
         if not {"ML", OURS, MCL, MCL_END, "SVM"} <= set(own):
             page.claim(claim, *_NOT_RUN)
             continue
-        n, unit = coverage(own.attrs["folds"])
-        page.claim(claim, *judge(own), (n, _UCI), f"UCI {unit}")
+        names = {name for name, _ in own.attrs["folds"]}
+        holds, told = judge(own)
+        told += f"; on our {len(names)} data sets of UCI, the paper does not say how many it has"
+        page.claim(claim, holds, told, (len(own.attrs["folds"]), sum(map(figures.wanted_folds, names))), "folds")
 
 
 def judge_best(curve: pd.DataFrame) -> Verdict:
@@ -292,7 +306,7 @@ def judge_svm(curve: pd.DataFrame) -> Verdict:
     """Ask whether the SVM is below both networks with many features missing."""
     below = curve["SVM"].loc[70:] - curve[["ML", OURS]].loc[70:].min(axis=1)
     told = ", ".join(f"{value:+.2f} ({share}%)" for share, value in below.items())
-    return bool((below < 0).all()), f"SVM against the lower of ML and ML-BN-SVM: {told}"
+    return bool(below.mean() < -_ALMOST), f"{below.mean():+.2f} against the lower of the two: {told}"
 
 
 _CHANGED = (

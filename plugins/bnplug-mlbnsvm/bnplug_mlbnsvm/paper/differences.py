@@ -54,9 +54,9 @@ def _add_reasons(page: Page, results: Results, cells: pd.DataFrame, ways: Sequen
     unexplained = int((listed["reason"] == NOT_EXPLAINED).sum())
     draws = results.frame("other draws")
     drawn = (
-        f"The folds of ML and MCL were drawn up to {draws['draw'].nunique()} times more. Where a figure is off by less "
-        "than two single draws differ in nineteen of twenty cases, the draw is the reason, and ± says how much that "
-        "is: Student's quantile times the root of two times the standard deviation of the draws. Where the test rows "
+        f"The folds of ML and MCL were drawn up to {draws['draw'].nunique()} times more. Two single draws differ by no "
+        "more than the number after ± in nineteen of twenty cases: Student's quantile times the root of two times the "
+        "standard deviation of the draws. A difference within that is put down to the draw. Where the test rows "
         "are the usual ones, and so no draw, the mean of the draws is another way."
         if len(draws)
         else "Other draws of the folds were not run yet, so that no figure has the draw as its reason."
