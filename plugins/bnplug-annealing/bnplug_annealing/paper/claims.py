@@ -56,13 +56,11 @@ class Tables:
         return pd.concat(found, ignore_index=True)
 
     def _pair(self, first: str, second: str) -> pd.DataFrame:
-        sd = self.deviation[[first, second]].max(axis=1)
         if self.runs is not None and {first[:-3], second[:-3]} <= set(_SEARCHED) and first[-3:] == second[-3:] == "-ML":
             both = on_same_rows(self.runs, first[:-3], second[:-3])
-            # The deviation is that of the test rows, however many rows were learned from.
-            both["sd"] = sd.reindex(both.index)
+            both["sd"] = _deviation(both[["low", "high"]], self.runs).max(axis=1)
         else:
-            low, high = self.accuracy[first], self.accuracy[second]
+            low, high, sd = self.accuracy[first], self.accuracy[second], self.deviation[[first, second]].max(axis=1)
             both = pd.DataFrame({"low": low, "high": high, "sd": sd, "rows": 0}).dropna()
         return both.assign(first=first, second=second)
 
@@ -73,8 +71,12 @@ class Tables:
 
 def ours(accuracy: pd.DataFrame, runs: pd.DataFrame) -> Tables:
     """Return our figures; as in the paper, a standard deviation is that of the share of so many test rows."""
+    return Tables(accuracy, _deviation(accuracy, runs), runs)
+
+
+def _deviation(accuracy: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     n = runs.groupby("dataset")["n_test"].first().reindex(accuracy.index)
-    return Tables(accuracy, (accuracy * (100 - accuracy)).div(n, axis=0) ** 0.5, runs)
+    return (accuracy * (100 - accuracy)).div(n, axis=0) ** 0.5
 
 
 def published() -> Tables:
