@@ -265,17 +265,15 @@ def _with_ten_digits(accuracy: pd.DataFrame, runs: pd.DataFrame, own: Tables) ->
     other = ours(others, runs.assign(dataset=runs["dataset"].replace(names)))
     turned = [(text, judge(other)[0]) for text, judge, _ in CLAIMS if judge(own)[0] != judge(other)[0]]
     listed = " ".join(f"{text} ({'yes' if holds else 'no'})" for text, holds in turned)
-    cells = compare_cells(
-        with_averages(others, published_accuracy(), PAPERS_SETS).loc[[AVERAGE]],
-        with_averages(published_accuracy(), others, PAPERS_SETS),
+    told = f"these verdicts would change: {listed}" if turned else "no verdict on Tables 1 and 2 would change."
+    theirs = published_accuracy()
+    pair = (with_averages(*tables, PAPERS_SETS) for tables in ((others, theirs), (theirs, others)))
+    cells = compare_cells(*(table.loc[[AVERAGE]] for table in pair))
+    averages = ", ".join(
+        f"{row.method} {row.ours:.2f} ({row.published:.2f})" for row in cells[cells["off"] == "below"].itertuples()
     )
-    below = cells[cells["off"] == "below"]
-    averages = ", ".join(f"{row.method} {row.ours:.2f} ({row.published:.2f})" for row in below.itertuples())
-    return (
-        "With the ten digits in the place of USPS, which has eight here, "
-        + (f"these verdicts on Tables 1 and 2 would be others: {listed}" if turned else "no verdict would be another.")
-        + (f" Averages would be more than a point below the published ones: {averages}." if averages else "")
-    )
+    below = f" Averages more than a point below the published ones would be {averages}." if averages else ""
+    return f"With the ten digits in the place of USPS, which has eight here, {told}{below}"
 
 
 def _add(page: Page, text: str, verdict: Verdict, wanted: int, unit: str = "comparisons") -> None:
