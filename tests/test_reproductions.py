@@ -39,11 +39,13 @@ def test_a_page_is_written_from_the_results_that_ship(name, pages):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-@pytest.mark.parametrize("n", some([0, 1, 2, 3, 8, 20, 80, 300], 3))
+@pytest.mark.parametrize("n", some([0, 1, 2, -1, 3, 8, 20, 80, 300], 3))
 def test_a_run_that_was_cut_short_has_a_page(name, n, tmp_path):
+    """Of the first tasks, or of the last one alone."""
     first, *records = PAPERS[name].shipped().splitlines()
-    tasks = [record for record in records if '"part": "run"' not in record]
-    (tmp_path / f"{name}.jsonl").write_text("\n".join([first, *tasks[:n], records[-1], ""]), "utf-8")
+    tasks, runs = ([record for record in records if ('"part": "run"' in record) == of_run] for of_run in (False, True))
+    kept = tasks[:n] if n >= 0 else tasks[n:]
+    (tmp_path / f"{name}.jsonl").write_text("\n".join([first, *kept, runs[-1], ""]), "utf-8")
     assert PAPERS[name].run(None, tmp_path, page_only=True)[1] == ""
     assert "## What was run\n" in (tmp_path / f"{name}.md").read_text("utf-8")
 

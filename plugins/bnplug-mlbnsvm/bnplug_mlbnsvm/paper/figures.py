@@ -34,6 +34,8 @@ TAN_OURS = f"TAN {OURS}"
 def measured(results: Results) -> pd.DataFrame:
     """Return a row for each classifier and fold, with ``classifier``, in the order of the paper."""
     frame = results.frame("table 1")
+    # Naive Bayes alone has no curve, rivals alone have no likelihood.
+    frame = frame.reindex(columns=list(dict.fromkeys([*frame, "train_ll", "test_ll", "hidden"])))
     frame["classifier"] = (frame["structure"] + " " + frame["method"]).str.strip()
     order = {name: number for number, name in enumerate([*SETS, *QUICK])}
     return frame.assign(place=frame["dataset"].map(order)).sort_values(["place", "fold"]).drop(columns="place")

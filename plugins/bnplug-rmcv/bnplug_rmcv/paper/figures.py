@@ -229,7 +229,7 @@ class Figures:
         values = self.found.fold_values(metric)
         there, rows = [other for other in others if other in values], {}
         for name, folds in values.groupby(level="dataset"):
-            pairs = {other: folds[[CONTROL, other]].dropna() for other in there}
+            pairs = {other: folds.reindex(columns=[CONTROL, other]).dropna() for other in there}
             rows[name] = {other: _signed(pair, other) for other, pair in pairs.items()}
         return _ordered(pd.DataFrame.from_dict(rows, orient="index"))
 
