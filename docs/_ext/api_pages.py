@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -125,20 +126,24 @@ def summary(entry: Entry) -> str:
     if ".. auto" not in entry.directive:
         words = "\n".join(line.strip() for line in entry.body)
     elif "autodata" in entry.directive:
-        words = _comment(entry)
+        words = _comment(entry.name)
     else:
         words = inspect.getdoc(reference.resolve(entry.name)) or ""
     paragraph = " ".join(words.strip().split("\n\n")[0].split())
     return _SENTENCE.match(paragraph)[0]  # type: ignore[index]
 
 
-def _comment(entry: Entry) -> str:
-    """Return the comment with a colon that stands before a constant."""
+def _comment(constant: str) -> str:
+    """Return the comment with a colon that stands before a constant, in its module or in one that this has it from."""
     from sphinx.pycode import ModuleAnalyzer
 
-    module, _, name = entry.name.rpartition(".")
+    module, _, name = constant.rpartition(".")
     home = reference.resolve(module).__name__
-    return "\n".join(ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name), [""]))
+    for own in (home, *sorted(other for other in sys.modules if other.startswith(f"{home}."))):
+        found = ModuleAnalyzer.for_module(own).find_attr_docs().get(("", name))
+        if found:
+            return "\n".join(found)
+    return ""
 
 
 def listing(section: Section) -> Iterator[str]:
@@ -190,6 +195,13 @@ def _add_siblings(app: Sphinx, document: str, template: str, context: dict[str, 
         context["api_section"], context["api_siblings"] = title, entries
 
 
+def _tell_constant(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Say of a constant what its comment does, not what its type is."""
+    comment = _comment(name) if what == "data" else ""
+    if comment:
+        lines[:] = [*comment.splitlines(), ""]
+
+
 def _begin(app: Sphinx) -> None:
     app.api_sections = sections()  # type: ignore[attr-defined]
     write_pages(Path(app.srcdir))
@@ -199,5 +211,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Write the pages before Sphinx looks for them."""
     app.connect("builder-inited", _begin)
     app.connect("source-read", _list_names)
+    app.connect("autodoc-process-docstring", _tell_constant)
     app.connect("html-page-context", _add_siblings)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import stats
 
 BELOW, ABOVE = 1.0, 4.0
+#: The signs of figures that are off, by what :func:`off` says.
 MARKS = {"below": "▼", "above": "▲", "": ""}
 #: What the marks mean, for the caption of a table.
 MARKED = "▼ is more than a point below, ▲ more than four above the published figure."

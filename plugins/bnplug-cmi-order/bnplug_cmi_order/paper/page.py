@@ -74,7 +74,7 @@ def _add_uci(page: Page, results: Results, figures: Figures) -> None:
         with_reasons(figures.averages(), table_1(UCI), [], deviations, draws),
         f"Accuracy (%), the average over data sets: {len(table)} of ours, 25 of the paper's, which gives the averages "
         f"only. {MARKED} {BY_RATE} has the order by the classification rate that the paper's conclusion names. Random "
-        f"orders: {drawn} for each of {done} folds, of {wanted}.",
+        f"orders: {drawn} for each of {done} folds{'' if done == wanted else f' of {wanted}'}.",
     )
     _tell_draws(page, redrawn)
     page.table(table, "Each data set by itself.", index="data set")

@@ -32,7 +32,7 @@ def add_published(page: Page, results: Results, folds: pd.DataFrame) -> None:
     page.table(
         pd.concat([shown, further[further["data set"] != AVERAGE]]),
         f"Accuracy (%), ours (published). {MARKED} How the paper stops MCL is not said: TAN {MCL} is stopped by "
-        f"validation, TAN {MCL_END} takes {STEPS[-1]} steps. Sets of which not all folds were run are left out. "
+        f"validation, TAN {MCL_END} takes {STEPS[-1]} steps. Only sets with all folds are shown. "
         f"Averages are over what both have; {', '.join(FURTHER)}, another file of USPS, is not in them.",
     )
     absent = papers.loc[[name for name in papers.index if name not in ours.index], ["TAN ML", f"TAN {MCL}"]]

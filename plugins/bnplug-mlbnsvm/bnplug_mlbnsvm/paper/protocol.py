@@ -47,8 +47,9 @@ LARGE = 5000
 #: Sets of so many rows are measured before the others.
 SMALL = 1100
 COARSE_LAMS, COARSE_GAMMAS = (0.0, 1.0, 8.0, 64.0), (1.0, 10.0)
-#: The paper's grids of MM, on small and large data.
+#: The paper's grids of MM, on small and large data, and its most steps.
 MM_LAMS, MM_KAPPAS = (tuple(np.linspace(0.01, most, 10).round(3).tolist()) for most in (1.0, 0.5))
+MM_STEPS = 200
 FOLDS, COARSE_FOLDS = 5, 3
 STEPS = (5, 10, 20, 50, 100, 200, 500)
 
@@ -199,7 +200,7 @@ def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
     folds, lams, gammas = (COARSE_FOLDS, COARSE_LAMS, COARSE_GAMMAS) if coarse else (FOLDS, LAMS, GAMMAS)
     params: dict[str, dict[str, Any]] = {
         "ML": {}, MCL: {"l2": 0.0}, MCL_END: {"l2": 0.0, "max_iter": STEPS[-1]},
-        "MM": {"lam": MM_LAMS, "kappa": MM_KAPPAS, "cv": folds, "nested": True},
+        "MM": {"lam": MM_LAMS, "kappa": MM_KAPPAS, "max_iter": MM_STEPS, "cv": folds, "nested": True},
         OURS: {"lam": lams, "gamma": gammas, "cv": folds, "nested": True},
     }  # fmt: skip
     learner = bnplug.parameter_learner(_LEARNERS[method], **params[method])
