@@ -296,7 +296,8 @@ class MaximumMarginParameters(ParameterLearner):
             value = getattr(self, name)
             listed = [value] if isinstance(value, Real) else value if isinstance(value, Iterable) else []
             numbers = [isinstance(one, Real) and 0 < float(one) <= most and one < np.inf for one in listed]
-            if value != "cv" and not (numbers and all(numbers)):
+            chosen = isinstance(value, str) and value == "cv"
+            if not chosen and not (numbers and all(numbers)):
                 limit = "" if most == np.inf else f" of at most {most:g}"
                 raise ValueError(f'{name}={value!r} must be a positive number{limit}, several to choose from, or "cv"')
         if self.nested and not isinstance(self.cv, Integral):

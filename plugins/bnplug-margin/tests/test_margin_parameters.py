@@ -139,6 +139,8 @@ def test_a_grid_of_ones_own_is_tried_in_rising_order(iris):
     learner.fit(iris, structure(iris, "nb"))
     # Without a step all settings are the same: of tied ones the smallest.
     assert (learner.lam_, learner.kappa_, learner.cv_rates_.shape) == (0.1, 0.2, (2, 1))
+    learner.set_params(lam=np.linspace(0.1, 0.3, 3)).fit(iris, structure(iris, "nb"))
+    assert learner.cv_rates_.shape == (3, 1)
 
 
 def test_nested_folds_have_cuts_and_a_structure_of_their_own():
