@@ -22,7 +22,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.base import DAG
     from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
-    from pgmpy.inference import BeliefPropagation
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 __all__ = ["DAG", "DiscreteBayesianNetwork", "JunctionTrees", "is_dag", "make_dag", "make_network", "read_network"]
@@ -109,20 +108,20 @@ def read_network(
 
 
 class JunctionTrees:
-    """pgmpy's junction tree of a product of tables, and belief propagation on it. Variables are numbers.
+    """Belief propagation on pgmpy's junction trees of a product of tables. Variables are numbers.
 
-    Each part of the network that no table connects with the others has a tree of its own: pgmpy takes connected ones.
-    Its calibration ends where beliefs are within 1e-8 of one another, which small numbers always are, and looks for
-    that after every round. So its messages are sent here in two rounds: to a root, and back.
+    pgmpy finds the trees, one for each connected component of the graph. The messages are sent here, as logarithms:
+    pgmpy multiplies probabilities, which underflow, and ends its calibration once beliefs are within 1e-8 of one
+    another, which small probabilities always are.
 
     Parameters
     ----------
     sizes : sequence of int
-        How many states each variable has.
+        The number of states of each variable.
     factors : sequence of (tuple of int, float64 array)
-        Scopes and tables, of which at least one mentions each variable.
+        Scopes and logarithms of tables. Each variable is in the scope of at least one.
     cliques : sequence of sequence of int
-        Sets of variables that are made neighbours, so that the graph is chordal and has no larger cliques than these.
+        Sets of variables to connect, which make the graph chordal without larger cliques than these.
     """
 
     def __init__(
@@ -140,21 +139,17 @@ class JunctionTrees:
             network = DiscreteMarkovNetwork()
             network.add_nodes_from(sorted(part))
             network.add_edges_from(sorted(tuple(sorted(edge)) for edge in graph.edges(part)))
-            network.add_factors(
-                *(
-                    DiscreteFactor(scope, [sizes[v] for v in scope], table)
-                    for scope, table in factors
-                    if scope[0] in part
-                )
-            )
-            self._trees.append(_Propagation(network.to_junction_tree()))
+            network.add_factors(*(DiscreteFactor([v], [sizes[v]], np.ones(sizes[v])) for v in sorted(part)))
+            tree = network.to_junction_tree()
+            own = [(scope, logs) for scope, logs in factors if scope[0] in part]
+            self._trees.append(_Propagation(list(tree.nodes()), list(tree.edges()), sizes, own))
 
     def belief(
         self, scope: Sequence[int], likelihoods: Mapping[int, npt.NDArray[np.float64]]
     ) -> npt.NDArray[np.float64]:
-        """Return the marginal of variables of one clique, up to a factor; all 0 where the evidence is impossible.
+        """Return the log marginal of variables of one clique, up to a constant; all -inf for impossible evidence.
 
-        What is impossible in another part of the network is not seen.
+        `likelihoods` are logarithms. Evidence on another component of the graph is ignored, even if it is impossible.
         """
         tree, root = self._clique(scope)
         tree.collect(root, likelihoods)
@@ -163,62 +158,101 @@ class JunctionTrees:
     def beliefs(
         self, scopes: Sequence[Sequence[int]], likelihoods: Mapping[int, npt.NDArray[np.float64]]
     ) -> list[npt.NDArray[np.float64]] | None:
-        """Return the marginals of sets of variables, each within a clique; None where the evidence is impossible."""
+        """Return the marginals of sets of variables, each within a clique; None if the evidence is impossible.
+
+        `likelihoods` are logarithms, marginals are probabilities.
+        """
         for tree in self._trees:
-            root = next(iter(tree.get_cliques()))
+            root = tree.cliques[0]
             tree.collect(root, likelihoods)
-            if not tree.clique_beliefs[root].values.any():
+            if np.isneginf(tree.beliefs[root]).all():
                 return None
             tree.distribute(root)
-        found = [tree.marginal(clique, scope) for scope in scopes for tree, clique in [self._clique(scope)]]
-        return [own / own.sum() for own in found]
+        logs = [tree.marginal(clique, scope) for scope in scopes for tree, clique in [self._clique(scope)]]
+        with np.errstate(under="ignore"):
+            shares = [np.exp(own - own.max()) for own in logs]
+        return [own / own.sum() for own in shares]
 
     def together(self, scope: Sequence[int]) -> bool:
         """Whether variables are in one clique."""
-        return any({*scope} <= {*clique} for tree in self._trees for clique in tree.get_cliques())
+        return any({*scope} <= {*clique} for tree in self._trees for clique in tree.cliques)
 
     def _clique(self, scope: Sequence[int]) -> tuple[_Propagation, tuple[int, ...]]:
-        return next((tree, clique) for tree in self._trees for clique in tree.get_cliques() if {*scope} <= {*clique})
+        return next((tree, clique) for tree in self._trees for clique in tree.cliques if {*scope} <= {*clique})
 
 
-class _Propagation(BeliefPropagation):  # type: ignore[misc]
-    """Messages of pgmpy in the order that two rounds take; every belief is scaled to a largest number of 1."""
+class _Propagation:
+    """Messages along one junction tree, in two rounds: to a root, and back (Lauritzen, Spiegelhalter 1988).
+
+    Parameters
+    ----------
+    cliques : list of tuple of int
+    edges : list of pairs of cliques
+    sizes : sequence of int
+        The number of states of each variable.
+    factors : sequence of (tuple of int, float64 array)
+        Scopes and logarithms of tables.
+    """
+
+    def __init__(
+        self,
+        cliques: list[tuple[int, ...]],
+        edges: Iterable[tuple[tuple[int, ...], tuple[int, ...]]],
+        sizes: Sequence[int],
+        factors: Sequence[tuple[tuple[int, ...], npt.NDArray[np.float64]]],
+    ) -> None:
+        self.cliques = cliques
+        self._tree = nx.Graph(edges)
+        self._tree.add_nodes_from(cliques)
+        self._potentials = {clique: np.zeros([sizes[v] for v in clique]) for clique in cliques}
+        for scope, logs in factors:
+            home = next(clique for clique in cliques if {*scope} <= {*clique})
+            self._potentials[home] += _along(logs, scope, home)
 
     def collect(self, root: tuple[int, ...], likelihoods: Mapping[int, npt.NDArray[np.float64]]) -> None:
-        """Begin anew with what is known, and send messages to a root."""
-        tree = self.junction_tree
-        self.clique_beliefs = {clique: tree.get_factors(clique).copy() for clique in tree.nodes()}
-        self.sepset_beliefs = {frozenset(edge): None for edge in tree.edges()}
-        for v, likelihood in likelihoods.items():
-            for clique, belief in self.clique_beliefs.items():
-                if v in clique:
-                    axis = belief.variables.index(v)
-                    belief.values *= likelihood.reshape([-1 if i == axis else 1 for i in range(belief.values.ndim)])
-                    break
-        for clique in self.clique_beliefs:
-            self._scale(clique)
-        self._send((v, u) for u, v in reversed(list(nx.bfs_edges(tree, root))))
+        """Start from the tables and the logarithms of likelihoods, and send messages to the root."""
+        self.beliefs = {clique: potential.copy() for clique, potential in self._potentials.items()}
+        self._sent: dict[frozenset[tuple[int, ...]], npt.NDArray[np.float64]] = {}
+        for v, logs in likelihoods.items():
+            home = next((clique for clique in self.cliques if v in clique), None)
+            if home is not None:
+                self.beliefs[home] += _along(logs, (v,), home)
+        for receiver, sender in reversed(list(nx.bfs_edges(self._tree, root))):
+            self._send(sender, receiver)
 
     def distribute(self, root: tuple[int, ...]) -> None:
         """Send messages back from the root."""
-        self._send(nx.bfs_edges(self.junction_tree, root))
+        for sender, receiver in nx.bfs_edges(self._tree, root):
+            self._send(sender, receiver)
 
     def marginal(self, clique: tuple[int, ...], scope: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Return the belief in variables of a clique, one axis for each."""
-        belief = self.clique_beliefs[clique]
-        summed = belief.values.sum(axis=tuple(i for i, v in enumerate(belief.variables) if v not in scope))
-        kept = [v for v in belief.variables if v in scope]
+        """Return the logarithm of the belief in variables of a clique, one axis for each."""
+        belief = self.beliefs[clique]
+        others = tuple(axis for axis, v in enumerate(clique) if v not in scope)
+        largest = belief.max(axis=others, keepdims=True)
+        largest[np.isneginf(largest)] = 0.0
+        with np.errstate(divide="ignore", under="ignore"):
+            summed = np.log(np.exp(belief - largest).sum(axis=others)) + largest.squeeze(others)
+        kept = [v for v in clique if v in scope]
         return np.asarray(summed.transpose([kept.index(v) for v in scope]))
 
-    def _send(self, edges: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]) -> None:
-        # 0 / 0 is 0 to pgmpy.
-        with np.errstate(invalid="ignore"):
-            for sender, receiver in edges:
-                self._update_beliefs(sender, receiver, "marginalize")
-                self._scale(receiver)
+    def _send(self, sender: tuple[int, ...], receiver: tuple[int, ...]) -> None:
+        """Multiply the receiver's belief by the sender's, divided by the message that went the other way."""
+        shared = [v for v in receiver if v in sender]
+        message = self.marginal(sender, shared)
+        largest = message.max()
+        if np.isfinite(largest):
+            message -= largest
+        edge = frozenset((sender, receiver))
+        before = self._sent.get(edge)
+        self._sent[edge] = message
+        if before is not None:
+            # Where the message was 0, so is the belief of the receiver, which sent it.
+            message = np.where(np.isneginf(before), -np.inf, message) - np.where(np.isneginf(before), 0.0, before)
+        self.beliefs[receiver] += _along(message, shared, receiver)
 
-    def _scale(self, clique: tuple[int, ...]) -> None:
-        values = self.clique_beliefs[clique].values
-        largest = values.max()
-        if largest > 0:
-            values /= largest
+
+def _along(values: npt.NDArray[np.float64], scope: Sequence[int], clique: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Return values over `scope` as an array that broadcasts over the axes of `clique`."""
+    ordered = values.transpose([scope.index(v) for v in clique if v in scope])
+    return ordered[tuple(slice(None) if v in scope else None for v in clique)]

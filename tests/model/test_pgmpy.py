@@ -61,16 +61,14 @@ def test_what_is_no_network():
 
 def test_beliefs_of_two_parts_by_hand():
     """P(0) = (1, 3) / 4 and P(1 | 0) are one part, variable 2 is another."""
-    given = np.array([[0.9, 0.2], [0.1, 0.8]])
-    trees = JunctionTrees(
-        [2, 2, 2], [((0,), np.array([1.0, 3.0])), ((1, 0), given), ((2,), np.array([1.0, 1.0]))], [(0, 1), (2,)]
-    )
-    known = {1: np.array([0.0, 1.0])}
-    belief = trees.belief((0,), known)
+    given = np.log([[0.9, 0.2], [0.1, 0.8]])
+    trees = JunctionTrees([2, 2, 2], [((0,), np.log([1.0, 3.0])), ((1, 0), given), ((2,), np.zeros(2))], [(0, 1), (2,)])
+    known = {1: np.array([-np.inf, 0.0])}
+    belief = np.exp(trees.belief((0,), known))
     np.testing.assert_allclose(belief / belief.sum(), [0.1 / 2.5, 2.4 / 2.5])
     pair, alone = trees.beliefs([(1, 0), (2,)], known)
     np.testing.assert_allclose(pair, [[0.0, 0.0], [0.1 / 2.5, 2.4 / 2.5]])
     np.testing.assert_allclose(alone, [0.5, 0.5])
-    assert trees.beliefs([(0,)], {2: np.zeros(2)}) is None
+    assert trees.beliefs([(0,)], {2: np.full(2, -np.inf)}) is None
     assert trees.together((0, 1))
     assert not trees.together((0, 2))

@@ -28,8 +28,9 @@ _MAX_VARIABLES = 52
 class JunctionTreeEngine(InferenceEngine):
     """Exact answers by belief propagation on pgmpy's junction tree.
 
-    Cliques are those of the whole network, whatever a row knows, and each row takes messages between all of them in
-    Python: `elimination` gives the same answers hundreds of times as fast, and on networks with larger cliques.
+    The cliques are those of the whole network, whatever the evidence, and each row sends messages between all of them
+    in Python: `elimination` gives the same answers hundreds of times as fast, and on networks with larger cliques.
+    Messages are logarithms, so small probabilities do not underflow.
 
     Parameters
     ----------
@@ -84,9 +85,7 @@ class JunctionTreeMarginals(Marginals):
         self._terms = terms(tables, target)
         self._number = {name: v for v, name in enumerate(tables.names)}
         self._families = [self._numbers((name, *tables[name].parents)) for name in tables.names]
-        # The largest parameter of a table becomes 1, which changes no answer.
-        largest = [max(float(tables[name].values.max()), -1e300) for name in tables.names]
-        factors = [np.exp(tables[name].values - top) for name, top in zip(tables.names, largest, strict=True)]
+        factors = [tables[name].values for name in tables.names]
         sizes = [len(tables.states[name]) for name in tables.names]
         with _refused_without_memory():
             self._trees: JunctionTrees = JunctionTrees(
@@ -105,15 +104,14 @@ class JunctionTreeMarginals(Marginals):
         for i in np.flatnonzero(holes):
             with _refused_without_memory():
                 answers[i] = self._trees.belief((self._number[self.target],), self._row(rows[i]))
-        with np.errstate(divide="ignore"):
-            joint[holes[places]] = np.log(answers[places[holes[places]]])
+        joint[holes[places]] = answers[places[holes[places]]]
         return joint
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return P(variables | evidence), one axis for each of `variables`."""
         known, soft = split_evidence(self.tables, evidence)
         check_variables(self.tables, variables, known)
-        given = self._likelihoods(known) | {self._number[name]: np.exp(own) for name, own in soft.items()}
+        given = self._likelihoods(known) | {self._number[name]: own for name, own in soft.items()}
         with _refused_without_memory():
             answer = self._joint(self._numbers(variables), given)
         if answer is None:
@@ -123,7 +121,7 @@ class JunctionTreeMarginals(Marginals):
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
         target = self._number[self.target]
-        classes = np.eye(len(self.tables.states[self.target]))
+        classes = _certainties(len(self.tables.states[self.target]))
         counts = [np.zeros(self.tables[name].values.shape) for name in self.tables.names]
         rows, places = _distinct(codes, target)
         summed = np.zeros((len(rows), len(classes)))
@@ -155,20 +153,26 @@ class JunctionTreeMarginals(Marginals):
         return answer
 
     def _at(self, v: int, state: int, known: dict[int, FloatArray]) -> FloatArray:
-        """Return the likelihood of a state of v alone, as much as is known already of it."""
-        chosen = np.zeros(len(self.tables.states[self.tables.names[v]]))
-        chosen[state] = known[v][state] if v in known else 1.0
+        """Return the log likelihood that leaves only one state of v, as likely as the evidence on v makes it."""
+        chosen = np.full(len(self.tables.states[self.tables.names[v]]), -np.inf)
+        chosen[state] = known[v][state] if v in known else 0.0
         return chosen
 
     def _likelihoods(self, known: Mapping[str, int]) -> dict[int, FloatArray]:
-        """Return a likelihood for each state of what is known, by number: 1 of the known one, 0 of others."""
-        return {self._number[name]: np.eye(len(self.tables.states[name]))[state] for name, state in known.items()}
+        """Return the log likelihoods of each known variable, by number: 0 for the known state, -inf for others."""
+        sizes = {name: len(self.tables.states[name]) for name in known}
+        return {self._number[name]: _certainties(sizes[name])[state] for name, state in known.items()}
 
     def _row(self, row: CodeArray) -> dict[int, FloatArray]:
         return self._likelihoods(known_states(self.tables, self.target, row))
 
     def _numbers(self, names: Sequence[str]) -> tuple[int, ...]:
         return tuple(self._number[name] for name in names)
+
+
+def _certainties(n_states: int) -> FloatArray:
+    """Return the log likelihoods of knowing each state, one row for each."""
+    return np.where(np.eye(n_states, dtype=bool), 0.0, -np.inf)
 
 
 def _distinct(codes: CodeArray, target: int) -> tuple[CodeArray, npt.NDArray[np.intp]]:
