@@ -149,6 +149,7 @@ class LearnsInParts(FittedNetwork):
         *,
         ids: Sequence[str] = (),
         csv: Mapping[str, Any] | None = None,
+        formulas: bool = False,
         progress: Progress | None = None,
     ) -> int:
         """Predict the rows of files, batch by batch, and write them to a file; return their number.
@@ -165,6 +166,10 @@ class LearnsInParts(FittedNetwork):
             Columns to repeat before the predictions.
         csv : dict, optional
             How CSV files are read; see :func:`bnplug.open_table`. What the model knows as text is text.
+        formulas : bool
+            Whether to write text to CSV unchanged. By default, text that a spreadsheet program could run as a formula,
+            such as ``=HYPERLINK(...)``, gets a leading apostrophe, in cells and column names. Parquet files are never
+            changed.
         progress : callable, optional
             Called with what is being done, the number of rows that are done, and the number of all.
         """
@@ -179,7 +184,7 @@ class LearnsInParts(FittedNetwork):
             "dates": [name for name, kind in kinds.items() if kind == "date"],
         }
         files, done = DataFiles(paths, **{**known, **(csv or {})}), 0
-        with answer_file(out) as file:
+        with answer_file(out, formulas) as file:
             for batch in files.batches():
                 file.write(answers(self, rows_for(self, batch.frame, self.target_, list(ids))))
                 done += len(batch.frame)

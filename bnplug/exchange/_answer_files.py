@@ -29,7 +29,7 @@ class AnswerFile(ABC):
 
 
 @contextmanager
-def answer_file(path: str | os.PathLike[str], formulas: bool = True) -> Iterator[AnswerFile]:
+def answer_file(path: str | os.PathLike[str], formulas: bool = False) -> Iterator[AnswerFile]:
     """Give a file to write answers to, in the format that its name ends with; it gets that name when all is written.
 
     Parameters

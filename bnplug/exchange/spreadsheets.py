@@ -19,9 +19,9 @@ def to_csv(frame: pd.DataFrame, formulas: bool = False, header: bool = True) -> 
     ----------
     frame : pandas.DataFrame
     formulas : bool
-        Whether text is written as it is. By default, text that a spreadsheet program would run (it begins with
-        ``=``, ``+``, ``-``, ``@``, a tab or a line end, and is no number) gets an apostrophe before it, which
-        such programs take for the mark of text.
+        Whether to write text unchanged. By default, text that a spreadsheet program could run as a formula gets a
+        leading apostrophe: text of two or more characters that begins with ``=``, ``+``, ``-``, ``@``, a tab or a
+        line end and is not a number.
     header : bool
         Whether the names of the columns come first.
 
@@ -46,7 +46,9 @@ def to_csv(frame: pd.DataFrame, formulas: bool = False, header: bool = True) -> 
 
 
 def _shown(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_BEGINNINGS) and not _is_number(cell) else cell
+    # A sign alone is not a formula, and is a common label of classes.
+    is_formula = isinstance(cell, str) and len(cell) > 1 and cell.startswith(_BEGINNINGS) and not _is_number(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def _is_number(text: str) -> bool:

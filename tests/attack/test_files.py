@@ -382,6 +382,26 @@ def test_a_full_disk_names_the_path(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_predict_files_writes_no_formulas_unless_asked(tmp_path):
+    link = '=HYPERLINK("http://example.invalid")'
+    columns = pd.DataFrame({"x": X, "o": X[::-1]})
+    model = learn(columns, pd.Series(np.where(Y == "a", link, "b"), name="@class"))
+    columns.assign(**{"=key": link}).to_csv(tmp_path / "rows.csv", index=False)
+
+    def written(**options):
+        model.predict_files(tmp_path / "rows.csv", tmp_path / "answers.csv", ids=["=key"], **options)
+        return pd.read_csv(tmp_path / "answers.csv")
+
+    escaped = written()
+    assert list(escaped) == ["'=key", "'@class", f"P({link})", "P(b)"]
+    assert {*escaped["'=key"]} == {"'" + link}
+    predicted = model.predict(columns)
+    assert escaped["'@class"].tolist() == ["'" + label if label == link else label for label in predicted]
+    live = written(formulas=True)
+    assert live["@class"].tolist() == predicted.tolist()
+    assert {*live["=key"]} == {link}
+
+
 def test_tables_for_people_run_nothing(tmp_path):
     columns = pd.DataFrame({"x": X, "o": X[::-1]})
     model = learn(columns, np.where(Y == "a", "=1+1", "b"))

@@ -20,7 +20,7 @@ def test_what_a_program_would_run_gets_an_apostrophe(cell):
     assert read["n"].tolist() == [-1.0, 2.0]
 
 
-@pytest.mark.parametrize("cell", ["-1", "+2.5", "-1e-3", "a=b", "", "1-2"])
+@pytest.mark.parametrize("cell", ["-1", "+2.5", "-1e-3", "a=b", "", "1-2", "+", "-"])
 def test_other_text_and_numbers_stay(cell):
     frame = pd.DataFrame({"class": [cell, "b"]})
     assert to_csv(frame) == frame.to_csv(index=False)
