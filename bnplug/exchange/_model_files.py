@@ -24,6 +24,7 @@ from typing import Any
 
 import bnplug
 from bnplug.errors import ModelFileError
+from bnplug.exchange._json import parse_json
 from bnplug.exchange.files import MAX_TEXT, TEMPORARY, access_of, patiently, read_plain, replace_file
 
 FORMAT = "bnplug-model"
@@ -33,8 +34,10 @@ VERSION, READABLE = 3, (1, 2, 3)
 
 INDEX = "model.json"
 
-#: What reading a damaged file raises; of versions that there are not, zipfile says NotImplementedError, a RuntimeError.
+#: What reading a damaged file raises. zipfile raises NotImplementedError, a RuntimeError, for unknown versions; numpy
+#: raises OverflowError, an ArithmeticError, for numbers out of range and SyntaxError for some texts that name no dtype.
 DAMAGE = (
+    ArithmeticError,
     LookupError,
     TypeError,
     ValueError,
@@ -42,6 +45,7 @@ DAMAGE = (
     EOFError,
     OSError,
     RuntimeError,
+    SyntaxError,
     zipfile.BadZipFile,
 )
 
@@ -179,7 +183,7 @@ def index_there(folder: Path) -> dict[str, Any] | None:
 def _our_index(path: Path) -> dict[str, Any] | None:
     """Return what an index says if it has the mark of this program, whatever its version."""
     try:
-        index = json.loads(_read_text(path))
+        index = parse_json(_read_text(path))
     except PermissionError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror}), so the folder is left as it is") from None
     except (OSError, ValueError, RecursionError):
@@ -282,7 +286,7 @@ def _read_index(folder: Path) -> bytes:
 def _parse(folder: Path, content: bytes) -> dict[str, Any]:
     """Return what an index says: one of ours, of a version that is read, with the right checksum."""
     try:
-        index = json.loads(content.decode())
+        index = parse_json(content.decode())
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{folder / INDEX} cannot be read: {error}") from error
     if not isinstance(index, dict) or index.get("format") != FORMAT:

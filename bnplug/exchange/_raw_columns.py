@@ -18,6 +18,7 @@ from bnplug.data.coding import State, as_array
 from bnplug.data.discretize import discretizer_from_json
 from bnplug.data.intake import Intake
 from bnplug.errors import ModelFileError
+from bnplug.exchange._json import parse_json
 from bnplug.exchange._network_state import read_columns
 from bnplug.exchange.names import TARGET, SafeVariable, decode, encode
 from bnplug.model.log_tables import LogTables
@@ -143,7 +144,7 @@ def _columns(network: Mapping[str, str], target: str) -> dict[str, Any]:
     if COLUMNS not in network or network.get(TARGET) != encode(target):
         return {}
     try:
-        said = json.loads(decode(network[COLUMNS]))
+        said = parse_json(decode(network[COLUMNS]))
         return {key: said[key] for key in ("columns", "left_out", "dates")}
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ModelFileError(f"the network has a damaged property {COLUMNS}: {network[COLUMNS][:60]!r}") from None

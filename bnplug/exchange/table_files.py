@@ -7,7 +7,6 @@ It holds a fingerprint of the files: where one of them was changed, all are code
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import tempfile
@@ -26,6 +25,7 @@ from bnplug.data.coding import State
 from bnplug.data.intake import Intake
 from bnplug.exchange._code_file import CodeWriter, Layout, checksums
 from bnplug.exchange._fingerprints import digest, fingerprint, key_of
+from bnplug.exchange._json import parse_json
 from bnplug.exchange._model_files import DAMAGE, seal_holds, sealed
 from bnplug.exchange._network_state import intake_state, read_intake, read_labels
 from bnplug.exchange.files import MAX_TEXT, _writing_atomically, read_plain, write_atomically
@@ -170,7 +170,7 @@ class _FileCoder:
         """Return the table that is there; None where there is none, it is damaged, or the files were changed."""
         try:
             content = read_plain(self.index, limit=MAX_TEXT)
-            index = json.loads(content)
+            index = parse_json(content)
             right = seal_holds(content, index["checksum"]) and (index["format"], index["version"]) == _FORMAT
             if not right or index["files"] != fingerprint(paths):
                 return None

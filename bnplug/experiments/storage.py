@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bnplug.exchange._json import parse_json
 from bnplug.exchange.files import naming_file, read_plain, write_atomically
 
 Record = dict[str, Any]
@@ -107,7 +108,7 @@ class ResultsFile:
 
 def _header(path: str, line: str) -> dict[str, Any]:
     try:
-        header = json.loads(line)
+        header = parse_json(line)
         version, settings = header[_HEADER_KEY], header["settings"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{path} is not a results file; give the results another name") from None
@@ -144,7 +145,7 @@ def _difference(there: Any, here: Any) -> str:
 
 def _parse(path: str, number: int, line: str) -> Record:
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):

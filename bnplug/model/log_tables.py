@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 #: How far the log of a column's sum may be from 0 for the column to count as normalised.
 NORMALIZED = 1e-9
 
+#: The largest absolute value of a finite log parameter: sums over any number of nodes and rows stay finite.
+MAX_LOG_PARAMETER = 1e100
+
 # numpy's arrays have at most 64 axes.
 _MAX_PARENTS = 63
 
@@ -71,7 +74,7 @@ class LogTables:
         The state labels of each variable.
     tables : mapping of str to (parents, array)
         For each variable the names of its parents, ascending by position in `names`, and its log
-        parameters, with axes ``(node, *parents)``. ``-inf`` is allowed, ``nan`` and ``inf`` are not.
+        parameters, with axes ``(node, *parents)``: finite numbers of at most 1e100 in size, or ``-inf``.
     target : str, optional
         The class, which :meth:`normalize` needs.
 
@@ -123,8 +126,13 @@ class LogTables:
                 f"node {name!r}: the table has shape {table.values.shape}; its states and those of its "
                 f"parents {table.parents} make {shape}"
             )
-        if np.isnan(table.values).any() or np.isposinf(table.values).any():
-            raise ValueError(f"node {name!r}: log parameters must be finite numbers or -inf")
+        values = table.values
+        # Comparisons with NaN are False.
+        in_range = (values <= MAX_LOG_PARAMETER) & ((values >= -MAX_LOG_PARAMETER) | np.isneginf(values))
+        if not in_range.all():
+            raise ValueError(
+                f"node {name!r}: log parameters must be finite numbers or -inf, at most {MAX_LOG_PARAMETER:g} in size"
+            )
 
     def _check_acyclic(self) -> None:
         try:
