@@ -188,7 +188,16 @@ class ScoreFunction(Composite, ABC):
 
 
 class InferenceEngine(Composite, ABC):
-    """Answers about a network's variables. One that has a parameter ``max_clique_size`` takes the classifier's."""
+    """Answers about a network's variables. One that has a parameter ``max_clique_size`` takes the classifier's.
+
+    Attributes
+    ----------
+    saved_limits : mapping of str to number
+        The largest values that a model folder may have for some of its parameters. An engine whose parameters decide
+        how long an answer takes bounds them here: a folder may come from anywhere. Empty unless a class overrides it.
+    """
+
+    saved_limits: ClassVar[Mapping[str, float]] = {}
 
     @abstractmethod
     def compile(self, tables: LogTables, target: str) -> Marginals:

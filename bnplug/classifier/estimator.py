@@ -31,7 +31,7 @@ from bnplug.exchange._parameters import Unavailable, check_complete, components
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
-from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_marginals
+from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_marginals, check_saved_limits
 from bnplug.model.checks import check_dag, check_tables, given_dag
 from bnplug.model.log_tables import LogTables, check_size
 
@@ -391,6 +391,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         from bnplug.exchange._network_state import network_state
 
         check_is_fitted(self)
+        check_saved_limits(self.inference_)
         return network_state(self)
 
     def restore_state(self, state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -416,6 +417,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
                 raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None")
             saved = network_of(state, arrays)
             self._take_over(saved.tables, saved.intake)
+            check_saved_limits(self.inference_)
             if not isinstance(self.costs, Unavailable):
                 cost_matrix(self.costs, self.classes_)
         except DAMAGE as error:

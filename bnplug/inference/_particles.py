@@ -12,7 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel
+from bnplug.inference._flat_tables import record
 from bnplug.inference._missing_part import mark, mark_all
+
+#: How far a slice of draws got: the row, the class, and how many of its draws were made; whether these are the second
+#: draws of `add_counts`; the largest log weight so far, and sums of weights and of their squares relative to it.
+PROGRESS = record("row label draws", flags="again", numbers="largest total squares")
 
 _STEP, _FIRST, _SECOND = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 _30, _27, _31, _11 = (np.uint64(n) for n in (30, 27, 31, 11))
@@ -78,35 +83,67 @@ def _draw(nodes, axes, parents_first, target, own, variables, tables, stream):  
     return weight
 
 
+@inner_kernel(allocates=False)
+def _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end):  # type: ignore[no-untyped-def]
+    """Draw until `end` draws of the current row and class are made, and add up their weights."""
+    largest, total, squares = at.largest, at.total, at.squares
+    for _ in range(at.draws, end):
+        weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+        if weight > largest:
+            shrunk = np.exp(largest - weight)
+            total, squares, largest = total * shrunk + 1.0, squares * shrunk * shrunk + 1.0, weight
+        elif weight > -np.inf:
+            share = np.exp(weight - largest)
+            total += share
+            squares += share * share
+    at.largest, at.total, at.squares, at.draws = largest, total, squares, end
+
+
+@inner_kernel(allocates=False)
+def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no-untyped-def]
+    """Begin the random numbers and sums of the current row and class, unless some of its draws were made already."""
+    variables[target].state = at.label
+    if at.draws == 0 and not at.again:
+        _begin(seed, nodes, target, variables, stream)
+        stream[1] = stream[0]
+        at.largest, at.total, at.squares = -np.inf, 0.0, 0.0
+
+
 @kernel(allocates=False)
-def estimate(network, axes, own, tables, codes, missing, rows, seed, n, variables, stream, joint, errors):  # type: ignore[no-untyped-def]
+def estimate(
+    network, axes, own, tables, codes, missing, rows, seed, n, most, variables, stream, progress, joint, errors
+):  # type: ignore[no-untyped-def]
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 
-    network: the first fields of FlatTables; rows: those to do; stream: uint64 (1,), room for the random numbers.
-    errors[m, c]: the logarithm of the standard error of what was added to the joint, relative to that.
+    network: the first fields of FlatTables; rows: those to do; most: how many draws to make in this call; stream:
+    uint64 (2,), room for the random numbers; progress: PROGRESS (1,), zeros at first. Returns whether all rows are
+    done; if not, the next call continues. errors[m, c]: the logarithm of the standard error of what was added to the
+    joint, relative to that.
     """
     nodes, both_ways, _, target, _ = network
     parents_first = both_ways[nodes.shape[0] :]
-    for i in range(rows.shape[0]):
-        m = rows[i]
+    at = progress[0]
+    while at.row < rows.shape[0]:
+        m = rows[at.row]
         _read(codes, m, missing, target, variables)
         if not mark(nodes, axes, both_ways, variables):
+            at.row += 1
             continue
-        for c in range(joint.shape[1]):
-            variables[target].state = c
-            _begin(seed, nodes, target, variables, stream)
-            largest, total, squares = -np.inf, 0.0, 0.0
-            for _ in range(n):
-                weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
-                if weight > largest:
-                    shrunk = np.exp(largest - weight)
-                    total, squares, largest = total * shrunk + 1.0, squares * shrunk * shrunk + 1.0, weight
-                elif weight > -np.inf:
-                    share = np.exp(weight - largest)
-                    total += share
-                    squares += share * share
-            errors[m, c] = _log_error(largest, total, squares, n, _most(nodes, variables)) + joint[m, c]
-            joint[m, c] += largest + np.log(total / n)
+        while at.label < joint.shape[1]:
+            _begin_class(seed, nodes, target, variables, stream, at)
+            end = min(n, at.draws + most)
+            most -= end - at.draws
+            _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end)
+            if end < n:
+                return False
+            c = at.label
+            errors[m, c] = _log_error(at.largest, at.total, at.squares, n, _most(nodes, variables)) + joint[m, c]
+            joint[m, c] += at.largest + np.log(at.total / n)
+            at.draws = 0
+            at.label += 1
+        at.label = 0
+        at.row += 1
+    return True
 
 
 @inner_kernel(allocates=False)
@@ -132,68 +169,100 @@ def _log_error(largest, total, squares, n, most):  # type: ignore[no-untyped-def
 
 
 @kernel(allocates=False)
-def add_counts(network, axes, own, tables, codes, missing, seed, n, variables, stream, weights, counts):  # type: ignore[no-untyped-def]
-    """Add the expected counts of every row to `counts`: float64 (cells,), where the tables' cells are."""
+def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variables, stream, progress, weights, counts):  # type: ignore[no-untyped-def]
+    """Add the expected counts of every row to `counts`: float64 (cells,), where the tables' cells are.
+
+    Makes up to `most` draws, and returns whether all are made; see :func:`estimate`.
+    """
     nodes, both_ways, _, target, _ = network
     parents_first = both_ways[nodes.shape[0] :]
-    for m in range(weights.shape[0]):
-        _read(codes, m, missing, target, variables)
-        mark_all(nodes, axes, target, variables)
-        for v in range(nodes.shape[0]):
-            variables[v].touched = True
-        for c in range(weights.shape[1]):
-            if weights[m, c] == 0.0:
-                continue
-            variables[target].state = c
-            _begin(seed, nodes, target, variables, stream)
-            start, largest, total = stream[0], -np.inf, 0.0
-            for _ in range(n):
-                weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
-                if weight > largest:
-                    total, largest = total * np.exp(largest - weight) + 1.0, weight
-                elif weight > -np.inf:
-                    total += np.exp(weight - largest)
-            if total == 0.0:
-                continue
-            # The same draws again, now that the sum of their weights is known.
-            stream[0] = start
-            for _ in range(n):
-                weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
-                share = weights[m, c] * np.exp(weight - largest) / total
-                for v in range(nodes.shape[0]):
-                    counts[_cell(v, nodes, axes, target, variables) + variables[v].state * own[v]] += share
+    at = progress[0]
+    while at.row < weights.shape[0]:
+        _read(codes, at.row, missing, target, variables)
+        _mark_each(nodes, axes, target, variables)
+        while at.label < weights.shape[1]:
+            weight = weights[at.row, at.label]
+            possible = weight != 0.0
+            if possible and not at.again:
+                _begin_class(seed, nodes, target, variables, stream, at)
+                end = min(n, at.draws + most)
+                most -= end - at.draws
+                _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end)
+                if end < n:
+                    return False
+                # The same draws again, now that the sum of their weights is known.
+                at.again, at.draws, stream[0] = True, 0, stream[1]
+            if possible and at.total > 0.0:
+                variables[target].state = at.label
+                end = min(n, at.draws + most)
+                most -= end - at.draws
+                largest, total = at.largest, at.total
+                for _ in range(at.draws, end):
+                    log_weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+                    share = weight * np.exp(log_weight - largest) / total
+                    _count(nodes, axes, target, own, variables, share, counts)
+                at.draws = end
+                if end < n:
+                    return False
+            at.again, at.draws = False, 0
+            at.label += 1
+        at.label = 0
+        at.row += 1
+    return True
+
+
+@inner_kernel(allocates=False)
+def _mark_each(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
+    """Take all missing features as relevant, and all tables as touched."""
+    mark_all(nodes, axes, target, variables)
+    for v in range(nodes.shape[0]):
+        variables[v].touched = True
+
+
+@inner_kernel(allocates=False)
+def _count(nodes, axes, target, own, variables, share, counts):  # type: ignore[no-untyped-def]
+    """Add a share to the cell of every family that the current draw is in."""
+    for v in range(nodes.shape[0]):
+        counts[_cell(v, nodes, axes, target, variables) + variables[v].state * own[v]] += share
 
 
 @kernel(allocates=False)
-def tally(network, axes, own, tables, states, soft, strides, seed, n, variables, stream, largest, sums):  # type: ignore[no-untyped-def]
+def tally(network, axes, own, tables, states, soft, strides, seed, n, most, variables, stream, progress, largest, sums):  # type: ignore[no-untyped-def]
     """Add up the weights of n draws for each class, and their squares, by the states of what is asked about.
 
     states: int64, -1 where not known; soft: float64 (variables, states), logarithms of likelihoods; strides: int64, of
     each variable in the answer; sums: float64 (2, cells of the answer), of weights divided by e**largest, or (2, 0).
-    Returns the logarithm of the largest weight.
+    Makes up to `most` draws, and returns whether all are made; see :func:`estimate`. ``progress[0].largest``, -inf at
+    first, is the logarithm of the largest weight.
     """
     nodes, both_ways, _, target, _ = network
     parents_first = both_ways[nodes.shape[0] :]
+    at = progress[0]
     for v in range(nodes.shape[0]):
         variables[v].state = states[v]
-    mark_all(nodes, axes, target, variables)
-    found = -np.inf
-    for c in range(nodes[target].card):
-        variables[target].state = c
-        if soft[target, c] == -np.inf:
-            continue
-        for v in range(nodes.shape[0]):
-            variables[v].touched = True
-        _begin(seed, nodes, target, variables, stream)
-        for _ in range(n):
-            weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
-            cell = np.int64(0)
-            for v in range(nodes.shape[0]):
-                weight += soft[v, variables[v].state]
-                cell += strides[v] * variables[v].state
-            found = max(found, weight)
-            if sums.shape[1] > 0:
-                share = np.exp(weight - largest)
-                sums[0, cell] += share
-                sums[1, cell] += share * share
-    return found
+    _mark_each(nodes, axes, target, variables)
+    while at.label < nodes[target].card:
+        if soft[target, at.label] > -np.inf:
+            variables[target].state = at.label
+            if at.draws == 0:
+                _begin(seed, nodes, target, variables, stream)
+            end = min(n, at.draws + most)
+            most -= end - at.draws
+            for _ in range(at.draws, end):
+                weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
+                cell = np.int64(0)
+                for v in range(nodes.shape[0]):
+                    weight += soft[v, variables[v].state]
+                    cell += strides[v] * variables[v].state
+                if weight > at.largest:
+                    at.largest = weight
+                if sums.shape[1] > 0:
+                    share = np.exp(weight - largest)
+                    sums[0, cell] += share
+                    sums[1, cell] += share * share
+            at.draws = end
+            if end < n:
+                return False
+        at.draws = 0
+        at.label += 1
+    return True

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.contracts import Marginals, Weigh
+from bnplug.contracts import InferenceEngine, Marginals, Weigh
 from bnplug.errors import ContractError
 from bnplug.hooks import registry
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
@@ -25,7 +25,7 @@ from bnplug.inference.expectation import Expectation, expected_counts
 from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
 
-__all__ = ["MAX_CLIQUE_SIZE", "Marginalizer", "check_marginals"]
+__all__ = ["MAX_CLIQUE_SIZE", "Marginalizer", "check_marginals", "check_saved_limits"]
 
 
 def check_marginals(compiled: object, engine: object) -> Marginals:
@@ -33,6 +33,17 @@ def check_marginals(compiled: object, engine: object) -> Marginals:
     if not isinstance(compiled, Marginals):
         raise ContractError(f"{registry.origin(engine)}: compile must return bnplug.Marginals, not {compiled!r}")
     return compiled
+
+
+def check_saved_limits(engine: InferenceEngine) -> None:
+    """Raise a ``ValueError`` if a parameter of an engine exceeds what a model folder may ask for."""
+    for name, limit in engine.saved_limits.items():
+        value = getattr(engine, name)
+        if value is not None and value > limit:
+            raise ValueError(
+                f"{name}={value:,} of {registry.origin(engine)} exceeds {limit:,}, the most that a model folder "
+                "may ask for"
+            )
 
 
 class Marginalizer(Marginals):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,19 @@ from bnplug.contracts import InferenceEngine, Marginals
 from bnplug.hooks.components import check_numbers
 from bnplug.inference._flat_tables import FlatTables, flat_tables, in_shape
 from bnplug.inference._missing_part import VARIABLE
-from bnplug.inference._particles import add_counts, estimate, tally
+from bnplug.inference._particles import PROGRESS, add_counts, estimate, tally
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.queries import check_variables, split_evidence
 from bnplug.model.log_tables import LogTables
 
 # Rows that a thread takes at a time.
 _BLOCK = 16
+
+# Nodes that a kernel visits before it returns to Python, which then handles Ctrl-C: a fraction of a second.
+_VISITS = 2**23
+
+# More draws than anybody can wait for; kernels count in 64 bits.
+_MOST_DRAWS = 2**62
 
 
 class SamplingEngine(InferenceEngine):
@@ -35,7 +41,7 @@ class SamplingEngine(InferenceEngine):
     Parameters
     ----------
     n_samples : int
-        Draws for each row and class, or each question and class.
+        Draws for each row and class, or each question and class. A model folder may ask for at most 10 million.
     random_state : int, RandomState or None
         The seed; None takes the classifier's. Equal rows get equal answers.
 
@@ -45,6 +51,8 @@ class SamplingEngine(InferenceEngine):
     Shachter, Peot: Simulation approaches to general probabilistic inference on belief networks (1990).
     """
 
+    saved_limits: ClassVar[Mapping[str, float]] = {"n_samples": 10_000_000}
+
     def __init__(self, n_samples: int = 10_000, random_state: Any = None) -> None:
         self.n_samples = n_samples
         self.random_state = random_state
@@ -52,8 +60,11 @@ class SamplingEngine(InferenceEngine):
     def compile(self, tables: LogTables, target: str) -> SampledMarginals:
         """Return what answers questions about the network `tables`, whose class is `target`."""
         check_numbers(self, "n_samples", positive=True)
+        n_samples = int(self.n_samples)
+        if n_samples != self.n_samples:
+            raise ValueError(f"n_samples={self.n_samples!r} must be a whole number")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return SampledMarginals(tables, target, self.n_samples, seed)
+        return SampledMarginals(tables, target, min(n_samples, _MOST_DRAWS), seed)
 
 
 class SampledMarginals(Marginals):
@@ -130,9 +141,9 @@ class SampledMarginals(Marginals):
         """Return estimates of the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
         counts = np.zeros(len(self._flat.values) // 2)
         given = np.ascontiguousarray(weights, dtype=np.float64)
-        add_counts(
-            *self._network, *_readable(codes), np.uint64(self.seed), self.n_samples, *self._room(), given, counts
-        )
+        drawing = (*self._draws(), np.zeros(2, np.uint64), np.zeros(1, PROGRESS))
+        while not add_counts(*self._network, *_readable(codes), *drawing, given, counts):
+            pass
         return in_shape(self.tables, self._flat, counts)
 
     def _estimate(self, codes: CodeArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
@@ -141,12 +152,16 @@ class SampledMarginals(Marginals):
         errors = np.full(joint.shape, -np.inf)
         given, missing = _readable(codes)
         blocks = np.array_split(np.arange(len(joint)), range(_BLOCK, len(joint), _BLOCK))
+        streams, progress = np.zeros((len(blocks), 2), np.uint64), np.zeros((len(blocks), 1), PROGRESS)
 
-        def add(rows: IntArray) -> None:
-            seed, n = np.uint64(self.seed), self.n_samples
-            estimate(*self._network, given, missing, rows, seed, n, *self._room(), joint, errors)
+        def add(i: int) -> bool:
+            drawing = (*self._draws(), streams[i], progress[i])
+            return bool(estimate(*self._network, given, missing, blocks[i], *drawing, joint, errors))
 
-        run_in_threads(add, blocks, n_jobs=n_jobs)
+        unfinished = list(range(len(blocks)))
+        while unfinished:
+            done = run_in_threads(add, unfinished, n_jobs=n_jobs)
+            unfinished = [i for i, finished in zip(unfinished, done, strict=True) if not finished]
         return joint, errors
 
     def _answer(
@@ -168,19 +183,30 @@ class SampledMarginals(Marginals):
         strides = np.zeros(len(sizes), dtype=np.int64)
         for i, name in enumerate(variables):
             strides[tables.names.index(name)] = prod(shape[i + 1 :])
-        arguments = (*self._network, states, likelihoods, strides, np.uint64(self.seed), self.n_samples, *self._room())
-        largest = tally(*arguments, 0.0, np.zeros((2, 0)))
+        arguments = (*self._network, states, likelihoods, strides)
+        largest = self._tally(arguments, 0.0, np.zeros((2, 0)))
         sums = np.zeros((2, prod(shape)))
         if np.isneginf(largest):
             raise ValueError(
                 f"no draw agrees with the evidence {dict(evidence)}: it is impossible, or too rare for "
                 f"n_samples={self.n_samples:,}"
             )
-        tally(*arguments, largest, sums)
+        self._tally(arguments, largest, sums)
         return _ratios(sums[0].reshape(shape), sums[1].reshape(shape))
 
-    def _room(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]:
-        return np.zeros(len(self.tables.names), VARIABLE), np.zeros(1, np.uint64)
+    def _tally(self, arguments: tuple[Any, ...], largest: float, sums: FloatArray) -> float:
+        """Fill the sums of weights of all draws; return the logarithm of the largest weight."""
+        progress = np.zeros(1, PROGRESS)
+        progress["largest"] = -np.inf
+        drawing = (*self._draws(), np.zeros(2, np.uint64), progress)
+        while not tally(*arguments, *drawing, largest, sums):
+            pass
+        return float(progress["largest"][0])
+
+    def _draws(self) -> tuple[np.uint64, int, int, npt.NDArray[Any]]:
+        """Return the seed, the number of draws, the number of draws in a slice, and room for one of them."""
+        n = len(self.tables.names)
+        return np.uint64(self.seed), self.n_samples, max(1, _VISITS // n), np.zeros(n, VARIABLE)
 
 
 def _ratios(sums: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
