@@ -62,9 +62,10 @@ def versions_of(X):
 
 
 def nominal_columns(data, X):
-    """Return the columns to declare as categorical; the states of columns so declared are not pooled."""
-    given = [] if isinstance(data.categorical_features, str) else list(data.categorical_features)
-    return [*given, NOISE] if NOISE in X else data.categorical_features
+    """Return the columns to declare as categorical: their states are not pooled, unlike those of other columns."""
+    listed = () if data.categorical_features == "auto" else data.categorical_features
+    few = [name for name in listed if data.X[name].nunique() <= 30]
+    return [*few, NOISE] if NOISE in X else few
 
 
 def measure(model, X, y, train, test):
