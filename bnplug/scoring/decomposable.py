@@ -1,6 +1,7 @@
 """Decomposable scores: a sum of local terms, one for each variable and its parents.
 
-All are taken from unsmoothed counts. Each family counts the rows in which all its variables are known.
+All are computed from unsmoothed counts. Every parent set of a variable is scored on the rows in which that variable is
+known; "unknown" is one more state of each parent that has missing cells.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import numpy as np
 from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
-from bnplug.counts.counting import CountsWithEach, count_occurring, lay_out_with_each
+from bnplug.counts.counting import CountsWithEach
 from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.scoring._candidates import Candidates, FlatGraph, Toggles
+from bnplug.scoring._family_counts import FamilyCounts
 from bnplug.scoring._terms import Terms, Walked, walk_terms
 from bnplug.scoring._walks import DRAWING, PHASE, SIZE, VALUE
 from bnplug.scoring.walking import Walk, _can_be_compiled, _room_in
@@ -65,7 +67,9 @@ class DecomposableScore(ScoreFunction):
         """Return the term of `child` with `parents`.
 
         ``counts[k, j]`` is how often state k occurs in configuration j of the parents; the configurations
-        are in no particular order, and such as never occur may be left out.
+        are in no particular order, and those that never occur may be omitted. Only rows in which `child` is known are
+        counted. If a parent has missing cells, "unknown" is one more of its states, and ``table.cards`` includes it;
+        :func:`dimension` and :func:`n_configurations` therefore count it too.
         """
 
     def local_with_each(
@@ -99,6 +103,7 @@ class DecomposableEvaluator(Evaluator):
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
+        self._counts = FamilyCounts(table)
         # Of each child, by its parents as the bits of a whole number: one more or less is one operation.
         self._terms: list[dict[int, float]] = [{} for _ in table.names]
         self._looked_up: Terms | None = None
@@ -236,19 +241,19 @@ class DecomposableEvaluator(Evaluator):
 
     def _is_small(self, child: int, parents: tuple[int, ...]) -> bool:
         """Say whether a family may be counted with one parent more."""
-        return n_configurations(self.table, (child, *parents)) <= _COUNTED_TOGETHER
+        return n_configurations(self._counts.table, (child, *parents)) <= _COUNTED_TOGETHER
 
     def _take_with_each(self, child: int, parents: tuple[int, ...], added: Sequence[int]) -> None:
         """Take the terms of `child` with `parents` and each one of `added`."""
-        counts = lay_out_with_each(self.table, child, parents, added)
-        terms = self._local_with_each(self.table, child, parents, added, counts)
+        counts = self._counts.count_with_each(child, parents, added)
+        terms = self._local_with_each(self._counts.view(child), child, parents, added, counts)
         before = _bits(parents)
         keys = [before | 1 << u for u in added]
         self._terms[child].update(zip(keys, np.asarray(terms, dtype=np.float64).tolist(), strict=True))
 
     def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
-        counts = count_occurring(self.table, child, parents)[0]
-        self._terms[child][_bits(parents)] = float(self.score.local(self.table, child, parents, counts))
+        counts = self._counts.count(child, parents)
+        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.view(child), child, parents, counts))
 
 
 def _toggled(parents: tuple[int, ...], u: int) -> tuple[int, ...]:

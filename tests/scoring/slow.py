@@ -124,17 +124,29 @@ def dimension(table, parents):
     return sum((int(table.cards[v]) - 1) * prod(int(table.cards[p]) for p in own) for v, own in enumerate(parents))
 
 
+def codes_of_parent(table, p):
+    """The codes that a parent takes in a decomposable score: its states, and missing if some row lacks it."""
+    codes = list(range(int(table.cards[p])))
+    return [*codes, table.missing] if (table.codes[p] == table.missing).any() else codes
+
+
+def dimension_with_unknown(table, parents):
+    """The same where "unknown" is a state of each parent that has missing cells."""
+    return sum(
+        (int(table.cards[v]) - 1) * prod(len(codes_of_parent(table, p)) for p in own) for v, own in enumerate(parents)
+    )
+
+
 def decomposable(table, parents, term):
     """The sum over variables of term(counts), counts[j][k] for every configuration j of the parents."""
     weights = row_weights(table)
     total = 0.0
     for v, own in enumerate(parents):
-        known = (table.codes[[v, *own]] != table.missing).all(axis=0)
         counts = []
-        for states in product(*(range(int(table.cards[p])) for p in own)):
-            rows = known.copy()
-            for p, state in zip(own, states, strict=True):
-                rows &= table.codes[p] == state
+        for codes in product(*(codes_of_parent(table, p) for p in own)):
+            rows = np.ones(table.n_rows, dtype=bool)
+            for p, code in zip(own, codes, strict=True):
+                rows &= table.codes[p] == code
             counts.append([weights[rows & (table.codes[v] == k)].sum() for k in range(int(table.cards[v]))])
         total += term(counts)
     return total

@@ -16,7 +16,7 @@ from bnplug.scoring._candidates import Candidates, Toggles
 
 def mdl(table, parents):
     fit = slow.decomposable(table, parents, slow.log_likelihood_term)
-    return fit - 0.5 * slow.dimension(table, parents) * np.log(table.total_weight)
+    return fit - 0.5 * slow.dimension_with_unknown(table, parents) * np.log(table.total_weight)
 
 
 DEFINITIONS = {

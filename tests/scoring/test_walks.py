@@ -20,12 +20,14 @@ def expected(name, table, parents, folds=None):
         return slow.predictive(table, parents, slow.correct, folds, mean=True)
     if name == "cll":
         return slow.predictive(table, parents, slow.log_posterior, folds)
-    penalty = 0.5 * slow.dimension(table, parents) * log(table.total_weight)
     if name == "cmdl":
+        penalty = 0.5 * slow.dimension(table, parents) * log(table.total_weight)
         return slow.predictive(table, parents, slow.log_posterior) - penalty
     terms = {"k2": slow.k2_term, "bdeu": slow.bdeu_term}
     value = slow.decomposable(table, parents, terms.get(name, slow.log_likelihood_term))
-    return value - penalty if name == "mdl" else value
+    if name == "mdl":
+        value -= 0.5 * slow.dimension_with_unknown(table, parents) * log(table.total_weight)
+    return value
 
 
 def walk(score, table, steps, rng, check, n_jobs=1):
