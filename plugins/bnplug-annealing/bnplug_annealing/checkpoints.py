@@ -93,11 +93,17 @@ class Checkpoint:
             name for name in self.search.keys() | search.keys() if self.search.get(name) != search.get(name)
         )
         if version != _VERSION or differing:
+            names = ", ".join(map(_shown, differing)) or "version"
             raise ValueError(
-                f"{self.path} is the checkpoint of another search (not the same: {', '.join(differing) or 'version'}); "
+                f"{self.path} is the checkpoint of another search (not the same: {names}); "
                 "delete it, or give this search another one"
             )
         return state
+
+
+def _shown(name: str) -> str:
+    """Return a name from a file; one with control characters as Python writes it."""
+    return name if name.isprintable() else repr(name)
 
 
 def check_state(state: State, constraints: Constraints, k: int, path: Path) -> None:
