@@ -253,12 +253,12 @@ def test_a_file_without_a_folder_is_refused_before_any_work(tmp_path):
 
 def test_names_in_a_forged_file_are_shown_without_control_characters(tmp_path):
     path = tmp_path / "sa.json"
-    SimulatedAnnealing(random_state=3, checkpoint=path, max_evaluations=20).learn(make_table())
+    SimulatedAnnealing(random_state=3, checkpoint=path, max_evaluations=500).learn(make_table())
     content = json.loads(path.read_text(encoding="utf-8"))
     content["search"]["\x1b[2J\n"] = 1
     path.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ValueError, match=r"not the same: '\\x1b\[2J\\n'") as caught:
-        SimulatedAnnealing(random_state=3, checkpoint=path, max_evaluations=20).learn(make_table())
+        SimulatedAnnealing(random_state=3, checkpoint=path, max_evaluations=500).learn(make_table())
     assert str(caught.value).isprintable()
 
 
