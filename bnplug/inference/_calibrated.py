@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bnplug.arrays import FloatArray
-from bnplug.inference._cliques import check_clique
 from bnplug.inference._factors import Factor, Factors, Reduce, product
 from bnplug.inference.queries import instantiated
 from bnplug.model.log_tables import LogTables
@@ -53,10 +52,9 @@ class Calibrated:
         self._buckets: list[Bucket] = []
         self._homes: dict[int, int] = {}
         self._sent: list[int] = []
-        left = Factors(tables, factors, set(), reduce)
+        left = Factors(tables, factors, set(), max_clique_size, reduce)
         while left.hidden:
             v, clique = left.cheapest()
-            check_clique(tables, clique, max_clique_size)
             self._homes |= dict.fromkeys(left.hidden[v], len(self._buckets))
             self._buckets.append(Bucket(v, clique, {number: left.by_number[number] for number in left.hidden[v]}))
             left.sum_out(v, clique)

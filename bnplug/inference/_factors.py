@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray
-from bnplug.inference._cliques import n_cells
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, MoralGraph
 from bnplug.model.log_tables import LogTables
 
 #: A scope and the logarithms over it, an axis for each of its variables.
@@ -45,17 +44,23 @@ def naming_row(m: int) -> Iterator[None]:
 
 def connected(factors: Sequence[Factor], name: str) -> list[Factor]:
     """Return the factors that a variable is in, those that share a variable with them, and so on."""
-    found, before = {name}, 0
-    while len(found) > before:
-        before = len(found)
-        found |= {u for scope, _ in factors if found & {*scope} for u in scope}
-    return [(scope, values) for scope, values in factors if found & {*scope}]
+    mentions: dict[str, list[tuple[str, ...]]] = {}
+    for scope, _ in factors:
+        for u in scope:
+            mentions.setdefault(u, []).append(scope)
+    found, pending = {name}, [name]
+    while pending:
+        new = {u for scope in mentions.get(pending.pop(), ()) for u in scope} - found
+        found |= new
+        pending += new
+    return [(scope, values) for scope, values in factors if not found.isdisjoint(scope)]
 
 
 class Factors:
     """The factors that are left, and which of them mention each variable that is to be summed out.
 
-    A variable's clique changes only when a neighbour is summed out: a chain costs a step for each of its nodes.
+    The order of elimination is found first, from the scopes alone: a clique that is too large is refused before any
+    table is made.
 
     Parameters
     ----------
@@ -63,6 +68,8 @@ class Factors:
     factors : sequence of Factor
     kept : set of str
         The variables that are not summed out.
+    max_clique_size : int
+        The number of cells that the largest table may have.
     reduce : callable
         How a variable is summed out.
 
@@ -70,13 +77,25 @@ class Factors:
     ----------
     by_number : dict of int to Factor
     hidden : dict of str to list of int
-        For each variable that is yet to be summed out, its factors in ascending order.
+        For each variable that is yet to be summed out, its factors in ascending order. Of the cheapest one all are
+        left; of others, some may have been summed out since.
+
+    Raises
+    ------
+    ValueError
+        If a clique is too large; the message names its variables.
     """
 
-    def __init__(self, tables: LogTables, factors: Sequence[Factor], kept: set[str], reduce: Reduce = log_sum) -> None:
-        self._tables = tables
+    def __init__(
+        self,
+        tables: LogTables,
+        factors: Sequence[Factor],
+        kept: set[str],
+        max_clique_size: float = MAX_CLIQUE_SIZE,
+        reduce: Reduce = log_sum,
+    ) -> None:
+        self._order = iter(MoralGraph(tables, (scope for scope, _ in factors), kept).take_all(max_clique_size))
         self._reduce = reduce
-        self._rank = {name: rank for rank, name in enumerate(tables.names)}
         self.by_number = dict(enumerate(factors))
         self._next = len(factors)
         self.hidden: dict[str, list[int]] = {}
@@ -84,25 +103,12 @@ class Factors:
             for v in scope:
                 if v not in kept:
                     self.hidden.setdefault(v, []).append(number)
-        # Entries of the heap whose size is not the variable's own any more are passed over.
-        self._size: dict[str, int] = {}
-        self._heap: list[tuple[int, int, str]] = []
-        for v in self.hidden:
-            self._push(v)
-
-    def _push(self, v: str) -> None:
-        self._size[v] = size = n_cells(self._tables, self._clique(v))
-        heapq.heappush(self._heap, (size, self._rank[v], v))
-
-    def _clique(self, v: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(u for number in self.hidden[v] for u in self.by_number[number][0]))
 
     def cheapest(self) -> tuple[str, tuple[str, ...]]:
         """Return the variable with the smallest clique, the first of equal ones, and that clique."""
-        while True:
-            size, _, v = heapq.heappop(self._heap)
-            if v in self.hidden and self._size[v] == size:
-                return v, self._clique(v)
+        v = next(self._order)
+        self.hidden[v] = [number for number in self.hidden[v] if number in self.by_number]
+        return v, tuple(dict.fromkeys(u for number in self.hidden[v] for u in self.by_number[number][0]))
 
     def sum_out(self, v: str, clique: tuple[str, ...]) -> None:
         """Replace the factors of a variable by their product, summed over it."""
@@ -111,11 +117,8 @@ class Factors:
         self.by_number[self._next] = rest, self._reduce(whole, clique.index(v))
         for u in rest:
             if u in self.hidden:
-                self.hidden[u] = [number for number in self.hidden[u] if number in self.by_number] + [self._next]
+                self.hidden[u].append(self._next)
         self._next += 1
-        for u in rest:
-            if u in self.hidden:
-                self._push(u)
 
 
 def product(factors: Sequence[Factor], scope: tuple[str, ...]) -> FloatArray:

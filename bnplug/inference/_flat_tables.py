@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import config
 
 from bnplug.arrays import FloatArray, IntArray
-from bnplug.inference._cliques import clique_tree
+from bnplug.inference._cliques import elimination_order
 from bnplug.model.log_tables import LogTables
 
 
@@ -35,12 +35,10 @@ class _PlainRecord(np.void):  # type: ignore[misc]
         self[name] = value
 
 
-#: A node: its states; where its table, the axes of that and those of its separator are; the number of its table when
-#: nothing is observed; whether the class is in its family; whether its columns sum to one; the logarithm of its number
-#: of states; bounds of its finite log parameters and 0.
-NODE = record(
-    "card start axes axes_end separator separator_end unit", flags="with_class proper", numbers="log_card low high"
-)
+#: A node: its states; where its table and the axes of that are; its place in the order of elimination, -1 for the
+#: class; the number of its table when nothing is observed; whether the class is in its family; whether its columns sum
+#: to one; the logarithm of its number of states; bounds of its finite log parameters and 0.
+NODE = record("card start axes axes_end rank unit", flags="with_class proper", numbers="log_card low high")
 
 #: An axis of a table or a message. Strides count floats. `unit`: by how much the number of a table, as rows leave it,
 #: grows with each state, where no state is 0 and the first is 1. `state`: of the message that is being computed.
@@ -59,8 +57,7 @@ class FlatTables(NamedTuple):
     target, n_units : int
         The class; how many tables there are when each is counted with any of its variables observed or not.
     axes : array of AXIS
-        The axes of each table but the class, and then those of each separator, the class to begin with; both in the
-        order in which they are summed out.
+        The axes of each table but the class, in the order in which they are summed out.
     values : float64 array
         The tables, one behind the other, and then their logarithms.
     layouts : list of list of int
@@ -80,8 +77,8 @@ class FlatTables(NamedTuple):
 def flat_tables(tables: LogTables, target: str) -> FlatTables:
     """Return the tables as the compiled pass takes them."""
     position = {name: v for v, name in enumerate(tables.names)}
-    cliques = clique_tree(tables, [target])
-    rank = {target: -1} | {clique.variable: place for place, clique in enumerate(cliques)}
+    order = elimination_order(tables, [target])
+    rank = {target: -1} | {name: place for place, name in enumerate(order)}
     families = [(name, *table.parents) for name, table in tables.tables.items()]
     layouts = [_layout([rank[u] for u in family]) for family in families]
     log_values = np.concatenate(
@@ -90,17 +87,13 @@ def flat_tables(tables: LogTables, target: str) -> FlatTables:
     with np.errstate(over="ignore"):
         values = np.concatenate([np.exp(log_values), log_values])
     axes = [_axes(tables, family, own, rank) for family, own in zip(families, layouts, strict=True)]
-    separators = {
-        clique.variable: [(u, 0, len(tables.states[u]), 0) for u in sorted(clique.separator, key=rank.__getitem__)]
-        for clique in cliques
-    }
-    axes += [separators.get(name, []) for name in tables.names]
     nodes = _nodes(tables, target, [len(own) for own in axes])
+    nodes["rank"] = [rank[name] for name in tables.names]
     parents_first = [position[name] for name in TopologicalSorter(tables.parents).static_order()]
     return FlatTables(
         nodes=nodes,
         both_ways=np.array(parents_first[::-1] + parents_first),
-        order=np.array([position[clique.variable] for clique in cliques], dtype=np.int64),
+        order=np.array([position[name] for name in order], dtype=np.int64),
         target=position[target],
         n_units=int(nodes["unit"][-1]) + _n_units(tables, families[-1], target),
         axes=np.array([(position[u], *numbers, 0) for own in axes for u, *numbers in own], dtype=AXIS),
@@ -171,14 +164,11 @@ def _n_units(tables: LogTables, family: Sequence[str], target: str) -> int:
 def _nodes(tables: LogTables, target: str, n_axes: Sequence[int]) -> npt.NDArray[Any]:
     arrays = [table.values for table in tables.tables.values()]
     families = [(name, *table.parents) for name, table in tables.tables.items()]
-    n = len(arrays)
-    starts, ends = _bounds(n_axes)
-    nodes = np.zeros(n, NODE)
+    nodes = np.zeros(len(arrays), NODE)
     nodes["card"] = [len(tables.states[name]) for name in tables.names]
     nodes["log_card"] = np.log(nodes["card"])
     nodes["start"], _ = _bounds([array.size for array in arrays])
-    nodes["axes"], nodes["axes_end"] = starts[:n], ends[:n]
-    nodes["separator"], nodes["separator_end"] = starts[n:], ends[n:]
+    nodes["axes"], nodes["axes_end"] = _bounds(n_axes)
     nodes["unit"], _ = _bounds([_n_units(tables, family, target) for family in families])
     nodes["with_class"] = [target in family for family in families]
     nodes["proper"] = [table.normalized for table in tables.tables.values()]

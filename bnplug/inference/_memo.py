@@ -54,6 +54,11 @@ class Memo:
         """What became of the last row."""
         return int(self.arrays[-1]["outcome"][0])
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows were done since messages were last forgotten."""
+        return int(self.arrays[-1]["rows"][0])
+
     def make_room(self) -> None:
         """Forget all messages; take larger arrays where some were used again, or where one row fills them."""
         used = self.arrays[-1]

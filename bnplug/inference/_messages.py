@@ -98,8 +98,8 @@ def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untype
     message = factors[used.factors]
     message.variable, message.unit, message.next = v, used.units + slot.number, target
     message.parts = used.factors + 1
-    _open(variables, v, axes, factors, message, used)
-    size = _lay_axes(nodes[v], variables, target, axes, message, used.stamp, max_cells)
+    _open(variables, v, factors, message, used)
+    size = _lay_axes(nodes, v, variables, target, axes, factors, message, used.stamp, max_cells)
     if size < 0:
         return TOO_LARGE
     n_parts, n_axes = message.parts_end - message.parts, message.axes_end - message.axes
@@ -128,43 +128,57 @@ def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untype
 
 
 @inner_kernel(allocates=False)
-def _open(variables, v, axes, factors, message, used):  # type: ignore[no-untyped-def]
-    """Count the factors in v's bucket, add up their bounds, and stamp the variables that they have."""
+def _open(variables, v, factors, message, used):  # type: ignore[no-untyped-def]
+    """Count the factors in v's bucket, and add up their bounds."""
     used.stamp += 1
     message.low = message.high = 0.0
     message.parts_end = message.parts
     f = variables[v].bucket
     while f >= 0:
-        factor = factors[f]
-        message.low += factor.low
-        message.high += factor.high
+        message.low += factors[f].low
+        message.high += factors[f].high
         message.parts_end += 1
-        for i in range(factor.axes, factor.axes_end):
-            variables[axes[i].variable].stamp = used.stamp
-        f = factor.following
+        f = factors[f].following
     message.axes = message.axes_end = used.axes
 
 
 @inner_kernel(allocates=False)
-def _lay_axes(node, variables, target, axes, message, stamp, max_cells):  # type: ignore[no-untyped-def]
-    """Put the separator behind the other axes, ascending by rank; return how many cells it has, or -1 for too many."""
-    size, first, end = np.int64(1), message.axes, message.axes
-    for i in range(node.separator, node.separator_end):
-        v = axes[i].variable
-        if variables[v].stamp == stamp:
-            variables[v].place = end - first
-            axes[end] = axes[i]
-            axes[end].stride = size
-            size *= axes[i].size
-            if size * node.card > max_cells:
-                return np.int64(-1)
-            if message.next == target:
-                message.next = v
-            end += 1
+def _lay_axes(nodes, v, variables, target, axes, factors, message, stamp, max_cells):  # type: ignore[no-untyped-def]
+    """Put the separator behind the other axes, ascending by rank; return how many cells it has, or -1 for too many.
+
+    It consists of all variables but v that the factors in v's bucket have.
+    """
+    first, end, room = message.axes, message.axes, max_cells // nodes[v].card
+    variables[v].stamp = stamp
+    f = variables[v].bucket
+    while f >= 0:
+        for i in range(factors[f].axes, factors[f].axes_end):
+            u = axes[i].variable
+            if variables[u].stamp != stamp:
+                variables[u].stamp = stamp
+                # As many states as fit: products of sizes might leave the range of integers.
+                room //= nodes[u].card
+                if room == 0:
+                    return np.int64(-1)
+                place = end
+                while place > first and nodes[axes[place - 1].variable].rank > nodes[u].rank:
+                    axes[place].variable = axes[place - 1].variable
+                    place -= 1
+                axes[place].variable = u
+                end += 1
+        f = factors[f].following
+    message.axes_end = end
+    size = np.int64(1)
+    for i in range(first, end):
+        u = axes[i].variable
+        variables[u].place = i - first
+        axes[i].stride, axes[i].size = size, nodes[u].card
+        size *= nodes[u].card
+        if message.next == target:
+            message.next = u
     # As in tables, the first two that will be summed out swap places.
     if end > first + 1 and axes[first].variable != target:
         axes[first].stride, axes[first + 1].stride = axes[first + 1].size, np.int64(1)
-    message.axes_end = end
     return size
 
 

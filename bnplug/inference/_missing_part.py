@@ -12,8 +12,8 @@ from bnplug.compiling import inner_kernel
 from bnplug.inference._flat_tables import record
 
 # A variable in the current row: its state, -1 where missing; whether it is needed and relevant, and whether its table
-# has a relevant feature; the first factor in its bucket, or -1; the number of the last bucket that had it in its
-# separator, and its place there.
+# has a relevant feature; the first factor in its bucket, or -1; the number of the last bucket whose factors had it, and
+# its place among the axes of the message.
 VARIABLE = record("state bucket stamp place", flags="needed relevant touched")
 
 # A factor, an instantiated table or a message: its number, the same in every row; the next one in its bucket; where

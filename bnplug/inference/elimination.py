@@ -14,8 +14,8 @@ import numpy as np
 
 from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import kernel, run_in_threads
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique
-from bnplug.inference._factors import Factors, connected, known_states, naming_row, product
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, fits
+from bnplug.inference._factors import Factor, Factors, connected, known_states, naming_row, product
 from bnplug.inference._flat_tables import flat_tables
 from bnplug.inference._memo import Memo
 from bnplug.inference._messages import DONE, TOO_LARGE, send_messages
@@ -67,15 +67,15 @@ class Elimination:
         ValueError
             If a row needs a table of more than `max_clique_size` cells; the message names its variables.
         """
-        missing = np.iinfo(codes.dtype).max
+        missing, limit = np.iinfo(codes.dtype).max, int(min(self.max_clique_size, NO_LIMIT))
         blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
 
         def add(own: IntArray) -> None:
             memo = self._memo()
             while len(own) > 0:
-                n = _add_missing(memo.network, codes, missing, own, self.max_clique_size, memo.arrays, joint)
+                n = _add_missing(memo.network, codes, missing, own, limit, memo.arrays, joint)
                 own = own[n:]
-                if len(own) > 0 and memo.outcome == TOO_LARGE:
+                if len(own) > 0 and (memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, own[0]])):
                     joint[own[0]] = self._by_other_cliques(codes[:, own[0]], int(own[0]))
                     own = own[1:]
                 elif len(own) > 0:
@@ -93,18 +93,27 @@ class Elimination:
         except IndexError:
             return Memo(self._flat)
 
-    def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
-        """Return the log joint of a row by cliques of its own, which may be smaller than the network's."""
+    def _will_be_too_large(self, memo: Memo, row: CodeArray) -> bool:
+        """Whether a row that fills the memo alone comes to a table that is too large, in the order of the network."""
+        if memo.n_rows > 0:
+            return False
+        order = [self.tables.names[v] for v in self._flat.order]
+        return not fits(self.tables, (scope for scope, _ in self._factors(row)), order, self.max_clique_size)
+
+    def _factors(self, row: CodeArray) -> list[Factor]:
+        """Return the tables that matter for the class in a row, with what the row knows filled in."""
         known = known_states(self.tables, self.target, row)
         needed = relevant(self.tables, {self.target, *known})
         factors = [instantiated(self.tables, name, known) for name in self.tables.names if name in needed]
         # What is known separates the other factors from the class: they are the same for all.
-        left = Factors(self.tables, connected(factors, self.target), {self.target})
+        return connected(factors, self.target)
+
+    def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
+        """Return the log joint of a row by cliques of its own, which may be smaller than the network's."""
         with naming_row(m):
-            while left.hidden:
-                v, clique = left.cheapest()
-                check_clique(self.tables, clique, self.max_clique_size)
-                left.sum_out(v, clique)
+            left = Factors(self.tables, self._factors(row), {self.target}, self.max_clique_size)
+        while left.hidden:
+            left.sum_out(*left.cheapest())
         return product(list(left.by_number.values()), (self.target,))
 
 
@@ -125,7 +134,7 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, result):  # typ
         variables[target].state = 0
         if not mark(nodes, axes, both_ways, variables):
             continue
-        n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].separator_end)
+        n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
         used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
         if used.outcome != DONE:
             return i

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Weigh
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, families, fits
 from bnplug.inference._factors import known_states, naming_row
 from bnplug.inference._flat_tables import flat_tables, in_shape, with_logs
 from bnplug.inference._memo import Memo
@@ -183,7 +183,7 @@ class _Part:
         while start < end:
             n, outcome = self._add(slice(start, min(end, start + _STEP)), joint)
             start += n
-            if outcome == TOO_LARGE:
+            if outcome == TOO_LARGE or (outcome == FULL and self._will_be_too_large(start)):
                 total += self._by_other_cliques(start)
                 start += 1
             elif outcome == FULL:
@@ -204,7 +204,7 @@ class _Part:
         return n, outcome
 
     def _run(self, rows: slice, adding: bool, numbers: FloatArray) -> int:
-        memo, missing, limit = self._memo, np.iinfo(self._codes.dtype).max, self._of.max_clique_size
+        memo, missing, limit = self._memo, np.iinfo(self._codes.dtype).max, int(min(self._of.max_clique_size, NO_LIMIT))
         start, end = rows.start, rows.stop
         return int(
             _go_up(memo.network, self._codes, missing, start, end, limit, memo.arrays, adding, numbers, self._counts)
@@ -219,6 +219,16 @@ class _Part:
         own = self._counts[: len(total)]
         total += own
         own[:] = 0.0
+
+    def _will_be_too_large(self, m: int) -> bool:
+        """Whether a row that fills the memo alone comes to a table that is too large, in the order of the network."""
+        if self._memo.n_rows > 0:
+            return False
+        tables = self._of.tables
+        known = known_states(tables, self._of.target, self._codes[:, m])
+        scopes = (tuple(u for u in family if u not in known) for family in families(tables))
+        order = [tables.names[v] for v in self._of.flat.order]
+        return not fits(tables, scopes, order, self._of.max_clique_size)
 
     def _by_other_cliques(self, m: int) -> FloatArray:
         """Return the counts of a row by cliques of its own, which may be smaller than the network's."""
@@ -273,7 +283,7 @@ def _go_up(network, codes, missing, start, end, max_cells, memo, adding, rows, c
             variables[v].state = -1 if codes[v, m] == missing else np.int64(codes[v, m])
         variables[target].state = 0
         mark_all(nodes, axes, target, variables)
-        n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].separator_end)
+        n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
         used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
         if used.outcome != DONE:
             return m - start

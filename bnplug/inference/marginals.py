@@ -41,8 +41,8 @@ def check_saved_limits(engine: InferenceEngine) -> None:
         value = getattr(engine, name)
         if value is not None and value > limit:
             raise ValueError(
-                f"{name}={value:,} of {registry.origin(engine)} exceeds {limit:,}, the most that a model folder "
-                "may ask for"
+                f"{name} of {registry.origin(engine)} exceeds {limit:,}, the most that a model folder may ask for: "
+                f"{value:,}"
             )
 
 

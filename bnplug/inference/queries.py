@@ -126,12 +126,10 @@ def log_measure(
     """
     factors = _instantiated(tables, {*variables, *known, *soft}, known)
     factors += [((name,), likelihood) for name, likelihood in soft.items()]
-    left = Factors(tables, factors, {*variables})
-    while left.hidden:
-        v, clique = left.cheapest()
-        check_clique(tables, clique, max_clique_size)
-        left.sum_out(v, clique)
     check_clique(tables, tuple(variables), max_clique_size)
+    left = Factors(tables, factors, {*variables}, max_clique_size)
+    while left.hidden:
+        left.sum_out(*left.cheapest())
     return product(list(left.by_number.values()), tuple(variables))
 
 

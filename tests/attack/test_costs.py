@@ -12,11 +12,15 @@ import pytest
 from attack.hostile import learn
 from random_networks import random_tables
 
-from bnplug import BayesianNetworkClassifier, Table
+import bnplug
+from bnplug import BayesianNetworkClassifier, LogTables, Table
 from bnplug.counts import information, pairwise_information
 from bnplug.exchange import _bif_blocks, bif
-from bnplug.inference._cliques import n_cells
+from bnplug.inference._cliques import MoralGraph, n_cells
+from bnplug.inference._factors import Factors
+from bnplug.inference.most_probable import most_probable
 from bnplug.inference.queries import query
+from bnplug.inference.sensitivity import sensitivity
 
 
 def peak_of(program, megabytes):
@@ -116,7 +120,92 @@ def test_a_query_on_a_chain_looks_at_each_factor_a_few_times(monkeypatch):
         asked += 1
         return n_cells(*arguments)
 
-    monkeypatch.setattr("bnplug.inference._factors.n_cells", counted)
+    monkeypatch.setattr("bnplug.inference._cliques.n_cells", counted)
     found = query(tables, [names[-1]], {names[0]: 1})
     assert found.sum() == pytest.approx(1.0)
     assert asked <= 4 * n
+
+
+def dense_network(n):
+    """Return a network of n binary variables, each with three random parents: cliques have hundreds of variables."""
+    rng = np.random.default_rng(0)
+    names = [f"v{i}" for i in range(n)]
+    tables = {}
+    for v in range(n):
+        parents = sorted(rng.choice(v, min(v, 3), replace=False).tolist())
+        values = np.log(np.moveaxis(rng.dirichlet([1.0, 1.0], size=[2] * len(parents)), -1, 0))
+        tables[names[v]] = ([names[u] for u in parents], values)
+    return LogTables(names, {name: range(2) for name in names}, tables, "v0")
+
+
+def last_known(tables):
+    codes = np.full((len(tables.names), 1), 255, dtype=np.uint8)
+    codes[-1] = 1
+    return codes
+
+
+REFUSED = {
+    "log_joint": lambda own: bnplug.inference_engine("elimination").compile(own, "v0").log_joint(last_known(own)),
+    "expected_counts": lambda own: (
+        bnplug.inference_engine("elimination").compile(own, "v0").expected_counts(last_known(own), np.ones((1, 2)))
+    ),
+    "junction-tree": lambda own: bnplug.inference_engine("junction-tree").compile(own, "v0"),
+    "query": lambda own: query(own, ["v0"], {own.names[-1]: 1}),
+    "most_probable": lambda own: most_probable(own, {own.names[-1]: 1}),
+    "sensitivity": lambda own: sensitivity(own, "v0", {own.names[-1]: 1}),
+}
+
+
+@pytest.mark.parametrize("question", REFUSED)
+def test_refusing_a_network_stops_at_the_first_clique_that_is_too_large(monkeypatch, question):
+    """It took 37 s for 2,000 nodes: all cliques were made, and tables of many, before one was looked at."""
+    work, take = [], MoralGraph.take_smallest
+
+    def counted(graph):
+        clique = take(graph)
+        work.append(len(clique.neighbours) ** 2)
+        return clique
+
+    monkeypatch.setattr(MoralGraph, "take_smallest", counted)
+    for n in (500, 2000):
+        work.clear()
+        with pytest.raises(ValueError, match=r"(above max_clique_size=|cells, above )10,000,000") as refusal:
+            REFUSED[question](dense_network(n))
+        assert len(str(refusal.value)) < 1000
+        # Twice: for the order that all rows share, and for that of the row.
+        assert sum(work) < 2 * 100 * n
+
+
+def test_a_network_of_large_cliques_answers_where_enough_is_known():
+    tables = dense_network(300)
+    rng = np.random.default_rng(1)
+    codes = np.array([rng.integers(0, 2, 4, dtype=np.uint8) for _ in tables.names])
+    codes[rng.random(codes.shape) < 0.15] = 255
+    found = BayesianNetworkClassifier.from_tables(tables)._marginalizer.log_joint(codes)
+    for m in range(4):
+        known = {name: int(code) for name, code in zip(tables.names, codes[:, m], strict=True) if code != 255}
+        known.pop("v0", None)
+        share = np.exp(found[m] - np.logaddexp.reduce(found[m]))
+        assert share == pytest.approx(query(tables, ["v0"], known), abs=1e-12)
+
+
+def test_a_hub_is_looked_at_once_for_each_neighbour():
+    """Its clique was made anew whenever a neighbour was summed out."""
+    n = 3000
+    names = [f"v{i}" for i in range(n)]
+    values = {name: (("v0",), np.log([[0.9, 0.2], [0.1, 0.8]])) for name in names[1:]}
+    tables = LogTables(names, {name: range(2) for name in names}, {"v0": ((), np.log([0.4, 0.6])), **values})
+    asked = [0]
+
+    class Counted(dict):
+        def __contains__(self, key):
+            asked[0] += 1
+            return super().__contains__(key)
+
+    factors = [((name, *own.parents), own.values) for name, own in tables.tables.items()]
+    left = Factors(tables, factors, set())
+    left.by_number = Counted(left.by_number)
+    while left.hidden:
+        left.sum_out(*left.cheapest())
+    assert sum(float(own) for _, own in left.by_number.values()) == pytest.approx(0.0, abs=1e-9)
+    assert asked[0] <= 4 * n

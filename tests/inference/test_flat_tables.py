@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_networks import CLASS_WITH_PARENTS, TREE, random_tables
 
-from bnplug.inference._cliques import clique_tree
+from bnplug.inference._cliques import elimination_order
 from bnplug.inference._flat_tables import flat_tables
 
 
@@ -42,13 +42,12 @@ def test_relations_and_bounds():
     assert (flat.target, flat.nodes["card"][flat.target]) == (0, 3)
 
 
-def test_separators_are_those_of_the_clique_tree_with_the_class_first():
+def test_axes_are_in_the_order_of_elimination():
     tables = random_tables(np.random.default_rng(1), CLASS_WITH_PARENTS, [3, 2, 4, 3, 2, 4])
     flat = flat_tables(tables, "v0")
-    rank = {int(v): place for place, v in enumerate(flat.order)} | {0: -1}
-    cliques = {clique.variable: {*clique.separator} for clique in clique_tree(tables, ["v0"])}
-    assert [f"v{v}" for v in flat.order] == list(cliques)
-    for v in flat.order:
-        own = flat.axes[flat.nodes[v]["separator"] : flat.nodes[v]["separator_end"]]
-        assert {f"v{u}" for u in own["variable"]} == cliques[f"v{v}"]
-        assert [rank[int(u)] for u in own["variable"]] == sorted(rank[int(u)] for u in own["variable"])
+    assert [f"v{v}" for v in flat.order] == elimination_order(tables, ["v0"])
+    assert flat.nodes["rank"][0] == -1
+    assert flat.nodes["rank"][flat.order].tolist() == [0, 1, 2, 3, 4]
+    for node in flat.nodes:
+        ranks = flat.nodes["rank"][flat.axes[node["axes"] : node["axes_end"]]["variable"]]
+        assert ranks.tolist() == sorted(ranks)

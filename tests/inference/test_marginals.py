@@ -286,3 +286,14 @@ def test_posteriors_of_pgmpy_and_pyagrum(data, structure):
 @pytest.fixture
 def rng():
     return np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("limit", [10**30, 2**63, 2**63 - 1, 1e30])
+def test_a_limit_that_no_integer_of_a_machine_holds_is_no_limit(rng, limit):
+    tables = random_tables(rng, TWO_TREE, [3, 2, 4, 3, 2, 4])
+    codes, weights = random_rows(rng, tables, 20, 0.5), np.ones((20, 3))
+    plain, free = Marginalizer(tables, "v0"), Marginalizer(tables, "v0", limit)
+    np.testing.assert_array_equal(free.log_joint(codes), plain.log_joint(codes))
+    for one, other in zip(free.expected_counts(codes, weights), plain.expected_counts(codes, weights), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(free.query(["v3"], {"v5": 1}), plain.query(["v3"], {"v5": 1}))

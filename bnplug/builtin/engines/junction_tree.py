@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import InferenceEngine, Marginals
-from bnplug.inference._cliques import clique_tree, n_cells
+from bnplug.inference._cliques import MoralGraph, listed, written
 from bnplug.inference._factors import known_states
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE
@@ -55,13 +55,15 @@ class JunctionTreeEngine(InferenceEngine):
             If a clique is too large for pgmpy or for memory; the message says which engine to use.
         """
         limit = MAX_CLIQUE_SIZE if self.max_clique_size is None else self.max_clique_size
-        cliques = [(clique.variable, *clique.separator) for clique in clique_tree(tables)]
-        largest = max(cliques, key=lambda own: n_cells(tables, own))
-        if n_cells(tables, largest) > limit:
-            raise _refusal(f"its clique {list(largest)} has {n_cells(tables, largest):,} cells, above {limit:,}")
-        widest = max(cliques, key=len)
-        if len(widest) > _MAX_VARIABLES:
-            raise _refusal(f"a clique has {len(widest)} variables, and pgmpy takes up to {_MAX_VARIABLES}")
+        graph, cliques = MoralGraph(tables), []
+        while graph.sizes:
+            variable, neighbours, size = graph.take_smallest()
+            clique = (variable, *graph.ordered(neighbours))
+            if size > limit:
+                raise _refusal(f"its clique {listed(clique)} has {written(size)} cells, above {limit:,}")
+            if len(clique) > _MAX_VARIABLES:
+                raise _refusal(f"a clique has {len(clique)} variables, and pgmpy takes up to {_MAX_VARIABLES}")
+            cliques.append(clique)
         return JunctionTreeMarginals(tables, target, cliques)
 
 
@@ -82,6 +84,7 @@ class JunctionTreeMarginals(Marginals):
 
         self.tables = tables
         self.target = target
+        self.cliques = cliques
         self._terms = terms(tables, target)
         self._number = {name: v for v, name in enumerate(tables.names)}
         self._families = [self._numbers((name, *tables[name].parents)) for name in tables.names]
@@ -91,6 +94,13 @@ class JunctionTreeMarginals(Marginals):
             self._trees: JunctionTrees = JunctionTrees(
                 sizes, list(zip(self._families, factors, strict=True)), [self._numbers(own) for own in cliques]
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The trees are made again: skops cannot save their tables, whose keys are cliques.
+        return {"tables": self.tables, "target": self.target, "cliques": self.cliques}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        JunctionTreeMarginals.__init__(self, **state)
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
         """Return log P(c, what row m knows), of shape (rows, classes), up to what all classes have in common.

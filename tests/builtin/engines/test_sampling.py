@@ -163,16 +163,16 @@ def test_a_model_folder_cannot_ask_for_a_billion_draws(tmp_path):
     # In Python any number may be asked for; a folder that could not be loaded is not saved.
     many = BayesianNetworkClassifier("nb", inference=("sampling", {"n_samples": 10**9}), random_state=0).fit(frame, y)
     assert many.predict(frame).tolist() == y
-    with pytest.raises(ValueError, match=r"n_samples=1,000,000,000 of inference engine 'sampling' .*10,000,000"):
+    with pytest.raises(ValueError, match=r"n_samples of inference engine .* exceeds 10,000,000, .*: 1,000,000,000"):
         many.save(tmp_path / "many")
 
 
-@pytest.mark.parametrize("many", [10_000_001, 10**9, 1e12, 10**300])
+@pytest.mark.parametrize("many", [10_000_001, 10**9, 1e12, 10**300], ids="{:.1e}".format)
 def test_a_model_folder_that_asks_for_a_billion_draws_is_refused(tmp_path, monkeypatch, many):
     frame, y = pd.DataFrame({"x": [0, 1, 0, 1], "o": [1, 1, 0, 0]}), [0, 1, 0, 1]
     model = BayesianNetworkClassifier("nb", inference=SamplingEngine(n_samples=many), random_state=0).fit(frame, y)
     with monkeypatch.context() as patched:
         patched.setattr(SamplingEngine, "saved_limits", {})
         model.save(tmp_path / "model")
-    with pytest.raises(bnplug.ModelFileError, match=r"n_samples=[\d,.]+ of inference engine 'sampling' .* exceeds"):
+    with pytest.raises(bnplug.ModelFileError, match=r"n_samples of inference engine 'sampling' .* exceeds 10,000,000"):
         bnplug.load(tmp_path / "model")
