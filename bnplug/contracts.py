@@ -226,6 +226,23 @@ class Marginals(ABC):
         Evidence is the code of a state, or a likelihood for each state of the variable (soft evidence).
         """
 
+    def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
+        """Return log P(evidence), ``-inf`` if it is impossible; evidence is as for :meth:`query`.
+
+        If the tables do not sum to one, it is relative to no evidence. The probability of soft evidence is its mean
+        likelihood. This default multiplies answers of :meth:`query`, one for each finding. An engine that computes with
+        logarithms overrides it: here, a finding whose probability is below the range of floats counts as impossible.
+        """
+        total, before = 0.0, dict[str, int | npt.ArrayLike]()
+        for name, finding in evidence.items():
+            posterior, weights = self.query([name], before), np.asarray(finding)
+            share = float(posterior[weights] if weights.ndim == 0 else posterior @ weights)
+            if share == 0:
+                return -np.inf
+            total += float(np.log(share))
+            before[name] = finding
+        return total
+
     @abstractmethod
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, what row m knows)``.

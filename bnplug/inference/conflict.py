@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import FloatArray
 from bnplug.contracts import Marginals
 from bnplug.inference.queries import impossible
 
@@ -15,9 +14,9 @@ from bnplug.inference.queries import impossible
 def conflict(marginals: Marginals, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
     """Return ``log(P(e1) P(e2) ... / P(e1, e2, ...))`` of findings, in nats.
 
-    Findings that support each other are more probable together than apart, and the measure is negative; above 0 they
-    are in conflict: a rare case, an error in the data, or one that the network does not know. The probability of a soft
-    finding is its mean likelihood.
+    Findings that support each other are more probable together than apart, and the measure is negative. Positive values
+    indicate a conflict: a rare case, an error in the data, or a case that the network does not model. The probability
+    of a soft finding is its mean likelihood.
 
     Parameters
     ----------
@@ -28,7 +27,7 @@ def conflict(marginals: Marginals, evidence: Mapping[str, int | npt.ArrayLike]) 
     Raises
     ------
     ValueError
-        For evidence that is impossible.
+        If the evidence is impossible: its probability is exactly 0.
 
     Examples
     --------
@@ -40,18 +39,7 @@ def conflict(marginals: Marginals, evidence: Mapping[str, int | npt.ArrayLike]) 
     >>> [round(conflict(Marginalizer(tables, "c"), {"c": c, "x": 1}), 3) for c in (0, 1)]
     [1.504, -0.575]
     """
-    result = 0.0
-    before: dict[str, int | npt.ArrayLike] = {}
-    for name, finding in evidence.items():
-        alone = _probability(marginals.query([name], {}), finding)
-        given = _probability(marginals.query([name], before), finding)
-        if alone == 0 or given == 0:
-            raise impossible(evidence)
-        result += float(np.log(alone) - np.log(given))
-        before[name] = finding
-    return result
-
-
-def _probability(posterior: FloatArray, finding: int | npt.ArrayLike) -> float:
-    weights = np.asarray(finding)
-    return float(posterior[weights] if weights.ndim == 0 else posterior @ weights)
+    together = marginals.log_probability(evidence)
+    if np.isneginf(together):
+        raise impossible(evidence)
+    return sum(marginals.log_probability({name: finding}) for name, finding in evidence.items()) - together

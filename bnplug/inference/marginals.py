@@ -22,7 +22,7 @@ from bnplug.inference._cliques import MAX_CLIQUE_SIZE
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.elimination import Elimination
 from bnplug.inference.expectation import Expectation, expected_counts
-from bnplug.inference.queries import query
+from bnplug.inference.queries import log_measure, query, split_evidence
 from bnplug.model.log_tables import LogTables
 
 __all__ = ["MAX_CLIQUE_SIZE", "Marginalizer", "check_marginals", "check_saved_limits"]
@@ -113,6 +113,14 @@ class Marginalizer(Marginals):
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return P(variables | evidence); see :func:`bnplug.inference.queries.query`."""
         return query(self.tables, variables, evidence, self.max_clique_size)
+
+    def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
+        """Return log P(evidence), relative to no evidence."""
+        measures = [
+            log_measure(self.tables, [], *split_evidence(self.tables, given), self.max_clique_size)
+            for given in (evidence, {})
+        ]
+        return float(measures[0] - measures[1])
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return expected counts; see :func:`bnplug.inference.expectation.expected_counts`."""

@@ -155,6 +155,10 @@ class JunctionTrees:
         tree.collect(root, likelihoods)
         return tree.marginal(root, scope)
 
+    def log_total(self, likelihoods: Mapping[int, npt.NDArray[np.float64]]) -> float:
+        """Return the logarithm of the sum over all variables; `likelihoods` are logarithms."""
+        return sum(tree.collect(tree.cliques[0], likelihoods) for tree in self._trees)
+
     def beliefs(
         self, scopes: Sequence[Sequence[int]], likelihoods: Mapping[int, npt.NDArray[np.float64]]
     ) -> list[npt.NDArray[np.float64]] | None:
@@ -164,8 +168,7 @@ class JunctionTrees:
         """
         for tree in self._trees:
             root = tree.cliques[0]
-            tree.collect(root, likelihoods)
-            if np.isneginf(tree.beliefs[root]).all():
+            if np.isneginf(tree.collect(root, likelihoods)):
                 return None
             tree.distribute(root)
         logs = [tree.marginal(clique, scope) for scope in scopes for tree, clique in [self._clique(scope)]]
@@ -209,16 +212,19 @@ class _Propagation:
             home = next(clique for clique in cliques if {*scope} <= {*clique})
             self._potentials[home] += _along(logs, scope, home)
 
-    def collect(self, root: tuple[int, ...], likelihoods: Mapping[int, npt.NDArray[np.float64]]) -> None:
-        """Start from the tables and the logarithms of likelihoods, and send messages to the root."""
+    def collect(self, root: tuple[int, ...], likelihoods: Mapping[int, npt.NDArray[np.float64]]) -> float:
+        """Start from the tables and the logarithms of likelihoods, and send messages to the root.
+
+        Returns the logarithm of the sum over all variables.
+        """
         self.beliefs = {clique: potential.copy() for clique, potential in self._potentials.items()}
         self._sent: dict[frozenset[tuple[int, ...]], npt.NDArray[np.float64]] = {}
         for v, logs in likelihoods.items():
             home = next((clique for clique in self.cliques if v in clique), None)
             if home is not None:
                 self.beliefs[home] += _along(logs, (v,), home)
-        for receiver, sender in reversed(list(nx.bfs_edges(self._tree, root))):
-            self._send(sender, receiver)
+        scales = [self._send(sender, receiver) for receiver, sender in reversed(list(nx.bfs_edges(self._tree, root)))]
+        return float(self.marginal(root, ())) + sum(scales)
 
     def distribute(self, root: tuple[int, ...]) -> None:
         """Send messages back from the root."""
@@ -236,13 +242,16 @@ class _Propagation:
         kept = [v for v in clique if v in scope]
         return np.asarray(summed.transpose([kept.index(v) for v in scope]))
 
-    def _send(self, sender: tuple[int, ...], receiver: tuple[int, ...]) -> None:
-        """Multiply the receiver's belief by the sender's, divided by the message that went the other way."""
+    def _send(self, sender: tuple[int, ...], receiver: tuple[int, ...]) -> float:
+        """Multiply the receiver's belief by the sender's, divided by the message that went the other way.
+
+        The message is divided by its largest number, whose logarithm is returned.
+        """
         shared = [v for v in receiver if v in sender]
         message = self.marginal(sender, shared)
-        largest = message.max()
-        if np.isfinite(largest):
-            message -= largest
+        largest = float(message.max())
+        scale = largest if np.isfinite(largest) else 0.0
+        message -= scale
         edge = frozenset((sender, receiver))
         before = self._sent.get(edge)
         self._sent[edge] = message
@@ -250,6 +259,7 @@ class _Propagation:
             # Where the message was 0, so is the belief of the receiver, which sent it.
             message = np.where(np.isneginf(before), -np.inf, message) - np.where(np.isneginf(before), 0.0, before)
         self.beliefs[receiver] += _along(message, shared, receiver)
+        return scale
 
 
 def _along(values: npt.NDArray[np.float64], scope: Sequence[int], clique: Sequence[int]) -> npt.NDArray[np.float64]:

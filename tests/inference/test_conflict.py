@@ -5,9 +5,12 @@ import pytest
 from asked_networks import asked_network, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_networks import full_joint
+from scipy.special import log_softmax, logsumexp
 from strategies import seeds
 
-from bnplug import LogTables
+import bnplug
+from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.inference import Marginalizer
 from bnplug.inference.conflict import conflict
 
@@ -51,3 +54,73 @@ def test_the_impossible_is_an_error():
         )
     with pytest.raises(ValueError, match="is impossible: it has probability 0"):
         conflict(Marginalizer(tables, "c"), {"c": 0, "x": 1})
+
+
+@pytest.mark.parametrize("engine", ["elimination", "junction-tree"])
+def test_findings_below_the_range_of_floats_are_not_impossible(engine):
+    """Log parameters are uniform over 600 nats, so most joint states have a probability that no float holds."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        names, parents = ["c", "x", "y", "z"], [[], [0], [0, 1], [1, 2]]
+        tables = LogTables(
+            names,
+            {name: range(3) for name in names},
+            {
+                name: ([names[u] for u in own], log_softmax(rng.uniform(-300, 300, [3] * (len(own) + 1)), axis=0))
+                for name, own in zip(names, parents, strict=True)
+            },
+        )
+        compiled = bnplug.inference_engine(engine).compile(tables, "c")
+        joint, likelihood = full_joint(tables), np.geomspace(1e-200, 1.0, 3)
+        for state in np.ndindex(3, 3, 3):
+            found = conflict(compiled, {"c": state[0], "y": state[1], "z": state[2]})
+            together = logsumexp(joint[state[0], :, state[1], state[2]])
+            apart = [logsumexp(np.moveaxis(joint, v, 0)[own]) for v, own in zip((0, 2, 3), state, strict=True)]
+            assert found == pytest.approx(sum(apart) - together, rel=1e-12, abs=1e-9), (seed, state)
+        found = conflict(compiled, {"x": likelihood, "z": 0})
+        soft = joint + np.log(likelihood)[:, None, None]
+        expected = logsumexp(soft) + logsumexp(joint[..., 0]) - logsumexp(soft[..., 0])
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-9), seed
+
+
+def test_it_is_exact_for_a_rare_finding_of_a_classifier():
+    logs = {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.array([[0.0, -800.0], [-900.0, 0.0]]))}
+    tables = LogTables(["c", "x"], {"c": ["n", "p"], "x": ["lo", "hi"]}, logs, "c")
+    model = BayesianNetworkClassifier.from_tables(tables)
+    # P(c=n) P(x=hi) / P(c=n, x=hi) = 0.5 x 0.5 / (0.5 exp(-900))
+    assert model.conflict({"c": "n", "x": "hi"}) == pytest.approx(900 + np.log(0.5))
+
+
+def test_draws_that_are_rare_but_possible_are_not_impossible():
+    logs = {"c": ((), np.array([0.0, -800.0])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))}
+    tables = LogTables(["c", "x"], {"c": [0, 1], "x": [0, 1]}, logs)
+    compiled = bnplug.inference_engine("sampling", n_samples=20_000, random_state=0).compile(tables, "c")
+    assert conflict(compiled, {"c": 1, "x": 1}) == pytest.approx(np.log(0.1 / 0.8), abs=0.05)
+
+
+class OnlyQueries(Marginalizer):
+    """What an engine of a plugin has to have, and no more."""
+
+    log_probability = bnplug.Marginals.log_probability
+
+
+def test_an_engine_need_not_give_probabilities_of_evidence():
+    for seed in range(20):
+        tables, evidence = asked_network(seed)
+        found = conflict(OnlyQueries(tables, tables.target), evidence)
+        assert found == pytest.approx(conflict(Marginalizer(tables, tables.target), evidence), abs=1e-10)
+    with np.errstate(divide="ignore"):
+        values = {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.log([[1.0, 0.2], [0.0, 0.8]]))}
+    tables = LogTables(["c", "x"], {"c": [0, 1], "x": [0, 1]}, values)
+    with pytest.raises(ValueError, match="is impossible: it has probability 0"):
+        conflict(OnlyQueries(tables, "c"), {"c": 0, "x": 1})
+
+
+@pytest.mark.parametrize("engine", ["elimination", "junction-tree", ("sampling", {"n_samples": 20_000})])
+def test_probabilities_of_evidence_are_relative_to_no_evidence(engine):
+    tables, evidence = asked_network(4)
+    name, params = (engine, {}) if isinstance(engine, str) else engine
+    compiled = bnplug.inference_engine(name, **params).compile(tables, tables.target)
+    expected = np.log(weighted(tables, evidence).sum() / weighted(tables, {}).sum())
+    assert compiled.log_probability(evidence) == pytest.approx(expected, abs=0.05 if params else 1e-12)
+    assert compiled.log_probability({}) == 0.0

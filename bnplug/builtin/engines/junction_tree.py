@@ -119,14 +119,22 @@ class JunctionTreeMarginals(Marginals):
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return P(variables | evidence), one axis for each of `variables`."""
-        known, soft = split_evidence(self.tables, evidence)
-        check_variables(self.tables, variables, known)
-        given = self._likelihoods(known) | {self._number[name]: own for name, own in soft.items()}
+        check_variables(self.tables, variables, split_evidence(self.tables, evidence)[0])
         with _refused_without_memory():
-            answer = self._joint(self._numbers(variables), given)
+            answer = self._joint(self._numbers(variables), self._given(evidence))
         if answer is None:
             raise impossible(evidence)
         return answer
+
+    def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
+        """Return log P(evidence), relative to no evidence."""
+        with _refused_without_memory():
+            return self._trees.log_total(self._given(evidence)) - self._trees.log_total({})
+
+    def _given(self, evidence: Mapping[str, int | npt.ArrayLike]) -> dict[int, FloatArray]:
+        """Return the log likelihoods of evidence, by the number of its variable."""
+        known, soft = split_evidence(self.tables, evidence)
+        return self._likelihoods(known) | {self._number[name]: own for name, own in soft.items()}
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""

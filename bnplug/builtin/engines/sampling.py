@@ -137,6 +137,11 @@ class SampledMarginals(Marginals):
         """Return the standard errors of what :meth:`query` gives."""
         return self._answer(variables, evidence)[1]
 
+    def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
+        """Return an estimate of log P(evidence), relative to no evidence: the log of the mean weight of draws."""
+        (largest, sums), (most, all_sums) = (self._weights([], given) for given in (evidence, {}))
+        return float(largest + np.log(sums[0]) - most - np.log(all_sums[0]))
+
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return estimates of the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
         counts = np.zeros(len(self._flat.values) // 2)
@@ -168,9 +173,19 @@ class SampledMarginals(Marginals):
         self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]
     ) -> tuple[FloatArray, FloatArray]:
         """Return P(variables | evidence) and its standard errors: those of a ratio of sums of weights."""
+        check_variables(self.tables, variables, split_evidence(self.tables, evidence)[0])
+        _, sums = self._weights(variables, evidence)
+        return _ratios(*sums)
+
+    def _weights(
+        self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]
+    ) -> tuple[float, FloatArray]:
+        """Return the log of the largest weight, and sums of all weights divided by it, and of their squares.
+
+        The sums have an axis for each of `variables`.
+        """
         tables, sizes = self.tables, [len(self.tables.states[name]) for name in self.tables.names]
         known, soft = split_evidence(tables, evidence)
-        check_variables(tables, variables, known)
         states, likelihoods = np.full(len(sizes), -1), np.zeros((len(sizes), max(sizes)))
         for name, own in soft.items():
             likelihoods[tables.names.index(name), : len(own)] = own
@@ -192,7 +207,7 @@ class SampledMarginals(Marginals):
                 f"n_samples={self.n_samples:,}"
             )
         self._tally(arguments, largest, sums)
-        return _ratios(sums[0].reshape(shape), sums[1].reshape(shape))
+        return largest, sums.reshape(2, *shape)
 
     def _tally(self, arguments: tuple[Any, ...], largest: float, sums: FloatArray) -> float:
         """Fill the sums of weights of all draws; return the logarithm of the largest weight."""
