@@ -233,7 +233,8 @@ class Marginals(ABC):
         likelihood. This default multiplies answers of :meth:`query`, one for each finding. An engine that computes with
         logarithms overrides it: here, a finding whose probability is below the range of floats counts as impossible.
         """
-        total, before = 0.0, dict[str, int | npt.ArrayLike]()
+        total = 0.0
+        before: dict[str, int | npt.ArrayLike] = {}
         for name, finding in evidence.items():
             posterior, weights = self.query([name], before), np.asarray(finding)
             share = float(posterior[weights] if weights.ndim == 0 else posterior @ weights)

@@ -30,7 +30,9 @@ def encode_evidence(evidence: Mapping[str, Any] | None, intake: Intake, schema: 
     findings: dict[str, Finding] = {}
     for name in given:
         if name in soft:
-            findings[name] = likelihood(name, soft[name], intake, schema)
+            findings[name] = weights = likelihood(name, soft[name], intake, schema)
+            if not weights.any():
+                raise ValueError(f"evidence {name!r}: every likelihood is 0, so no state is left")
         else:
             parts = [name] if name in hard else intake.dates[name].values()
             findings |= {part: hard[part] for part in parts if part in hard}
@@ -55,8 +57,6 @@ def likelihood(name: str, given: Mapping[Any, Any], intake: Intake, schema: Tabl
     absent = [state for state, weight in zip(states, result, strict=True) if np.isnan(weight)]
     if absent:
         raise ValueError(f"evidence {name!r}: no likelihood of {absent}; say 0 for a state that is ruled out")
-    if not result.any():
-        raise ValueError(f"evidence {name!r}: every likelihood is 0, so no state is left")
     return result
 
 

@@ -78,6 +78,47 @@ def test_rows_may_say_softly_what_they_know(grown):
     np.testing.assert_allclose(frame["probability"][3:], model.predict_proba(X.iloc[[1]].assign(proline=None))[0])
 
 
+@pytest.mark.parametrize("engine", ["elimination", "junction-tree", ("sampling", {"n_samples": 20_000})])
+def test_of_rows_of_soft_evidence_only_the_impossible_have_no_answer(engine):
+    with np.errstate(divide="ignore"):
+        logs = {
+            "c": ((), np.log([0.4, 0.6])),
+            "x": (("c",), np.log([[1.0, 1.0], [0.0, 0.0]])),
+            "y": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]])),
+        }
+    tables = LogTables(["c", "x", "y"], {"c": [0, 1], "x": [0, 1], "y": [0, 1]}, logs, "c")
+    model = BayesianNetworkClassifier.from_tables(tables, inference=engine, random_state=0)
+    doubtful = {0: 1.0, 1: 3.0}
+    rows = pd.DataFrame(
+        {
+            "x": pd.Series([0, 1, {0: 0.0, 1: 0.0}, {0: 0.0, 1: 1.0}, {0: 2.0, 1: 1.0}], dtype=object),
+            "y": pd.Series([doubtful, doubtful, doubtful, 1, 1], dtype=object),
+        }
+    )
+    found = model.query("c", rows)["probability"].to_numpy().reshape(5, 2)
+    # P(c) P(y softly | c): 0.4 (0.9 + 3 x 0.1) and 0.6 (0.2 + 3 x 0.8); and P(c) P(y=1 | c): 0.04 and 0.48.
+    wanted = np.array(
+        [[0.48 / 2.04, 1.56 / 2.04], [np.nan] * 2, [np.nan] * 2, [np.nan] * 2, [0.04 / 0.52, 0.48 / 0.52]]
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-12 if engine != ("sampling", {"n_samples": 20_000}) else 0.02)
+    with pytest.raises(ValueError, match="impossible"):
+        model.query("c", {"x": 1, "y": doubtful})
+
+
+def test_soft_evidence_that_takes_too_large_a_table_is_an_error():
+    parents = ["v1", "v2", "v3"]
+    logs = {name: ((), np.log([0.5, 0.5])) for name in parents}
+    tables = LogTables(
+        ["c", *parents],
+        dict.fromkeys(["c", *parents], range(2)),
+        {"c": (parents, np.full((2, 2, 2, 2), np.log(0.5))), **logs},
+        "c",
+    )
+    model = BayesianNetworkClassifier.from_tables(tables, max_clique_size=4)
+    with pytest.raises(ValueError, match="above max_clique_size=4"):
+        model.query("c", pd.DataFrame({"v1": [{0: 1.0, 1: 2.0}]}))
+
+
 def test_what_rows_say_is_not_asked_about(grown):
     model, X = grown
     known = X["ash"].first_valid_index()

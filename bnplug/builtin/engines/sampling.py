@@ -138,9 +138,13 @@ class SampledMarginals(Marginals):
         return self._answer(variables, evidence)[1]
 
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
-        """Return an estimate of log P(evidence), relative to no evidence: the log of the mean weight of draws."""
+        """Return an estimate of log P(evidence), relative to no evidence: the log of the mean weight of draws.
+
+        It is ``-inf`` if no draw agrees with the evidence.
+        """
         (largest, sums), (most, all_sums) = (self._weights([], given) for given in (evidence, {}))
-        return float(largest + np.log(sums[0]) - most - np.log(all_sums[0]))
+        with np.errstate(divide="ignore"):
+            return float(largest + np.log(sums[0]) - most - np.log(all_sums[0]))
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return estimates of the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
@@ -174,7 +178,12 @@ class SampledMarginals(Marginals):
     ) -> tuple[FloatArray, FloatArray]:
         """Return P(variables | evidence) and its standard errors: those of a ratio of sums of weights."""
         check_variables(self.tables, variables, split_evidence(self.tables, evidence)[0])
-        _, sums = self._weights(variables, evidence)
+        largest, sums = self._weights(variables, evidence)
+        if np.isneginf(largest):
+            raise ValueError(
+                f"no draw agrees with the evidence {dict(evidence)}: it is impossible, or too rare for "
+                f"n_samples={self.n_samples:,}"
+            )
         return _ratios(*sums)
 
     def _weights(
@@ -201,12 +210,8 @@ class SampledMarginals(Marginals):
         arguments = (*self._network, states, likelihoods, strides)
         largest = self._tally(arguments, 0.0, np.zeros((2, 0)))
         sums = np.zeros((2, prod(shape)))
-        if np.isneginf(largest):
-            raise ValueError(
-                f"no draw agrees with the evidence {dict(evidence)}: it is impossible, or too rare for "
-                f"n_samples={self.n_samples:,}"
-            )
-        self._tally(arguments, largest, sums)
+        if largest > -np.inf:
+            self._tally(arguments, largest, sums)
         return largest, sums.reshape(2, *shape)
 
     def _tally(self, arguments: tuple[Any, ...], largest: float, sums: FloatArray) -> float:
