@@ -21,6 +21,12 @@ completely at random, provided that the noise column has on average at most 0.2 
 Figures are means over cases and draws: SHD, children of the noise column, the score per row on the complete data of the
 learned graph minus that of the true graph (higher is better), and seconds of processor time.
 
+Result: `unknown`. With cells missing completely at random its mean SHD is 76.2 and the noise column has no children;
+`available` has 176.9 and 0.14; complete data have 68.0 and 0. `em` has 69.2 where it ran (`unknown` 74.4 there), at 770
+times the processor time. With cells missing depending on another variable `unknown` has 105.9 and 0.74 children of the
+noise column, `available` 177.6 and 0.19, `em` 70.2 and 0: `unknown` turns dependent missingness into edges. (The
+seconds of `available` are those of the plain Python in this script, not of version 0.2.)
+
 Usage: python benchmarks/incomplete_scores.py [DRAWS] [ROWS ...]      (default: 2 draws, 1000 and 5000 rows)
 
 `em` runs with the first draw only, and only on 1,000 rows with `mdl`.
