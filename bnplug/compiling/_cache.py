@@ -8,6 +8,11 @@ one is not read.
 Kernels are kept beside the modules that define them (``__pycache__``) or, where nothing can be written there, in the
 user's own cache folder; ``NUMBA_CACHE_DIR`` names another place for all. They are read from wherever they are. Where
 there is no place at all, they are compiled in every process, and one warning says so.
+
+Loading a kernel runs code from its file. Whoever can write kernels beside the modules can write modules as well, so
+these are loaded as they are. Elsewhere, a file is loaded only if no other user can have written it. If other users can
+write to the folder that ``NUMBA_CACHE_DIR`` names, the user's own cache folder is used instead, with a warning. In a
+folder that all users share, such as ``/tmp``, each user has a subfolder.
 """
 
 from __future__ import annotations
@@ -35,9 +40,11 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from bnplug.compiling._trust import distrust, is_private, is_shared_by_all, trusted_bytes
 from bnplug.errors import BnplugWarning
 
-_noted = False
+# The warnings that were given: each is given once.
+_noted: set[str] = set()
 
 # So many files of a kernel are kept: more than it has types, and than there are interpreters that share a folder.
 _KEPT = 24
@@ -84,7 +91,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
             return None
         name = self._file_name(sig, target_context.codegen())
         for folder in _folders(self._function):
-            kept = _read(folder / name)
+            kept = _read(folder / name, folder == _beside(self._function))
             if kept is not None:
                 # What cannot be used is compiled.
                 with suppress(Exception):
@@ -103,9 +110,9 @@ class KernelCache(_Cache):  # type: ignore[misc]
             return
         folders = _folders(self._function)
         taken = next((folder for folder in folders if _write(folder, name, content)), None)
-        if taken is None:
+        if taken is None and folders:
             _note_once(folders)
-        else:
+        elif taken is not None:
             _sweep(taken, _full_name(self._function))
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
@@ -147,11 +154,40 @@ def _full_name(function: Any) -> str:
 def _folders(function: Any) -> list[Path]:
     """Return where a kernel may be kept, the best place first."""
     if config.CACHE_DIR:
-        return [Path(config.CACHE_DIR)]
-    beside = Path(inspect.getfile(function)).parent / "__pycache__"
-    own = Path(AppDirs(appname="bnplug", appauthor=False).user_cache_dir)
+        return _named_folders(Path(config.CACHE_DIR))
+    return [folder for folder in (_beside(function), *_own_folders()) if folder.is_absolute()]
+
+
+def _beside(function: Any) -> Path:
+    return Path(inspect.getfile(function)).parent / "__pycache__"
+
+
+def _own_folders() -> list[Path]:
+    """Return the user's own cache folder, if there is one."""
+    folder = Path(AppDirs(appname="bnplug", appauthor=False).user_cache_dir)
     # Of a user without a home the path begins with a tilde, which would be a folder of this name.
-    return [folder for folder in (beside, own) if folder.is_absolute()]
+    return [folder] if folder.is_absolute() else []
+
+
+def _named_folders(folder: Path) -> list[Path]:
+    """Return the folder that NUMBA_CACHE_DIR names if it is trusted, else others in its place."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return [folder]
+    reason = distrust(status)
+    if reason is None:
+        return [folder]
+    own = _own_folders()
+    if is_shared_by_all(status) and is_private(folder / f"bnplug-{os.geteuid()}"):
+        return [folder / f"bnplug-{os.geteuid()}", *own]
+    place = f"kernels are kept in {own[0]} instead" if own else "each process compiles its kernels anew"
+    _warn_once(
+        "not trusted",
+        f"NUMBA_CACHE_DIR={folder} {reason}, and loading a compiled kernel runs code from its file: {place}. Name a "
+        "folder that only you can write to",
+    )
+    return own
 
 
 def _is_writable(folder: Path) -> bool:
@@ -159,11 +195,13 @@ def _is_writable(folder: Path) -> bool:
     return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 
-def _read(path: Path) -> Any:
-    """Return what a file holds; None if there is no such file, or it is not what was written."""
+def _read(path: Path, beside_module: bool = False) -> Any:
+    """Return what a file holds; None if there is no such file, it is not trusted, or it is not what was written."""
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if beside_module else trusted_bytes(path)
     except OSError:
+        return None
+    if content is None:
         return None
     digest, payload = content[:32], content[32:]
     if hashlib.sha256(payload).digest() != digest:
@@ -178,8 +216,13 @@ def _write(folder: Path, name: str, payload: bytes) -> bool:
     """Write a file that is there whole or not at all; return whether that was possible."""
     temporary = folder / f"{name}.{uuid.uuid4().hex}.tmp"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
+        if not folder.exists():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o755, exist_ok=True)
+        # Whatever the umask, no other user may write.
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(hashlib.sha256(payload).digest() + payload)
         temporary.replace(folder / name)
     except OSError:
         with suppress(OSError):
@@ -197,16 +240,18 @@ def _sweep(folder: Path, kernel: str) -> None:
 
 
 def _note_once(folders: list[Path]) -> None:
-    global _noted  # noqa: PLW0603
-    if not _noted:
-        _noted = True
-        tried = " nor ".join(map(str, folders))
-        warnings.warn(
-            f"compiled kernels are kept nowhere, since neither {tried} can be written: each process compiles them "
-            "anew; name a folder by NUMBA_CACHE_DIR",
-            BnplugWarning,
-            stacklevel=2,
-        )
+    tried = " nor ".join(map(str, folders))
+    _warn_once(
+        "kept nowhere",
+        f"compiled kernels are kept nowhere, since neither {tried} can be written: each process compiles them "
+        "anew; name a folder by NUMBA_CACHE_DIR",
+    )
+
+
+def _warn_once(what: str, message: str) -> None:
+    if what not in _noted:
+        _noted.add(what)
+        warnings.warn(message, BnplugWarning, stacklevel=3)
 
 
 def _add_function(function: Any, options: dict[str, Any], digest: Any, seen: set[int]) -> None:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from tokenize import TokenError
 
@@ -18,7 +19,7 @@ from numba.core.compiler import CompileResult
 from numba.core.cpu import CPUContext
 
 import bnplug
-from bnplug.compiling import _cache, kernel
+from bnplug.compiling import _cache, _trust, kernel
 
 PACKAGE = Path(bnplug.__file__).parent
 FIT = """
@@ -326,6 +327,130 @@ def test_kernels_that_came_with_a_read_only_installation_are_used(installation, 
     done = run(PROGRAM, "/", prefix=nobody, PYTHONPATH=str(installation))
     assert "kept nowhere" not in done.stderr
     assert kept == {path: path.stat().st_mtime_ns for path in installation.rglob("*.nbc")}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Let the user's own cache folder be one of the test's own, and no warning have been given."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(_cache, "_noted", set())
+    return tmp_path / "home" / "bnplug"
+
+
+posix_only = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has neither user numbers nor permissions")
+root_only = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root can give files away")
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """Return a folder that NUMBA_CACHE_DIR names."""
+    folder = tmp_path / "shared"
+    folder.mkdir(mode=0o755)
+    monkeypatch.setattr(config, "CACHE_DIR", str(folder))
+    return folder
+
+
+@root_only
+def test_a_kernel_of_another_user_is_not_loaded(shared, home):
+    loaded(doubled, 1.5)
+    (path,) = shared.iterdir()
+    os.chown(path, 54321, 54321)
+    assert loaded(doubled, 1.5) == (3.0, 0)
+    # It was compiled anew, and kept in a file of this user.
+    assert path.stat().st_uid == 0
+    assert loaded(doubled, 1.5) == (3.0, 1)
+
+
+@posix_only
+@pytest.mark.parametrize("mode", [0o646, 0o664, 0o666])
+def test_a_kernel_that_others_can_write_is_not_loaded(shared, home, monkeypatch, mode):
+    monkeypatch.setattr(_trust, "_is_private_group", lambda gid: False)
+    loaded(doubled, 1.5)
+    (path,) = shared.iterdir()
+    path.chmod(mode)
+    assert loaded(doubled, 1.5) == (3.0, 0)
+    assert loaded(doubled, 1.5) == (3.0, 1)
+
+
+@posix_only
+def test_a_link_is_not_followed(shared, home, tmp_path):
+    loaded(doubled, 1.5)
+    (path,) = shared.iterdir()
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert loaded(doubled, 1.5) == (3.0, 0)
+
+
+@posix_only
+@pytest.mark.parametrize(
+    ("mode", "said"), [(0o777, "can be written by every user"), (0o775, "can be written by a group of users")]
+)
+def test_a_folder_that_others_can_write_to_gives_way_to_the_users_own(shared, home, monkeypatch, mode, said):
+    monkeypatch.setattr(_trust, "_is_private_group", lambda gid: False)
+    loaded(doubled, 1.5)
+    shared.chmod(mode)
+    with pytest.warns(bnplug.BnplugWarning, match=rf"NUMBA_CACHE_DIR={shared} {said}, .* kept in {home} instead"):
+        assert loaded(doubled, 1.5) == (3.0, 0)
+    assert len(list(home.iterdir())) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert loaded(doubled, 1.5) == (3.0, 1)
+    assert len(list(shared.iterdir())) == 1
+
+
+@root_only
+def test_a_folder_of_another_user_gives_way_to_the_users_own(shared, home):
+    os.chown(shared, 54321, 54321)
+    with pytest.warns(bnplug.BnplugWarning, match=r"belongs to another user \(54321\), and loading .* runs code"):
+        assert loaded(doubled, 1.5) == (3.0, 0)
+    assert not list(shared.iterdir())
+    assert loaded(doubled, 1.5) == (3.0, 1)
+
+
+@posix_only
+def test_in_a_folder_that_all_users_share_each_has_one_of_their_own(shared, home):
+    shared.chmod(0o1777)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert loaded(doubled, 1.5) == (3.0, 0)
+        assert loaded(doubled, 1.5) == (3.0, 1)
+    (folder,) = shared.iterdir()
+    assert folder.name == f"bnplug-{os.geteuid()}"
+    # Somebody else took that name before.
+    shutil.rmtree(folder)
+    folder.symlink_to(shared)
+    with pytest.warns(bnplug.BnplugWarning, match="can be written by every user"):
+        assert loaded(doubled, 1.5) == (3.0, 0)
+    assert loaded(doubled, 1.5) == (3.0, 1)
+    assert len(list(home.iterdir())) == 1
+
+
+@posix_only
+def test_a_group_of_the_user_alone_may_write(shared, home, monkeypatch):
+    monkeypatch.setattr(_trust, "_is_private_group", lambda gid: gid == shared.stat().st_gid)
+    shared.chmod(0o775)
+    assert loaded(doubled, 1.5) == (3.0, 0)
+    assert loaded(doubled, 1.5) == (3.0, 1)
+    assert len(list(shared.iterdir())) == 1
+
+
+@posix_only
+def test_files_are_written_so_that_others_cannot_change_them(shared, home):
+    before = os.umask(0)
+    try:
+        loaded(doubled, 1.5)
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in shared.iterdir()] == [0o644]
+
+
+def test_without_user_numbers_every_file_is_read(shared, home, monkeypatch):
+    """As on Windows."""
+    shared.chmod(0o777)
+    monkeypatch.delattr(os, "geteuid", raising=False)
+    assert loaded(doubled, 1.5) == (3.0, 0)
+    assert loaded(doubled, 1.5) == (3.0, 1)
+    assert len(list(shared.iterdir())) == 1
 
 
 def test_the_doctor_says_that_kernels_are_kept_nowhere(cached, monkeypatch):

@@ -1,0 +1,75 @@
+"""Which folders and files of compiled kernels are trusted: those that no other user can have written.
+
+Loading a kernel runs code from its file. The superuser is trusted, who may change the interpreter as well. Windows has
+neither user numbers nor permission bits: there, everything that the user can read is trusted.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def trusted_bytes(path: Path) -> bytes | None:
+    """Return the content of a regular file that no other user can have written; None for any other."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    except OSError:
+        return None
+    # The opened file is looked at: a path may lead to another one a moment later.
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or distrust(status) is not None:
+            return None
+        return file.read()
+
+
+def distrust(status: os.stat_result) -> str | None:
+    """Return why a file or folder is not trusted, as the end of a sentence that begins with its name, or None."""
+    if not hasattr(os, "geteuid"):
+        return None
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"belongs to another user ({_user_name(status.st_uid)})"
+    if status.st_mode & stat.S_IWOTH:
+        return "can be written by every user"
+    if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid):
+        return "can be written by a group of users"
+    return None
+
+
+def is_shared_by_all(status: os.stat_result) -> bool:
+    """Whether every user may add files to a folder, but not change those of others: as in ``/tmp``."""
+    return bool(status.st_mode & stat.S_IWOTH and status.st_mode & stat.S_ISVTX) and status.st_uid in (0, os.geteuid())
+
+
+def is_private(folder: Path) -> bool:
+    """Whether a folder is trusted, or does not exist; a link to a folder is not."""
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        return True
+    return stat.S_ISDIR(status.st_mode) and distrust(status) is None
+
+
+def _user_name(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _is_private_group(gid: int) -> bool:
+    """Whether a group has one member, this user: many systems give each user a group of the same name. Or root's."""
+    import grp
+
+    if gid == 0:
+        return True
+    try:
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return False
+    name = _user_name(os.geteuid())
+    return group.gr_name == name and {*group.gr_mem} <= {name}
