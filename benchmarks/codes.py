@@ -1,6 +1,6 @@
 """What a column of many codes that tell nothing costs: accuracy on tic-tac-toe, whole and with such a column.
 
-Two runs of five-fold cross-validation, each method as it is, with all states kept, and with a confidence for edges.
+Two runs of five-fold cross-validation, each method as it is, with all states kept, and without a correction for chance.
 
 Usage: python benchmarks/codes.py
 """
@@ -21,10 +21,12 @@ METHODS = {
     "nb, min_frequency=None": ("nb", {"min_frequency": None}),
     "tan": ("tan", {}),
     "tan, min_frequency=None": ("tan", {"min_frequency": None}),
-    "tan(confidence=0.999), min_frequency=None": (("tan", {"confidence": 0.999}), {"min_frequency": None}),
+    "tan(correction=None)": (("tan", {"correction": None}), {}),
+    "tan(correction=None), min_frequency=None": (("tan", {"correction": None}), {"min_frequency": None}),
     "kdb": ("kdb", {}),
     "kdb, min_frequency=None": ("kdb", {"min_frequency": None}),
-    "kdb(confidence=0.999), min_frequency=None": (("kdb", {"confidence": 0.999}), {"min_frequency": None}),
+    "kdb(correction=None)": (("kdb", {"correction": None}), {}),
+    "kdb(correction=None), min_frequency=None": (("kdb", {"correction": None}), {"min_frequency": None}),
 }
 
 

@@ -17,6 +17,17 @@ The rule, written down before the first run. All figures are means over data set
 4. Log losses within 1% of the lowest are tied. Among tied candidates, None wins if the noise column has at most one
    child in `noise` too, since it is simplest; then "expected", which has no constant to choose.
 
+Measured over 55 data sets (accuracy / log loss / children of the noise column):
+
+             plain          noise                  sparse
+  None       84.12 / .525   82.45 / .544 / 13.2    81.08 / .625 / 17.7
+  "expected" 84.19 / .519   83.58 / .531 /  0.7    84.15 / .519 /  0.1
+  0.999      84.57 / .513   84.35 / .518 /  0.0    84.56 / .513 /  0.0
+
+None is excluded by rules 1 and 2, "expected" by rule 2. 0.999 has the lowest log loss, also for each structure alone,
+and became the default. The exact expectation over all ways to pair the states of two features,
+instead of degrees of freedom / (2 n), did not change that: 84.18 / .517 and 83.72 / .525 / 0.3.
+
 Usage: python benchmarks/correction.py [FILE]
 (default: demo-output/correction.csv)
 

@@ -1,17 +1,20 @@
 """Mutual information between variables, from raw counts, in nats.
 
 All pairwise I(Xi; Xj | C) come from one compiled pass that counts each pair's table and reduces it
-at once. Where cells are missing, a pair uses the rows in which both features are known; of a table whose counts are
-those that a network expects, it uses these.
+at once. Where cells are missing, a pair uses the rows in which both features are known. A table of expected counts
+(EM) uses these counts.
 
-Of independent variables, N rows give some information too, the more of it the more states there are: 2 N I is then
-distributed as chi-square. With a confidence, what it stays below with that probability is taken off, as in the MIT
-score of De Campos (2006).
+Independent variables have some information about each other in a finite sample: 2 n I follows a chi-square
+distribution in n rows. Its mean grows with the number of states and falls with n, so a column with many states or few
+known rows looks informative. A correction subtracts that mean, or a quantile as in the MIT score of De Campos (2006).
+It also multiplies by the share of the rows that know the variables: a column that is known in few rows can explain
+no more than these rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -37,15 +40,22 @@ INFORMATION_TIE = 1e-9
 _DENSE_CELLS = 1 << 22
 _DENSE_CELLS_PER_ROW, _FEWEST_DENSE = 64, 1 << 16
 
+# Known cells are counted for so many rows at a time, because they take eight times the memory of the codes.
+_ROWS_AT_ONCE = 1 << 16
 
-def class_information(table: Table, confidence: float | None = None) -> FloatArray:
+#: How information measures are corrected for chance.
+Correction = Literal["expected"] | float | None
+
+
+def class_information(table: Table, correction: Correction = None) -> FloatArray:
     """Return I(X; C) of every variable X; 0 for the class itself.
 
     Parameters
     ----------
     table : Table
-    confidence : float, optional
-        Take off what independent variables stay below with this probability, and no more than there is.
+    correction : None, "expected" or float
+        Subtract the information that independent variables have by chance; see :func:`chance_information`. The
+        result is never negative, and is multiplied by the share of the rows that know X.
     """
     result, degrees = np.zeros(len(table.names)), np.zeros(len(table.names))
     rows = np.full(len(table.names), table.total_weight)
@@ -53,8 +63,8 @@ def class_information(table: Table, confidence: float | None = None) -> FloatArr
         result[v] = entropy_of(counts.sum(0)) + entropy_of(counts.sum(1)) - entropy_of(counts)
         degrees[v] = (np.count_nonzero(counts.sum(1)) - 1) * (np.count_nonzero(counts.sum(0)) - 1)
         rows[v] = counts.sum()
-    if confidence is not None:
-        result -= chance_information(degrees, rows, confidence)
+    if correction is not None:
+        result = (result - chance_information(degrees, rows, correction)) * (rows / table.total_weight)
     return np.maximum(result, 0.0)
 
 
@@ -63,18 +73,19 @@ def _with_class(table: Table) -> list[FloatArray]:
     return table.counts([(v, table.target_index) for v in table.features])
 
 
-def chance_information(degrees: FloatArray, rows: FloatArray, confidence: float) -> FloatArray:
-    """Return the information, in nats, that independent variables stay below with probability `confidence`.
+def chance_information(degrees: FloatArray, rows: FloatArray, correction: Correction) -> FloatArray:
+    """Return the information, in nats, that independent variables have by chance.
 
     Parameters
     ----------
     degrees : array
-        Degrees of freedom: of I(A; B), one less than the states of A that occur, times the same of B; of I(A; B | C)
-        the sum of that over the classes.
+        Degrees of freedom. For I(A; B), the number of states of A that occur minus 1, times the same for B; for
+        I(A; B | C), the sum of that over the classes.
     rows : array of the same shape
-        The rows, or the sum of their weights.
-    confidence : float
-        Above 0 and below 1.
+        The number of rows, or the sum of their weights.
+    correction : "expected" or float
+        ``"expected"`` is the mean, degrees / (2 rows). A float above 0 and below 1 is a quantile: information by
+        chance stays below it with this probability.
 
     References
     ----------
@@ -83,19 +94,33 @@ def chance_information(degrees: FloatArray, rows: FloatArray, confidence: float)
 
     Examples
     --------
-    >>> chance_information(np.array([1.0, 4.0]), np.array([100.0, 100.0]), 0.95).round(4)
+    >>> degrees, rows = np.array([1.0, 4.0]), np.array([100.0, 100.0])
+    >>> chance_information(degrees, rows, "expected").round(4)
+    array([0.005, 0.02 ])
+    >>> chance_information(degrees, rows, 0.95).round(4)
     array([0.0192, 0.0474])
     """
-    from scipy.special import gammaincinv
+    check_correction(correction)
+    # A quantile of chi-square is twice a quantile of the gamma distribution, and 2 n I follows chi-square.
+    if correction == "expected":
+        halves = degrees / 2
+    else:
+        from scipy.special import gammaincinv
 
-    if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence!r}: expected a probability above 0 and below 1, or None")
-    # A quantile of chi-square is twice one of a gamma distribution, and 2 N I is what has it.
-    quantiles = gammaincinv(np.where(degrees > 0, degrees, 1.0) / 2, confidence)
-    return np.where((degrees > 0) & (rows > 0), quantiles / np.maximum(rows, 1e-300), 0.0)
+        halves = gammaincinv(np.where(degrees > 0, degrees, 1.0) / 2, correction)
+    return np.where((degrees > 0) & (rows > 0), halves / np.maximum(rows, 1e-300), 0.0)
 
 
-def pairwise_information(table: Table, n_jobs: int | None = None, confidence: float | None = None) -> FloatArray:
+def check_correction(correction: Correction) -> None:
+    """Raise a ``ValueError`` unless it is None, "expected" or a float above 0 and below 1."""
+    probability = isinstance(correction, float | np.floating) and 0 < correction < 1
+    if not probability and correction is not None and not (isinstance(correction, str) and correction == "expected"):
+        raise ValueError(
+            f"correction={correction!r}: expected None, 'expected' or a probability above 0 and below 1, such as 0.999"
+        )
+
+
+def pairwise_information(table: Table, n_jobs: int | None = None, correction: Correction = None) -> FloatArray:
     """Return I(Xi; Xj | C) for all pairs of variables, a symmetric matrix; 0 in the class's row and column.
 
     Parameters
@@ -103,9 +128,11 @@ def pairwise_information(table: Table, n_jobs: int | None = None, confidence: fl
     table : Table
     n_jobs : int, optional
         Threads, as joblib counts them. The result does not depend on it.
-    confidence : float, optional
-        Take off what independent variables stay below with this probability, and no more than there is.
+    correction : None, "expected" or float
+        Subtract the information that independent variables have by chance; see :func:`chance_information`. The
+        result is never negative, and is multiplied by the share of the rows that know both variables.
     """
+    check_correction(correction)
     size = len(table.names)
     result = np.zeros((size, size))
     largest = min(_DENSE_CELLS, max(_FEWEST_DENSE, _DENSE_CELLS_PER_ROW * table.n_rows))
@@ -121,8 +148,8 @@ def pairwise_information(table: Table, n_jobs: int | None = None, confidence: fl
         before = features[:position]
         for b in before[n_classes * (table.cards[a] + 1) * (table.cards[before] + 1) > largest]:
             result[a, b] = conditional_information(table, int(a), int(b), [table.target_index])
-    if confidence is not None:
-        result -= _chance_of_pairs(table, confidence)
+    if correction is not None:
+        _correct_pairs(table, result, correction)
     # In place: of ten thousand features the matrix alone takes 0.8 GB.
     for v in range(size):
         np.maximum(result[v, :v], 0.0, out=result[v, :v])
@@ -144,21 +171,33 @@ def _fill(table: Table, features: IntArray, largest: int, result: FloatArray, n_
     )
 
 
-def _chance_of_pairs(table: Table, confidence: float) -> FloatArray:
-    """What I(Xi; Xj | C) stays below by chance; 0 in the class's row and column."""
+def _correct_pairs(table: Table, result: FloatArray, correction: Correction) -> None:
+    """Subtract the information by chance below the diagonal, and weight it by the rows that know both variables."""
     spare = np.zeros((len(table.names), int(table.cards[table.target_index])))
     for v, counts in zip(table.features, _with_class(table), strict=True):
         spare[v] = np.maximum((counts > 0).sum(axis=0) - 1, 0)
-    (rows,) = [np.full(2 * spare.shape[:1], table.total_weight)] if table.expects else table.sum(_rows_that_know)
-    chance = chance_information(spare @ spare.T, rows, confidence)
-    np.fill_diagonal(chance, 0.0)
-    return chance
+    incomplete = np.flatnonzero(table.has_missing)
+    (known,) = table.sum(_rows_that_know, incomplete) if len(incomplete) else [np.zeros((0, 0))]
+    rows = np.full(len(table.names), table.total_weight)
+    rows[incomplete] = np.diag(known)
+    place = {int(v): i for i, v in enumerate(incomplete)}
+    for v in table.features:
+        shared = np.minimum(rows[:v], rows[v])
+        if v in place:
+            before = incomplete < v
+            shared[incomplete[before]] = known[place[v], before]
+        result[v, :v] -= chance_information(spare[:v] @ spare[v], shared, correction)
+        result[v, :v] *= shared / table.total_weight
 
 
-def _rows_that_know(block: Table) -> list[FloatArray]:
-    """The weight of the rows that know two variables, for all pairs."""
-    known = (block.codes != block.missing).astype(np.float64)
-    return [known @ (known if block.weights is None else known * block.weights).T]
+def _rows_that_know(block: Table, variables: IntArray) -> list[FloatArray]:
+    """Return the weight of the rows that know two variables, for all pairs of some variables."""
+    total = np.zeros(2 * variables.shape)
+    for low in range(0, block.n_rows, _ROWS_AT_ONCE):
+        part = slice(low, low + _ROWS_AT_ONCE)
+        known = (block.codes[variables, part] != block.missing).astype(np.float64)
+        total += known @ (known if block.weights is None else known * block.weights[part]).T
+    return [total]
 
 
 def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:

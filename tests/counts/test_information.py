@@ -107,47 +107,61 @@ def test_a_process_backend_asked_for_from_outside_changes_nothing():
         assert (pairwise_information(table) == expected).all()
 
 
-@given(tables(missing=True, weighted=True))
-def test_with_a_confidence_the_quantile_of_chi_square_is_taken_off(table):
+@given(tables(missing=True, weighted=True), st.sampled_from(["expected", 0.9]))
+def test_a_correction_subtracts_chance_and_counts_the_rows_that_know(table, correction):
     c, n_classes = table.target_index, len(table.states[table.target])
-    plain, found = pairwise_information(table), pairwise_information(table, confidence=0.9)
-    to_class = class_information(table, 0.9)
+    plain, found = pairwise_information(table), pairwise_information(table, correction=correction)
+    to_class = class_information(table, correction)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
     known = table.codes != table.missing
 
     def occurring(v, rows):
         return len(set(table.codes[v, rows & known[v]].tolist()))
 
-    def off(degrees, n_rows):
-        return stats.chi2.ppf(0.9, degrees) / (2 * n_rows) if degrees > 0 else 0.0
+    def corrected(information, degrees, rows):
+        mean = max(degrees, 0)
+        chance = mean if correction == "expected" or degrees <= 0 else stats.chi2.ppf(0.9, degrees)
+        return max(rows * information - chance / 2, 0) / weights.sum()
 
     everywhere = np.ones(table.n_rows, dtype=bool)
     for a in table.features:
         degrees = (occurring(a, everywhere) - 1) * (len(set(table.codes[c, known[a]].tolist())) - 1)
-        expected = class_information(table)[a] - off(degrees, weights[known[a]].sum())
-        assert to_class[a] == pytest.approx(max(expected, 0), abs=1e-10)
+        expected = corrected(class_information(table)[a], degrees, weights[known[a]].sum())
+        assert to_class[a] == pytest.approx(expected, abs=1e-10)
         for b in (b for b in table.features if b != a):
             of_class = [table.codes[c] == k for k in range(n_classes)]
             degrees = sum(max(occurring(a, own) - 1, 0) * max(occurring(b, own) - 1, 0) for own in of_class)
-            expected = plain[a, b] - off(degrees, weights[known[a] & known[b]].sum())
-            assert found[a, b] == pytest.approx(max(expected, 0), abs=1e-10)
+            expected = corrected(plain[a, b], degrees, weights[known[a] & known[b]].sum())
+            assert found[a, b] == pytest.approx(expected, abs=1e-10)
     assert (np.diag(found) == 0).all()
     assert (found[c] == 0).all()
 
 
-def test_what_is_taken_off_is_what_permuted_columns_reach():
-    """Within classes the values of one feature are shuffled: 95 of 100 times less is reached, on average."""
+def test_known_rows_are_counted_in_parts(monkeypatch):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.integers(0, 3, (100, 4)), columns=list("abde")).mask(rng.random((100, 4)) < 0.3)
+    table = Table.from_frame(frame.assign(c=rng.integers(0, 2, 100)), "c", rng.random(100))
+    whole = pairwise_information(table, correction="expected")
+    monkeypatch.setattr(information, "_ROWS_AT_ONCE", 7)
+    np.testing.assert_allclose(pairwise_information(table, correction="expected"), whole, atol=1e-12)
+
+
+def test_chance_is_what_permuted_columns_reach():
+    """Within classes the values of one feature are shuffled: 95 of 100 times less than the quantile is reached."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 6, 3000), "b": rng.integers(0, 4, 3000), "c": rng.integers(0, 3, 3000)})
-    limit = chance_information(np.array([3 * 5 * 3.0]), np.array([3000.0]), 0.95)[0]
+    degrees, rows = np.array([3 * 5 * 3.0]), np.array([3000.0])
     reached = []
     for _ in range(400):
         frame["a"] = frame.groupby("c")["a"].transform(rng.permutation)
         reached.append(pairwise_information(Table.from_frame(frame, "c"))[0, 1])
-    assert np.mean(np.array(reached) < limit) == pytest.approx(0.95, abs=0.03)
+    assert np.mean(np.array(reached) < chance_information(degrees, rows, 0.95)[0]) == pytest.approx(0.95, abs=0.03)
+    assert np.mean(reached) == pytest.approx(chance_information(degrees, rows, "expected")[0], rel=0.03)
 
 
-@pytest.mark.parametrize("confidence", [0, 1.0, 1.5, "high", True])
-def test_a_confidence_is_a_probability(confidence):
-    with pytest.raises(ValueError, match=r"confidence=.*a probability above 0 and below 1"):
-        chance_information(np.ones(1), np.ones(1), confidence)
+@pytest.mark.parametrize("correction", [0, 1.0, 1.5, "high", True, -0.5])
+def test_what_is_not_a_correction_is_refused(correction):
+    table = Table.from_frame(pd.DataFrame({"a": [0, 1], "b": [0, 1], "c": [0, 1]}), "c")
+    for function in (pairwise_information, class_information):
+        with pytest.raises(ValueError, match=r"correction=.*'expected' or a probability above 0 and below 1"):
+            function(table, correction=correction)

@@ -17,14 +17,14 @@ def cut_tables(draw):
     return table, BlockTable.cut(table, np.diff([0, *bounds, table.n_rows]).tolist())
 
 
-@given(cut_tables(), st.sampled_from([1, 20, 1 << 24]), st.sampled_from([None, 0.9]), st.integers(1, 2))
-def test_blocks_tell_what_rows_in_memory_tell(pair, at_once, confidence, n_jobs):
+@given(cut_tables(), st.sampled_from([1, 20, 1 << 24]), st.sampled_from([None, "expected", 0.9]), st.integers(1, 2))
+def test_blocks_tell_what_rows_in_memory_tell(pair, at_once, correction, n_jobs):
     table, blocks = pair
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_pairs, "_CELLS_AT_ONCE", at_once)
-        found = pairwise_information(blocks, n_jobs, confidence)
-    np.testing.assert_allclose(found, pairwise_information(table, 1, confidence), atol=1e-12)
-    np.testing.assert_allclose(class_information(blocks, confidence), class_information(table, confidence), atol=1e-12)
+        found = pairwise_information(blocks, n_jobs, correction)
+    np.testing.assert_allclose(found, pairwise_information(table, 1, correction), atol=1e-12)
+    np.testing.assert_allclose(class_information(blocks, correction), class_information(table, correction), atol=1e-12)
 
 
 @given(cut_tables())

@@ -9,7 +9,13 @@ import numpy as np
 from bnplug.builtin.structures._jitter import jittered
 from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
-from bnplug.counts.information import by_falling, class_information, first_largest, pairwise_information
+from bnplug.counts.information import (
+    Correction,
+    by_falling,
+    class_information,
+    first_largest,
+    pairwise_information,
+)
 from bnplug.search.constraints import Constraints
 
 if TYPE_CHECKING:
@@ -33,9 +39,12 @@ class KDependence(StructureLearner):
         Edges ``(parent, child)`` by name that the structure has, and that it does not have.
     tiers : list of lists of str, optional
         No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
-    confidence : float, optional
-        Take off the information what independent features stay below with this probability, such as 0.999, which
-        is much where they have many states; a feature takes no parent that has none left.
+    correction : float, "expected" or None
+        By chance alone, features with many states or few known rows seem to depend on others. Subtract from each
+        information measure a quantile of the chance distribution, 0.999 by default, or the value expected by chance
+        (``"expected"``), and weight it by the share of the rows that know the features. A feature takes
+        no parent that has none left.
+        None uses the plain measures, as published.
     jitter : float
         Information measures are multiplied by exp(jitter z), z drawn from the normal distribution for each: another
         structure that is nearly as good, such as a member of a mixture has. 0.3 is much.
@@ -50,7 +59,7 @@ class KDependence(StructureLearner):
         required: Any = None,
         forbidden: Any = None,
         tiers: Any = None,
-        confidence: float | None = None,
+        correction: Correction = 0.999,
         jitter: float = 0.0,
         random_state: Any = None,
     ) -> None:
@@ -59,13 +68,13 @@ class KDependence(StructureLearner):
         self.required = required
         self.forbidden = forbidden
         self.tiers = tiers
-        self.confidence = confidence
+        self.correction = correction
         self.jitter = jitter
         self.random_state = random_state
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no such structure on this table has fewer of."""
-        k = self.k if self.confidence is None and Constraints.of(self, table).free else 0
+        k = self.k if self.correction is None and Constraints.of(self, table).free else 0
         return fewest_with_parents(table, k) if isinstance(self.k, int) else 0
 
     def learn(self, table: Table) -> DAG:
@@ -75,15 +84,15 @@ class KDependence(StructureLearner):
         constraints = Constraints.of(self, table)
         parents = constraints.augmented("kdb", most=self.k)
         between, to_class = jittered(
-            pairwise_information(table, self.n_jobs, self.confidence),
-            class_information(table, self.confidence),
+            pairwise_information(table, self.n_jobs, self.correction),
+            class_information(table, self.correction),
             self,
         )
         order: list[int] = []
         left = table.features
         while left:
             v = first_largest(to_class, constraints.ready(left))
-            near = [u for u in sorted(order) if self.confidence is None or between[v, u] > 0]
+            near = [u for u in sorted(order) if self.correction is None or between[v, u] > 0]
             others = constraints.allowed_parents(v, [u for u in near if u not in parents[v]])
             parents[v] += by_falling(between[v], others, most=self.k + 1 - len(parents[v]))
             order.append(v)

@@ -13,6 +13,7 @@ from bnplug.builtin.structures._sizes import fewest_with_parents
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import (
     INFORMATION_TIE,
+    Correction,
     by_falling,
     class_information,
     first_largest,
@@ -41,9 +42,12 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         Edges ``(parent, child)`` by name that the structure has, and that it does not have.
     tiers : list of lists of str, optional
         No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
-    confidence : float, optional
-        Take off the information what independent features stay below with this probability, such as 0.999, which
-        is much where they have many states; an edge that has none left is left out of the tree.
+    correction : float, "expected" or None
+        By chance alone, features with many states or few known rows seem to depend on others. Subtract from each
+        information measure a quantile of the chance distribution, 0.999 by default, or the value expected by chance
+        (``"expected"``), and weight it by the share of the rows that know the features. An edge that has
+        none left is omitted.
+        None uses the plain measures, as published.
     jitter : float
         Information measures are multiplied by exp(jitter z), z drawn from the normal distribution for each: another
         structure that is nearly as good, such as a member of a mixture has. 0.3 is much.
@@ -58,7 +62,7 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         required: Any = None,
         forbidden: Any = None,
         tiers: Any = None,
-        confidence: float | None = None,
+        correction: Correction = 0.999,
         jitter: float = 0.0,
         random_state: Any = None,
     ) -> None:
@@ -67,13 +71,13 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         self.required = required
         self.forbidden = forbidden
         self.tiers = tiers
-        self.confidence = confidence
+        self.correction = correction
         self.jitter = jitter
         self.random_state = random_state
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no tree on this table has fewer of."""
-        return fewest_with_parents(table, 1 if self.confidence is None else 0)
+        return fewest_with_parents(table, 1 if self.correction is None else 0)
 
     def learn(self, table: Table) -> DAG:
         """Return the tree-augmented structure."""
@@ -82,8 +86,8 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         edges = None if constraints.free else _possible_edges(constraints)
         roots = self._roots(table) if edges is None else _possible_roots(constraints, edges, self._roots(table))
         between, to_class = jittered(
-            pairwise_information(table, self.n_jobs, self.confidence),
-            class_information(table, self.confidence),
+            pairwise_information(table, self.n_jobs, self.correction),
+            class_information(table, self.correction),
             self,
         )
         if edges is None:
@@ -91,7 +95,7 @@ class TreeAugmentedNaiveBayes(StructureLearner):
         else:
             tree = heaviest_tree(between, edges, table.features, by_falling(to_class, roots))
         for v, other in tree.items():
-            if self.confidence is None or between[v, other] > 0:
+            if self.correction is None or between[v, other] > 0:
                 parents[v] = sorted({*parents[v], other})
         return table.dag(parents)
 

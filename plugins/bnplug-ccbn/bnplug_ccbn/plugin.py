@@ -23,7 +23,11 @@ _LEARNERS = {
     "e": ("Extended", "Maximum conditional likelihood over proper networks: a softmax for each column."),
     "w": ("Weighted", "Maximum conditional likelihood over weights of the generative log parameters."),
 }
-_STRUCTURES: dict[str, Component] = {"NB": "nb", "TAN": "tan", "KDB-1": ("kdb", {"k": 1})}
+_STRUCTURES: dict[str, Component] = {
+    "NB": "nb",
+    "TAN": ("tan", {"correction": None}),
+    "KDB-1": ("kdb", {"k": 1, "correction": None}),
+}
 
 # Zero probabilities become 1e-5 (Pernkopf and Bilmes 2008, section 5), in the score as in the parameters that CL starts
 # from.
@@ -71,7 +75,7 @@ def _weighted_and_others() -> Iterator[Recipe]:
 def _conditional_likelihood() -> Iterator[Recipe]:
     structures: dict[str, tuple[Component, tuple[str, ...]]] = {
         "NB": ("nb", ()),
-        "TAN-CMI": ("tan", ()),
+        "TAN-CMI": (("tan", {"correction": None}), ()),
         "TAN-OMI-CR": (("omi", {"score": _CR}), _CMI_ORDER),
         "TAN-OMISP-CR": (("omisp", {"score": _CR}), _CMI_ORDER),
         "TAN-RO-CR": (("ro", {"score": _CR}), _CMI_ORDER),

@@ -54,7 +54,7 @@ def bnplug_recipes() -> Iterable[Recipe]:
     """Name the paper's classifiers with maximum-likelihood parameters."""
     structures: dict[str, tuple[Component, str]] = {
         "NB-ML": ("nb", "Naive Bayes."),
-        "TAN-CMI-ML": ("tan", "The generative tree: largest I(Xi; Xj | C)."),
+        "TAN-CMI-ML": (("tan", {"correction": None}), "The generative tree: largest I(Xi; Xj | C)."),
         "TAN-OMI-CR-ML": (("omi", {"score": _CR}), "A tree along the OMI order, by classification rate."),
         "TAN-OMISP-CR-ML": (("omisp", {"score": _CR}), "A tree along the OMISP order, by classification rate."),
         "TAN-RO-CR-ML": (("ro", {"score": _CR}), "A tree along a random order, by classification rate."),

@@ -16,7 +16,7 @@ _CR: Component = ("cr", {**_SMOOTHING, "cv": 5})
 _MM: Component = ("mm", {**_SMOOTHING, "lam": "cv", "cv": 5})
 _STRUCTURES: dict[str, tuple[Component, str]] = {
     "NB": ("nb", "Naive Bayes"),
-    "TAN-ST-CMI": ("tan", "The generative tree, largest I(Xi; Xj | C)"),
+    "TAN-ST-CMI": (("tan", {"correction": None}), "The generative tree, largest I(Xi; Xj | C)"),
     "TAN-HC-CR": (
         ("hill-climb", {"score": _CR, "tree": True, "complete": True}),
         "A tree by hill climbing on the classification rate",

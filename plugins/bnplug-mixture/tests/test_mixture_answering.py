@@ -16,15 +16,23 @@ def rows():
     return X, y, X.mask(rng.random(X.shape) < 0.4)
 
 
+# The features are independent: without a correction for chance they have parents.
+KDB = ("kdb", {"k": 3, "correction": None})
+
+
 def make(**params):
-    defaults = {"structures": ["tan", ("kdb", {"k": 3})], "parameters": ("ml", {"alpha": 9.0}), "generative": "ml"}
+    defaults = {
+        "structures": [("tan", {"correction": None}), KDB],
+        "parameters": ("ml", {"alpha": 9.0}),
+        "generative": "ml",
+    }
     return bnplug.make_classifier("mixture", **{**defaults, "n_members": 1, "random_state": 0, **params})
 
 
 def test_a_row_that_takes_too_large_tables_is_left_to_other_members(rows):
     X, y, holes = rows
     model = make(quick_clique_size=100).fit(X, y)
-    tan, found = make(structures="tan").fit(X, y), model.predict_proba(holes)
+    tan, found = make(structures=("tan", {"correction": None})).fit(X, y), model.predict_proba(holes)
     both = make().fit(X, y).predict_proba(holes)
     alone, together = (np.isclose(found, other).all(axis=1) for other in (tan.predict_proba(holes), both))
     assert (alone | together).all()
@@ -44,7 +52,7 @@ def test_rows_are_answered_alike_alone_and_together(rows):
 
 def test_where_all_refuse_they_are_asked_again_with_larger_tables(rows):
     X, y, holes = rows
-    structures = {"structures": ("kdb", {"k": 3})}
+    structures = {"structures": KDB}
     patient, quick = (make(**structures, quick_clique_size=size).fit(X, y) for size in (10**6, 20))
     assert np.allclose(quick.predict_proba(holes), patient.predict_proba(holes))
     assert np.allclose(quick.explain(holes.head(3))["contribution"], patient.explain(holes.head(3))["contribution"])

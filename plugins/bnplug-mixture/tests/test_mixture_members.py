@@ -55,11 +55,10 @@ def test_a_jitter_that_a_structure_has_is_kept():
     assert (tan.jitter, kdb.jitter, hasattr(nb, "jitter")) == (2.0, 0.3, False)
 
 
-@pytest.mark.parametrize(("data", "parents"), [(iris, [1, 2]), (corral, [1, 2, 3])])
-def test_three_parents_are_for_data_without_cuts(data, parents):
+@pytest.mark.parametrize(("data", "structures"), [(iris, ["tan", 2]), (corral, ["tan", 2, 3])])
+def test_three_parents_are_for_data_without_cuts(data, structures):
     members = make(n_members=1).fit(*data()).members_
-    widest = [max(len(own) for own in member.tables_.parents.values()) - 1 for member in members]
-    assert widest == parents
+    assert [getattr(member.structure_, "k", "tan") for member in members] == structures
 
 
 def test_what_folds_choose_is_chosen_once_and_handed_to_all():

@@ -151,7 +151,7 @@ def missing_path(
     lams: Sequence[float],
     counts: Iterable[int],
     draws: int = 10,
-    structure: Any = "tan",
+    structure: Any = ("tan", {"correction": None}),
     random_state: int = 0,
     **params: Any,
 ) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from bnplug import ParameterLearnerMethod, Recipe, Reproduction, hookimpl
 from bnplug.hooks.descriptors import Component
 
 _PAPER = "Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013)"
+_TREE: Component = ("tan", {"correction": None})
 _CROSS_VALIDATED: Component = ("ml-bn-svm", {"lam": "cv", "gamma": "cv"})
 
 
@@ -28,7 +29,7 @@ def bnplug_recipes() -> Iterable[Recipe]:
     """Name the paper's classifiers, and others with discriminative structures; lam and gamma by cross-validation."""
     structures: dict[str, tuple[Component, tuple[str, ...], str]] = {
         "NB": ("nb", (), "Naive Bayes"),
-        "TAN": ("tan", (), "The generative tree"),
+        "TAN": (_TREE, (), "The generative tree"),
         "TAN-OMI-CR": (("omi", {"score": "cr"}), ("bnplug-cmi-order",), "A tree along the OMI order"),
         "TAN-CR": (("hill-climb", {"score": "cr", "tree": True}), (), "A tree by classification rate"),
         "2-tree-OMI-CR": (
@@ -53,7 +54,7 @@ def bnplug_recipes() -> Iterable[Recipe]:
         )
     yield Recipe(
         name="TAN-ML-BN-SVM-lam",
-        structure="tan",
+        structure=_TREE,
         parameters=("ml-bn-svm", {"lam": "cv"}),
         summary="The generative tree, with ml-bn-svm parameters; lam alone by cross-validation.",
         reference=_PAPER,

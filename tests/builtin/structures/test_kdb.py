@@ -23,7 +23,7 @@ def edges(table, dag):
 
 @given(tables(max_features=5))
 def test_kdb_takes_the_k_best_earlier_features(table):
-    learner = structure_learner("kdb", k=2)
+    learner = structure_learner("kdb", k=2, correction=None)
     parents = table.parents(learner.learn(table))
     order = [table.index(name) for name in learner.order_]
     to_class, between = class_information(table), pairwise_information(table)
@@ -56,7 +56,7 @@ def test_under_constraints_kdb_takes_the_best_of_the_allowed(table, seed):
         "forbidden": [(table.names[others[0]], table.names[first])],
         "tiers": [[table.names[second]], [table.names[v] for v in others[1:]]],
     }
-    learner = structure_learner("kdb", k=2, **known)
+    learner = structure_learner("kdb", k=2, correction=None, **known)
     parents = table.parents(learner.learn(table))
     order = [table.index(name) for name in learner.order_]
     between, allowed = pairwise_information(table), Constraints(table, **known).allowed
@@ -83,10 +83,10 @@ def test_what_kdb_has_at_least_holds_where_edges_are_forbidden():
     assert learner.fewest_parameters(table) <= 4 * 4 * 4
 
 
-@given(tables(min_features=2, max_features=5))
-def test_with_a_confidence_kdb_has_no_edge_that_chance_explains(table):
-    between = pairwise_information(table, confidence=0.95)
-    learner = structure_learner("kdb", confidence=0.95)
+@given(tables(min_features=2, max_features=5), st.sampled_from(["expected", 0.95]))
+def test_with_a_correction_kdb_has_no_edge_that_chance_explains(table, correction):
+    between = pairwise_information(table, correction=correction)
+    learner = structure_learner("kdb", correction=correction)
     parents = table.parents(learner.learn(table))
     own = {v: [u for u in parents[v] if u != table.target_index] for v in table.features}
     assert all(between[v, u] > 0 for v in own for u in own[v])
@@ -100,11 +100,11 @@ def test_a_column_of_many_codes_that_tell_nothing_stays_alone_in_kdb():
     a = np.where(rng.random(2000) < 0.9, y, rng.integers(0, 3, 2000))
     b = np.where(rng.random(2000) < 0.6, a, rng.integers(0, 3, 2000))
     table = Table.from_frame(pd.DataFrame({"a": a, "b": b, "code": rng.integers(0, 40, 2000), "y": y}), "y")
-    plain = edges(table, structure_learner("kdb").learn(table))
-    sure = edges(table, structure_learner("kdb", confidence=0.999).learn(table))
+    plain = edges(table, structure_learner("kdb", correction=None).learn(table))
+    sure = edges(table, structure_learner("kdb").learn(table))
     code, y = table.index("code"), table.index("y")
     assert any(code in edge and y not in edge for edge in plain)
     assert not any(code in edge and y not in edge for edge in sure)
     assert {0, 1} in map(set, sure)
-    told = structure_learner("kdb", confidence=0.999, required=[("a", "code")])
+    told = structure_learner("kdb", required=[("a", "code")])
     assert (0, code) in edges(table, told.learn(table))

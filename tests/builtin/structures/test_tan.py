@@ -23,7 +23,7 @@ def edges(table, dag):
 
 @given(tables(max_features=6, min_features=2))
 def test_tan_is_a_maximum_spanning_tree_directed_away_from_its_root(table):
-    dag = structure_learner("tan").learn(table)
+    dag = structure_learner("tan", correction=None).learn(table)
     tree = {(p, v) for p, v in edges(table, dag) if p != table.target_index}
     weight = pairwise_information(table)
     graph = nx.Graph()
@@ -56,8 +56,8 @@ def test_ties_go_to_the_lowest_feature():
     # Three copies of one feature: every pair has the same information.
     x = [0, 0, 1, 1, 0, 1, 1, 0]
     table = Table.from_frame(pd.DataFrame({"x0": x, "x1": x, "x2": x, "c": [0, 0, 0, 0, 1, 1, 1, 1]}), "c")
-    assert table.parents(structure_learner("tan").learn(table))[:3] == [[3], [0, 3], [0, 3]]
-    assert table.parents(structure_learner("kdb", k=1).learn(table))[:3] == [[3], [0, 3], [0, 3]]
+    assert table.parents(structure_learner("tan", correction=None).learn(table))[:3] == [[3], [0, 3], [0, 3]]
+    assert table.parents(structure_learner("kdb", k=1, correction=None).learn(table))[:3] == [[3], [0, 3], [0, 3]]
 
 
 def trees(table):
@@ -85,7 +85,7 @@ def test_under_constraints_tan_is_the_heaviest_tree_that_keeps_to_them(table, se
     weight, to_class = pairwise_information(table), class_information(table)
     possible = [t for t in trees(table) if set(required) <= t and not t & ({*forbidden} | backwards)]
     try:
-        dag = structure_learner("tan", **named).learn(table)
+        dag = structure_learner("tan", correction=None, **named).learn(table)
     except ValueError:
         assert not possible
         return
@@ -110,14 +110,15 @@ def test_a_tree_that_cannot_be_is_said():
         structure_learner("tan", root="a", required=[("b", "a")]).learn(table)
     with pytest.raises(ValueError, match=f"{no_tree}no allowed edges lead from 'b' to .'a'."):
         structure_learner("tan", root="b", tiers=[["a"], ["b", "d"]]).learn(table)
-    dag = structure_learner("tan", tiers=[["d"], ["a"], ["b"]], required=[("a", "b")]).learn(table)
+    tiers = {"tiers": [["d"], ["a"], ["b"]], "required": [("a", "b")]}
+    dag = structure_learner("tan", correction=None, **tiers).learn(table)
     assert set(dag.edges) == {("c", "a"), ("c", "b"), ("c", "d"), ("d", "a"), ("a", "b")}
 
 
-@given(tables(min_features=2, max_features=5))
-def test_with_a_confidence_tan_has_no_edge_that_chance_explains(table):
-    between = pairwise_information(table, confidence=0.95)
-    learner = structure_learner("tan", confidence=0.95)
+@given(tables(min_features=2, max_features=5), st.sampled_from(["expected", 0.95]))
+def test_with_a_correction_tan_has_no_edge_that_chance_explains(table, correction):
+    between = pairwise_information(table, correction=correction)
+    learner = structure_learner("tan", correction=correction)
     parents = table.parents(learner.learn(table))
     own = {v: [u for u in parents[v] if u != table.target_index] for v in table.features}
     assert all(between[v, u] > 0 for v in own for u in own[v])
@@ -131,11 +132,11 @@ def test_a_column_of_many_codes_that_tell_nothing_stays_alone_in_tan():
     a = np.where(rng.random(2000) < 0.9, y, rng.integers(0, 3, 2000))
     b = np.where(rng.random(2000) < 0.6, a, rng.integers(0, 3, 2000))
     table = Table.from_frame(pd.DataFrame({"a": a, "b": b, "code": rng.integers(0, 40, 2000), "y": y}), "y")
-    plain = edges(table, structure_learner("tan").learn(table))
-    sure = edges(table, structure_learner("tan", confidence=0.999).learn(table))
+    plain = edges(table, structure_learner("tan", correction=None).learn(table))
+    sure = edges(table, structure_learner("tan").learn(table))
     code, y = table.index("code"), table.index("y")
     assert any(code in edge and y not in edge for edge in plain)
     assert not any(code in edge and y not in edge for edge in sure)
     assert {0, 1} in map(set, sure)
-    told = structure_learner("tan", confidence=0.999, required=[("a", "code")])
+    told = structure_learner("tan", required=[("a", "code")])
     assert (0, code) in edges(table, told.learn(table))

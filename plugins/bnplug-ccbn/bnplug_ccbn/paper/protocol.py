@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 #: What a run on data that ship or are generated uses instead of the paper's sets.
 QUICK = ("iris", "wine", "balance-scale", "tic-tac-toe")
 
-STRUCTURES: dict[str, tuple[str, dict[str, Any]]] = {"NB": ("nb", {}), "TAN": ("tan", {}), "KDB-1": ("kdb", {"k": 1})}
+STRUCTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "NB": ("nb", {}),
+    "TAN": ("tan", {"correction": None}),
+    "KDB-1": ("kdb", {"k": 1, "correction": None}),
+}
 LETTERS = ("w", "d", "e")
 
 #: Where L-BFGS stops in the paper (section 7), and how many steps it remembers: not said, 5 in the program's example.
@@ -183,7 +187,7 @@ def weighted(letter: str = "w", **settings: Any) -> Any:
 
 def learn_structure(table: Table, structure: str) -> tuple[DAG, float]:
     """Return a structure by the paper's name, and the seconds of learning it."""
-    name, params = STRUCTURES[structure] if structure in STRUCTURES else ("kdb", {"k": int(structure[-1])})
+    name, params = STRUCTURES.get(structure) or ("kdb", {"k": int(structure[-1]), "correction": None})
     return timed(bnplug.structure_learner(name, **params).learn, table)
 
 

@@ -64,6 +64,7 @@ REDRAWS = 5
 LAM_OF_OPTIMUM, GAMMA_OF_OPTIMUM, STARTS = 1.0, 5.0, 3
 
 MCL, MCL_END, OURS = "MCL", "MCL to the end", "ML-BN-SVM"
+_STRUCTURES: dict[str, tuple[str, dict[str, Any]]] = {"NB": ("nb", {}), "TAN": ("tan", {"correction": None})}
 _LEARNERS = {"ML": "ml", MCL: "ccbn-e", MCL_END: "ccbn-e", OURS: "ml-bn-svm", "MM": "mm"}
 #: Other ways to treat the data, tried with ML and MCL on a tree.
 AS_VALUE, LEFT_OUT = "a missing cell as a value of its own", "missing cells left out of a row, not the row"
@@ -204,7 +205,7 @@ def network(structure: str, method: str, coarse: bool, **options: Any) -> Any:
         OURS: {"lam": lams, "gamma": gammas, "cv": folds, "nested": True},
     }  # fmt: skip
     learner = bnplug.parameter_learner(_LEARNERS[method], **params[method])
-    model = bnplug.BayesianNetworkClassifier(structure.lower(), learner, "mdl", n_jobs=1, **options)
+    model = bnplug.BayesianNetworkClassifier(_STRUCTURES[structure], learner, "mdl", n_jobs=1, **options)
     if method != MCL:
         return model
     inner = StratifiedKFold(folds, shuffle=True, random_state=0)
@@ -322,7 +323,8 @@ def measure_optimum(name: str, structure: str, data: Path | None) -> Record:
     X = dataset.X[dataset.X.notna().all(axis=1)]
     y, kinds = dataset.y.loc[X.index].astype(str), dataset.categorical_features
     table, _ = bnplug.code(X, y, discretizer="mdl", categorical_features=kinds, target="(class)")
-    problem = LargeMarginProblem(table, bnplug.structure_learner(structure.lower()).learn(table), n_jobs=1)
+    learner, params = _STRUCTURES[structure]
+    problem = LargeMarginProblem(table, bnplug.structure_learner(learner, **params).learn(table), n_jobs=1)
     rng, first = np.random.default_rng(0), problem.terms.values
     starts = [first, *(problem.columns.log_softmax(rng.normal(0.0, 2.0, len(first))) for _ in range(STARTS))]
     setting = Setting(LAM_OF_OPTIMUM, GAMMA_OF_OPTIMUM, tol=1e-6, max_iter=5000, normalized=False)

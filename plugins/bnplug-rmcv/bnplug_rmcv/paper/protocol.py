@@ -93,7 +93,7 @@ def network(name: str, alpha: float = 0.0, **options: Any) -> Any:
     AdditiveHoldOutRiskMinimization(alpha=0.0, start='empty')
     """
     method, start = method_and_start(name)
-    learned: Any = {"NBC": "nb", "TAN": "tan"}.get(method)
+    learned: Any = {"NBC": "nb", "TAN": ("tan", {"correction": None})}.get(method)
     if method in _RISKS:
         learned = bnplug.structure_learner(method.lower(), alpha=alpha, start=start, **options)
     elif learned is None:
