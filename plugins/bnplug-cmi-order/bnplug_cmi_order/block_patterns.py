@@ -12,6 +12,7 @@ import numpy as np
 
 from bnplug.data.table import Table
 from bnplug.typing import BoolArray, FloatArray, IntArray
+from bnplug_cmi_order.patterns import information_per_row, known_weights
 
 # So many variables are asked for at once.
 _TOGETHER = 32
@@ -44,7 +45,7 @@ class BlockPatterns:
         return np.flatnonzero(np.concatenate(self._rows.call("undecided")))
 
     def split(self, v: int) -> None:
-        """Condition on one variable more; rows in which it is missing are left out."""
+        """Condition on one variable more; missing is one more state of it."""
         self._rows.call("split", v)
         found = [np.concatenate(own) for own in zip(*self._rows.call("classes"), strict=True)]
         labels, place = np.unique(found[0], return_inverse=True)
@@ -56,24 +57,31 @@ class BlockPatterns:
         self._size = len(mixed)
 
     def information(self, variables: Sequence[int], n_jobs: int | None = None) -> FloatArray:
-        """Return I(C; X | pattern) in nats for each X in `variables`, over the rows in which all are known."""
-        result = np.zeros(len(variables))
-        for low in range(0, 0 if self.determine_class else len(variables), _TOGETHER):
+        """Return I(C; X | pattern) in nats for each X in `variables`; see :func:`information_per_row`."""
+        found = np.zeros((2, len(variables)))
+        if self.determine_class:
+            return found[0]
+        known = np.sum(self._rows.call("weights_of_known", list(variables)), axis=0)
+        for low in range(0, len(variables), _TOGETHER):
             chosen = list(variables[low : low + _TOGETHER])
-            total = sum(self._rows.call("weights_of_known", chosen))
             cells = zip(*self._rows.call("cells", chosen), strict=True)
             for i, (v, own) in enumerate(zip(chosen, cells, strict=True)):
-                result[low + i] = self._sum_information(v, own) / total[i] if total[i] > 0 else 0.0
-        return np.maximum(result, 0.0)
+                found[:, low + i] = self._sum_information(v, own)
+        return information_per_row(*found, known, self.table.total_weight)
 
-    def _sum_information(self, v: int, parts: Sequence[tuple[IntArray, FloatArray]]) -> float:
-        """M I(C; X | B), M the weight of the rows counted; cells are numbered (pattern, state, class), in C order."""
+    def _sum_information(self, v: int, parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[float, float]:
+        """Return M I(C; X | B), M the weight of the rows counted, and its degrees of freedom.
+
+        Cells are numbered (pattern, state, class), in C order.
+        """
         cells, weights = _add_up(*[np.concatenate(own) for own in zip(*parts, strict=True)])
-        n_classes = int(self.table.cards[self.table.target_index])
-        group = cells // (n_classes * int(self.table.cards[v]))
-        with_states = _add_up(cells // n_classes, weights)[1]
-        with_classes = _add_up(group * n_classes + cells % n_classes, weights)[1]
-        return _sum(weights) - _sum(with_states) - _sum(with_classes) + _sum(_add_up(group, weights)[1])
+        n_classes, n_states = int(self.table.cards[self.table.target_index]), int(self.table.cards[v])
+        group = cells // (n_classes * n_states)
+        states, with_states = _add_up(cells // n_classes, weights)
+        classes, with_classes = _add_up(group * n_classes + cells % n_classes, weights)
+        total = _sum(weights) - _sum(with_states) - _sum(with_classes) + _sum(_add_up(group, weights)[1])
+        spare = np.bincount(states // n_states, minlength=1) - 1, np.bincount(classes // n_classes, minlength=1) - 1
+        return total, float((np.maximum(spare[0], 0) * np.maximum(spare[1], 0)).sum())
 
 
 class _PatternRows:
@@ -82,15 +90,13 @@ class _PatternRows:
     def __init__(self, block: Table) -> None:
         self.block = block
         self._classes = block.codes[block.target_index].astype(np.int64)
-        self._known = np.ones(block.n_rows, dtype=bool)
         self._number: IntArray = np.zeros(block.n_rows, dtype=np.int64)
 
     def split(self, v: int) -> None:
         """Split the patterns by one variable more: rows have the labels of the new ones, which are to be numbered."""
-        column = self.block.codes[v]
-        self._known &= column != self.block.missing
-        kept = self._known & (self._number >= 0)
-        self._number = np.where(kept, self._number * int(self.block.cards[v]) + column, -1)
+        card = int(self.block.cards[v])
+        column = np.minimum(self.block.codes[v], card)
+        self._number = np.where(self._number >= 0, self._number * (card + 1) + column, -1)
 
     def undecided(self) -> BoolArray:
         """Say of which rows the pattern has a number."""
@@ -123,10 +129,8 @@ class _PatternRows:
         return found
 
     def weights_of_known(self, variables: Sequence[int]) -> FloatArray:
-        """Return the weight of the rows in which the pattern and each variable are known."""
-        weights = np.ones(self.block.n_rows) if self.block.weights is None else self.block.weights
-        known = [self._known & (self.block.codes[v] != self.block.missing) for v in variables]
-        return np.array([weights[own].sum() for own in known])
+        """Return the weight of the rows that know each variable."""
+        return known_weights(self.block, variables)
 
 
 def _add_up(numbers: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -20,7 +20,7 @@ from bnplug_cmi_order.orders import order_by_all, order_by_score, order_by_singl
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
-    from bnplug.typing import DAG
+    from bnplug.typing import DAG, FloatArray
 
 
 class OrderBasedLearner(StructureLearner):
@@ -125,7 +125,7 @@ class OrderBasedLearner(StructureLearner):
 
     def _steps(self, constraints: Constraints, order: list[int]) -> Iterator[tuple[int, list[int]]]:
         """Yield each feature but the first, with the earlier features that may become its parents, in order."""
-        between = None if self.candidates is None else pairwise_information(constraints.table, self.n_jobs)
+        between = None if self.candidates is None else _between(constraints.table, self.n_jobs)
         for position in range(1, len(order)):
             v = order[position]
             earlier = constraints.allowed_parents(v, order[:position])
@@ -151,6 +151,11 @@ class OrderBasedLearner(StructureLearner):
         for several in chain.from_iterable(combinations(earlier, size) for size in range(self.k + 1)):
             if not self.clique or all(a in parents[b] for a, b in combinations(several, 2)):
                 yield several
+
+
+def _between(table: Table, n_jobs: int | None) -> FloatArray:
+    """Return I(Xi; Xj | C), corrected for chance if cells are missing: pairs with few known rows would look best."""
+    return pairwise_information(table, n_jobs, 0.999 if table.has_missing.any() else None)
 
 
 def _check_cliques(table: Table, start: list[list[int]]) -> None:

@@ -3,6 +3,11 @@
 Rows are grouped by their pattern: the joint state of the variables conditioned on. Adding a variable splits
 the groups. A group in which all rows have one class tells nothing more about the class and is left out, so
 the work shrinks as the patterns grow, and none is left once they determine the class.
+
+Where cells are missing, all features are compared on all rows. Missing is one more state of a variable that is
+conditioned on. Rows that do not know X have no information in X, and what X has by chance is subtracted in proportion
+to the missing cells: a feature with few known rows would look informative otherwise. Complete features keep the
+published measure.
 """
 
 from __future__ import annotations
@@ -12,8 +17,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
+from bnplug.counts import chance_information
 from bnplug.data.table import Table
 from bnplug.typing import CodeArray, FloatArray, IntArray
+
+# The quantile of the chance distribution that incomplete features must exceed.
+_PROBABILITY = 0.999
+# Sums of weights are exact to about this share.
+_COMPLETE = 1e-12
 
 
 class Patterns:
@@ -39,7 +50,6 @@ class Patterns:
     def __init__(self, table: Table, variables: Sequence[int] = ()) -> None:
         self.table = table
         self._target = table.codes[table.target_index]
-        self._known = np.ones(table.n_rows, dtype=bool)
         self._rows: IntArray = np.arange(table.n_rows)
         self._starts: IntArray = np.array([0])
         for v in variables:
@@ -55,21 +65,20 @@ class Patterns:
         return np.sort(self._rows)
 
     def split(self, v: int) -> None:
-        """Condition on one variable more; rows in which it is missing are left out."""
-        column = self.table.codes[v]
-        self._known &= column != self.table.missing
+        """Condition on one variable more; missing is one more state of it."""
+        card = int(self.table.cards[v])
+        column = np.minimum(self.table.codes[v], card)
         sizes = np.diff(self._starts, append=len(self._rows))
         group = np.repeat(np.arange(len(sizes)), sizes)
-        known = self._known[self._rows]
-        rows = self._rows[known]
-        label = group[known] * int(self.table.cards[v]) + column[rows]
+        rows = self._rows
+        label = group * (card + 1) + column[rows]
         order = np.argsort(label, kind="stable")
         rows, label = rows[order], label[order]
         starts = np.flatnonzero(np.diff(label, prepend=-1))
         self._rows, self._starts = _without_pure(rows, starts, self._target)
 
     def information(self, variables: Sequence[int], n_jobs: int | None = None) -> FloatArray:
-        """Return I(C; X | pattern) in nats for each X in `variables`, over the rows in which all are known.
+        """Return I(C; X | pattern) in nats for each X in `variables`; see :func:`information_per_row`.
 
         Parameters
         ----------
@@ -85,24 +94,42 @@ class Patterns:
 
         groups = (self._rows, self._starts, ends)
 
-        def sum_information(v: int) -> float:
-            column, n_x = table.codes[v], table.cards[v]
-            return float(_sum_information(column, classes, n_x, n_classes, table.missing, table.weights, *groups))
+        def sum_information(v: int) -> tuple[float, float]:
+            column, n_x, degrees = table.codes[v], table.cards[v], np.zeros(1)
+            total = _sum_information(column, classes, n_x, n_classes, table.missing, table.weights, *groups, degrees)
+            return float(total), float(degrees[0])
 
-        result = np.array(run_in_threads(sum_information, variables, n_jobs=n_jobs), dtype=np.float64)
-        total = self._weight_of_known(np.array(variables, dtype=np.int64))
-        return np.maximum(np.divide(result, total, out=np.zeros_like(result), where=total > 0), 0.0)
+        totals, degrees = np.array(run_in_threads(sum_information, variables, n_jobs=n_jobs)).reshape(-1, 2).T
+        return information_per_row(totals, degrees, known_weights(table, variables), table.total_weight)
 
-    def _weight_of_known(self, variables: IntArray) -> FloatArray:
-        """Return the weight of the rows in which the pattern and each variable are known."""
-        weights = np.ones(self.table.n_rows) if self.table.weights is None else self.table.weights
-        known = np.where(self._known, weights, 0.0)
-        total = np.full(len(variables), known.sum())
-        for i, v in enumerate(variables):
-            missing = self.table.codes[v] == self.table.missing
-            if missing.any():
-                total[i] = known[~missing].sum()
-        return total
+
+def known_weights(table: Table, variables: Sequence[int]) -> FloatArray:
+    """Return the weight of the rows that know each variable."""
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights
+    lacking, total = table.has_missing, table.total_weight
+    return np.array([weights[table.codes[v] != table.missing].sum() if lacking[v] else total for v in variables])
+
+
+def information_per_row(totals: FloatArray, degrees: FloatArray, known: FloatArray, rows: float) -> FloatArray:
+    """Return the information of features per row of the table, never negative.
+
+    Parameters
+    ----------
+    totals : array
+        The sum over the rows that know a feature.
+    degrees : array
+        The degrees of freedom of these sums; see :func:`bnplug.counts.chance_information`.
+    known : array
+        The weight of the rows that know each feature.
+    rows : float
+        The weight of all rows. Features that all of them know are not corrected.
+    """
+    missing = 1.0 - known / rows
+    lacking = missing > _COMPLETE
+    if lacking.any():
+        chance = chance_information(degrees[lacking], np.ones(lacking.sum()), _PROBABILITY)
+        totals[lacking] -= missing[lacking] * chance
+    return np.maximum(totals / rows, 0.0)
 
 
 def _without_pure(rows: IntArray, starts: IntArray, target: CodeArray) -> tuple[IntArray, IntArray]:
@@ -118,13 +145,13 @@ def _without_pure(rows: IntArray, starts: IntArray, target: CodeArray) -> tuple[
 
 @kernel
 def _sum_information(  # type: ignore[no-untyped-def]
-    column, classes, n_x, n_classes, missing, weights, rows, starts, ends
+    column, classes, n_x, n_classes, missing, weights, rows, starts, ends, degrees
 ):
     """M I(C; X | B), M the weight of the rows counted.
 
     column: the codes (rows,) of X, which has n_x states; weights: (rows,) or None; rows[starts[g]:ends[g]]: the rows of
     group g, and classes[starts[g]:ends[g]] their classes. A group's share is the sum over (x, c) of n log n, less the
-    same of x alone and of the class alone, plus that of the whole group.
+    same of x alone and of the class alone, plus that of the whole group. degrees[0] becomes the degrees of freedom.
     """
     joint = np.zeros(n_x * n_classes, np.float64)
     of_x = np.zeros(n_x, np.float64)
@@ -138,17 +165,18 @@ def _sum_information(  # type: ignore[no-untyped-def]
                 cell = np.int64(x) * n_classes + np.int64(classes[m])
                 joint[cell] += 1.0 if weights is None else weights[rows[m]]
         if high - low >= n_x * n_classes:
-            total += _take_cells(joint, of_class, n_x, n_classes)
+            total += _take_cells(joint, of_class, n_x, n_classes, degrees)
         else:
-            total += _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high)
+            total += _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high, degrees)
     return total
 
 
 @inner_kernel
-def _take_cells(joint, of_class, n_x, n_classes):  # type: ignore[no-untyped-def]
+def _take_cells(joint, of_class, n_x, n_classes, degrees):  # type: ignore[no-untyped-def]
     """Return the sum of one group from its counts joint[x * n_classes + c], and clear them."""
     total = 0.0
     of_group = 0.0
+    n_states = n_of_class = -1.0
     of_class[:] = 0.0
     for x in range(n_x):
         of_x = 0.0
@@ -160,18 +188,24 @@ def _take_cells(joint, of_class, n_x, n_classes):  # type: ignore[no-untyped-def
             of_class[c] += n
         total -= _n_log_n(of_x)
         of_group += of_x
+        n_states += of_x > 0.0
     for c in range(n_classes):
         total -= _n_log_n(of_class[c])
+        n_of_class += of_class[c] > 0.0
         of_class[c] = 0.0
+    degrees[0] += max(n_states, 0.0) * max(n_of_class, 0.0)
     return total + _n_log_n(of_group)
 
 
 @inner_kernel
-def _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high):  # type: ignore[no-untyped-def]
+def _take_rows(  # type: ignore[no-untyped-def]
+    joint, of_x, of_class, column, classes, missing, rows, low, high, degrees
+):
     """Do the same through the rows of a group that has fewer of them than cells."""
     n_classes = of_class.shape[0]
     total = 0.0
     of_group = 0.0
+    n_states = n_of_class = -1.0
     for m in range(low, high):
         x = column[rows[m]]
         if x != missing:
@@ -186,8 +220,11 @@ def _take_rows(joint, of_x, of_class, column, classes, missing, rows, low, high)
         x = column[rows[m]]
         if x != missing:
             total -= _n_log_n(of_x[x]) + _n_log_n(of_class[classes[m]])
+            n_states += of_x[x] > 0.0
+            n_of_class += of_class[classes[m]] > 0.0
             of_x[x] = 0.0
             of_class[classes[m]] = 0.0
+    degrees[0] += max(n_states, 0.0) * max(n_of_class, 0.0)
     return total + _n_log_n(of_group)
 
 

@@ -14,6 +14,7 @@ from bnplug_cmi_order.orders import order_by_all, order_by_single
 from bnplug_cmi_order.patterns import Patterns
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 from bnplug import LogTables
 from bnplug.counts.information import class_information, pairwise_information
@@ -31,18 +32,29 @@ def entropy(rows, weights):
 
 
 def information(table, x, given):
-    """I(C; X | given) = H(C,B) - H(B) - H(C,X,B) + H(X,B), over rows in which X and B are known."""
-    c = table.target_index
-    known = (table.codes[[x, *given]] != table.missing).all(axis=0)
-    weights = (np.ones(table.n_rows) if table.weights is None else table.weights)[known].tolist()
-    codes = table.codes[:, known].T.tolist()
+    """I(C; X | given) = H(C,B) - H(B) - H(C,X,B) + H(X,B) over the rows that know X, per row of the table.
+
+    Missing is a state of the variables in B. The 0.999 quantile of chance is subtracted in proportion to the rows that
+    do not know X.
+    """
+    c, weights = table.target_index, np.ones(table.n_rows) if table.weights is None else table.weights
+    known = table.codes[x] != table.missing
+    codes, of_rows = table.codes[:, known].T.tolist(), weights[known].tolist()
     if not codes:
         return 0.0
 
     def joint(*variables):
-        return entropy([[row[v] for v in variables] for row in codes], weights)
+        return entropy([[row[v] for v in variables] for row in codes], of_rows)
 
-    return joint(c, *given) - joint(*given) - joint(c, x, *given) + joint(x, *given)
+    total = sum(of_rows) * (joint(c, *given) - joint(*given) - joint(c, x, *given) + joint(x, *given))
+    patterns = {}
+    for row in codes:
+        states, classes = patterns.setdefault(tuple(row[v] for v in given), (set(), set()))
+        states.add(row[x])
+        classes.add(row[c])
+    degrees = sum((len(states) - 1) * (len(classes) - 1) for states, classes in patterns.values())
+    chance = chi2.ppf(0.999, degrees) / 2 if degrees else 0.0
+    return max(total - (1 - sum(of_rows) / weights.sum()) * chance, 0.0) / weights.sum()
 
 
 def argmax(values):
@@ -115,6 +127,23 @@ def test_information_agrees_with_the_core():
     np.testing.assert_allclose(
         Patterns(table, [0]).information([1, 2, 3]), pairwise_information(other)[4, 1:4], atol=1e-12
     )
+
+
+def test_a_feature_that_half_of_the_rows_know_counts_half_by_hand():
+    frame = pd.DataFrame({"x": [0.0, 1.0] * 100 + [np.nan] * 200, "c": [0, 1] * 200})
+    (found,) = Patterns(Table.from_frame(frame, "c")).information([0])
+    # x determines the class in 200 of 400 rows; chance has one degree of freedom.
+    assert found == pytest.approx((200 * log(2) - 0.5 * chi2.ppf(0.999, 1) / 2) / 400)
+
+
+def test_conditioning_on_a_feature_loses_no_rows():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 400)
+    x = np.where(rng.random(400) < 0.8, y, 1 - y)
+    sparse = pd.Series(rng.integers(0, 2, 400)).mask(rng.random(400) < 0.95)
+    table = Table.from_frame(pd.DataFrame({"sparse": sparse, "x": x, "y": y}), "y")
+    alone, given = Patterns(table).information([1]), Patterns(table, [0]).information([1])
+    assert given[0] == pytest.approx(alone[0], rel=0.1)
 
 
 def test_once_the_patterns_determine_the_class_the_rest_follows_by_index():
