@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from bnplug.data._whole_numbers import number_of
 from bnplug.errors import BnplugWarning, warn_outside
 
 
@@ -87,7 +88,12 @@ def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
 def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
     known = {str(state): state for state in states} | {state: state for state in states}
-    values = pd.Series(column.dropna().unique(), dtype=object)
-    numbers = pd.to_numeric(values, errors="coerce").tolist()
-    meant = {value: known.get(value, known.get(number, value)) for value, number in zip(values, numbers, strict=True)}
+    meant = {value: known.get(value, known.get(_number(value), value)) for value in column.dropna().unique()}
     return column.astype(object).map(meant)
+
+
+def _number(value: Any) -> int | float | None:
+    try:
+        return number_of(value) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return None

@@ -209,6 +209,10 @@ def _are_dates(column: pd.Series[Any]) -> bool:
 def _converted(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
     import pandas as pd
 
+    from bnplug.data.kinds import is_numeric
+
+    if kind == "number" and is_numeric(column):
+        return column
     try:
         if kind == "date":
             return pd.to_datetime(column, format="ISO8601" if _are_dates(column) else None)

@@ -32,6 +32,8 @@ class Cells(NamedTuple):
         How many rows each stands for; by default one.
     n_distinct : float, optional
         The number of distinct values, where the cells do not show them all.
+    merged : bool
+        Whether whole numbers that differ have become the same float.
     """
 
     column: pd.Series[Any]
@@ -39,6 +41,7 @@ class Cells(NamedTuple):
     weights: FloatArray | None = None
     repeats: IntArray | None = None
     n_distinct: float | None = None
+    merged: bool = False
 
     def n_rows(self, which: BoolArray) -> float:
         """Return how many rows some of the cells stand for; a weight does not make fewer of them than there are.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bnplug.arrays import FloatArray
+from bnplug.data._whole_numbers import exact_array
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -44,7 +45,7 @@ def native(data: Any) -> Any:
     array([None, 2], dtype=object)
     """
     if isinstance(data, list | tuple):
-        data = np.asarray(data)
+        data = exact_array(data)
     if not isinstance(data, np.ndarray):
         return data
     if data.dtype.kind in "cV":

@@ -9,12 +9,15 @@ from typing import Any
 
 import pandas as pd
 
+from bnplug.data._whole_numbers import as_written, is_read_inexactly
 from bnplug.data.files import _MISSING_TEXT, _DataFile, _is_whole, _too_long, _with_zeros_first
 
 # A day, perhaps with a time, as ISO 8601 writes it.
 _DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?"
 
 _NUMBER, _WHOLE, _TRUTH, _DATES, _TEXT = "number", "whole number", "truth value", "date", "text"
+# Beside a kind: numbers that pandas does not read exactly.
+_INEXACT = "inexact"
 
 
 class CsvRows:
@@ -58,6 +61,8 @@ class CsvRows:
         self._batch_rows = batch_rows
         header = self._header()
         kinds, self.n_rows = self._look(header, {*text, *(dates or ())})
+        inexact = [i for i, own in enumerate(kinds) if _INEXACT in own]
+        kinds = [own - {_INEXACT} for own in kinds]
         width = len(header)
         while width and not header[width - 1] and not kinds[width - 1]:
             width -= 1
@@ -68,7 +73,8 @@ class CsvRows:
         own = [i for i in range(width) if self.names[i] in text or i in as_text or not _is_one_type(kinds[i])]
         found = {self.names[i] for i in range(width) if kinds[i] == {_DATES}} - set(text)
         said = [i for i in range(width) if self.names[i] in (found if dates is None else dates)]
-        self._dtypes: dict[Any, Any] = dict.fromkeys([*own, *said], str)
+        self._exact = {self.names[i] for i in inexact if i < width and i not in {*own, *said}}
+        self._dtypes: dict[Any, Any] = dict.fromkeys([*own, *said, *inexact], str)
         self.dates = [self.names[i] for i in said]
         self.empty = {self.names[i] for i in range(width) if not kinds[i]}
 
@@ -76,7 +82,9 @@ class CsvRows:
         """Yield the rows, a batch at a time."""
         for rows in self._chunks(dtype=self._dtypes):
             frame = rows.iloc[:, : len(self.names)].set_axis(self.names, axis=1)[list(wanted)]
-            yield frame.assign(**{name: _to_times(frame[name]) for name in self.dates if name in frame.columns})
+            times = {name: _to_times(frame[name]) for name in self.dates if name in frame.columns}
+            exact = {name: as_written(frame[name]) for name in self._exact if name in frame.columns}
+            yield frame.assign(**times, **exact)
 
     def _header(self) -> list[str]:
         """Return the names of the columns as they are written."""
@@ -94,8 +102,9 @@ class CsvRows:
         n_rows = 0
         for rows in self._chunks(dtype=dtypes):
             n_rows += len(rows)
-            for found, (_, column) in zip(kinds, rows.items(), strict=True):
-                found |= _look_of(column)
+            for i, (_, column) in enumerate(rows.items()):
+                inexact = i not in dtypes and is_read_inexactly(column, self._missing)
+                kinds[i] |= {_INEXACT, _NUMBER if _has_fractions(column) else _WHOLE} if inexact else _look_of(column)
         return kinds, n_rows
 
     def _chunks(self, dtype: dict[Any, Any]) -> Iterator[pd.DataFrame]:
@@ -112,10 +121,14 @@ def _look_of(column: pd.Series[Any]) -> set[str]:
     if not len(present):
         return set()
     if column.dtype.kind in "iuf":
-        return {_WHOLE if _is_whole(column) else _NUMBER}
+        return {_NUMBER if _has_fractions(column) else _WHOLE}
     if column.dtype.kind == "b" or pd.api.types.infer_dtype(present) == "boolean":
         return {_TRUTH}
     return {_DATES if are_dates(present) else _TEXT}
+
+
+def _has_fractions(column: pd.Series[Any]) -> bool:
+    return column.dtype.kind == "f" and not _is_whole(column)
 
 
 def _is_one_type(kinds: set[str]) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.arrays import BoolArray, FloatArray, IntArray
+from bnplug.data._whole_numbers import has_inexact
 
 #: A summary is compressed to about twice as many points.
 KEPT = 1 << 13
@@ -147,11 +148,40 @@ def _distinct_rows(values: npt.NDArray[Any], c: int, weights: FloatArray | None)
 def _concatenated(parts: list[Points]) -> Points:
     weights = [own.weights for own in parts if own.weights is not None]
     return Points(
-        np.concatenate([own.values for own in parts]),
+        _in_one_type([own.values for own in parts]),
         np.concatenate([own.classes for own in parts]),
         np.concatenate([own.rows for own in parts]),
         np.concatenate(weights) if weights else None,
     )
+
+
+def _in_one_type(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return numbers side by side, as integers if some are and all can be: numpy would make floats of them."""
+    kinds = {own.dtype.kind for own in arrays}
+    if len(kinds) > 1:
+        for dtype in (np.int64, np.uint64):
+            if all(_fit(own, dtype) for own in arrays):
+                return np.concatenate([own.astype(dtype) for own in arrays])
+    return np.concatenate(arrays)
+
+
+def _fit(values: npt.NDArray[Any], dtype: type[np.int64 | np.uint64]) -> bool:
+    """Return whether a type of integers holds numbers exactly."""
+    if not len(values):
+        return True
+    if values.dtype.kind == "f" and (has_inexact(values) or (values != np.rint(values)).any()):
+        return False
+    limits = np.iinfo(dtype)
+    return int(values.min()) >= limits.min and int(values.max()) <= limits.max
+
+
+def _are_merged(parts: list[Points], joined: Points) -> bool:
+    """Return whether whole numbers that differ are the same float in what they were joined to."""
+    whole = [own.values for own in parts if own.values.dtype.kind in "iu" and has_inexact(own.values)]
+    if not whole or joined.values.dtype.kind != "f":
+        return False
+    distinct = set().union(*(own.tolist() for own in whole))
+    return len({float(number) for number in distinct}) < len(distinct)
 
 
 class Distribution:
@@ -166,6 +196,8 @@ class Distribution:
     ----------
     exact : bool
         Whether every number is kept.
+    merged : bool
+        Whether whole numbers that differ have become the same float.
 
     Examples
     --------
@@ -180,6 +212,7 @@ class Distribution:
     def __init__(self, kept: int = KEPT, leaf: int = LEAF, most_exact: int = MOST_EXACT) -> None:
         self.kept, self.leaf, self.most_exact = kept, leaf, most_exact
         self.exact = True
+        self.merged = False
         self._waiting: list[Points] = []
         self._n_waiting, self._limit = 0, most_exact
         # The summary of 2^i leaves, or None.
@@ -196,6 +229,7 @@ class Distribution:
 
     def merge(self, other: Distribution) -> Self:
         """Take in what another one has seen."""
+        self.merged |= other.merged
         if other.exact:
             for points in other._waiting:
                 self.add(points)
@@ -217,11 +251,16 @@ class Distribution:
         """Return all points together."""
         every = self._waiting + [level for level in self._levels if level is not None]
         none = Points.of(np.zeros(0), np.zeros(0, dtype=np.int64))
-        return every[0].join(*every[1:]) if every else none
+        return self._joined(every) if every else none
+
+    def _joined(self, parts: list[Points]) -> Points:
+        joined = parts[0].join(*parts[1:])
+        self.merged |= _are_merged(parts, joined)
+        return joined
 
     def _settle(self) -> None:
         """Make one of what is waiting and, where that is too much, compress it."""
-        joined = self._waiting[0].join(*self._waiting[1:])
+        joined = self._joined(self._waiting)
         if self.exact and joined.n_distinct <= self.most_exact:
             self._waiting, self._n_waiting = [joined], len(joined.values)
             # Twice as many, so that what is there is not put together again for every few that come.
@@ -229,7 +268,9 @@ class Distribution:
             return
         self.exact = False
         self._waiting, self._n_waiting = [], 0
-        self._carry(_as_floats(joined).compress(self.kept), 0)
+        floats = joined._replace(values=joined.values.astype(np.float64))
+        self.merged |= _are_merged([joined], floats)
+        self._carry(floats.compress(self.kept), 0)
 
     def _carry(self, points: Points, level: int) -> None:
         """Put a summary at its level; two of a level are one of the next."""
@@ -239,8 +280,3 @@ class Distribution:
             self._levels[level] = points
         else:
             self._carry(there.join(points).compress(self.kept), level + 1)
-
-
-def _as_floats(points: Points) -> Points:
-    """Whole numbers that differ may be the same as floats, which is no matter where they are compressed."""
-    return points._replace(values=points.values.astype(np.float64))

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.arrays import FloatArray, IntArray
+from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.data._cells import Cells, Seen
 from bnplug.data._dates import all_parts
 from bnplug.data._distributions import Distribution, Points
+from bnplug.data._whole_numbers import FIRST_INEXACT, has_inexact
 from bnplug.data.coding import Codes, factorize
 from bnplug.data.kinds import to_floats
 
@@ -146,6 +147,7 @@ class NumberSummary(Summary):
         self.missing = ByClass()
         self.dtype: np.dtype[Any] | None = None
         self.whole = True
+        self.merged = False
         self.hashes = SmallestHashes() if identifier else None
 
     @property
@@ -155,9 +157,10 @@ class NumberSummary(Summary):
 
     def add(self, column: pd.Series[Any], labels: Labels) -> None:
         """Take in the rows of one more batch."""
-        values = _plain_numbers(column)
-        self.dtype = values.dtype if self.dtype is None else np.result_type(self.dtype, values.dtype)
-        holes = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        values, holes = _numbers_and_holes(column)
+        dtype = values.dtype if isinstance(column.dtype, np.dtype) else np.dtype(np.float64)
+        self.dtype = dtype if self.dtype is None else np.result_type(self.dtype, dtype)
+        self.merged |= column.dtype == object and _are_merged(column, values)
         self.missing.add([0], np.where(holes, 0, -1), labels)
         if self.hashes is not None:
             self.hashes.add(values[~holes])
@@ -172,6 +175,7 @@ class NumberSummary(Summary):
             self.dtype = other.dtype if self.dtype is None else np.result_type(self.dtype, other.dtype)
         self.missing.merge([0], other.missing)
         self.whole &= other.whole
+        self.merged |= other.merged
         if self.hashes is not None and other.hashes is not None:
             self.hashes.merge(other.hashes)
         self.distribution.merge(other.distribution)
@@ -189,18 +193,26 @@ class NumberSummary(Summary):
         """Return the distinct numbers with the classes that they go with, and the missing cells of each class."""
         found = self.distribution.points()
         missing = np.flatnonzero(self.missing.rows.sum(axis=0))
-        # Beside missing cells, whole numbers are floats.
-        holes = np.full(len(missing), np.nan) if len(missing) else np.zeros(0, dtype=self.dtype)
         weights = None if found.weights is None else [found.weights, self.missing.weights[0, missing]]
         if weights is None and self.missing.weighted:
             weights = [self.missing.weights[0, missing]]
         return Cells(
-            pd.Series(np.concatenate([found.values.astype(self.dtype), holes])),
+            self._column(found.values, len(missing)),
             np.concatenate([found.classes, missing]),
             None if weights is None else np.concatenate(weights),
             np.concatenate([found.rows, self.missing.rows[0, missing] if len(missing) else missing]),
             None if self.complete else self._n_distinct(),
+            self.merged or self.distribution.merged,
         )
+
+    def _column(self, values: npt.NDArray[Any], n_missing: int) -> pd.Series[Any]:
+        """Return numbers, and missing cells behind them; beside these, whole numbers are floats if that is exact."""
+        if values.dtype.kind in "iu" and (n_missing or self.dtype != values.dtype) and has_inexact(values):
+            holes = np.arange(len(values) + n_missing) >= len(values)
+            padded = np.concatenate([values, np.zeros(n_missing, dtype=values.dtype)])
+            return pd.Series(pd.arrays.IntegerArray(padded, holes))
+        missing = np.full(n_missing, np.nan) if n_missing else np.zeros(0, dtype=self.dtype)
+        return pd.Series(np.concatenate([values.astype(self.dtype), missing]))
 
     def _n_distinct(self) -> float:
         """Return how many numbers there are about, where it matters; else fewer."""
@@ -345,7 +357,11 @@ class SmallestHashes:
 
     def add(self, values: npt.NDArray[Any]) -> None:
         """Take in values."""
-        self._take(pd.util.hash_array(values.astype(np.float64)))
+        hashes = pd.util.hash_array(values.astype(np.float64))
+        if values.dtype.kind in "iu" and has_inexact(values):
+            inexact = np.abs(values.astype(np.float64)) >= FIRST_INEXACT
+            hashes[inexact] = pd.util.hash_array(values[inexact])
+        self._take(hashes)
 
     def merge(self, other: SmallestHashes) -> None:
         """Take in what another one has seen."""
@@ -363,11 +379,21 @@ class SmallestHashes:
         self.least = np.union1d(self.least, hashes)[:_HASHES]
 
 
-def _plain_numbers(column: pd.Series[Any]) -> npt.NDArray[Any]:
-    """Return the numbers of a column in numpy's type, NaN where one is missing."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf" and column.dtype != np.longdouble:
-        return column.to_numpy()
-    return to_floats(column)
+def _numbers_and_holes(column: pd.Series[Any]) -> tuple[npt.NDArray[Any], BoolArray]:
+    """Return the numbers of a column in numpy's type, whole ones as integers, and which are missing."""
+    dtype: Any = column.dtype
+    if dtype.kind in "iu":
+        if isinstance(dtype, np.dtype):
+            return column.to_numpy(), np.zeros(len(column), dtype=bool)
+        return column.to_numpy(dtype.numpy_dtype, na_value=0), column.isna().to_numpy()
+    is_plain = isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype != np.longdouble
+    values = column.to_numpy() if is_plain else to_floats(column)
+    return values, np.isnan(values)
+
+
+def _are_merged(column: pd.Series[Any], values: FloatArray) -> bool:
+    """Return whether numbers that differ are the same as floats."""
+    return has_inexact(values) and int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
 
 
 def renumbered(numbers: IntArray, n_values: int) -> tuple[IntArray, IntArray]:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bnplug.data._whole_numbers import corrected, has_inexact, is_read_inexactly
+
 #: What stands for a missing value in any CSV file.
 _MISSING_TEXT = ("", "NaN", "nan")
 
@@ -75,7 +77,7 @@ def read_data(
         _check_plain(Path(source))
     try:
         if file.is_parquet:
-            return pd.read_parquet(file.open())
+            return _read_parquet(file)
         return _read_csv(file, list(text), [*_MISSING_TEXT, *missing], set(numbers))
     except ImportError as error:
         raise ValueError(f'{file.name}: reading Parquet needs pyarrow: pip install "bnplug[parquet]"') from error
@@ -164,15 +166,53 @@ def _pieces(file: Any) -> Iterator[bytes]:
         end = piece[-8:]
 
 
+def _read_parquet(file: _DataFile) -> pd.DataFrame:
+    frame = pd.read_parquet(file.open())
+    if any(map(_is_inexact, _columns(frame))):
+        import pyarrow.parquet as parquet
+
+        return with_exact_numbers(frame, parquet.read_table(file.open()))
+    return frame
+
+
+def with_exact_numbers(frame: pd.DataFrame, rows: Any) -> pd.DataFrame:
+    """Return a frame that was made of an Arrow table, with large whole numbers exact also beside missing cells."""
+    inexact = [i for i, column in enumerate(_columns(frame)) if _is_inexact(column)]
+    if inexact:
+        import pyarrow
+
+        exact = rows.to_pandas(types_mapper={pyarrow.int64(): pd.Int64Dtype(), pyarrow.uint64(): pd.UInt64Dtype()}.get)
+        for i in inexact:
+            if exact.dtypes.iloc[i].kind in "iu":
+                frame.isetitem(i, exact.iloc[:, i])
+    return frame
+
+
+def _columns(frame: pd.DataFrame) -> Iterator[pd.Series[Any]]:
+    return (column for _, column in frame.items())
+
+
+def _is_inexact(column: pd.Series[Any]) -> bool:
+    return column.dtype == np.float64 and has_inexact(column.to_numpy())
+
+
 def _read_csv(file: _DataFile, text: list[str], missing: list[str], numbers: set[str]) -> pd.DataFrame:
     dtypes: dict[Any, Any] = dict.fromkeys(text, str)
     frame = _read_checked(file, dtype=dtypes, na_values=missing)
     whole = [i for i, name in enumerate(frame.columns) if name not in numbers and _is_whole(frame.iloc[:, i])]
-    if whole and file.may_lose_zeros():
-        for i in _with_zeros_first(file, whole):
-            column = file.read(index_col=False, usecols=[i], dtype=str, na_values=missing)
-            frame.isetitem(i, column.iloc[:, 0].to_numpy())
+    zeros = _with_zeros_first(file, whole) if whole and file.may_lose_zeros() else []
+    for i, name in enumerate(frame.columns):
+        if i in zeros:
+            frame.isetitem(i, _column_text(file, i, missing).to_numpy())
+        elif name not in text and is_read_inexactly(frame.iloc[:, i], missing):
+            frame.isetitem(i, corrected(frame.iloc[:, i], _column_text(file, i, missing)).array)
     return frame
+
+
+def _column_text(file: _DataFile, i: int, missing: list[str]) -> pd.Series[Any]:
+    """Return the column at a position as text."""
+    text: pd.Series[Any] = file.read(index_col=False, usecols=[i], dtype=str, na_values=missing).iloc[:, 0]
+    return text
 
 
 def _is_whole(column: pd.Series[Any]) -> bool:

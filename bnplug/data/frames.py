@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.data._checks import is_beyond_numpy, native, refuse_surrogates
+from bnplug.data._whole_numbers import exact_array, has_inexact
 
 
 def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
@@ -34,9 +35,9 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
     elif is_polars(data):
         frame = pd.DataFrame({name: _polars_column(data[name]) for name in data.columns})
     elif type(data) is dict:
-        frame = pd.DataFrame(data)
+        frame = _from_dict(data)
     else:
-        array = native(np.asarray(data))
+        array = native(data if isinstance(data, list | tuple) else np.asarray(data))
         if array.ndim != 2:
             raise ValueError(f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)")
         frame = _from_array(array)
@@ -52,6 +53,12 @@ def is_polars(data: Any) -> bool:
     """Whether `data` is a polars frame, and no lazy one; polars is not imported to find out."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(data, polars.DataFrame)
+
+
+def is_polars_series(data: Any) -> bool:
+    """Whether `data` is a polars series; polars is not imported to find out."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(data, polars.Series)
 
 
 def collected(data: Any) -> Any:
@@ -73,6 +80,14 @@ def _with_string_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     if names == list(frame.columns):
         return frame
     return frame.set_axis(names, axis=1)
+
+
+def _from_dict(data: dict[Any, Any]) -> pd.DataFrame:
+    frame = pd.DataFrame(data)
+    for name, cells in data.items():
+        if isinstance(cells, list | tuple) and frame[name].dtype == np.float64 and has_inexact(frame[name].to_numpy()):
+            frame[name] = exact_array(cells)
+    return frame
 
 
 def _from_array(array: npt.NDArray[Any]) -> pd.DataFrame:
@@ -111,4 +126,7 @@ def _polars_column(column: Any) -> Any:
         return pd.array(column.to_list(), dtype="boolean")
     if column.dtype.is_integer() and column.null_count():
         return pd.array(column.to_list(), dtype="UInt64" if column.dtype == polars.UInt64 else "Int64")
+    if getattr(column.dtype, "time_zone", None) is not None:
+        # numpy has no time zones: polars gives it the time in UTC.
+        return pd.Series(column.to_numpy()).dt.tz_localize("UTC").dt.tz_convert(column.dtype.time_zone)
     return column.to_numpy()

@@ -61,7 +61,7 @@ def load(folder: Path, name: str, files: tuple[Path, ...], **options: Any) -> Da
         if list(parts[0].columns) != list(parts[1].columns):
             raise ValueError(f"{files[0]} and {files[1]}: the two parts of {name!r} have different columns")
         parts = _with_common_types(files, parts, options)
-    frame = pd.concat(parts, ignore_index=True)
+    frame = pd.concat([_with_plain_integers(part, parts) for part in parts], ignore_index=True)
     target = _target(frame)
     features = [column for column in frame.columns if column != target]
     rows = np.arange(len(frame))
@@ -153,6 +153,13 @@ def _with_common_types(
         part.assign(**to_frame(read_data(path, **_as_text(mixed, options)), str(path))[mixed]) if mixed else part
         for path, part in zip(files, parts, strict=True)
     ]
+
+
+def _with_plain_integers(part: pd.DataFrame, parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return nullable integers as objects if another part holds floats: pandas would make floats of them."""
+    types = {name: {part[name].dtype for part in parts} for name in part.columns}
+    mixed = [name for name, own in types.items() if len(own) > 1 and own & {pd.Int64Dtype(), pd.UInt64Dtype()}]
+    return part.astype(dict.fromkeys(mixed, object)) if mixed else part
 
 
 def _kind(column: pd.Series[Any]) -> str:

@@ -156,3 +156,16 @@ def test_what_only_looks_like_a_date_is_text(tmp_path):
     pd.DataFrame({"a": ["2026-13-45", "2026-01-01"], "b": ["2026-01-01", "2026-01-02T10:30"]}).to_csv(path, index=False)
     kinds = kinds_of(Reading().frame(path))
     assert kinds == {"a": "text", "b": "date"}
+
+
+@pytest.mark.parametrize("options", [[], ["--dtype", "key=number"]])
+def test_large_numbers_beside_empty_fields_stay_distinct(tmp_path, options):
+    first = 2**63
+    cells = [first, first + 1, "", -5] * 30
+    labels = ["a", "b", "a", "b"] * 29 + ["b", "a", "b", "a"]
+    lines = [f"{cell},{label}" for cell, label in zip(cells, labels, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["key,y", *lines]) + "\n")
+    run("fit", tmp_path / "rows.csv", "--target", "y", "-o", tmp_path / "model", *options)
+    assert bnplug.load(tmp_path / "model").schema_.states["key"] == (-5, first, first + 1)
+    told = pd.read_csv(io.StringIO(run("predict", tmp_path / "model", tmp_path / "rows.csv", *options).stdout))
+    assert told["y"][:4].tolist() == ["a", "b", "a", "b"]

@@ -1,0 +1,142 @@
+"""Whole numbers that floats cannot tell apart: from 2^53 on, neighbors become the same float."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+#: From here on, whole numbers that differ may be the same float.
+FIRST_INEXACT = 2.0**53
+
+# With more digits it is too large for a float; Python does not convert any number of digits either.
+_WHOLE = r"\s*[+-]?[0-9]{1,300}\s*"
+
+
+def has_inexact(values: npt.NDArray[Any]) -> bool:
+    """Return whether some numbers are so large that floats cannot tell all whole numbers apart.
+
+    Examples
+    --------
+    >>> has_inexact(np.array([1.0, np.nan])), has_inexact(np.array([2**53]))
+    (False, True)
+    """
+    if not len(values):
+        return False
+    # Without the absolute value, which overflows for the smallest integer.
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    return bool(high >= FIRST_INEXACT or low <= -FIRST_INEXACT)
+
+
+def exact_array(cells: Any) -> npt.NDArray[Any]:
+    """Return lists as an array; of objects if floats would not tell their whole numbers apart.
+
+    Examples
+    --------
+    >>> exact_array([1, None]).dtype, exact_array([2**53, 0.5]).tolist()
+    (dtype('O'), [9007199254740992, 0.5])
+    """
+    array = np.asarray(cells)
+    if array.dtype.kind != "f" or not has_inexact(array.ravel()):
+        return array
+    objects = np.array(cells, dtype=object)
+    is_whole = any(isinstance(cell, int) and abs(cell) >= FIRST_INEXACT for cell in objects.flat)
+    return objects if is_whole else array
+
+
+def is_read_inexactly(column: pd.Series[Any], missing: Collection[str]) -> bool:
+    """Return whether pandas, reading a CSV file, made floats or text of a column of large whole numbers.
+
+    It makes floats of whole numbers where a cell is missing, and text where they need 64 bits without a sign. In that
+    text, missing cells are not missing.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        A column that was not asked to be text.
+    missing : collection of str
+        The text of missing cells.
+    """
+    if column.dtype.kind == "f":
+        return has_inexact(column.to_numpy())
+    if not isinstance(column.dtype, pd.StringDtype) and column.dtype != object:
+        return False
+    first = next((cell for cell in column if isinstance(cell, str | int) and cell not in missing), "")
+    if re.fullmatch(_WHOLE, str(first)) is None:
+        return False
+    present = column[~column.isin(list(missing))].dropna()
+    return bool(present.astype(str).str.fullmatch(_WHOLE).all())
+
+
+def corrected(column: pd.Series[Any], text: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column that was read inexactly with its numbers as written, unless floats lose nothing.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        What pandas made of the text: floats, or text without missing cells.
+    text : pandas.Series
+        The text itself.
+
+    Examples
+    --------
+    >>> corrected(pd.Series([2.0**53, 0.5]), pd.Series(["9007199254740992", "0.5"])).dtype
+    dtype('float64')
+    """
+    numbers = as_written(text)
+    is_float = column.dtype.kind == "f" and numbers.dtype == object
+    return column if is_float and numbers.nunique() == column.nunique() else numbers
+
+
+def as_written(text: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the numbers that a column of text stands for, whole ones exactly.
+
+    Returns
+    -------
+    pandas.Series
+        Of nullable integers if all numbers are whole and fit; else of objects, integers and floats.
+
+    Examples
+    --------
+    >>> as_written(pd.Series(["9007199254740993", None, "2.0"])).tolist()
+    [9007199254740993, <NA>, 2]
+    """
+    codes, values = pd.factorize(text)
+    numbers = [number_of(value) for value in values]
+    dtype = _integer_type(numbers)
+    if dtype is None:
+        cells = np.array([*numbers, None], dtype=object)[codes]
+        return pd.Series(cells, text.index, dtype=object, name=text.name)
+    whole = np.array([*numbers, 0], dtype=dtype)[codes]
+    return pd.Series(pd.arrays.IntegerArray(whole, codes < 0), text.index, name=text.name)
+
+
+def number_of(text: str) -> int | float:
+    """Return the number that a text stands for; an integer if it is whole, and known exactly.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number.
+
+    Examples
+    --------
+    >>> number_of("9007199254740993"), number_of("1e3"), number_of("0.5")
+    (9007199254740993, 1000, 0.5)
+    """
+    if re.fullmatch(_WHOLE, text):
+        return int(text)
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < FIRST_INEXACT else number
+
+
+def _integer_type(numbers: Sequence[int | float]) -> type[np.int64 | np.uint64] | None:
+    """Return the type that holds all numbers exactly; None if there is none, or one of them is not whole."""
+    if not all(isinstance(number, int) for number in numbers):
+        return None
+    low, high = min(numbers, default=0), max(numbers, default=0)
+    return next((own for own in (np.int64, np.uint64) if np.iinfo(own).min <= low and high <= np.iinfo(own).max), None)
