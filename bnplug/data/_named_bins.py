@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import CodeArray
+from bnplug.data._pooling import unlike
 from bnplug.data.bins import bin_labels, in_bins, nearest
 from bnplug.data.coding import MISSING, Coded, State, code_column, factorize, label_index
 from bnplug.data.kinds import is_numeric, to_floats
@@ -50,20 +51,65 @@ def _bin(value: Any, cuts: npt.ArrayLike, name: Any) -> int:
     return int(in_bins(np.array([number]), cuts).codes[0])
 
 
+def with_nearest_states(frame: pd.DataFrame, whole: Mapping[str, Sequence[State]]) -> pd.DataFrame:
+    """Return a frame in which numbers that come as categories, as text or among text are the nearest known numbers.
+
+    Columns of a numeric type stay as they are, and so do values that are not numbers.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    whole : mapping of str to sequence
+        The columns of few whole numbers, and these numbers.
+
+    Examples
+    --------
+    >>> with_nearest_states(pd.DataFrame({"n": pd.Categorical([7, None, "2", "x"])}), {"n": (1, 2)})["n"].tolist()
+    [2, None, 2, 'x']
+    """
+    changed = {}
+    for name in [str(name) for name, dtype in frame.dtypes.items() if name in whole and dtype.kind not in "biuf"]:
+        if not is_numeric(frame[name]):
+            codes, values = factorize(frame[name])
+            cells = np.array([*(_nearest_state(value, whole[name]) for value in values), None], dtype=object)
+            changed[name] = pd.Series(cells[codes], frame.index, dtype=object)
+    return frame.assign(**changed) if changed else frame
+
+
+def _nearest_state(value: Any, states: Sequence[State]) -> Any:
+    """Return the nearest of some numbers to a number or the text of one; another value as it is."""
+    if isinstance(value, bool | np.bool_):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return value
+    return states[int(nearest(np.array([number]), states).codes[0])] if np.isfinite(number) else value
+
+
 def as_states(codes: CodeArray, schema: Table, missing_states: Mapping[str, str]) -> dict[str, pd.Categorical]:
-    """Return coded rows by the labels of their states; cells in the state of missing cells are missing too.
+    """Return coded rows by the labels of their states.
+
+    A cell in the state of missing cells is missing. In such a column, a value that training has not seen is
+    ``"unseen"``, made unlike every state, because a missing cell would be in the state of missing cells.
 
     Examples
     --------
     >>> schema = Table.empty(["sky", "y"], {"sky": ["sun", "?"], "y": [0, 1]}, "y")
-    >>> [list(column) for column in as_states(np.array([[0, 1], [1, 255]], np.uint8), schema, {"sky": "?"}).values()]
-    [['sun', nan], [1, nan]]
+    >>> codes = np.array([[0, 1, 255], [1, 255, 0]], np.uint8)
+    >>> [list(column) for column in as_states(codes, schema, {"sky": "?"}).values()]
+    [['sun', nan, 'unseen'], [1, nan, 0]]
     """
     found = {}
     for name, own in zip(schema.names, codes, strict=True):
-        signed = np.where(own == schema.missing, MISSING, own.astype(np.int64))
-        column = pd.Categorical.from_codes(signed, categories=label_index(schema.states[name]))
-        found[name] = column.remove_categories([missing_states[name]]) if name in missing_states else column
+        states, label = schema.states[name], missing_states.get(name)
+        unknown = own == schema.missing
+        signed = np.where(unknown, MISSING, own.astype(np.int64))
+        if label is not None and unknown.any():
+            signed[unknown] = len(states)
+            states = (*states, unlike("unseen", set(map(str, states))))
+        column = pd.Categorical.from_codes(signed, categories=label_index(states))
+        found[name] = column if label is None else column.remove_categories([label])
     return found
 
 

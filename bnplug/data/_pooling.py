@@ -108,7 +108,7 @@ def match_pooled(column: pd.Series[Any], states: Sequence[State]) -> Coded:
     >>> match_pooled(pd.Series(["a", "z", None]), ("a", "other")).codes
     array([ 0,  1, -1])
     """
-    codes = match_column(column, states[:-1])
+    codes = match_column(column, states[:-1], by_text=True)
     return Coded(np.where(codes == UNSEEN, len(states) - 1, codes), tuple(states))
 
 

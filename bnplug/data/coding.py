@@ -90,32 +90,47 @@ def coded(column: pd.Series[Any], codes: Codes, values: Any) -> Coded:
     return Coded(rank[codes], tuple(labels[i] for i in order))
 
 
-def match_column(column: pd.Series[Any] | Coded, states: Sequence[State]) -> Codes:
+def match_column(column: pd.Series[Any] | Coded, states: Sequence[State], by_text: bool = False) -> Codes:
     """Number the cells of `column` by given `states`: ``MISSING`` or ``UNSEEN`` where there is none.
 
     Values match across numeric types: a column of whole numbers that became floats because
     of a missing cell still matches.
 
+    Parameters
+    ----------
+    column : pandas.Series or Coded
+    states : sequence of states
+    by_text : bool
+        Whether a value that is not a state matches the state that is written alike, text or not: True matches
+        ``"True"``. Dask and CSV files make text of objects.
+
     Examples
     --------
     >>> match_column(pd.Series([2.0, np.nan, 3.0, 1.0]), (1, 2))
     array([ 1, -1, -2,  0])
+    >>> match_column(pd.Series([True, None, 3]), ("False", "True"), by_text=True)
+    array([ 1, -1, -2])
     """
     if isinstance(column, Coded):
         return _match_codes(column.codes, list(column.states), states)
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return _match_codes(column.array.codes, _labels(column.array.categories), states)
-    if dtype.kind in "iub" and isinstance(dtype, np.dtype):
-        return _match_whole_numbers(column.to_numpy(), states)
+        return _match_codes(column.array.codes, _labels(column.array.categories), states, by_text)
+    if dtype == np.bool_:
+        return _match_values([False, True], states, by_text)[column.to_numpy().astype(np.int64)]
+    if dtype.kind in "iu" and isinstance(dtype, np.dtype):
+        return _match_whole_numbers(column.to_numpy(), states, by_text)
     codes, values = _distinct_values(column)
-    known = np.append(_match_values(_labels(values), states), MISSING)
+    known = np.append(_match_values(_labels(values), states, by_text), MISSING)
     return known[codes]
 
 
 def _distinct_values(column: pd.Series[Any]) -> tuple[Codes, Any]:
     """Return the number of each cell's value, and the values; a ``ValueError`` names a column of containers."""
     dtype = column.dtype
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "f":
+        # Arrow tells 0.0 from -0.0.
+        return pd.factorize(column.to_numpy(np.float64, na_value=np.nan), sort=False)
     # Of what is inside a series, in half the time; but for times, whose values would be numpy's.
     cells = column.array if not isinstance(dtype, np.dtype) else column if dtype.kind in "mM" else column.to_numpy()
     try:
@@ -125,24 +140,30 @@ def _distinct_values(column: pd.Series[Any]) -> tuple[Codes, Any]:
         raise ValueError(unlearnable([str(column.name)], CONTAINERS)) from error
 
 
-def _match_codes(codes: Codes, labels: list[State], states: Sequence[State]) -> Codes:
-    return codes if labels == list(states) else np.append(_match_values(labels, states), MISSING)[codes]
+def _match_codes(codes: Codes, labels: list[State], states: Sequence[State], by_text: bool = False) -> Codes:
+    return codes if labels == list(states) else np.append(_match_values(labels, states, by_text), MISSING)[codes]
 
 
-def _match_values(values: list[State], states: Sequence[State]) -> Codes:
+def _match_values(values: list[State], states: Sequence[State], by_text: bool = False) -> Codes:
     number = {state: code for code, state in enumerate(states)}
-    return np.array([number.get(value, UNSEEN) for value in values], dtype=np.int64)
+    codes = [number.get(value, UNSEEN) for value in values]
+    if by_text and UNSEEN in codes and {isinstance(own, str) for own in (*values, *states)} == {True, False}:
+        written = {str(state): code for state, code in number.items() if not isinstance(state, str)}
+        for i, value in enumerate(values):
+            if codes[i] == UNSEEN:
+                codes[i] = written.get(value, UNSEEN) if isinstance(value, str) else number.get(str(value), UNSEEN)
+    return np.array(codes, dtype=np.int64)
 
 
-def _match_whole_numbers(values: npt.NDArray[Any], states: Sequence[State]) -> Codes:
+def _match_whole_numbers(values: npt.NDArray[Any], states: Sequence[State], by_text: bool = False) -> Codes:
     """Match whole numbers through an array indexed by value: one gather a cell."""
     if len(values) == 0:
         return np.empty(0, dtype=np.int64)
     low, high = int(values.min()), int(values.max())
     if high - low >= _LOOKUP_RANGE:
         distinct, inverse = np.unique(values, return_inverse=True)
-        return _match_values(distinct.tolist(), states)[inverse]
-    lookup = _match_values(list(range(low, high + 1)), states)
+        return _match_values(distinct.tolist(), states, by_text)[inverse]
+    lookup = _match_values(list(range(low, high + 1)), states, by_text)
     # In its own type, a number above 2**63 stays what it is; in the other, one below zero does.
     steps = values - values.min() if values.dtype.kind == "u" else values.astype(np.int64) - low
     return lookup[steps]

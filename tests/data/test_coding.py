@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bnplug import BayesianNetworkClassifier
 from bnplug.data.coding import MISSING, UNSEEN, Coded, as_array, code_column, label_index, match_column, plain_label
 
 LABELS = st.lists(st.text(max_size=3) | st.integers(-5, 5) | st.floats(-2, 2) | st.booleans(), min_size=1, max_size=8)
@@ -93,3 +94,28 @@ def test_a_point_in_time_has_the_text_that_pandas_gives_it():
     days = pd.Series(pd.to_datetime(["2026-02-28", None, "2026-01-31"]))
     assert code_column(days).states == ("2026-01-31 00:00:00", "2026-02-28 00:00:00")
     assert match_column(days, code_column(days).states).tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32[pyarrow]", "double[pyarrow]", "Float64", "float64", object])
+def test_zero_has_no_sign(dtype):
+    pytest.importorskip("pyarrow")
+    column = pd.Series([0.0, -0.0, None, 1.5], dtype=dtype)
+    assert code_column(column).codes.tolist() == [0, 0, MISSING, 1]
+    assert match_column(column, (0.0, 1.5)).tolist() == [0, 0, MISSING, 1]
+    X = pd.DataFrame({"x": pd.Series([0.0, -0.0, 1.0, None] * 10, dtype=dtype)})
+    model = BayesianNetworkClassifier("nb").fit(X, ["a", "b", "b", "a"] * 5 + ["b", "a", "a", "b"] * 5)
+    assert model.schema_.states["x"] == (0.0, 1.0)
+
+
+def test_values_match_states_that_are_written_alike_if_asked():
+    column = pd.Series([True, False, None, 2, "a"], dtype=object)
+    assert match_column(column, ("2", "False", "True", "a")).tolist() == [UNSEEN, UNSEEN, MISSING, UNSEEN, 3]
+    assert match_column(column, ("2", "False", "True", "a"), by_text=True).tolist() == [2, 1, MISSING, 0, 3]
+    assert match_column(pd.Series(["True", "2", "x"]), (2, True), by_text=True).tolist() == [1, 0, UNSEEN]
+    # A state that equals the value comes before one that is only written alike.
+    assert match_column(pd.Series([1, "1"], dtype=object), ("1", 1), by_text=True).tolist() == [1, 0]
+    for dtype in (bool, "boolean", object, "category"):
+        truth = pd.Series([True, False], dtype=dtype)
+        assert match_column(truth, ("False", "True"), by_text=True).tolist() == [1, 0]
+        assert match_column(truth, (0, 1)).tolist() == [1, 0]
+    assert match_column(pd.Series([7, 9]), ("9",), by_text=True).tolist() == [UNSEEN, 0]
