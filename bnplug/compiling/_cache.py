@@ -12,7 +12,7 @@ there is no place at all, they are compiled in every process, and one warning sa
 Loading a kernel runs code from its file. Whoever can write kernels beside the modules can write modules as well, so
 these are loaded as they are. Elsewhere, a file is loaded only if no other user can have written it. If other users can
 write to the folder that ``NUMBA_CACHE_DIR`` names, the user's own cache folder is used instead, with a warning. In a
-folder that all users share, such as ``/tmp``, each user has a subfolder.
+folder that all users share, such as ``/tmp``, each user has a folder inside it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which folders and files of compiled kernels are trusted: those that no other user can have written.
 
-Loading a kernel runs code from its file. The superuser is trusted, who may change the interpreter as well. Windows has
+Loading a kernel runs code from its file. Root is trusted, since root can change the interpreter as well. Windows has
 neither user numbers nor permission bits: there, everything that the user can read is trusted.
 """
 

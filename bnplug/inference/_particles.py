@@ -110,9 +110,9 @@ def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no
 
 
 @kernel(allocates=False)
-def estimate(
+def estimate(  # type: ignore[no-untyped-def]
     network, axes, own, tables, codes, missing, rows, seed, n, most, variables, stream, progress, joint, errors
-):  # type: ignore[no-untyped-def]
+):
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 
     network: the first fields of FlatTables; rows: those to do; most: how many draws to make in this call; stream:
