@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.contracts import SavesState
-from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError
+from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError, printable
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Kind
 
@@ -145,7 +145,7 @@ def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
     try:
         method = method_from_json(saved.method)
     except UnknownMethodError as error:
-        raise PluginError(f"{path} cannot be loaded: {error}") from None
+        raise PluginError(f"{path} cannot be loaded: {printable(error)}") from None
     if method.kind != Kind.CLASSIFIER:
         raise ValueError(f"{method.kind} {method.name!r} is no classifier")
     made = registry.make(method, params)
@@ -159,11 +159,13 @@ def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
 
 
 def _contain(who: str, doing: str, call: Callable[[], _T]) -> _T:
-    """Call a plugin's code; what it raises becomes an error that names it."""
+    """Call a plugin's code; what it raises becomes an error that names it, unless it reports a damaged file."""
     try:
         return discovery.contain(doing, call)
     except PluginError as error:
-        raise PluginError(f"{who} failed: {error}") from error.__cause__
+        if isinstance(error.__cause__, ModelFileError):
+            raise error.__cause__ from None
+        raise PluginError(f"{who} failed: {printable(error)}") from error.__cause__
 
 
 def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:

@@ -56,6 +56,12 @@ _FIRST_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 #: JSON would make one character of such a pair.
 SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
+# How much of a message is kept, which may quote long names of a forged file.
+_MESSAGE_LENGTH = 500
+
+# What a version may look like for a message to quote it.
+_VERSION_TEXT = re.compile(r"[0-9][A-Za-z0-9.+!]{0,30}")
+
 _TURN_SECONDS, _TURN_PAUSE = 10.0, 0.005
 
 
@@ -122,7 +128,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], bytes]:
 
 def damaged(folder: Path, reason: object) -> ModelFileError:
     """Return the error that says why a folder cannot be read."""
-    return ModelFileError(f"{folder} is a damaged model folder: {reason}")
+    return ModelFileError(f"{folder} is a damaged model folder: {str(reason)[:_MESSAGE_LENGTH]}")
 
 
 def sealed(index: Mapping[str, Any]) -> bytes:
@@ -293,13 +299,17 @@ def _parse(folder: Path, content: bytes) -> dict[str, Any]:
         raise ModelFileError(f"{folder / INDEX} is not a model of bnplug")
     version = index.get("version")
     if type(version) is not int or version not in READABLE:
-        raise ModelFileError(
-            f"{folder}: format version {version!r}; bnplug {bnplug.__version__} reads {READABLE}. "
-            f"It was written by bnplug {index.get('bnplug')}"
-        )
+        reads = f"bnplug {bnplug.__version__} reads {READABLE}"
+        raise ModelFileError(f"{folder}: format version {repr(version)[:60]}; {reads}{_writer(index)}")
     if (version > 1 or "checksum" in index) and not seal_holds(content, index.get("checksum")):
         raise damaged(folder, f"{INDEX} is not what its checksum says")
     return index
+
+
+def _writer(index: Mapping[str, Any]) -> str:
+    """Return the end of a message: which bnplug wrote a folder, if the folder says so in a valid way."""
+    version = str(index.get("bnplug"))
+    return f". It was written by bnplug {version}" if _VERSION_TEXT.fullmatch(version) else ""
 
 
 def seal_holds(content: bytes, checksum: object) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from bnplug.exchange._parameters import parameters_to_json
+from bnplug.exchange._parameters import OLDER_FORMATS, parameters_to_json
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import name_and_parameters
 from bnplug.hooks.expressions import Expression, parse
@@ -30,7 +30,7 @@ def from_older(index: Mapping[str, Any]) -> dict[str, Any]:
     for part, text in index["made"].items():
         given = edges if part == "structure" else "ml"
         params[str(part)] = _component(str(part), str(text), given)
-    reason = f"models of format {index['version']} do not tell it"
+    reason = OLDER_FORMATS[index["version"]]
     lost = {name: {"is": "unsaved", "written": "unknown", "reason": reason} for name in _LOST}
     keys = ("made", "target", "class_dtype", "named", "variables", "intake")
     return {

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 
-from bnplug.errors import ContractError, PluginError, UnknownMethodError, one_line
+from bnplug.errors import ContractError, PluginError, UnknownMethodError, one_line, printable
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, Method, is_component, name_and_parameters
 from bnplug.hooks.names import normalize
@@ -24,8 +25,16 @@ from bnplug.model.log_tables import LogTables
 # Truth values, whole numbers, floats, complex numbers and text: what bytes hold without any object.
 _PLAIN_DTYPES = "biufcU"
 
-# How much of the text of a value that cannot be saved is kept.
+# How much of the text of a value that cannot be saved is kept, and of a text of a file is shown.
 _WRITTEN = 200
+
+# Names of distributions (PEP 508), and what versions look like.
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,60}")
+
+#: Why a parameter of a model of an earlier format is unknown.
+OLDER_FORMATS = {version: f"models of format {version} do not tell it" for version in (1, 2)}
+_UNSAVED = "it has no form in a model file, so it was not saved"
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Unavailable:
     saved: Any = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return f"<{self.written}: {self.reason}>"
+        return printable(f"<{self.written}: {self.reason}>")
 
     def __getattr__(self, name: str) -> NoReturn:
         # Whoever looks whether this is an estimator, or has such a method of Python, learns that it is not.
@@ -139,7 +148,7 @@ def method_to_json(method: Method) -> dict[str, str]:
 
 
 def method_from_json(data: Mapping[str, Any]) -> Method:
-    """Return the registered method that a file names; an ``UnknownMethodError`` says what to install."""
+    """Return the registered method that a file names; an ``UnknownMethodError`` says what is not installed."""
     kind, name, distribution, version = (data[key] for key in ("kind", "name", "distribution", "version"))
     if not all(isinstance(text, str) for text in (kind, name, distribution, version)):
         raise TypeError(f"a component is named by texts, not by {data!r}")
@@ -176,7 +185,7 @@ def check_complete(estimator: Any) -> None:
     if found:
         raise ValueError(
             f"this {type(estimator).__name__} comes from a file and cannot be fitted again as it is. "
-            + "; ".join(found)
+            + printable("; ".join(found))
             + ". set_params takes others"
         )
 
@@ -240,10 +249,14 @@ def _as_then(method: Method, written: str) -> str:
 
 
 def _why_absent(kind: str, name: str, distribution: str, version: str) -> str:
-    what = f"the {kind} {name!r} of {distribution} {version}"
+    """Say what is not installed; nothing that a file names is recommended for installation."""
+    what = f"the {kind} {name[:_WRITTEN]!r}"
+    if not _DISTRIBUTION.fullmatch(distribution) or not _VERSION.fullmatch(version):
+        return f"{what} is not installed, and the file does not name a valid distribution that provides it"
+    what = f"{what} of {distribution} {version}"
     there = [info for info in registry.plugins() if normalize(info.distribution) == normalize(distribution)]
     if not there:
-        return f"{what} is not installed: pip install {distribution}"
+        return f"{what} is not installed"
     cause = f": {there[0].cause}" if there[0].cause else f"; the model was saved with {distribution} {version}"
     return f"{what} is not brought by {there[0]}, which is installed{cause}"
 
@@ -311,8 +324,10 @@ def _graph_from_json(data: Mapping[str, Any]) -> Any:
 
 
 def _unsaved(data: Mapping[str, Any]) -> Unavailable:
-    reason = str(data.get("reason", "it has no form in a model file, so it was not saved"))
-    return Unavailable(str(data["written"]), reason, dict(data))
+    # Quoted, since a forged file may say anything.
+    written = repr(str(data["written"])[:_WRITTEN])
+    reason = str(data.get("reason"))
+    return Unavailable(written, reason if reason in OLDER_FORMATS.values() else _UNSAVED, dict(data))
 
 
 _READERS: dict[str, Any] = {

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bnplug.errors import printable
 from bnplug.exchange._json import parse_json
 from bnplug.exchange.files import naming_file, read_plain, write_atomically
 
@@ -126,7 +127,7 @@ def _check_settings(path: str, there: Mapping[str, Any], here: Mapping[str, Any]
     ]
     if differences:
         raise ValueError(
-            f"{path} holds the results of another experiment ({'; '.join(differences)}): "
+            f"{path} holds the results of another experiment ({printable('; '.join(differences))}): "
             "give the results another name, or delete the file"
         )
 

@@ -109,6 +109,18 @@ def test_every_number_of_a_folder_may_be_impossible(folder):
     assert outcome(folder, document) == "answers"
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", [HUGE, float("inf"), "x", None])
+def test_the_folder_of_a_plugins_classifier_is_damaged_by_them_too(tmp_path, number):
+    bnplug.save(bnplug.make_classifier("aode").fit(X[["height", "count"]], Y), tmp_path / "model")
+    document = json.loads((tmp_path / "model" / "model.json").read_text(encoding="utf-8"))
+    document.pop("checksum")
+    place = next(place for place, _ in leaves(document) if "cut_points" in place)
+    (tmp_path / "model" / "model.json").write_bytes(sealed(with_value(document, place, number)))
+    with pytest.raises(bnplug.ModelFileError, match=r"cut points|out of range"):
+        bnplug.load(tmp_path / "model")
+
+
 def tables_of(parameter):
     values = {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.array([[parameter, -1.0], [0.0, -2.0]]))}
     return LogTables(["c", "x"], {"c": ["n", "y"], "x": [0, 1]}, values, "c")

@@ -154,9 +154,9 @@ def test_a_given_graph_comes_back_as_a_graph(few, tmp_path):
 @pytest.mark.parametrize(
     ("params", "named"),
     [
-        ({"random_state": np.random.RandomState(0)}, "random_state: <RandomState"),
-        ({"structure": ("hill-climb", {"score": ("cr", {"cv": KFold(3)})})}, "structure__score__cv: <KFold"),
-        ({"parameters": third_party.Steep()}, "parameters: <Steep"),
+        ({"random_state": np.random.RandomState(0)}, "random_state: <'RandomState"),
+        ({"structure": ("hill-climb", {"score": ("cr", {"cv": KFold(3)})})}, "structure__score__cv: <'KFold"),
+        ({"parameters": third_party.Steep()}, "parameters: <'Steep"),
     ],
     ids=["generator", "splitter", "unregistered"],
 )
@@ -186,7 +186,7 @@ def test_a_component_that_is_not_installed_is_named_with_its_distribution(few, t
     assert (loaded.predict_proba(few[0]) == model.predict_proba(few[0])).all()
     assert loaded.components_ == model.components_
     for again in (loaded, clone(loaded)):
-        with pytest.raises(ValueError, match="pip install bnplug-third") as caught:
+        with pytest.raises(ValueError, match=r"bnplug-third 1\.0 is not installed") as caught:
             again.fit(*few)
         assert "structure__score: <score function 'cost'" in str(caught.value)
         assert "the parameter learner 'steep' of bnplug-third 1.0 is not installed" in str(caught.value)
@@ -246,7 +246,7 @@ def test_a_plugins_classifier_is_saved_and_loaded(few, tmp_path, third, monkeypa
     assert (loaded.predict_proba(few[0]) == model.predict_proba(few[0])).all()
     monkeypatch.undo()
     discovery.refresh()
-    with pytest.raises(PluginError, match=r"of bnplug-third 1\.0 is not installed: pip install bnplug-third"):
+    with pytest.raises(PluginError, match=r"of bnplug-third 1\.0 is not installed$"):
         bnplug.load(tmp_path / "model")
 
 
@@ -338,7 +338,7 @@ def test_a_plugins_discretizer_is_saved_by_its_cuts(halves, few, tmp_path, parts
     for _ in range(2):
         loaded = bnplug.load(tmp_path / "model")
         assert (loaded.predict_proba(few[0]) == model.predict_proba(few[0])).all()
-        with pytest.raises(ValueError, match=r"of bnplug-parts 2\.1 is not installed: pip install bnplug-parts"):
+        with pytest.raises(ValueError, match=r"of bnplug-parts 2\.1 is not installed>"):
             loaded.fit(*few)
         loaded.save(tmp_path / "model")
 
@@ -353,7 +353,7 @@ def test_an_engine_that_is_not_installed_is_replaced_with_a_warning(few, tmp_pat
         loaded = bnplug.load(tmp_path / "model")
     holes = few[0].assign(count=np.nan)
     assert loaded.predict_proba(holes) == pytest.approx(model.predict_proba(holes), abs=1e-12)
-    with pytest.raises(ValueError, match="pip install bnplug-parts"):
+    with pytest.raises(ValueError, match=r"of bnplug-parts 2\.1 is not installed>"):
         loaded.fit(*few)
 
 
@@ -427,7 +427,7 @@ def test_a_plugins_classifier_names_the_parameter_that_no_file_held(few, tmp_pat
     loaded = reloaded(model, tmp_path)
     assert (loaded.predict_proba(few[0]) == model.predict_proba(few[0])).all()
     for again in (loaded, clone(loaded)):
-        with pytest.raises(ValueError, match=r"is unavailable: <KFold\(n_splits=3.*it was not saved>"):
+        with pytest.raises(ValueError, match=r"is unavailable: <'KFold\(n_splits=3.*it was not saved>"):
             again.fit(*few)
     assert clone(loaded).set_params(cv=KFold(2)).fit(*few).n_splits_ == 2
     search = GridSearchCV(loaded, {"cv": [KFold(2)]}, cv=2).fit(*few)

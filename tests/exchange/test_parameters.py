@@ -58,7 +58,7 @@ def test_scalars_of_numpy_keep_their_type(scalar):
 
 def test_what_has_no_form_is_noted_and_stays_so():
     lost = there_and_back({"cv": [object]})["cv"][0]
-    assert lost == Unavailable("<class 'object'>", lost.reason, None)
+    assert lost == Unavailable("\"<class 'object'>\"", lost.reason, None)
     assert there_and_back(lost) == lost
     with pytest.raises(ValueError, match=r"score__cv: <a splitter: not saved>"):
         check_complete(
