@@ -1,5 +1,6 @@
 """skops keeps a fitted classifier, once its classes are trusted by name."""
 
+import numpy as np
 import pytest
 import skops.io
 from sklearn.pipeline import make_pipeline
@@ -15,10 +16,12 @@ from bnplug.datasets import iris
     [
         BayesianNetworkClassifier("nb"),
         BayesianNetworkClassifier("kdb", missing="value", calibrate="temperature"),
+        BayesianNetworkClassifier("tan", inference="junction-tree"),
+        BayesianNetworkClassifier("tan", inference="sampling"),
         make_classifier("tan+ccbn-w"),
         make_pipeline(FunctionTransformer(), BayesianNetworkClassifier("tan")),
     ],
-    ids=["nb", "kdb", "tan+ccbn-w", "pipeline"],
+    ids=["nb", "kdb", "junction-tree", "sampling", "tan+ccbn-w", "pipeline"],
 )
 def test_a_fitted_classifier_comes_back(model):
     X, y = iris()
@@ -28,4 +31,6 @@ def test_a_fitted_classifier_comes_back(model):
     trusted = skops.io.get_untrusted_types(data=data)
     assert all(name.startswith("bnplug") or name == "numpy.dtype" for name in trusted)
     loaded = skops.io.loads(data, trusted=trusted)
-    assert (loaded.predict_proba(X) == model.predict_proba(X)).all()
+    incomplete = X.assign(**{"petal width (cm)": np.nan})
+    for rows in (X, incomplete):
+        assert (loaded.predict_proba(rows) == model.predict_proba(rows)).all()
