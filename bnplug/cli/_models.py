@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,12 +18,14 @@ from bnplug.cli._errors import one_line_errors
 from bnplug.cli._opening import (
     STANDARD,
     check_able,
+    check_rows_option,
     described,
     model_argument,
     open_model,
     open_network,
     open_with,
     read_file,
+    rows_option,
     target_option,
     write_output,
 )
@@ -344,16 +347,23 @@ def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str
 @click.argument("data", type=click.Path(path_type=Path), required=False)
 @reading_options
 @target_option
+@rows_option("the most uncertain ones, explained")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
 @one_line_errors
-def report_command(model_path: Path, data: Path | None, reading: Reading, target: str | None, output: Path) -> None:
+def report_command(
+    model_path: Path, data: Path | None, reading: Reading, target: str | None, rows: int, output: Path
+) -> None:
     """Write one self-contained HTML page on MODEL, and on how it does on DATA (- is standard input)."""
+    check_rows_option(rows, data)
     model = open_with(model_path, target, "report")
-    rows = () if data is None else read_labelled(model, data, reading, target)
+    given = () if data is None else read_labelled(model, data, reading, target)
+    options = {"rows": rows} if rows else {}
+    if rows and "rows" not in signature(model.report).parameters:
+        raise ValueError(f"{model_path}: the report of a {type(model).__name__} explains no rows; omit --rows")
     # A report is written to a file, and where this one goes need not be a file.
     with TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
-        model.report(page, *rows)
+        model.report(page, *given, **options)
         text = page.read_text(encoding="utf-8")
     write_output(output, text)
 

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 import bnplug
 from bnplug.exchange.network_files import FORMATS
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
 #: What stands for standard input or standard output.
 STANDARD = Path("-")
 
 model_argument = click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
 target_option = click.option("--target", help="The column that holds the class.  [default: what the model says]")
+
+
+def rows_option(which: str) -> Callable[[_Command], _Command]:
+    """Return the option ``--rows`` of a command that writes a page; `which` says which rows of DATA are taken."""
+    told = f"How many rows of DATA the page contains, {which}. Anyone with the page can read them.  [default: none]"
+    return click.option("--rows", type=click.IntRange(min=0), default=0, help=told)
+
+
+def check_rows_option(rows: int, data: Path | None) -> None:
+    """Raise a ``UsageError`` if rows are asked for and there is no data to take them from."""
+    if rows and data is None:
+        raise click.UsageError("--rows needs DATA, the file to take the rows from")
 
 
 def open_model(path: Path, target: str | None = None) -> Any:

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 import bnplug
-from bnplug.experiments._report import Part, parts_of, pictures_of
+from bnplug.experiments._report import CONTENTS, Part, parts_of, pictures_of
 from bnplug.notebook._text import text
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def to_html(comparison: Comparison, metric: str = "accuracy") -> str:
         *_section(first._replace(title="")),
         *(line for part in others for line in _section(part)),
         *(line for name, ax in pictures_of(comparison, metric).items() for line in _picture(_TITLES[name], ax)),
-        f"<footer>bnplug {bnplug.__version__}</footer>",
+        f"<footer><p>{text(CONTENTS)}</p><p>bnplug {bnplug.__version__}</p></footer>",
         "</body>",
         "</html>",
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,19 @@ from bnplug.experiments.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# What an error's text begins with, before its message.
+_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=:|$)")
+
+#: Where the messages are that pages and displays omit.
+WITHOUT_MESSAGES = "The messages of the errors, which may quote values of the data, are in Comparison.failed_methods."
+
+#: What the pages on a comparison contain.
+CONTENTS = (
+    "This page contains the names of data sets and methods, and figures computed from the folds. It contains no rows "
+    "of data."
+)
 
 
 def write_report(comparison: Comparison, folder: Path, metric: str = "accuracy") -> list[Path]:
@@ -51,8 +65,10 @@ def parts_of(comparison: Comparison, metric: str = "accuracy") -> list[Part]:
     """Return the table of a comparison, the tests that it allows, and the folds that failed."""
     parts = [Part(f"Comparison: {find_metric(metric).label}", table=comparison.text_table(metric))]
     parts += [*_tests(comparison, metric), *_tests_within(comparison, metric)]
-    failures = told_failures(comparison)
-    return [*parts, Part("Folds that failed", lines=failures)] if failures else parts
+    failures = failure_types(comparison)
+    if failures:
+        parts.append(Part("Folds that failed", WITHOUT_MESSAGES, lines=failures))
+    return parts
 
 
 def to_page(comparison: Comparison, metric: str = "accuracy") -> str:
@@ -67,7 +83,7 @@ def to_page(comparison: Comparison, metric: str = "accuracy") -> str:
             written.append(part.table.to_markdown())
         if part.lines:
             written.append("\n".join(f"- {to_markdown(line)}" for line in part.lines))
-    return "\n\n".join(written) + "\n"
+    return "\n\n".join([*written, CONTENTS]) + "\n"
 
 
 def told_failures(comparison: Comparison) -> list[str]:
@@ -77,6 +93,20 @@ def told_failures(comparison: Comparison) -> list[str]:
         + (f" (and {row['others']} other errors)" if row["others"] else "")
         for row in comparison.failed_methods.to_dict("records")
     ]
+
+
+def failure_types(comparison: Comparison) -> list[str]:
+    """Return the lines of :func:`told_failures` with types of errors alone: messages may quote values of the data."""
+    return [
+        f"{row['dataset']}, {row['method']}, {row['folds']} of {row['of']} folds: {_type_of(row['error'])}"
+        for row in comparison.failed_methods.to_dict("records")
+    ]
+
+
+def _type_of(error: str) -> str:
+    """Return the type that the text of an error begins with."""
+    found = _TYPE.match(error)
+    return found[0] if found else "an error"
 
 
 def _tests(comparison: Comparison, metric: str) -> list[Part]:

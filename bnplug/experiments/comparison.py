@@ -57,9 +57,11 @@ class Comparison:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from bnplug.experiments._report import told_failures
+        from bnplug.experiments._report import WITHOUT_MESSAGES, failure_types
 
-        return html.fragment(self.text_table().to_display(), *map(html.note, told_failures(self)))
+        failures = failure_types(self)
+        notes = [*failures, WITHOUT_MESSAGES] if failures else []
+        return html.fragment(self.text_table().to_display(), *map(html.note, notes))
 
     @property
     def failures(self) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bnplug.notebook import _pieces as html
+from bnplug.show._contents import without_folders
 from bnplug.show.drawing import to_svg
 from bnplug.show.summary import blanket_to_mark, headline
 
@@ -22,7 +23,7 @@ def fitted_display(model: BayesianNetworkClassifier) -> str:
     said = [
         html.title(model.target_, headline(model)),
         html.note(f"classes: {html.listed(model.classes_.tolist(), _MOST_LISTED)}"),
-        html.note(", ".join(f"{part} {text}" for part, text in model.made_.items())),
+        html.note(without_folders(", ".join(f"{part} {text}" for part, text in model.made_.items()))),
     ]
     blanket = blanket_to_mark(model)
     if blanket:

@@ -268,7 +268,7 @@ def _write_explorer(app: Sphinx, error: Exception | None) -> None:
         X = X[[name for name in X.columns if name.startswith("mean ")]].rename(
             columns=lambda name: name[len("mean ") :]
         )
-        bnplug.BayesianNetworkClassifier().fit(X, y).explore(Path(app.outdir, EXPLORER), X.head(40), y.head(40))
+        bnplug.BayesianNetworkClassifier().fit(X, y).explore(Path(app.outdir, EXPLORER), X, y, rows=40)
 
 
 class Checks(_Written):

@@ -17,8 +17,11 @@ def test_a_page_without_rows(model, tmp_path):
 
 def test_rows_with_their_class_and_without(files, model, tmp_path):
     run("explore", model, files / "iris.csv", "-o", tmp_path / "e.html")
+    assert rows_of(tmp_path / "e.html") == []
+    run("explore", model, files / "iris.csv", "--rows", "61", "-o", tmp_path / "e.html")
+    assert len(rows_of(tmp_path / "e.html")) == 61
     assert rows_of(tmp_path / "e.html")[60]["truth"] == "versicolor"
-    run("explore", model, files / "unlabelled.csv.gz", "-o", tmp_path / "e.html")
+    run("explore", model, files / "unlabelled.csv.gz", "--rows", "61", "-o", tmp_path / "e.html")
     assert "truth" not in rows_of(tmp_path / "e.html")[60]
 
 

@@ -95,7 +95,8 @@ def test_a_notebook_shows_the_table_with_the_best_in_bold_and_what_failed():
         "n_test": 50, "accuracy": [0.5, 1.0, 0.5, np.nan], "error": ["", "", "", "ValueError: <x>"],
     })  # fmt: skip
     page = Page(Comparison(results, ["<iris>"], ["nb", "b&d"])._repr_html_())
-    assert "<iris>, b&d, 1 of 2 folds: ValueError: <x>" in page.text
+    assert "<iris>, b&d, 1 of 2 folds: ValueError " in page.text
+    assert "<x>" not in page.text
     assert page.all("b") == [{}]
     assert not page.all("iris")
     assert "75.00 ± 35.36" in page.text

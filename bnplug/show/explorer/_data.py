@@ -1,4 +1,4 @@
-"""What the page knows of a model, as plain data: names, tables, the clique tree, the picture, rows to look at."""
+"""The data of the page: names, tables, the clique tree, the picture, and rows of data on request."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import to_floats
 from bnplug.model.log_tables import LogTables
 from bnplug.notebook._text import xml_text
+from bnplug.show._contents import check_rows, contents
 from bnplug.show.explorer._part import numbered
 from bnplug.show.explorer._picture import picture
 from bnplug.show.explorer._tree import clique_tree
@@ -24,12 +25,17 @@ from bnplug.show.summary import cut_points
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-# Rows beyond these are left out of the page.
-_MOST_ROWS = 200
 
+def page_data(
+    model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None, rows: int = 0
+) -> dict[str, Any]:
+    """Return what the page's script reads; `tables` are those of the model, or of a part of it.
 
-def page_data(model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None) -> dict[str, Any]:
-    """Return what the page's script reads; `tables` are those of the model, or of a part of it."""
+    The first `rows` rows of `X`, with their classes in `y`, become part of it.
+    """
+    check_rows(rows, X)
+    truths = None if y is None else _truths(y, len(to_frame(X, "X")))
+    shown = _rows(model, tables, X, truths, rows) if rows else []
     cuts = {name: own for name, own in cut_points(model).items() if name in tables.states}
     parents, cards = numbered(tables)
     target = tables.names.index(model.target_)
@@ -50,7 +56,8 @@ def page_data(model: BayesianNetworkClassifier, tables: LogTables, X: Any = None
         "tables": _packed(np.concatenate([tables.tables[name].values.ravel() for name in tables.names])),
         "tree": {"cliques": tree.cliques, "above": tree.parents, "homes": tree.homes, "families": tree.families},
         "picture": picture(tables, model.target_, cuts),
-        "rows": [] if X is None else _rows(model, tables, X, y),
+        "rows": shown,
+        "contents": contents(len(shown), truths is not None),
         "leftOut": len(model.tables_.names) - len(tables.names),
         "isNetwork": tables.normalized,
     }
@@ -94,12 +101,12 @@ def _packed(values: Any) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
-def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -> list[dict[str, Any]]:
-    """The first rows: what each is called, the state of every variable (-1: missing), numbers, the true class."""
-    frame = to_frame(X, "X")
-    truths = _truths(y, len(frame))
-    frame = frame.iloc[:_MOST_ROWS]
-    codes = model.encode(frame if is_frame(X) else X[:_MOST_ROWS]).astype(np.int64)
+def _rows(
+    model: BayesianNetworkClassifier, tables: LogTables, X: Any, truths: list[str] | None, n_rows: int
+) -> list[dict[str, Any]]:
+    """Return the first rows: label, state of every variable (-1: missing), numbers, true class."""
+    frame = to_frame(X, "X").iloc[:n_rows]
+    codes = model.encode(frame if is_frame(X) else X[:n_rows]).astype(np.int64)
     codes[codes == model.schema_.missing] = -1
     codes[model.schema_.target_index] = -1
     if not is_frame(X):
@@ -118,13 +125,11 @@ def _rows(model: BayesianNetworkClassifier, tables: LogTables, X: Any, y: Any) -
     ]
 
 
-def _truths(y: Any, n_rows: int) -> list[str] | None:
-    if y is None:
-        return None
+def _truths(y: Any, n_rows: int) -> list[str]:
     labels = pd.Series(y)
     if len(labels) != n_rows:
         raise ValueError(f"y has {len(labels)} labels, X has {n_rows} rows: give one label for each row")
-    return [xml_text(str(label)) for label in labels.iloc[:_MOST_ROWS]]
+    return [xml_text(str(label)) for label in labels]
 
 
 def _is_numeric(model: BayesianNetworkClassifier, frame: pd.DataFrame, name: str) -> bool:

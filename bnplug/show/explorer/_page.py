@@ -52,6 +52,7 @@ def write(
     X: Any = None,
     y: Any = None,
     features: int | Sequence[str] | None = None,
+    rows: int = 0,
 ) -> None:
     """Write the explorer of a fitted classifier: one HTML file that answers, click by click, without a network.
 
@@ -62,17 +63,21 @@ def write(
     path : path-like
         The file, which is replaced as a whole.
     X : frame or array, optional
-        Rows that the page can load; of more than 200, the first.
+        The data that `rows` are taken from.
     y : array-like, optional
-        Their true classes.
+        The true classes of the rows of `X`.
     features : int or names, optional
         The features to show, or how many of those that tell most of the class; parents come with them. What the page
         says of them is what the whole network says. By default all.
+    rows : int
+        How many rows of `X`, the first ones, the page contains, so that they can be loaded in it: their index labels,
+        values and, with `y`, true classes. Anyone with the page can read them. By default none.
 
     Raises
     ------
     ValueError
-        If the network is too large for a browser: the message says how many features are not.
+        If the network is too large for a browser (the message says how many features are not), or `rows` are asked
+        for without `X`.
 
     Examples
     --------
@@ -87,17 +92,21 @@ def write(
     ...     Path(folder, "explorer.html").read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    write_atomically(path, to_html(model, X, y, features))
+    write_atomically(path, to_html(model, X, y, features, rows))
 
 
 def to_html(
-    model: BayesianNetworkClassifier, X: Any = None, y: Any = None, features: int | Sequence[str] | None = None
+    model: BayesianNetworkClassifier,
+    X: Any = None,
+    y: Any = None,
+    features: int | Sequence[str] | None = None,
+    rows: int = 0,
 ) -> str:
     """Return the page that :func:`write` writes."""
     check_is_fitted(model)
     if X is None and y is not None:
         raise ValueError("y is given without X: give the rows that the labels belong to")
-    data = page_data(model, shown_tables(model, features), X, y)
+    data = page_data(model, shown_tables(model, features), X, y, rows)
     # Inside a script element only "<" could end it.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     code = script()
@@ -114,7 +123,7 @@ def to_html(
         f"<style>{_read('style.css')}</style>",
         "</head>",
         "<body>",
-        "<noscript>This page computes its answers itself, and needs JavaScript for it.</noscript>",
+        f"<noscript>This page computes its answers itself and needs JavaScript. {data['contents']}</noscript>",
         f'<script type="application/json" id="data">{text}</script>',
         f'<script type="module">{code}</script>',
         "</body>",

@@ -16,6 +16,7 @@ import { TablesView } from "./tables.mjs";
  * @property {import("./inference.mjs").PackedTree["tree"]} tree
  * @property {import("./picture.mjs").PictureData} picture
  * @property {import("./panels.mjs").Row[]} rows
+ * @property {string} contents what the page contains, in words
  * @property {number} leftOut variables of the model that are not on the page
  * @property {boolean} isNetwork
  */
@@ -66,7 +67,8 @@ class Explorer {
     const left = this.data.leftOut
       ? make("p", { class: "note" }, `Left out of this page: ${this.data.leftOut} of the model's features; what is shown does not depend on them.`)
       : null;
-    const aside = make("aside", { "aria-label": "Answers" }, this.why.root, this.next.root, this.row.root, left);
+    const contents = make("section", { class: "contents" }, make("h2", {}, "What this page contains"), make("p", { class: "note" }, this.data.contents));
+    const aside = make("aside", { "aria-label": "Answers" }, this.why.root, this.next.root, this.row.root, left, contents);
     document.body.classList.toggle("many-classes", nClasses > 8);
     document.body.append(make("header", {}, this.classPanel.root, this.#actions()), this.notice, make("main", {}, stage, aside), this.status);
   }

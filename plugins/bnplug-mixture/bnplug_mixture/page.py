@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _MOST_EDGES = 60
 
+_CONTENTS = (
+    "This page contains the names of columns and classes, the edges and sizes of the networks and, with data, figures "
+    "computed from them. It contains no rows of data."
+)
+
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 64rem; padding: 0 1rem; color: #1c2733;
   background: #fff }
@@ -54,6 +59,7 @@ def to_html(model: AveragedNetworks, X: Any = None, y: Any = None) -> str:
         "" if X is None or y is None else _performance(model, X, y),
         _edges(model),
         _members(model, X, y),
+        f'<p class="note">{_CONTENTS}</p>',
         f'<p class="note">bnplug {bnplug.__version__}</p>',
     ]
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'

@@ -63,7 +63,7 @@ def iris_page(tmp_path_factory):
     X, y = iris()
     model = BayesianNetworkClassifier("tan", "ml").fit(X, y)
     path = tmp_path_factory.mktemp("page") / "iris.html"
-    model.explore(path, X, y)
+    model.explore(path, X, y, rows=len(X))
     return model, path
 
 

@@ -59,13 +59,13 @@ def test_a_feature_that_was_not_cut_still_takes_numbers():
 def test_labels_and_rows_are_as_many(model):
     X, y = iris()
     with pytest.raises(ValueError, match="y has 10 labels, X has 150 rows"):
-        page_data(model, model.tables_, X, y[:10])
+        page_data(model, model.tables_, X, y[:10], rows=5)
 
 
 def test_rows_have_codes_numbers_and_truth(model):
     X, y = iris()
     X = X.set_axis([f"plant {i}" for i in range(len(X))]).assign(**{"petal length (cm)": [None, *X.iloc[1:, 2]]})
-    rows = page_data(model, model.tables_, X, y)["rows"]
+    rows = page_data(model, model.tables_, X, y, rows=150)["rows"]
     assert len(rows) == 150
     codes = model.encode(X)
     v = model.tables_.names.index("petal width (cm)")
@@ -77,15 +77,20 @@ def test_rows_have_codes_numbers_and_truth(model):
     assert all(row["states"][model.tables_.names.index(model.target_)] == -1 for row in rows)
 
 
+def test_no_row_is_in_the_page_unless_asked_for(model):
+    X, y = iris()
+    assert page_data(model, model.tables_, X, y)["rows"] == []
+
+
 def test_of_many_rows_the_first_are_shown(model):
     X, _ = iris()
-    rows = page_data(model, model.tables_, pd.concat([X, X, X], ignore_index=True))["rows"]
-    assert len(rows) == 200
+    rows = page_data(model, model.tables_, pd.concat([X, X, X], ignore_index=True), rows=200)["rows"]
+    assert [row["name"] for row in rows] == [str(i) for i in range(200)]
     assert "truth" not in rows[0]
 
 
 def test_rows_of_an_array_go_by_position():
     X, y = iris()
     model = BayesianNetworkClassifier("nb").fit(X.to_numpy(), y)
-    rows = page_data(model, model.tables_, X.to_numpy()[:3])["rows"]
+    rows = page_data(model, model.tables_, X.to_numpy(), rows=3)["rows"]
     assert [row["numbers"][0] for row in rows] == X.iloc[:3, 0].tolist()
