@@ -200,7 +200,8 @@ def full_log_joint(tables: LogTables, codes: CodeArray, target: str | None = Non
 def posterior(joint: FloatArray) -> FloatArray:
     """Return P(class | row) from log joints; tied classes get exactly equal probabilities.
 
-    A row that is impossible under every class gets equal probabilities.
+    A row that is impossible under every class gets equal probabilities; for prediction, start from
+    :func:`bnplug.inference.predicting.predictive_log_joint`, which gives such a row the class prior.
     """
     result = np.empty_like(joint)
     _normalize_rows(joint, TIE, result)

@@ -3,7 +3,8 @@
 Features are revealed one at a time, those not yet revealed being marginalised, and a feature's contribution is
 the change of a class's log odds when it is revealed. That change depends on what was revealed before it, so the
 mean over two orders is taken: the features as they come, and the reverse. Either way the prior log odds
-and all contributions add up to the posterior log odds.
+and all contributions add up to the posterior log odds. Features that no class allows together have the prior log
+odds, as in prediction.
 """
 
 from __future__ import annotations
@@ -47,14 +48,16 @@ def contributions(marginals: Marginals, codes: CodeArray, target: int, n_jobs: i
     """
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
-    prior = _log_odds(marginals.log_joint(hidden, n_jobs))
+    unknown = marginals.log_joint(hidden, n_jobs)
+    prior = _log_odds(unknown)
     result = np.zeros((codes.shape[1], 1 + len(features), prior.shape[1]))
     for order in (range(len(features)), range(len(features) - 1, -1, -1)):
         shown, before = hidden.copy(), prior
         result[:, 0] += before / 2
         for position in order:
             shown[features[position]] = codes[features[position]]
-            after = _log_odds(marginals.log_joint(shown, n_jobs))
+            joint = marginals.log_joint(shown, n_jobs)
+            after = _log_odds(np.where(np.isneginf(joint).all(axis=1, keepdims=True), unknown, joint))
             result[:, 1 + position] += (after - before) / 2
             before = after
     return result
@@ -78,7 +81,7 @@ def _log_odds(joint: FloatArray) -> FloatArray:
         others = logsumexp(np.delete(joint, c, axis=1), axis=1)
         with np.errstate(invalid="ignore"):
             odds[:, c] = joint[:, c] - others
-    # A row that no class allows says nothing about any of them.
+    # A network in which every row is impossible says nothing about any class.
     impossible = np.isneginf(joint).all(axis=1)
     odds[impossible] = -np.log(n_classes - 1)
     return np.clip(odds, -_CERTAIN, _CERTAIN)

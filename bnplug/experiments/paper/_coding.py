@@ -13,6 +13,7 @@ from bnplug.data.table import Table
 from bnplug.datasets import Dataset
 from bnplug.inference.complete import posterior
 from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.predicting import predictive_log_joint
 from bnplug.model.log_tables import LogTables
 
 _TARGET = "(class)"
@@ -37,7 +38,7 @@ class CodedSplit:
 
     def accuracy(self, tables: LogTables) -> float:
         """Return how many test rows a network classifies right, in per cent."""
-        joint = Marginalizer(tables, self.train.target).log_joint(self.test, n_jobs=1)
+        joint = predictive_log_joint(Marginalizer(tables, self.train.target), self.test, n_jobs=1)
         return 100 * float((posterior(joint).argmax(axis=1) == self.labels).mean())
 
 

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from bnplug.inference.complete import posterior
 from bnplug.inference.explain import contributions
+from bnplug.inference.predicting import predictive_log_joint
 
 if TYPE_CHECKING:
     from bnplug import BayesianNetworkClassifier
@@ -49,7 +50,7 @@ class Answering:
         """Return the posterior of one member, half its twin's where features are missing; NaN for rows it refuses."""
 
         def asked(compiled: Marginals) -> Callable[[CodeArray], FloatArray]:
-            return lambda rows: posterior(compiled.log_joint(rows, 1))
+            return lambda rows: posterior(predictive_log_joint(compiled, rows, 1))
 
         own = where_possible(asked(self._members[number]), codes)
         return self._with_twins(own, lambda rows: where_possible(asked(self._twins[number]), rows(codes)), codes)

@@ -22,6 +22,7 @@ from bnplug.hooks.components import check_numbers
 from bnplug.inference.complete import posterior
 from bnplug.inference.explain import contributions, to_long_frame
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
+from bnplug.inference.predicting import predictive_log_joint
 from bnplug.inference.queries import log_measure
 from bnplug.model.log_tables import check_size
 from bnplug_mixture.averaging import AveragedNetworks, quietly
@@ -190,9 +191,13 @@ class AODE(AveragedNetworks):
         return super().restore_state(state, arrays)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return P(class | known features) for every row, classes in the order of ``classes_``."""
+        """Return P(class | known features) for every row, classes in the order of ``classes_``.
+
+        A row that is impossible under every class gets the class prior, P(class).
+        """
         check_is_fitted(self)
-        return posterior(self.log_joint(self.naive_.encode(X), self.n_jobs))
+        # All that is asked of a compiled network there is its `log_joint`.
+        return posterior(predictive_log_joint(cast(Marginals, self), self.naive_.encode(X), self.n_jobs))
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
         """Return log sums of the estimators' joint probabilities, by row and class; without any, naive Bayes's.
