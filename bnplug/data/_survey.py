@@ -29,6 +29,7 @@ from bnplug.data.discretize import Discretizer, unfitted
 from bnplug.data.intake import Intake
 from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table
+from bnplug.data.weights import check_class_weight
 from bnplug.errors import did_you_mean
 from bnplug.hooks.descriptors import is_component
 
@@ -94,6 +95,7 @@ class Question:
     def check(self) -> None:
         """Raise a ``ValueError`` for what cannot be done, before anything is read."""
         MissingCells.of(self.missing)
+        check_class_weight(self.class_weight)
         check_cuts_columns(unfitted(self.discretizer), named=is_component(self.discretizer))
 
 

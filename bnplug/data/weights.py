@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,31 @@ def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> Float
     if n_rows > 0 and not checked.any():
         raise ValueError(f"{what} is zero everywhere, so that no rows are left; give at least one a weight")
     return checked
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Raise a ``ValueError`` unless the weights of a dict of class weights are finite numbers, at least 0.
+
+    Examples
+    --------
+    >>> check_class_weight({"ill": 5, "well": -1})
+    Traceback (most recent call last):
+    ValueError: class_weight: the weight of class 'well' is -1; give a finite number, at least 0
+    """
+    if not isinstance(class_weight, Mapping):
+        return
+    for label, weight in class_weight.items():
+        if not _is_weight(weight):
+            raise ValueError(
+                f"class_weight: the weight of class {label!r} is {weight!r}; give a finite number, at least 0"
+            )
+
+
+def _is_weight(weight: Any) -> bool:
+    try:
+        return not isinstance(weight, str | bytes) and 0 <= float(weight) < np.inf
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def present_rows(weights: FloatArray | None) -> BoolArray | None:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bnplug
-from bnplug.data.weights import present_rows, row_weights
+from bnplug.data.weights import check_class_weight, present_rows, row_weights
 
 X = pd.DataFrame({"x": [0.5, 1.5, 2.5, 3.5]})
 
@@ -40,3 +40,47 @@ def test_rows_of_weight_zero_are_absent():
 def test_weights_whose_sum_is_infinite_are_refused_before_any_work(discretizer):
     with pytest.raises(ValueError, match="sum of the row weights is inf, above"):
         bnplug.code(X.round(), [0, 1, 0, 1], [1e308] * 4, discretizer=discretizer)
+
+
+WRONG = [(-1.0, "-1.0"), (np.nan, "nan"), (np.inf, "inf"), ("heavy", "'heavy'"), (10**400, "1000"), (1j, "1j")]
+
+
+@pytest.mark.parametrize(("weight", "shown"), WRONG)
+def test_class_weights_are_numbers_from_zero_on(weight, shown):
+    with pytest.raises(ValueError, match=f"class_weight: the weight of class 'b' is {shown}.*; give a finite number"):
+        check_class_weight({"a": 1.0, "b": weight})
+
+
+@pytest.mark.parametrize("weights", [None, "balanced", {"a": 0.0, "b": np.float32(2)}, {"a": True, "b": np.array(3)}])
+def test_what_class_weights_are(weights):
+    check_class_weight(weights)
+
+
+LABELS = pd.Series(["a", "b", "c", "a", "b", "c"], name="kind")
+ROWS = pd.DataFrame({"x": [*"pqpqpq"]})
+NEGATIVE = {"a": 1.0, "b": -2.0, "c": 1.0}
+REFUSED = "class_weight: the weight of class 'b' is -2"
+
+
+@pytest.mark.parametrize("calibrate", [None, "temperature"])
+def test_a_negative_class_weight_is_refused_in_memory(calibrate):
+    with pytest.raises(ValueError, match=REFUSED):
+        bnplug.BayesianNetworkClassifier("nb", class_weight=NEGATIVE, calibrate=calibrate).fit(ROWS, LABELS)
+    with pytest.raises(ValueError, match=REFUSED):
+        bnplug.code(ROWS, LABELS, class_weight=NEGATIVE)
+
+
+def test_a_negative_class_weight_is_refused_in_parts():
+    model = bnplug.BayesianNetworkClassifier("nb", class_weight=NEGATIVE)
+    with pytest.raises(ValueError, match=REFUSED):
+        model.partial_fit(ROWS, LABELS, classes=[*"abc"])
+    model.set_params(class_weight=None).partial_fit(ROWS, LABELS, classes=[*"abc"])
+    with pytest.raises(ValueError, match=REFUSED):
+        model.set_params(class_weight=NEGATIVE).partial_fit(ROWS, LABELS)
+
+
+def test_a_negative_class_weight_is_refused_in_files(tmp_path):
+    ROWS.assign(kind=LABELS).to_csv(tmp_path / "rows.csv", index=False)
+    model = bnplug.BayesianNetworkClassifier("nb", class_weight=NEGATIVE)
+    with pytest.raises(ValueError, match=REFUSED):
+        model.fit_files(tmp_path / "rows.csv", "kind")
