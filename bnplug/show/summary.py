@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
 __all__ = [
+    "TEMPERED",
     "blanket_to_mark",
     "class_joints",
     "counted",
@@ -26,6 +27,12 @@ __all__ = [
     "mutual_information",
     "to_text",
 ]
+
+#: What is said of the class probabilities of a model that was calibrated by a temperature.
+TEMPERED = (
+    'calibrate="temperature" scaled the parameters of the class and its children: P(class) with nothing known is not '
+    "the class frequencies of the training rows."
+)
 
 # A table with more cells than this is printed only when it is asked for.
 _SMALL_TABLE = 64
@@ -149,6 +156,8 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     ]
     if not model.tables_.normalized:
         parts.append("The columns of the tables need not sum to one: the parameters are discriminative.")
+    if model.calibrate is not None:
+        parts.append(TEMPERED)
     shown = wanted or [name for name in model.tables_.names if _n_cells(model, name) <= _SMALL_TABLE]
     parts += [_table_text(model, name) for name in shown]
     left_out = [name for name in model.tables_.names if name not in shown and not wanted]

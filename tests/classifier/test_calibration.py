@@ -15,6 +15,8 @@ from bnplug.classifier._calibration import tempered
 from bnplug.classifier._inner_folds import RawRows, splits
 from bnplug.datasets import tic_tac_toe
 from bnplug.inference.complete import log_joint, posterior, terms
+from bnplug.show.report import to_html
+from bnplug.show.summary import to_text
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +105,24 @@ def test_without_folds_nothing_changes():
 def test_what_is_no_way_to_calibrate():
     with pytest.raises(ValueError, match="calibrate='platt' is not"):
         BayesianNetworkClassifier(calibrate="platt").fit([[0], [1]], ["a", "b"])
+
+
+def test_a_temperature_moves_the_class_prior_and_the_report_says_so(repeated, tmp_path):
+    X, y = repeated
+    kept = (y == "no") | (np.arange(len(y)) % 3 == 0)
+    X, y = X[kept], y[kept]
+    plain = BayesianNetworkClassifier("nb", "ml").fit(X, y)
+    calibrated = BayesianNetworkClassifier("nb", "ml", calibrate="temperature").fit(X, y)
+    share = (y == "no").mean()
+    assert plain.query("class")["probability"][0] == pytest.approx(share, abs=0.002)
+    assert abs(calibrated.query("class")["probability"][0] - share) > 0.01
+    calibrated.save(tmp_path / "model")
+    for model in (calibrated, bnplug.load(tmp_path / "model")):
+        page = to_html(model)
+        assert "Class prior" not in page
+        assert "Class probabilities with nothing known" in page
+        assert "not the class frequencies of the training rows" in page
+        assert "not the class frequencies of the training rows" in to_text(model)
+    for text in (to_html(plain), to_text(plain)):
+        assert "frequencies of the training rows" not in text
+    assert "Class prior" in to_html(plain)
