@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bnplug.errors import PooledStatesWarning as PooledStatesWarning
     from bnplug.errors import SearchInterruptedWarning as SearchInterruptedWarning
     from bnplug.errors import SearchWarning as SearchWarning
+    from bnplug.errors import TargetLeakageWarning as TargetLeakageWarning
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
     from bnplug.errors import UselessColumnWarning as UselessColumnWarning
@@ -116,6 +117,7 @@ _HOMES = {
         "PooledStatesWarning",
         "SearchInterruptedWarning",
         "SearchWarning",
+        "TargetLeakageWarning",
         "UnknownMethodError",
         "UnseenValueWarning",
         "UselessColumnWarning",

@@ -29,6 +29,10 @@ class PooledStatesWarning(BnplugWarning):
     """Rare states of a column with many are one state, "other"."""
 
 
+class TargetLeakageWarning(BnplugWarning):
+    """A feature determines the class, as a column does that was derived from it."""
+
+
 class MissingColumnWarning(BnplugWarning):
     """A column the model knows is absent from the data, and is marginalised."""
 
@@ -77,7 +81,18 @@ class NotRepresentableError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A model file or folder is damaged, cut off, or not one of ours."""
+    r"""A model file or folder is damaged, cut off, or not one of ours.
+
+    The message may quote the file, so control characters in it are escaped.
+
+    Examples
+    --------
+    >>> print(ModelFileError("there is no table for 'a\x1b[2J'"))
+    there is no table for 'a\x1b[2J'
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*map(printable, args))
 
 
 def warn_deprecated(message: str) -> None:

@@ -5,7 +5,10 @@ import pandas as pd
 
 
 def weather(n=200, seed=0):
-    """Return text, categories, numbers and whole numbers that go with rain, and a column that does not."""
+    """Return text, categories, numbers and whole numbers that go with rain, and a column that does not.
+
+    The class goes with rain in nine of ten rows.
+    """
     rng = np.random.default_rng(seed)
     rain = rng.random(n) < 0.5
     X = pd.DataFrame({
@@ -15,4 +18,4 @@ def weather(n=200, seed=0):
         "umbrellas": np.where(rain, 3, 1),
         "kind": [f"k{i % 2}" for i in range(n)],
     })  # fmt: skip
-    return X, np.where(rain, "stay", "go")
+    return X, np.where(rain ^ (rng.random(n) < 0.1), "stay", "go")

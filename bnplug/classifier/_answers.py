@@ -86,15 +86,17 @@ class FittedNetwork(AskedNetwork):
         Returns
         -------
         pandas frame
-            A column for each feature that `X` tells something of, with its states as categories; missing where `X` is,
-            or has a value that is treated so. The model answers for it as for `X`, and so does a model that was read
-            from a BIF file of this one, or a program that reads such a file.
+            A column for each feature that `X` has, with its states as categories. A cell is missing if it is in `X`,
+            or if its value was not seen in training. In a column in which missing is a state (``missing="value"``), an
+            unseen value is ``"unseen"`` instead. The model predicts the same for this frame as for `X`, and so does a
+            model that was read from a BIF file of this one.
 
         Examples
         --------
         >>> from bnplug import BayesianNetworkClassifier
         >>> X = pd.DataFrame({"heat": [3.5, 30.5] * 20, "sky": ["rain", "sun"] * 20})
-        >>> model = BayesianNetworkClassifier("nb", discretizer="mdl").fit(X, ["stay", "go"] * 20)
+        >>> y = ["stay", "go"] * 19 + ["go", "stay"]
+        >>> model = BayesianNetworkClassifier("nb", discretizer="mdl").fit(X, y)
         >>> model.bins(pd.DataFrame({"heat": [20.0, None], "sky": ["rain", "rain"]}))
            heat   sky
         0   >17  rain
@@ -251,12 +253,23 @@ class FittedNetwork(AskedNetwork):
         check_is_fitted(self)
         return to_mermaid(self.tables_.names, self.tables_.edges, self.target_)
 
-    def report(self, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
-        """Write one self-contained HTML page on the model; with data, also on how well it does on them."""
+    def report(self, path: str | PathLike[str], X: Any = None, y: Any = None, rows: int = 0) -> None:
+        """Write one self-contained HTML page on the model; with data, also on how well it does on them.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        X, y : optional
+            Rows and their true classes: the page then has accuracy, AUC and the confusion matrix.
+        rows : int
+            How many rows of `X`, the most uncertain ones, the page explains. It then contains their index labels,
+            values and true classes. By default none.
+        """
         from bnplug.show.report import write
 
         check_is_fitted(self)
-        write(self, path, X, y)
+        write(self, path, X, y, rows)
 
     def explore(
         self,
@@ -264,6 +277,7 @@ class FittedNetwork(AskedNetwork):
         X: Any = None,
         y: Any = None,
         features: int | Sequence[str] | None = None,
+        rows: int = 0,
     ) -> ExplorerPage | None:
         """Write one self-contained HTML page that answers click by click; without a path, show it in the notebook.
 
@@ -272,16 +286,19 @@ class FittedNetwork(AskedNetwork):
         path : path-like, optional
             The file. None: what is returned shows the page in a notebook.
         X, y : optional
-            Rows that the page can load, and their true classes.
+            The data that `rows` are taken from, and the true classes.
         features : int or names, optional
             The features to show, or how many of those that tell most of the class; parents come with them.
+        rows : int
+            How many rows of `X`, the first ones, the page contains, so that they can be loaded in it: their index
+            labels, values and true classes. Anyone with the page can read them. By default none.
         """
         from bnplug.show import explorer
 
         check_is_fitted(self)
         if path is None:
-            return explorer.ExplorerPage(explorer.to_html(self, X, y, features))
-        explorer.write(self, path, X, y, features)
+            return explorer.ExplorerPage(explorer.to_html(self, X, y, features, rows))
+        explorer.write(self, path, X, y, features, rows)
         return None
 
     def __dir__(self) -> list[str]:

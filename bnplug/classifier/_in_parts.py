@@ -25,7 +25,9 @@ from bnplug.data.intake import Intake, _learning_weights
 from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table, check_unseen
 from bnplug.exchange._parameters import check_complete
+from bnplug.hooks import registry
 from bnplug.hooks.components import component
+from bnplug.hooks.descriptors import Kind, is_component
 from bnplug.model.checks import check_tables
 from bnplug.model.log_tables import LogTables
 
@@ -49,6 +51,7 @@ class LearnsInParts(FittedNetwork):
     max_categories: int | None
     min_frequency: Any
     dates: str
+    structure: Any
     parameters: Any
     calibrate: Any
     structure_: Any
@@ -112,6 +115,7 @@ class LearnsInParts(FittedNetwork):
             discretizer=self._bins(), categorical_features=self.categorical_features,
             class_weight=self.class_weight, missing=self.missing, on_useless=self.on_useless,
             max_categories=self.max_categories, min_frequency=self.min_frequency, dates=self.dates, n_jobs=self.n_jobs,
+            relative_weights=self._relative_weights(),
         )  # fmt: skip
         names = table.intake.columns
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
@@ -121,6 +125,14 @@ class LearnsInParts(FittedNetwork):
     def _bins(self) -> Any:
         """Return the discretiser to take."""
         return wanted_discretizer(self.discretizer, self.parameters)
+
+    def _relative_weights(self) -> bool:
+        """Return whether a learner uses only the ratios of weights."""
+        learners = [registry.build(Kind.PARAMETER_LEARNER, self.parameters)]
+        if is_component(self.structure) or hasattr(self.structure, "learn"):
+            learners.append(registry.build(Kind.STRUCTURE_LEARNER, self.structure))
+        # A learner need not derive from the contract's class.
+        return any(getattr(learner, "relative_weights", False) for learner in learners)
 
     def _make(self, parameter: str, spec: Any) -> Any:
         return super()._make(parameter, self._bins() if parameter == "discretizer" else spec)
@@ -215,7 +227,7 @@ class LearnsInParts(FittedNetwork):
         classes : array-like
             All classes that may ever come; needed at first, and then the same or nothing.
         sample_weight : array-like, optional
-            A weight of 2 is the row twice.
+            As for :meth:`fit`. Weights must have the same unit in all parts.
         states : dict of str to sequence, optional
             At first: the states that columns may have in later rows, besides those that they have now. Later nothing,
             or states that are known.

@@ -19,6 +19,7 @@ from bnplug.classifier._inner_folds import RawRows, inner_folds
 from bnplug.classifier._unlabeled import check_unlabeled
 from bnplug.contracts import InnerFold
 from bnplug.data._checks import native
+from bnplug.data._leakage import warn_of_leakage
 from bnplug.data.class_labels import class_labels, label_array
 from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
@@ -32,6 +33,7 @@ from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_marginals, check_saved_limits
+from bnplug.inference.predicting import predictive_log_joint
 from bnplug.model.checks import check_dag, check_tables, given_dag
 from bnplug.model.log_tables import LogTables, check_size
 
@@ -59,7 +61,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         with at most 10 distinct values; among those, a number that training did not see is in the state of the
         nearest.
     class_weight : dict, "balanced" or None
-        As in scikit-learn.
+        As in scikit-learn; weights are finite and at least 0, and rows of a class of weight 0 are absent.
     missing : {"ignore", "em", "drop", "value", "error"} or dict of str to these
         Missing cells in training: each table counts the rows it can use; all that is known of every row is learned
         from, by EM; rows are dropped; missing becomes a state of its own; or an error names the columns. A dict has
@@ -96,7 +98,9 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         One factor for all log parameters of the class and its children, by which the classes of rows held out are most
         likely: three folds of the training rows, in each of which all is learned again. The most probable class of a
         complete row stays what it is. Where the structure is C1 the result is a network again, which files hold; on
-        others the tables do not sum to one any more.
+        others the tables do not sum to one any more. The temperature changes the class prior too: P(class) with nothing
+        known, as :meth:`query` returns it, is no longer the class frequencies of the training rows, and posteriors of
+        rows with few known features start from the changed prior.
     max_parameters : int
         A structure whose tables would hold more cells is an error before anything is allocated.
     max_clique_size : int
@@ -206,7 +210,8 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         y : array-like
             The class of every row; with ``missing="em"``, some may have none: NaN, None, or what `unlabeled` says.
         sample_weight : array-like, optional
-            A weight of 2 is the row twice; rows of weight 0 are absent.
+            If the parameters or the structure learner leave rows out (``backoff``, ``ccbn-loo``, ``skdb``), only the
+            ratios of weights matter. Otherwise a weight of 2 is the row twice. Rows of weight 0 are absent.
         """
         check_complete(self)
         check_unseen(self.unseen)
@@ -232,6 +237,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
             "max_categories": self.max_categories,
             "min_frequency": self.min_frequency,
             "dates": self.dates,
+            "relative_weights": self._relative_weights(),
         }
         return code(frame, y, weights, **{**own, **others})
 
@@ -262,6 +268,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
 
         `folds` makes so many folds of the training rows, for parameters that are chosen by rows held out.
         """
+        warn_of_leakage(table)
         self.structure_, dag = self._structure(table)
         self.parameters_ = component("parameter learner", self.parameters, self)
         check_unlabeled(table, self.parameters_, self.parameters)
@@ -277,7 +284,8 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         if is_component(self.structure) or hasattr(self.structure, "learn"):
             learner = component("structure learner", self.structure, self)
             self._check_fewest(table, learner)
-            dag = self._learned_structure(learner, table)
+            weighed = table.with_relative_weights() if self._relative_weights() else table
+            dag = self._learned_structure(learner, weighed)
         else:
             dag = given_dag(self.structure, table)
         check_size(table, table.parents(dag), self.max_parameters)
@@ -443,15 +451,22 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         """Return P(class | known features) for every row, classes in the order of ``classes_``.
 
         Missing features are marginalised exactly; where the parameters are no Bayesian network, with a warning. Tied
-        classes get equal probabilities.
+        classes get equal probabilities. A row that is impossible under every class gets the class prior, P(class).
         """
-        return posterior(self._log_joint(X))
+        return posterior(self._predictive_log_joint(X))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithm of :meth:`predict_proba`, also where that would be too small to hold."""
-        return log_posterior(self._log_joint(X))
+        return log_posterior(self._predictive_log_joint(X))
+
+    def _predictive_log_joint(self, X: Any) -> FloatArray:
+        """Return the log joint of rows and classes; impossible rows get the log prior of the class."""
+        codes = self.encode(X)
+        self._warn_where_missing(codes)
+        return predictive_log_joint(self._marginalizer, codes, self.n_jobs)
 
     def _log_joint(self, X: Any) -> FloatArray:
+        """Return the log joint of rows and classes; impossible rows are all ``-inf``."""
         codes = self.encode(X)
         self._warn_where_missing(codes)
         return self._marginalizer.log_joint(codes, self.n_jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 
 from bnplug.dask._parcels import unpack
+from bnplug.data._leakage import distinct_pairs
 from bnplug.data._streaming import BATCH_ROWS, Batch, kinds_of
 from bnplug.data._survey import Gathered, Question, Surveyed
 from bnplug.data._views import read_only
 from bnplug.data.blocks import Rows
+from bnplug.data.class_labels import label_array
 from bnplug.data.frames import to_frame
 
 
@@ -105,6 +107,11 @@ def merge_surveys(parts: Sequence[Gathered]) -> Gathered:
     for own in parts[1:]:
         total.merge(deepcopy(own))
     return total
+
+
+def class_pairs(x: Any, y: Any, name: str) -> set[tuple[Hashable, Hashable]]:
+    """Return the distinct pairs of a value of one column and a class in the rows of one partition."""
+    return distinct_pairs(to_frame(x, "X")[name], label_array(y))
 
 
 def code_partition(x: Any, y: Any, weights: Any, number: int, parcel: bytes) -> Rows:

@@ -18,6 +18,7 @@ from bnplug.dask._parcels import pack
 from bnplug.dask._partitions import Partitions
 from bnplug.dask.store import DaskStore
 from bnplug.data._columns import Rules
+from bnplug.data._leakage import label_name, refuse_class_column
 from bnplug.data._pooling import unlike
 from bnplug.data._survey import Gathered, Question, Surveyed
 from bnplug.data.block_table import BlockTable
@@ -42,6 +43,7 @@ def dask_table(
     min_frequency: Any = "auto",
     dates: str = "parts",
     target: str | None = None,
+    relative_weights: bool = False,
 ) -> tuple[BlockTable, Intake]:
     """Return the rows of Dask collections as a table whose blocks stay on the workers, and what codes other rows alike.
 
@@ -63,6 +65,8 @@ def dask_table(
         column, as those of the core do.
     target : str, optional
         What to call the class; by default the name of `y`, or ``"class"``, made unlike every feature's.
+    relative_weights : bool
+        As for :func:`bnplug.code`.
 
     Raises
     ------
@@ -85,7 +89,9 @@ def dask_table(
     ...     table.block_sizes, table.counts([[0, 1]])[0].tolist()
     ((3, 2), [[2.0, 1.0], [0.0, 2.0]])
     """
-    rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates)
+    rules = Rules(
+        categorical_features, on_useless, max_categories, min_frequency, dates, relative_weights=relative_weights
+    )
     rows = Partitions.of(X, y, sample_weight)
     # The name of an array is Dask's own.
     name = _target_name(None if isinstance(y, Array) else y, rows.meta) if target is None else target
@@ -96,7 +102,17 @@ def dask_table(
     question.check()
     cluster = Cluster(find_client(client))
     cluster.wait_for_workers()
+    _refuse_class_among(cluster, rows, y)
     return _Coder(cluster, rows, question).code()
+
+
+def _refuse_class_among(cluster: Cluster, rows: Partitions, y: Any) -> None:
+    """Raise a ``ValueError`` if the class is among the features."""
+    # The name of an array is Dask's own.
+    name = None if isinstance(y, Array) else label_name(y._meta)
+    if name is not None and name in rows.meta.columns:
+        tasks = [delayed(_partitions.class_pairs, pure=False)(x, labels, name) for x, labels, _ in rows.parts]
+        refuse_class_column(name, set().union(*cluster.gather(cluster.client.compute(tasks))))
 
 
 class _Coder:

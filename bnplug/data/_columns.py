@@ -18,6 +18,7 @@ from bnplug.data._cells import Cells, Seen, cells_of, count_rows, rows_by_number
 from bnplug.data._dates import all_parts, varying
 from bnplug.data._looking import NUMBERS, STATES, TIMES, Look, column_kind, listed_columns, look, refuse, unsupported
 from bnplug.data._pooling import FEW_ROWS, FEW_TELLING_ROWS, MANY_STATES, check_limits, pool, tells, unlike
+from bnplug.data._whole_numbers import has_inexact
 from bnplug.data.coding import Coded, Codes, State, coded, factorize
 from bnplug.errors import PooledStatesWarning, UselessColumnWarning, warn_outside
 
@@ -82,6 +83,8 @@ class Rules:
     dates: str = "parts"
     #: Columns whose states are given, so that none is rare.
     spared: frozenset[str] = frozenset()
+    #: Whether only the ratios of weights matter: what is decided by a number of rows then ignores them.
+    relative_weights: bool = False
 
     def __post_init__(self) -> None:
         """Raise a ``ValueError`` for a rule that there is not."""
@@ -180,7 +183,10 @@ def settle_cells(
         kinds = {name: column_kind(own.column) if isinstance(own, Cells) else TIMES for name, own in columns.items()}
     found.cells, kinds = _spread_times(columns, kinds, rules, found)
     named = {part for name in listed or () for part in found.dates.get(name, {name: name}).values()}
-    seen = look(found.cells, kinds, None if listed is None else named)
+    counted = found.cells
+    if rules.relative_weights:
+        counted = {name: own._replace(weights=None) for name, own in found.cells.items()}
+    seen = look(counted, kinds, None if listed is None else named)
     problems = [*unsupported(kinds), *seen.problems]
     found.numbers = seen.numbers if binned else {}
     found.whole = {name: few.states for name, few in seen.few.items() if _have_middles(few.states)}
@@ -229,10 +235,6 @@ def _settle_column(
     column = cells.column
     if name in found.numbers:
         reason = _useless_numbers(name, cells, found.numbers[name])
-        if reason is None and _are_merged(column, found.numbers[name]):
-            problems.append(
-                f"column {name!r} holds whole numbers that are too large for floats to tell apart; {_CLOSE}"
-            )
     elif name in seen.few:
         found.coded[name] = seen.few[name]
         reason = None if seen.few[name].states else EMPTY
@@ -250,11 +252,13 @@ def _settle_column(
                 problems.append(str(error))
     if reason is not None:
         found.left_out[name] = reason
+    elif cells.merged or (name in found.numbers and _are_merged(column, found.numbers[name])):
+        problems.append(f"column {name!r} holds whole numbers that are too large for floats to tell apart; {_CLOSE}")
 
 
 def _are_merged(column: pd.Series[Any], values: FloatArray) -> bool:
     """Whether whole numbers that differ are the same as floats."""
-    if column.dtype.kind == "f" or np.nanmax(np.abs(values)) <= 2 * _LARGEST_WITH_HALVES:
+    if column.dtype.kind == "f" or not has_inexact(values):
         return False
     return int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
 
@@ -330,7 +334,8 @@ def _pool(found: Settled, rules: Rules, spared: set[str]) -> None:
         if fewest == "auto":
             many = rules.max_categories is None and len(column.states) > MANY_STATES
             fewest = _rows_needed(column, own) if many and name not in spared else None
-        pooled = pool(column, own.weights, rules.max_categories, fewest, own.repeats)
+        weights = None if rules.relative_weights else own.weights
+        pooled = pool(column, weights, rules.max_categories, fewest, own.repeats)
         if pooled is not None:
             found.coded[name], found.pooled[name] = pooled, pooled.states
             found.whole.pop(name, None)

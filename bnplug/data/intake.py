@@ -21,8 +21,9 @@ from bnplug.data._cells import Seen
 from bnplug.data._checks import check_sum, native, refuse_surrogates, weight_numbers
 from bnplug.data._columns import Rules, Settled, empty_columns, settle, settle_cells
 from bnplug.data._dates import spread
+from bnplug.data._leakage import distinct_pairs, label_name, refuse_class_column
 from bnplug.data._looking import refuse
-from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_state
+from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_nearest_states, with_state
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data.bins import in_bins, nearest
 from bnplug.data.class_labels import _known_classes, _labels_and_gaps
@@ -32,7 +33,7 @@ from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_complex, refuse_infinities, to_floats
 from bnplug.data.missing_cells import MissingCells
 from bnplug.data.table import Table
-from bnplug.data.weights import present_rows
+from bnplug.data.weights import check_class_weight, present_rows
 from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 
@@ -57,6 +58,7 @@ def code(
     target: str | None = None,
     classes: npt.ArrayLike | None = None,
     states: Mapping[str, Sequence[Any]] | None = None,
+    relative_weights: bool = False,
 ) -> tuple[Table, Intake]:
     """Return the table that :meth:`bnplug.BayesianNetworkClassifier.fit` learns on, and what codes other rows alike.
 
@@ -79,6 +81,10 @@ def code(
         All classes, where `y` need not have each of them.
     states : dict of str to sequence, optional
         States that columns have besides those that occur; such columns are discrete, and their states are not rare.
+    relative_weights : bool
+        Whether only the ratios of weights matter, as for learners that leave rows out. Which columns of whole numbers
+        are discrete and which states are rare then depends on the number of rows. By default a weight of 2 is the row
+        twice.
 
     Returns
     -------
@@ -103,10 +109,12 @@ def code(
     [[1], [1], [255]]
     """
     cells = MissingCells.of(missing)
-    rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates, frozenset(states or ()))
+    spared = frozenset(states or ())
+    rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates, spared, relative_weights)
     frame = with_given_states(_checked_frame(X), states or {})
     labels, gaps = _labels_and_gaps(y, unlabeled, cells.incomplete == "em")
     check_consistent_length(frame, labels)
+    _refuse_class_among(frame, y, labels, gaps)
     cells.check_names(map(str, frame.columns))
     weights = _learning_weights(frame, labels, sample_weight, class_weight, gaps)
     name = _target_name(y, frame) if target is None else target
@@ -287,7 +295,8 @@ class Intake:
             If a column of times holds something else.
         """
         left_out = [name for name in frame.columns if name in self.left_out]
-        return spread(frame.drop(columns=left_out) if left_out else frame, self.dates)
+        features = spread(frame.drop(columns=left_out) if left_out else frame, self.dates)
+        return with_nearest_states(features, self.whole)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the features of `frame` as states: numbers in bins, rare and missing cells as training treats them.
@@ -427,6 +436,7 @@ def _learning_weights(
     given = None if sample_weight is None else weight_numbers(sample_weight)
     weights: FloatArray = _check_sample_weight(given, frame, dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None:
+        check_class_weight(class_weight)
         known = np.ones(len(labels), dtype=bool) if gaps is None else ~gaps
         weights[known] *= compute_sample_weight(class_weight, labels[known])
     check_sum(weights, "the row weights")
@@ -460,6 +470,13 @@ def _problems(frame: pd.DataFrame, rules: Rules) -> list[str]:
         except ValueError as error:
             return [str(error)]
     return []
+
+
+def _refuse_class_among(frame: pd.DataFrame, y: Any, labels: npt.NDArray[Any], gaps: BoolArray) -> None:
+    """Raise a ``ValueError`` if the class is among the features."""
+    name = label_name(y)
+    if name is not None and name in frame.columns:
+        refuse_class_column(name, distinct_pairs(frame[name][~gaps], labels[~gaps]))
 
 
 def _target_name(y: Any, frame: pd.DataFrame) -> str:

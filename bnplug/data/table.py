@@ -219,6 +219,36 @@ class Table:
         return float(self.n_rows if self.weights is None else self.weights.sum())
 
     @property
+    def mean_weight(self) -> float:
+        """The mean weight of the rows that have one; 1 without weights."""
+        if not self.weighted:
+            return 1.0
+        weight, n_rows = self.sum(_weight_and_rows)
+        return float(weight) / n_rows if weight > 0 else 1.0
+
+    def with_relative_weights(self) -> Table:
+        """Return the same rows with weights divided by their mean, for methods that use only their ratios.
+
+        Rows of equal weights become rows without weights.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = Table.from_frame(pd.DataFrame({"a": [0, 1], "c": ["n", "y"]}), "c", weights=[2.0, 6.0])
+        >>> table.with_relative_weights().weights
+        array([0.5, 1.5])
+        """
+        if not self.weighted:
+            return self
+        ranges = [own for own in self.map(_weight_range) if own is not None]
+        equal = len({weight for own in ranges for weight in own}) < 2
+        return self._with_weights_divided(None if equal else self.mean_weight)
+
+    def _with_weights_divided(self, divisor: float | None) -> Table:
+        """Return the same rows with smaller weights, or without weights."""
+        return self._with_rows(self.codes, divided(self.weights, divisor))
+
+    @property
     def n_blocks(self) -> int:
         """The number of blocks of rows; of a table in memory, 1."""
         return len(self.block_sizes)
@@ -481,7 +511,7 @@ class Table:
         codes = np.full((len(self.names), n_rows), self.missing, dtype=self.dtype)
         for v, name in enumerate(self.names):
             if name in columns:
-                column = match_column(columns[name], self.states[name])
+                column = match_column(columns[name], self.states[name], by_text=True)
                 if missing_states and name in missing_states:
                     column = _with_missing_state(column, self.states[name].index(missing_states[name]))
                 report_unseen(name, columns[name], column, unseen)
@@ -515,6 +545,27 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"
+
+
+def divided(weights: FloatArray | None, divisor: float | None) -> FloatArray | None:
+    """Return weights divided by their mean; None without a mean.
+
+    They are rounded to 24 bits: weights that differ by a constant factor then become exactly the same.
+    """
+    if weights is None or divisor is None:
+        return None
+    return read_only((weights / divisor).astype(np.float32).astype(np.float64))
+
+
+def _weight_and_rows(block: Table) -> list[float]:
+    assert block.weights is not None
+    return [float(block.weights.sum()), float(np.count_nonzero(block.weights))]
+
+
+def _weight_range(block: Table) -> tuple[float, float] | None:
+    """Return the smallest and the largest weight of a block; None without rows."""
+    assert block.weights is not None
+    return (float(block.weights.min()), float(block.weights.max())) if block.n_rows else None
 
 
 def _knows(block: Table, variables: list[int]) -> BoolArray:

@@ -22,18 +22,27 @@ def boards():
     return tic_tac_toe()
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # some tables of scikit-learn's are so simple
 @pytest.mark.parametrize(
     "classifier",
     [
         BayesianNetworkClassifier(),
         BayesianNetworkClassifier(structure="kdb"),
         BayesianNetworkClassifier(structure="nb", discretizer="uniform"),
+        BayesianNetworkClassifier(parameters="ml"),
     ],
-    ids=["default", "kdb", "nb-uniform"],
+    ids=["default", "kdb", "nb-uniform", "ml"],
 )
 def test_scikit_learns_own_checks(classifier):
-    results = check_estimator(classifier, on_fail=None)
-    assert [r["check_name"] for r in results if r["status"] not in ("passed", "skipped")] == []
+    leaves_rows_out = classifier.parameters == "backoff"
+    expected = {
+        "check_sample_weight_equivalence_on_dense_data": "a row of weight 2 is left out as a whole, but of two equal "
+        "rows one remains"
+    }
+    results = check_estimator(classifier, on_fail=None, expected_failed_checks=expected if leaves_rows_out else None)
+    failed = {r["check_name"] for r in results if r["status"] == "xfail"}
+    assert [r["check_name"] for r in results if r["status"] not in ("passed", "skipped", "xfail")] == []
+    assert failed == (set(expected) if leaves_rows_out else set())
     assert sum(r["status"] == "passed" for r in results) >= 40
 
 
@@ -112,8 +121,8 @@ def test_integer_weights_equal_repeated_rows(mixed):
     weights = np.random.default_rng(1).integers(0, 4, len(X))
     rows = np.repeat(np.arange(len(X)), weights)
     for structure in ("nb", "tan", "kdb"):
-        weighted = BayesianNetworkClassifier(structure).fit(X, y, sample_weight=weights)
-        repeated = BayesianNetworkClassifier(structure).fit(X.iloc[rows], y.iloc[rows])
+        weighted = BayesianNetworkClassifier(structure, "ml").fit(X, y, sample_weight=weights)
+        repeated = BayesianNetworkClassifier(structure, "ml").fit(X.iloc[rows], y.iloc[rows])
         assert weighted.tables_.edges == repeated.tables_.edges
         assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-12)
 
@@ -261,7 +270,7 @@ def test_size_is_forecast_before_tables_are_made():
     with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; the largest is that of 'x0' with parents"):
         BayesianNetworkClassifier(edges).fit(X, y)
     with pytest.raises(ValueError, match=r"over max_parameters=50,000,000; .* most states is 'x\d+': 9\. Use fewer"):
-        BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=10)).fit(X, y)
+        BayesianNetworkClassifier(bnplug.structure_learner("kdb", k=10, correction=None)).fit(X, y)
 
 
 def test_a_discretizer_of_ones_own(mixed):

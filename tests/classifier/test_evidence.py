@@ -53,6 +53,7 @@ def test_what_is_no_likelihood(model, evidence, message):
         encoded(model, evidence)
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_a_likelihood_is_not_of_a_point_in_time():
     X = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=60, freq="20D"), "x": [0, 1] * 30})
     model = BayesianNetworkClassifier("nb").fit(X, ["a", "b"] * 30)

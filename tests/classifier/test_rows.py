@@ -7,7 +7,7 @@ from bnplug import BayesianNetworkClassifier, BnplugWarning
 from bnplug.classifier._rows import answers, as_states, kinds_for, rows_for
 
 X = pd.DataFrame({"zip": ["007", "123"] * 10, "n": [1, 2] * 10, "x": [0.5, 7.5] * 10})
-MODEL = BayesianNetworkClassifier("nb").fit(X, pd.Series(["p", "q"] * 10, name="y"))
+MODEL = BayesianNetworkClassifier("nb").fit(X, pd.Series(["p", "q"] * 9 + ["q", "p"], name="y"))
 
 
 def test_columns_are_read_as_the_model_knows_them():

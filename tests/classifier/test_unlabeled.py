@@ -51,6 +51,7 @@ def test_labels_of_every_type_may_be_missing(labels):
         assert (table.codes[table.target_index][FEW] == Y[FEW]).all()
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_they_help_where_few_rows_have_a_class():
     test_X, test_y = two_groups(2000, seed=1)
     alone = BayesianNetworkClassifier("nb").fit(X[FEW], Y[FEW])
@@ -71,6 +72,7 @@ def test_class_weights_are_of_the_rows_that_have_a_class():
     assert (table.weights[FEW] == np.where(Y[FEW] == 0, 6.0, 2.0)).all()
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_learners_that_cannot_say_which_can():
     y = np.where(FEW, Y, -1)
     with pytest.raises(ValueError, match=r"parameters='ccbn-w' do not learn from such rows.*'ml'"):
@@ -126,6 +128,7 @@ def test_parts_are_refused_and_a_class_seen_once_is_learned():
     assert BayesianNetworkClassifier("nb", missing="em", unlabeled=-1).fit(X, y).classes_.tolist() == [0, 1]
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_a_saved_model_is_learned_again_alike(tmp_path):
     y = np.where(FEW, Y, -1)
     model = BayesianNetworkClassifier("tan", missing={"number": "value", "*": "em"}, unlabeled=-1).fit(X, y)

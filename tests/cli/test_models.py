@@ -79,9 +79,9 @@ def test_labels_that_look_like_numbers_are_the_text_that_the_model_knows(tmp_pat
 @pytest.mark.parametrize("suffix", ["bif", "xml", "xmlbif", "bifxml", "xdsl", "net", "BIF"])
 def test_a_network_leaves_and_comes_back(files, tmp_path, suffix):
     file = tmp_path / f"net.{suffix}"
-    assert "10 nodes, 24 edges, 269 parameters" in run("export", files / "tic_tac_toe", file).output
+    assert "10 nodes, 21 edges, 197 parameters" in run("export", files / "tic_tac_toe", file).output
     text = run("import", file, "--target", "class", "-o", tmp_path / "back").output
-    assert text == f"{tmp_path / 'back'}: 'class', 9 features, 2 classes, 24 edges, 269 parameters\n"
+    assert text == f"{tmp_path / 'back'}: 'class', 9 features, 2 classes, 21 edges, 197 parameters\n"
     X, _ = tic_tac_toe()
     there, back = bnplug.load(files / "tic_tac_toe"), bnplug.load(tmp_path / "back")
     assert (there.predict_proba(X) == back.predict_proba(X)).all()
@@ -213,6 +213,7 @@ def test_errors_are_one_line(case, files, tmp_path, monkeypatch):
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_one_text_among_numbers_leaves_the_other_rows_as_they_were(tmp_path):
     X = pd.DataFrame({"x": [0, 1, 2] * 20, "flag": [True, False] * 30})
     y = pd.Series(["n", "y", "y"] * 20, name="class")

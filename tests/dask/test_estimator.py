@@ -6,6 +6,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 
 import dask
 import dask.array as da
@@ -111,6 +112,15 @@ def test_what_cannot_be_answered(model, rows):
         DaskBayesianNetworkClassifier().score(rows[list(X)], rows["won"])
 
 
+def test_the_scale_of_weights_does_not_matter(client):
+    weights = pd.Series(np.random.RandomState(0).choice([0.0, 0.4, 3.0], len(X)), name="w")
+    expected = BayesianNetworkClassifier("kdb").fit(X, Y, sample_weight=weights).predict_proba(X)
+    for factor in (1.0, 3.7):
+        both = dd.from_pandas(X.assign(won=Y, w=factor * weights), npartitions=4)
+        model = DaskBayesianNetworkClassifier("kdb").fit(both[list(X)], both["won"], sample_weight=both["w"])
+        assert model.predict_proba(X) == pytest.approx(expected, abs=1e-6)
+
+
 def test_scores_and_weights(client, rows):
     weights = pd.Series(np.random.RandomState(0).choice([0.0, 1.0, 3.0], len(X)), name="w")
     both = dd.from_pandas(X.assign(won=Y, w=weights), npartitions=4)
@@ -140,6 +150,27 @@ def test_a_local_model_knows_nothing_of_clusters(model, local, tmp_path):
     assert found.get_params() == local.get_params()
     model.save(tmp_path / "model")
     assert bnplug.load(tmp_path / "model").predict(X).tolist() == local.predict(X).tolist()
+
+
+def test_a_local_model_recognizes_values_that_dask_made_text_of(client):
+    rng = np.random.default_rng(0)
+    won = rng.random(200) < 0.5
+    truth = np.where(rng.random(200) < 0.8, won, ~won).astype(object)
+    truth[::9] = None
+    mixed = np.array([1, "one", None, 2] * 50, dtype=object)
+    frame, y = pd.DataFrame({"truth": truth, "mixed": mixed}, dtype=object), pd.Series(won.astype(str), name="won")
+    with dask.config.set({"dataframe.convert-string": True}):
+        rows = dd.from_pandas(frame.assign(won=y), npartitions=3)
+    made = DaskBayesianNetworkClassifier("nb").fit(rows[list(frame)], rows["won"])
+    assert made.schema_.states["truth"] == ("False", "True")
+    own = BayesianNetworkClassifier("nb").fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = own.predict_proba(frame).tolist()
+        assert made.to_local().predict_proba(frame).tolist() == expected
+        assert made.predict_proba(rows[list(frame)]).compute().to_numpy().tolist() == expected
+        assert own.predict_proba(rows[list(frame)].compute()).tolist() == expected
+    assert made.to_local().query("won", {"truth": True}).equals(own.query("won", {"truth": True}))
 
 
 def test_the_client_is_not_copied(client, model):
@@ -302,3 +333,10 @@ def test_a_worker_is_killed_in_the_middle_of_a_fit(rows, number):
     assert model.tables_.edges == expected.tables_.edges
     for name in expected.tables_.names:
         assert model.tables_[name].values.tolist() == expected.tables_[name].values.tolist()
+
+
+def test_a_feature_that_determines_the_class_is_named_once(client, rows):
+    leaking = rows.assign(result=rows["won"])
+    with pytest.warns(bnplug.TargetLeakageWarning, match="feature 'result' determines the class 'won'") as caught:
+        DaskBayesianNetworkClassifier("nb").fit(leaking[[*X, "result"]], leaking["won"])
+    assert len(caught) == 1

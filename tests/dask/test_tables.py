@@ -131,3 +131,26 @@ def test_many_partitions_are_merged_in_their_order(client, monkeypatch):
     X, y = datasets.load("iris").X, datasets.load("iris").y.rename("kind")
     rows = dd.from_pandas(X.assign(kind=y.astype(str)), npartitions=9)
     same(dask_table(rows[list(X)], rows["kind"]), bnplug.code(X, y.astype(str)))
+
+
+def test_a_negative_class_weight_is_refused_before_anything_is_read(client):
+    rows = dd.from_pandas(pd.DataFrame({"x": [*"pqpqpq"], "kind": [*"abcabc"]}), npartitions=2)
+    with pytest.raises(ValueError, match="class_weight: the weight of class 'b' is -2"):
+        dask_table(rows[["x"]], rows["kind"], class_weight={"a": 1.0, "b": -2.0, "c": 1.0})
+
+
+@pytest.mark.parametrize("recode", [{"p": "p", "q": "q"}, {"p": 0, "q": 1}])
+def test_the_class_among_the_features_is_refused(client, recode):
+    frame = pd.DataFrame({"x": [*"uvuvvu"], "kind": [*"ppppqq"]})
+    rows = dd.from_pandas(frame, npartitions=3)
+    y = dd.from_pandas(frame["kind"].map(recode), npartitions=3)
+    with pytest.raises(ValueError, match="X contains the class: column 'kind'"):
+        dask_table(rows, y)
+    with pytest.raises(ValueError, match="X contains the class: column 'kind'"):
+        dask_table(rows, rows[["kind"]])
+
+
+def test_another_column_may_have_the_name_of_the_class(client):
+    frame = pd.DataFrame({"x": [*"uvuvvu"], "kind": [*"ppqpqq"]})
+    rows, y = (dd.from_pandas(own, npartitions=3) for own in (frame, pd.Series([*"pqppqq"], name="kind")))
+    assert dask_table(rows, y)[0].target == "kind_"

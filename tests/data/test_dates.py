@@ -10,6 +10,9 @@ import pytest
 import bnplug
 from bnplug import BayesianNetworkClassifier, MissingColumnWarning
 from bnplug.data._dates import parts_of, take_parts
+from bnplug.data._streaming import DataFiles
+from bnplug.data.files import read_data
+from bnplug.data.frames import to_frame
 
 N = 200
 TIMES = pd.Series(pd.date_range("2026-01-05 08:00", periods=N, freq="5h"))
@@ -40,6 +43,7 @@ def test_the_parts_that_vary(kind):
     assert found == expected
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 @pytest.mark.parametrize("unit", ["date32[pyarrow]", "timestamp[us][pyarrow]"])
 def test_arrows_dates(unit):
     pytest.importorskip("pyarrow")
@@ -52,6 +56,7 @@ def fitted(frame, **parameters):
     return BayesianNetworkClassifier("tan", **parameters).fit(frame, WEEKEND)
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_parts_are_features_and_the_date_is_what_predict_takes(tmp_path):
     model = fitted(X)
     assert model.intake_.names == ("when.month", "when.day", "when.weekday", "when.hour", "x")
@@ -70,6 +75,7 @@ def test_parts_are_features_and_the_date_is_what_predict_takes(tmp_path):
     assert set(model.explain(X[:2])["feature"]) == {"(prior)", *model.intake_.names}
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_a_date_that_is_missing_or_absent_is_summed_out():
     model = fitted(X)
     with warnings.catch_warnings():
@@ -94,19 +100,81 @@ def test_dates_are_left_out_or_refused_if_asked():
         fitted(X, dates="error")
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_a_part_is_called_as_no_column_is():
     model = fitted(X.assign(**{"when.day": np.arange(N) % 2}))
     assert "when.day_" in model.intake_.names
     assert model.intake_.dates["when"]["day"] == "when.day_"
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_parts_of_a_date_that_is_named_categorical_are_discrete():
     model = fitted(X, categorical_features=[0])
     assert model.intake_.numeric == ("x",)
     assert len(model.schema_.states["when.day"]) == 31
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_polars_dates():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"when": TIMES.dt.to_pydatetime().tolist(), "x": (np.arange(N) % 3).tolist()})
     assert fitted(frame).predict_proba(frame).tolist() == fitted(X).predict_proba(X).tolist()
+
+
+ZONED = TIMES.dt.tz_localize("UTC").dt.tz_convert("Asia/Kolkata")
+
+
+def zoned_frames():
+    """The same points in time, with their zone, as each library holds them."""
+    import polars
+    import pyarrow
+
+    zone = str(ZONED.dt.tz)
+    frame = X.assign(when=ZONED)
+    times = polars.Series("when", TIMES.dt.to_pydatetime().tolist(), dtype=polars.Datetime("us"))
+    in_polars = polars.DataFrame(
+        [times.dt.replace_time_zone("UTC").dt.convert_time_zone(zone), polars.Series("x", X["x"])]
+    )
+    return {
+        "pandas": frame,
+        "objects": frame.astype({"when": object}),
+        "arrow": frame.astype({"when": pd.ArrowDtype(pyarrow.timestamp("us", zone))}),
+        "polars": in_polars,
+        "polars, milliseconds": in_polars.with_columns(polars.col("when").cast(polars.Datetime("ms", zone))),
+        "polars, lazy": in_polars.lazy(),
+    }
+
+
+@pytest.mark.parametrize("name", zoned_frames())
+def test_every_kind_of_frame_shows_the_clock_of_its_zone(name):
+    frame = zoned_frames()[name]
+    clock = ZONED.dt.tz_localize(None)
+    # Half past the hour in India: UTC would show whole hours.
+    assert set(clock.dt.minute) == {30}
+    afternoon = np.where(clock.dt.hour >= 12, "pm", "am")
+    expected = BayesianNetworkClassifier("nb").fit(X.assign(when=clock), afternoon)
+    model = BayesianNetworkClassifier("nb").fit(frame, afternoon)
+    assert model.predict_proba(frame).tolist() == expected.predict_proba(X.assign(when=clock)).tolist()
+    assert (expected.encode(frame) == expected.encode(X.assign(when=clock))).all()
+    assert (expected.encode(X.assign(when=ZONED.astype("category"))) == expected.encode(frame)).all()
+
+
+def test_polars_times_keep_their_zone_and_missing_cells():
+    polars = pytest.importorskip("polars")
+    column = polars.Series("when", [dt.datetime(2026, 7, 1, 12), None, dt.datetime(2026, 1, 1, 12)])
+    frame = to_frame(polars.DataFrame([column.dt.replace_time_zone("UTC").dt.convert_time_zone("America/New_York")]))
+    assert str(frame["when"].dt.tz) == "America/New_York"
+    # Summer time is four hours behind UTC, winter time five.
+    assert frame["when"].dt.hour.tolist()[::2] == [8, 7]
+    assert frame["when"].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("writer", ["pandas", "polars"])
+def test_parquet_files_show_the_clock_of_the_zone(tmp_path, writer):
+    frames, path = zoned_frames(), tmp_path / "rows.parquet"
+    afternoon = np.where(ZONED.dt.hour >= 12, "pm", "am")
+    model = BayesianNetworkClassifier("nb").fit(frames["pandas"], afternoon)
+    frames["pandas"].to_parquet(path) if writer == "pandas" else frames["polars"].write_parquet(path)
+    assert (model.encode(read_data(path)) == model.encode(frames["pandas"])).all()
+    (batch,) = DataFiles(path).batches()
+    assert (model.encode(batch.frame) == model.encode(frames["pandas"])).all()

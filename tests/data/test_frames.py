@@ -67,6 +67,7 @@ def test_polars_columns_keep_what_they_are():
     assert frame["large"].iloc[0] == 2**63
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 def test_a_lazy_frame_of_polars_is_collected_wherever_a_frame_is_taken():
     frame = pl.DataFrame({"a": ["u", "v", "u", "v"] * 10, "x": [0.5, 1.5, 2.5, 9.5] * 10})
     y = ["p", "q"] * 20

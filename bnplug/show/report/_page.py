@@ -18,13 +18,14 @@ from bnplug.arrays import FloatArray
 from bnplug.errors import NotRepresentableError
 from bnplug.exchange.files import write_atomically
 from bnplug.inference.sample import sample
+from bnplug.show._contents import check_rows, contents, without_folders
 from bnplug.show._policy import content_policy
 from bnplug.show.drawing import to_svg
 from bnplug.show.evaluation import Evaluation, evaluate_probabilities
 from bnplug.show.report import _parts as html
 from bnplug.show.report._nodes import features_table, link, listing, tables
 from bnplug.show.report._rows import examples, performance
-from bnplug.show.summary import blanket_to_mark, class_joints
+from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 _ROWS_DRAWN, _SEED, _MOST_COLUMNS = 8, 3, 60
 
 
-def write(model: BayesianNetworkClassifier, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
+def write(
+    model: BayesianNetworkClassifier, path: str | PathLike[str], X: Any = None, y: Any = None, rows: int = 0
+) -> None:
     """Write a report on a fitted classifier as one self-contained HTML file.
 
     Parameters
@@ -42,9 +45,12 @@ def write(model: BayesianNetworkClassifier, path: str | PathLike[str], X: Any = 
     path : path-like
         The file, which is replaced as a whole.
     X : frame or array, optional
-        Rows: the page then explains the most uncertain ones.
+        Rows of data.
     y : array-like, optional
         Their true classes: the page then has accuracy, AUC, and the confusion matrix.
+    rows : int
+        How many rows of `X`, the most uncertain ones, the page explains. It then contains their index labels, values
+        and true classes. By default none.
 
     Examples
     --------
@@ -59,27 +65,31 @@ def write(model: BayesianNetworkClassifier, path: str | PathLike[str], X: Any = 
     ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    write_atomically(path, to_html(model, X, y))
+    write_atomically(path, to_html(model, X, y, rows))
 
 
-def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None) -> str:
+def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows: int = 0) -> str:
     """Return the page that :func:`write` writes."""
     check_is_fitted(model)
+    check_rows(rows, X)
     if X is None and y is not None:
         raise ValueError("y is given without X: a report needs the rows that the labels belong to")
-    probabilities = None if X is None else model.predict_proba(X)
+    probabilities = None if y is None and not rows else model.predict_proba(X)
     found = None if probabilities is None or y is None else evaluate_probabilities(model, probabilities, y)
+    explained = examples(model, X, y, probabilities, rows) if probabilities is not None and rows else ""
     joints, trouble = _joints(model)
     sections = [
         _network(model),
         "" if found is None else performance(found),
         _prior(model, joints) if joints else "",
         html.section("features", "Features", features_table(model, joints), trouble),
-        "" if probabilities is None else examples(model, X, y, probabilities),
+        explained,
         _making(model),
         _drawn(model),
         html.section("tables", "All tables", tables(model, joints)),
     ]
+    said = contents(explained.count("<article>"), y is not None, None if found is None else found.n_rows)
+    sections.append(html.section("contents", "What this page contains", f"<p>{html.text(said)}</p>"))
     return _page(model, _header(model, found), [section for section in sections if section])
 
 
@@ -138,7 +148,8 @@ def _header(model: BayesianNetworkClassifier, found: Evaluation | None) -> str:
             '<p class="eyebrow">Bayesian-network classifier</p>',
             f"<h1>{html.text(model.target_)}</h1>",
             f'<p class="lead">Predicts {html.name(model.target_)} ({listing(model.classes_)}); '
-            f"structure {html.name(made['structure'])}, parameters {html.name(made['parameters'])}.</p>",
+            f"structure {html.name(without_folders(made['structure']))}, parameters "
+            f"{html.name(without_folders(made['parameters']))}.</p>",
             html.definitions(tiles, "tiles"),
             "</header>",
         ]
@@ -170,20 +181,23 @@ def _network(model: BayesianNetworkClassifier) -> str:
 
 
 def _prior(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> str:
+    """P(class) with nothing known; with a temperature, a remark that it is not the class prior of the data."""
+    title = "Class prior" if model.calibrate is None else "Class probabilities with nothing known"
     prior = next(iter(joints.values())).sum(axis=1)
     rows = [
         [html.heading(label, "row"), html.cell(html.bar(share / prior.max(), html.number(share)))]
         for label, share in zip(model.classes_, prior, strict=True)
     ]
     head = [[html.heading("class"), html.heading("probability")]]
-    return html.section("class", "Class prior", html.table(head, rows, "bars", "Class prior"))
+    remarks = [] if model.calibrate is None else [html.note(html.text(TEMPERED))]
+    return html.section("class", title, html.table(head, rows, "bars", title), *remarks)
 
 
 def _making(model: BayesianNetworkClassifier) -> str:
     values = {name: table.values for name, table in model.tables_.tables.items()}
     largest = max(values, key=lambda name: values[name].size)
     n_numeric = len(model.intake_.numeric)
-    facts = [(part, f"<code>{html.text(made)}</code>") for part, made in model.made_.items()]
+    facts = [(part, f"<code>{html.text(without_folders(made))}</code>") for part, made in model.made_.items()]
     settings = _discretizer_settings(model)
     facts += [("discretizer settings", f"<code>{html.text(settings)}</code>")] if settings else []
     facts += [
@@ -202,7 +216,8 @@ def _discretizer_settings(model: BayesianNetworkClassifier) -> str:
     """The parameters of the fitted discretiser, apart from the columns, which the classifier has chosen."""
     fitted = model.intake_.discretizer
     params = {} if fitted is None else fitted.get_params(deep=False)
-    return ", ".join(f"{name}={value!r}" for name, value in params.items() if name != "categorical_features")
+    settings = ", ".join(f"{name}={value!r}" for name, value in params.items() if name != "categorical_features")
+    return without_folders(settings)
 
 
 def _drawn(model: BayesianNetworkClassifier) -> str:
@@ -218,5 +233,6 @@ def _drawn(model: BayesianNetworkClassifier) -> str:
         "drawn",
         "Rows drawn from the network",
         html.table([[html.heading(name) for name in names]], rows, "plain", "Rows drawn from the network"),
+        html.note("These rows are synthetic: they are samples of the model, not rows of data."),
         html.note(f"The first {len(names) - 1} features; {left_out} more are left out.") if left_out else "",
     )

@@ -18,7 +18,7 @@ from bnplug.show.report import _parts as html
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-_EXAMPLES, _CONTRIBUTIONS = 3, 10
+_CONTRIBUTIONS = 10
 _EXAMPLES_TITLE = "The most uncertain rows, explained"
 # With more classes than this, the columns of a confusion matrix are narrow and their headings upright.
 _WIDE_CLASSES = 8
@@ -84,9 +84,9 @@ def _confusion(given: pd.DataFrame) -> str:
     return html.table(head, rows, f"confusion{dense}", "Confusion matrix")
 
 
-def examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: FloatArray) -> str:
-    """Return the section that explains the rows whose most probable class is least probable."""
-    chosen = _uncertain(probabilities)
+def examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: FloatArray, n_rows: int) -> str:
+    """Return the section that explains the `n_rows` rows whose most probable class is least probable."""
+    chosen = _uncertain(probabilities, n_rows)
     frame = to_frame(X, "X")
     if not is_frame(X) or not hasattr(model, "feature_names_in_"):
         frame = frame.set_axis(list(model.intake_.columns), axis=1)
@@ -107,7 +107,7 @@ def examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: Fl
     )
 
 
-def _uncertain(probabilities: FloatArray) -> list[int]:
+def _uncertain(probabilities: FloatArray, n_rows: int) -> list[int]:
     """Return the rows with the least probable best class; of rows that look alike, the first."""
     order = np.argsort(probabilities.max(axis=1), kind="stable")
     seen: set[tuple[float, ...]] = set()
@@ -117,7 +117,7 @@ def _uncertain(probabilities: FloatArray) -> list[int]:
         if look not in seen:
             seen.add(look)
             chosen.append(int(row))
-        if len(chosen) == _EXAMPLES:
+        if len(chosen) == n_rows:
             break
     return chosen
 

@@ -20,7 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnplug import BayesianNetworkClassifier
 from bnplug.contracts import Composite
-from bnplug.errors import MissingColumnWarning, PooledStatesWarning, UnseenValueWarning, UselessColumnWarning
+from bnplug.errors import (
+    MissingColumnWarning,
+    PooledStatesWarning,
+    TargetLeakageWarning,
+    UnseenValueWarning,
+    UselessColumnWarning,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +45,13 @@ _HANDED_DOWN = (
 )  # fmt: skip
 
 # Of columns all members say the same; the first one does.
-_OF_COLUMNS = (UselessColumnWarning, PooledStatesWarning, UnseenValueWarning, MissingColumnWarning)
+_OF_COLUMNS = (
+    UselessColumnWarning,
+    PooledStatesWarning,
+    TargetLeakageWarning,
+    UnseenValueWarning,
+    MissingColumnWarning,
+)
 
 
 class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]

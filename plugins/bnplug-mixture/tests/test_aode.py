@@ -103,3 +103,40 @@ def test_arrays_and_limits():
         bnplug.make_classifier("aode", max_parameters=100).fit(X, y)
     with pytest.raises(ValueError, match="min_count"):
         bnplug.make_classifier("aode", min_count=-1).fit(X, y)
+
+
+def test_an_impossible_row_gets_the_class_prior():
+    X = pd.DataFrame({"sky": ["sun", "sun", "hail", "rain"] * 3, "wind": ["calm", "calm", "gale", "gale"] * 3})
+    model = bnplug.make_classifier("aode", min_count=1, alpha=0.0).fit(X, ["stay", "stay", "stay", "go"] * 3)
+    row = pd.DataFrame({"sky": ["rain"], "wind": ["calm"]})  # "rain" only with "go", "calm" only with "stay"
+    np.testing.assert_allclose(model.predict_proba(row), [[0.25, 0.75]])
+    assert model.predict(row).tolist() == ["stay"]
+    total = model.explain(row).groupby("class")["contribution"].sum()
+    assert total["go"] == pytest.approx(np.log(0.25 / 0.75))
+
+
+@pytest.mark.parametrize("name", ["aode", "mixture"])
+def test_a_negative_class_weight_is_refused(rows, name):
+    X, y = rows
+    model = bnplug.make_classifier(name, class_weight={False: 1.0, True: -2.0})
+    with pytest.raises(ValueError, match="class_weight: the weight of class True is -2"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"), [("aode", {}), ("mixture", {"n_members": 2}), ("mixture", {"parameters": "ml", "n_best": 2})]
+)
+def test_a_feature_that_determines_the_class_is_named_once(rows, name, params):
+    X, y = rows
+    model = bnplug.make_classifier(name, **params)
+    with pytest.warns(bnplug.TargetLeakageWarning, match="feature 'won' determines the class") as caught:
+        model.fit(X.assign(won=np.where(y, "yes", "no")), y)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("name", ["aode", "mixture"])
+def test_the_class_among_the_features_is_refused(rows, name):
+    X, y = rows
+    frame = X.assign(won=y)
+    with pytest.raises(ValueError, match="X contains the class: column 'won'"):
+        bnplug.make_classifier(name).fit(frame, frame["won"])

@@ -58,6 +58,17 @@ def test_weights_of_zero_are_absence(rows):
     assert np.allclose(weighted, model.fit(X[kept], y[kept]).predict_proba(X))
 
 
+@pytest.mark.parametrize("constant", [True, False])
+def test_the_scale_of_weights_does_not_matter(rows, constant):
+    X, y, holes = rows
+    weights = np.ones(len(X)) if constant else np.random.default_rng(1).exponential(size=len(X)) + 0.1
+    model = bnplug.make_classifier("mixture", n_members=1, random_state=0)
+    expected = model.fit(X, y, sample_weight=weights).predict_proba(holes)
+    for factor in (3.7, 0.01):
+        found = model.fit(X, y, sample_weight=factor * weights).predict_proba(holes)
+        assert np.abs(found - expected).max() < 1e-6
+
+
 def test_contributions_are_means_and_add_up(fitted, rows):
     holes = rows[2].head(7)
     found = fitted.explain(holes)
@@ -143,3 +154,14 @@ def test_a_mixture_that_lost_a_twin_is_refused(fitted):
 def test_it_is_compared_by_name():
     found = compare(["mixture(parameters='ml', generative=None, n_members=1)", "aode"], ["corral"], cv=2)
     assert found.table("accuracy").notna().all(axis=None)
+
+
+@pytest.mark.parametrize("generative", [None, ("ml", {"alpha": 0.0})])
+def test_a_row_that_is_impossible_for_all_members_gets_the_class_prior(generative):
+    X = pd.DataFrame({"sky": ["sun", "sun", "hail", "rain"] * 3, "wind": ["calm", "calm", "gale", "gale"] * 3})
+    params = {"parameters": ("ml", {"alpha": 0.0}), "generative": generative, "n_members": 1, "random_state": 0}
+    model = bnplug.make_classifier("mixture", **params).fit(X, ["stay", "stay", "stay", "go"] * 3)
+    row = pd.DataFrame({"sky": ["rain"], "wind": ["calm"]})  # "rain" only with "go", "calm" only with "stay"
+    np.testing.assert_allclose(model.predict_proba(row), [[0.25, 0.75]])
+    total = model.explain(row).groupby("class")["contribution"].sum()
+    assert total["go"] == pytest.approx(np.log(0.25 / 0.75))

@@ -49,7 +49,7 @@ def hostile_page():
 @pytest.fixture(scope="module")
 def iris_model():
     X, y = iris()
-    return BayesianNetworkClassifier("tan", "ml").fit(X, y), X, y
+    return BayesianNetworkClassifier(("tan", {"correction": None}), "ml").fit(X, y), X, y
 
 
 def test_hostile_names_stay_text(hostile_page):
@@ -84,17 +84,18 @@ def test_nothing_is_loaded_from_elsewhere(iris_model):
 
 def test_the_same_page_every_time(iris_model):
     model, X, y = iris_model
-    again = BayesianNetworkClassifier("tan", "ml").fit(X, y)
+    again = BayesianNetworkClassifier(("tan", {"correction": None}), "ml").fit(X, y)
     assert report.to_html(model, X, y) == report.to_html(again, X, y)
 
 
 def test_what_is_given_decides_what_is_shown(iris_model):
     model, X, y = iris_model
-    base = ["network", "class", "features", "making", "drawn", "tables"]
-    assert sections(Page(report.to_html(model))) == base
-    assert sections(Page(report.to_html(model, X))) == [*base[:3], "examples", *base[3:]]
-    whole = sections(Page(report.to_html(model, X, y)))
-    assert whole == ["network", "performance", "class", "features", "examples", "making", "drawn", "tables"]
+    base = ["network", "class", "features", "making", "drawn", "tables", "contents"]
+    assert sections(Page(report.to_html(model))) == sections(Page(report.to_html(model, X))) == base
+    assert sections(Page(report.to_html(model, X, rows=3))) == [*base[:3], "examples", *base[3:]]
+    assert sections(Page(report.to_html(model, X, y))) == ["network", "performance", *base[1:]]
+    whole = sections(Page(report.to_html(model, X, y, rows=3)))
+    assert whole == ["network", "performance", "class", "features", "examples", *base[3:]]
     with pytest.raises(ValueError, match="y is given without X"):
         report.to_html(model, None, y)
 
@@ -115,7 +116,7 @@ def test_many_features_with_long_names():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     X = pd.DataFrame({f"a rather long name of feature {i}": (y + rng.integers(0, 2, 300)) % 3 for i in range(60)})
-    page = Page(report.to_html(BayesianNetworkClassifier("tan").fit(X, y), X, y))
+    page = Page(report.to_html(BayesianNetworkClassifier("tan").fit(X, y), X, y, rows=3))
     assert len(page.all("details")) == 61
     assert "50 other features" in page.text
 
@@ -123,8 +124,9 @@ def test_many_features_with_long_names():
 def test_a_network_too_dense_to_sum_out_still_gets_a_page():
     X, y = tic_tac_toe()
     model = BayesianNetworkClassifier("kdb", max_clique_size=4).fit(X, y)
-    page = Page(report.to_html(model, X, y))
+    page = Page(report.to_html(model, X, y, rows=3))
     assert page.text.count("max_clique_size=4") == 2
+    assert "It contains no rows of data." in page.text
     assert "class" not in sections(page)
     assert "performance" in sections(page)
     assert len(page.all("details")) == 10
@@ -133,18 +135,18 @@ def test_a_network_too_dense_to_sum_out_still_gets_a_page():
 def test_missing_and_unseen_cells(iris_model):
     model, X, y = iris_model
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.5)
-    assert "nan" not in Page(report.to_html(model, holes, y)).text
+    assert "nan" not in Page(report.to_html(model, holes, y, rows=3)).text
     X = pd.DataFrame({"a": list("uvuv"), "b": [0, 0, 1, 1]})
     model = BayesianNetworkClassifier("nb").fit(X, [0, 1, 0, 1])
     with pytest.warns(UnseenValueWarning) as caught:
-        report.to_html(model, X.assign(a="w"), [0, 1, 0, 1])
+        report.to_html(model, X.assign(a="w"), [0, 1, 0, 1], rows=3)
     assert len(caught) == 1
 
 
 def test_rows_as_arrays(iris_model):
     _, X, y = iris_model
     model = BayesianNetworkClassifier("nb").fit(X.to_numpy(), y.to_numpy())
-    assert "x3 = 1.5" in Page(report.to_html(model, X.to_numpy(), y.to_numpy())).text
+    assert "x3 = 1.5" in Page(report.to_html(model, X.to_numpy(), y.to_numpy(), rows=3)).text
 
 
 def test_the_file_is_written_whole(tmp_path, iris_model):

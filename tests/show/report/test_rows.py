@@ -21,7 +21,7 @@ def iris_model():
 
 def test_explanations_add_up(iris_model):
     model, X, y = iris_model
-    page = Page(report.to_html(model, X, y))
+    page = Page(report.to_html(model, X, y, rows=3))
     probabilities = model.predict_proba(X)
     row = int(probabilities.max(axis=1).argmin())
     p = probabilities[row].max()
@@ -46,7 +46,7 @@ def test_figures_and_confusion_are_those_of_the_evaluation(iris_model):
 def test_the_three_least_certain_rows_that_look_different_are_explained(iris_model):
     model, X, y = iris_model
     probabilities = model.predict_proba(X)
-    page = Page(examples(model, X, y, probabilities))
+    page = Page(examples(model, X, y, probabilities, 3))
     assert len(page.all("article")) == 3
     best = np.sort(np.unique(probabilities.max(axis=1).round(9)))[:3]
     shown = [float(text.split()[1].strip(",")) for text in page.texts if text.startswith("probability ")]
@@ -56,5 +56,5 @@ def test_the_three_least_certain_rows_that_look_different_are_explained(iris_mod
 def test_without_classes_nothing_is_said_of_the_truth(iris_model):
     model, X, y = iris_model
     probabilities = model.predict_proba(X)
-    assert "truly" in examples(model, X, y, probabilities)
-    assert "truly" not in examples(model, X, None, probabilities)
+    assert "truly" in examples(model, X, y, probabilities, 1)
+    assert "truly" not in examples(model, X, None, probabilities, 1)
