@@ -78,7 +78,7 @@ ERRORS = {
         ["fit", "{iris}", "--target", "species", "--structure", "tann", "-o", "m"], 1, "Did you mean 'tan'"),
     "unknown setting": (
         ["fit", "{iris}", "--target", "species", "--structure", "kdb", "--set", "structure.kk=1", "-o", "m"], 1,
-        "there is no parameter 'structure.kk'. Did you mean 'k'? There are: structure.confidence, "),
+        "there is no parameter 'structure.kk'. Did you mean 'k'? There are: structure.correction, "),
     "unknown setting of a classifier": (
         ["fit", "{iris}", "--target", "species", "--method", "aode", "--set", "alfa=1", "-o", "m"], 1,
         "there is no parameter 'alfa'. Did you mean 'alpha'? There are: "),
