@@ -73,7 +73,7 @@ def _with_class(table: Table) -> list[FloatArray]:
     return table.counts([(v, table.target_index) for v in table.features])
 
 
-def chance_information(degrees: FloatArray, rows: FloatArray, correction: Correction) -> FloatArray:
+def chance_information(degrees: FloatArray, rows: FloatArray, correction: Literal["expected"] | float) -> FloatArray:
     """Return the information, in nats, that independent variables have by chance.
 
     Parameters
@@ -102,12 +102,12 @@ def chance_information(degrees: FloatArray, rows: FloatArray, correction: Correc
     """
     check_correction(correction)
     # A quantile of chi-square is twice a quantile of the gamma distribution, and 2 n I follows chi-square.
-    if correction == "expected":
-        halves = degrees / 2
+    if isinstance(correction, str):
+        halves: FloatArray = degrees / 2
     else:
         from scipy.special import gammaincinv
 
-        halves = gammaincinv(np.where(degrees > 0, degrees, 1.0) / 2, correction)
+        halves = np.asarray(gammaincinv(np.where(degrees > 0, degrees, 1.0) / 2, float(correction)), np.float64)
     return np.where((degrees > 0) & (rows > 0), halves / np.maximum(rows, 1e-300), 0.0)
 
 
@@ -171,7 +171,7 @@ def _fill(table: Table, features: IntArray, largest: int, result: FloatArray, n_
     )
 
 
-def _correct_pairs(table: Table, result: FloatArray, correction: Correction) -> None:
+def _correct_pairs(table: Table, result: FloatArray, correction: Literal["expected"] | float) -> None:
     """Subtract the information by chance below the diagonal, and weight it by the rows that know both variables."""
     spare = np.zeros((len(table.names), int(table.cards[table.target_index])))
     for v, counts in zip(table.features, _with_class(table), strict=True):

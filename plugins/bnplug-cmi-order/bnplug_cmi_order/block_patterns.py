@@ -58,16 +58,16 @@ class BlockPatterns:
 
     def information(self, variables: Sequence[int], n_jobs: int | None = None) -> FloatArray:
         """Return I(C; X | pattern) in nats for each X in `variables`; see :func:`information_per_row`."""
-        found = np.zeros((2, len(variables)))
+        totals, degrees = np.zeros(len(variables)), np.zeros(len(variables))
         if self.determine_class:
-            return found[0]
+            return totals
         known = np.sum(self._rows.call("weights_of_known", list(variables)), axis=0)
         for low in range(0, len(variables), _TOGETHER):
             chosen = list(variables[low : low + _TOGETHER])
             cells = zip(*self._rows.call("cells", chosen), strict=True)
             for i, (v, own) in enumerate(zip(chosen, cells, strict=True)):
-                found[:, low + i] = self._sum_information(v, own)
-        return information_per_row(*found, known, self.table.total_weight)
+                totals[low + i], degrees[low + i] = self._sum_information(v, own)
+        return information_per_row(totals, degrees, known, self.table.total_weight)
 
     def _sum_information(self, v: int, parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[float, float]:
         """Return M I(C; X | B), M the weight of the rows counted, and its degrees of freedom.
