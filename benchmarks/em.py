@@ -45,7 +45,9 @@ class Smoothed(CountsLearner):
     def __init__(self, tol: float = TOL) -> None:
         self.tol = tol
 
-    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
+    def from_counts(
+        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+    ) -> LogTables:
         """Return (n + 1) / (N + r)."""
         families = zip(table.names, table.parents(dag), counts, strict=True)
         found = {name: ([table.names[p] for p in own], estimate(n, n.size)) for name, own, n in families}

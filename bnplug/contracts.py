@@ -74,12 +74,19 @@ def resolve_with(resolver: Resolver) -> None:
 class StructureLearner(Composite, ABC):
     """Learns a DAG. If it searches with a score, that is its constructor parameter ``score``.
 
+    Attributes
+    ----------
+    relative_weights : bool
+        Whether only the ratios of row weights matter; as for :class:`ParameterLearner`.
+
     Examples
     --------
     >>> class Independent(StructureLearner):
     ...     def learn(self, table):
     ...         return table.dag([[] for name in table.names])
     """
+
+    relative_weights: ClassVar[bool] = False
 
     def fewest_parameters(self, table: Table) -> int:
         """Return how many parameters a structure that this learner returns has at least; 0 where that is not known.
@@ -137,10 +144,15 @@ class ParameterLearner(Composite, ABC):
     takes_unlabeled : bool
         Whether :meth:`fit` takes rows without a class, where ``table.incomplete`` is "em". False unless a class says
         otherwise.
+    relative_weights : bool
+        Whether only the ratios of row weights matter, so that multiplying all of them by a constant changes nothing.
+        A learner that leaves rows out sets it to True: a row of weight 2 is left out as a whole, but of two equal rows
+        one remains. False by default: a weight of 2 is the row twice.
     """
 
     discretizer: Any = "mdl"
     takes_unlabeled: ClassVar[bool] = False
+    relative_weights: ClassVar[bool] = False
 
     @property
     def inner_folds(self) -> int:

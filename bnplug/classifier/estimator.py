@@ -284,12 +284,22 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         if is_component(self.structure) or hasattr(self.structure, "learn"):
             learner = component("structure learner", self.structure, self)
             self._check_fewest(table, learner)
-            weighed = table.with_relative_weights() if self._relative_weights() else table
-            dag = self._learned_structure(learner, weighed)
+            dag = self._learned_structure(learner, self._weighed(table, learner))
         else:
             dag = given_dag(self.structure, table)
         check_size(table, table.parents(dag), self.max_parameters)
         return learner, dag
+
+    def _weighed(self, table: Table, learner: Any) -> Table:
+        """Return the rows with the weights that a structure learner uses.
+
+        Class weights that move no more than the class prior would only add noise to measures of dependence. A score may
+        depend on them, and so may a learner that leaves rows out.
+        """
+        if not self._relative_weights():
+            return table
+        uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
+        return table.with_relative_weights(by_class=not uses_class_weights)
 
     def _learned_structure(self, learner: Any, table: Table) -> DAG:
         """Return what a learner finds: by structural EM, where all that is known of incomplete rows is to count."""

@@ -89,7 +89,8 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         y : dask.dataframe.Series, or dask.array.Array of one dimension
             The class of every row, in as many partitions as `X`.
         sample_weight : as `y`, optional
-            A weight of 2 is the row twice; rows of weight 0 are absent.
+            If the parameters or the structure learner leave rows out (``backoff``, ``ccbn-loo``, ``skdb``), only the
+            ratios of weights matter. Otherwise a weight of 2 is the row twice. Rows of weight 0 are absent.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
                 X, y, sample_weight, client=client, discretizer=self._bins(),
                 categorical_features=self.categorical_features, class_weight=self.class_weight, missing=self.missing,
                 on_useless=self.on_useless, max_categories=self.max_categories, min_frequency=self.min_frequency,
-                dates=self.dates,
+                dates=self.dates, relative_weights=self._relative_weights(),
             )  # fmt: skip
             self.n_features_in_ = len(intake.columns)
             self.__dict__.pop("feature_names_in_", None)

@@ -83,7 +83,7 @@ class Rules:
     dates: str = "parts"
     #: Columns whose states are given, so that none is rare.
     spared: frozenset[str] = frozenset()
-    #: Whether only the ratios of weights matter: what is decided by a number of rows then ignores them.
+    #: Whether only the ratios of weights matter. What is decided by a number of rows then ignores them.
     relative_weights: bool = False
 
     def __post_init__(self) -> None:

@@ -6,6 +6,9 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 
+# Sums of weights that differ relatively by less are equal, unless all weights are whole numbers.
+_ROUNDED = 1e-9
+
 
 def quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
     """Return the least values below which shares 1 / n_bins, 2 / n_bins, ... of the weight lie; NaN takes no part.
@@ -21,10 +24,24 @@ def quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> Float
         return np.empty(0)
     values, cumulative = values[order], np.cumsum(weights[order])
     # Multiplied out, the comparison is exact for whole weights.
-    reached = np.searchsorted(cumulative * n_bins, np.arange(1, n_bins) * cumulative[-1], side="left")
+    shares = np.arange(1, n_bins) * cumulative[-1]
+    reached = np.searchsorted(cumulative * n_bins, shares * (1.0 - rounding_of_sums(weights)), side="left")
     cuts = np.unique(values[reached])
     inner: FloatArray = cuts[cuts < values[-1]]
     return inner
+
+
+def rounding_of_sums(weights: FloatArray) -> float:
+    """Return the relative difference below which sums of weights count as equal: 0 for whole weights.
+
+    Constant weights then give the same cuts as no weights, although their sums are rounded.
+
+    Examples
+    --------
+    >>> rounding_of_sums(np.array([1.0, 2.0])), rounding_of_sums(np.array([3.7, 3.7]))
+    (0.0, 1e-09)
+    """
+    return 0.0 if (weights == np.rint(weights)).all() else _ROUNDED
 
 
 def uniform_cuts(values: FloatArray, n_bins: int) -> FloatArray:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import BoolArray, CodeArray
+from bnplug.arrays import BoolArray, CodeArray, FloatArray
 from bnplug.data._views import read_only
-from bnplug.data.blocks import Block, Blocks, BlockStore, LocalStore, Rows
+from bnplug.data.blocks import Block, Blocks, BlockStore, ConvertedStore, LocalStore, Rows
 from bnplug.data.table import Table
 from bnplug.errors import ManyBlocksError
 
@@ -169,6 +169,11 @@ class BlockTable(Table):
     def _learned(self, incomplete: str) -> Table:
         return BlockTable(self.store, self.names, self.states, self.target, self.left_out, True, incomplete)
 
+    def _with_weights_divided(self, divisors: FloatArray | None) -> Table:
+        store = ConvertedStore(self.store, _weights_divided, self._schema, divisors)
+        store.weighted = divisors is not None
+        return BlockTable(store, self.names, self.states, self.target, self.left_out, True, self.incomplete)
+
     @cached_property
     def _schema(self) -> Table:
         made = Table.empty(self.names, self.states, self.target)
@@ -185,6 +190,11 @@ def _with_table(rows: Rows, schema: Table, function: Callable[..., _T], *args: A
 
 
 def _rows(block: Table) -> Rows:
+    return block.codes, block.weights
+
+
+def _weights_divided(rows: Rows, schema: Table, divisors: FloatArray | None) -> Rows:
+    block = schema._with_rows(*rows)._with_weights_divided(divisors)
     return block.codes, block.weights
 
 

@@ -46,8 +46,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
         self.categorical_features = categorical_features
 
     @abstractmethod
-    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Return the function that finds the cuts of a column, NaN among its values, of these rows."""
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        """Return the function that finds the cuts of a column, NaN among its values, of these rows.
+
+        `repeats` are the numbers of rows that the values stand for; by default one each.
+        """
 
     def fit(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Find the cuts of every numeric column.
@@ -101,7 +106,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
     def _cuts_of_cells(self, cells: Cells, numbers: FloatArray) -> FloatArray | None:
         if self.categorical_features is not None and few_whole_numbers(cells) is not None:
             return None
-        return self._cutter(cells.labels, cells.row_weights())(numbers)
+        return self._cutter(cells.labels, cells.row_weights(), cells.repeats)(numbers)
 
     def _cut(self, columns: Iterable[FloatArray | None], cutter: Callable[[FloatArray], FloatArray]) -> Self:
         return self._set_cuts([None if own is None else cutter(own) for own in columns])
@@ -244,7 +249,9 @@ class MDLDiscretizer(Discretizer):
     ['<=0.8', '0.8..1.75', '>1.75']
     """
 
-    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
         # Compiled code is loaded when it is first needed.
         from bnplug.data.mdl import ClassColumn, mdl_cuts
 
@@ -299,7 +306,9 @@ class QuantileDiscretizer(Discretizer):
         super().__init__(categorical_features)
         self.n_bins = n_bins
 
-    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
         return partial(quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
 
 
@@ -330,14 +339,18 @@ class UniformDiscretizer(Discretizer):
         super().__init__(categorical_features)
         self.n_bins = n_bins
 
-    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
         return partial(uniform_cuts, n_bins=_checked_bins(self.n_bins))
 
 
 class _GivenCuts(Discretizer):
     """The cuts that a discretiser left which is not at hand: they are applied, and nothing is learned."""
 
-    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
         raise ValueError("the discretizer that found these cuts is not at hand: they can be applied, not found again")
 
 

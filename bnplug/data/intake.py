@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_consistent_length, compute_sample_w
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from bnplug.arrays import BoolArray, CodeArray, FloatArray
-from bnplug.data._cells import Seen
+from bnplug.data._cells import Seen, relative_weights
 from bnplug.data._checks import check_sum, native, refuse_surrogates, weight_numbers
 from bnplug.data._columns import Rules, Settled, empty_columns, settle, settle_cells
 from bnplug.data._dates import spread
@@ -83,8 +83,8 @@ def code(
         States that columns have besides those that occur; such columns are discrete, and their states are not rare.
     relative_weights : bool
         Whether only the ratios of weights matter, as for learners that leave rows out. Which columns of whole numbers
-        are discrete and which states are rare then depends on the number of rows. By default a weight of 2 is the row
-        twice.
+        are discrete and which states are rare then depends on the number of rows, and cuts depend on weights within a
+        class, but not on class weights. By default a weight of 2 is the row twice.
 
     Returns
     -------
@@ -206,6 +206,7 @@ class Intake:
             For columns that cannot be learned from; the message names all of them.
         """
         transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
+        weights = relative_weights(weights, codes) if rules.relative_weights else weights
         found = settle(frame, rules, weights, transformer is not None, codes)
         if found.numbers:
             _fit(transformer, *_with_class(found.numbers, codes, weights))
@@ -239,6 +240,11 @@ class Intake:
         """
         transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
         found = settle_cells(columns, rules, transformer is not None)
+        if rules.relative_weights:
+            found.cells = {
+                name: own._replace(weights=relative_weights(own.weights, own.labels, own.repeats))
+                for name, own in found.cells.items()
+            }
         if found.numbers:
             with_frames(transformer).fit_cells({name: found.cells[name] for name in found.numbers}, found.numbers)
         intake = cls._of(found, transformer, classes, tuple(columns))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import frexp
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import FloatArray
+from bnplug.arrays import FloatArray, IntArray
+from bnplug.data._cells import count_rows
 from bnplug.data._equal_bins import quantile_cuts
 from bnplug.data.discretize import Discretizer
 
@@ -17,7 +17,10 @@ _FEWEST = 3
 
 
 class Log2QuantileDiscretizer(Discretizer):
-    """Cut into max(3, floor(log2 n)) bins of equal weight, n being the weight of the rows that have a value.
+    """Cut into max(3, floor(log2 n)) bins of equal weight, n being the number of rows that have a value.
+
+    Weights move the cuts but do not change the number of bins, so multiplying all of them by a constant changes
+    nothing. Rows of weight 0 are ignored.
 
     Cuts are values that occur, as those of :class:`~bnplug.QuantileDiscretizer`. These are finer bins than the class
     alone would ask for, and pay with parameters that back off where bins have few rows, such as ``backoff``.
@@ -40,16 +43,20 @@ class Log2QuantileDiscretizer(Discretizer):
     [['<=4', '4..8', '8..12', '>12']]
     """
 
-    def _cutter(self, y: npt.NDArray[Any] | None, weights: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        return lambda values: quantile_cuts(values, weights, _n_bins(float(weights[~np.isnan(values)].sum())))
+    relative_weights = True
+
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        return lambda values: quantile_cuts(values, weights, _n_bins(count_rows(~np.isnan(values), repeats)))
 
 
-def _n_bins(weight: float) -> int:
-    """Return max(3, floor(log2 weight)), exactly.
+def _n_bins(n_rows: int) -> int:
+    """Return max(3, floor(log2 n_rows)), exactly.
 
     Examples
     --------
-    >>> _n_bins(0.0), _n_bins(31.9), _n_bins(32.0)
+    >>> _n_bins(0), _n_bins(31), _n_bins(32)
     (3, 4, 5)
     """
-    return max(_FEWEST, frexp(weight)[1] - 1)
+    return max(_FEWEST, n_rows.bit_length() - 1)

@@ -221,15 +221,17 @@ class Table:
     @property
     def mean_weight(self) -> float:
         """The mean weight of the rows that have one; 1 without weights."""
-        if not self.weighted:
-            return 1.0
-        weight, n_rows = self.sum(_weight_and_rows)
-        return float(weight) / n_rows if weight > 0 else 1.0
+        return float(self._mean_weights(False)[0]) if self.weighted else 1.0
 
-    def with_relative_weights(self) -> Table:
+    def with_relative_weights(self, by_class: bool = False) -> Table:
         """Return the same rows with weights divided by their mean, for methods that use only their ratios.
 
         Rows of equal weights become rows without weights.
+
+        Parameters
+        ----------
+        by_class : bool
+            Whether to divide by the mean of each class, which removes class weights.
 
         Examples
         --------
@@ -237,16 +239,24 @@ class Table:
         >>> table = Table.from_frame(pd.DataFrame({"a": [0, 1], "c": ["n", "y"]}), "c", weights=[2.0, 6.0])
         >>> table.with_relative_weights().weights
         array([0.5, 1.5])
+        >>> table.with_relative_weights(by_class=True).weighted
+        False
         """
         if not self.weighted:
             return self
-        ranges = [own for own in self.map(_weight_range) if own is not None]
-        equal = len({weight for own in ranges for weight in own}) < 2
-        return self._with_weights_divided(None if equal else self.mean_weight)
+        ranges = np.array(self.map(_weight_ranges, by_class))
+        equal = (ranges[:, 0].min(axis=0) >= ranges[:, 1].max(axis=0)).all()
+        return self._with_weights_divided(None if equal else self._mean_weights(by_class))
 
-    def _with_weights_divided(self, divisor: float | None) -> Table:
+    def _mean_weights(self, by_class: bool) -> FloatArray:
+        """Return the mean weight of the rows of each class, then that of rows without a class; or one for all rows."""
+        weights, rows = self.sum(_weights_and_rows, by_class)
+        return np.asarray(np.divide(weights, rows, out=np.ones_like(weights), where=weights > 0))
+
+    def _with_weights_divided(self, divisors: FloatArray | None) -> Table:
         """Return the same rows with smaller weights, or without weights."""
-        return self._with_rows(self.codes, divided(self.weights, divisor))
+        weights = None if divisors is None else _divided(self, divisors)
+        return self._with_rows(self.codes, weights)
 
     @property
     def n_blocks(self) -> int:
@@ -547,25 +557,42 @@ class Table:
         return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"
 
 
-def divided(weights: FloatArray | None, divisor: float | None) -> FloatArray | None:
-    """Return weights divided by their mean; None without a mean.
+def _divided(block: Table, divisors: FloatArray) -> FloatArray:
+    """Return weights divided by the mean weight of their group.
 
     They are rounded to 24 bits: weights that differ by a constant factor then become exactly the same.
     """
-    if weights is None or divisor is None:
-        return None
-    return read_only((weights / divisor).astype(np.float32).astype(np.float64))
+    weights, groups = _weight_groups(block, len(divisors) > 1)
+    return read_only((weights / divisors[groups]).astype(np.float32).astype(np.float64))
 
 
-def _weight_and_rows(block: Table) -> list[float]:
+def _weight_groups(block: Table, by_class: bool) -> tuple[FloatArray, IntArray]:
+    """Return the weights of the rows of a block, and the number of the group of each row: its class, or 0."""
     assert block.weights is not None
-    return [float(block.weights.sum()), float(np.count_nonzero(block.weights))]
+    if not by_class:
+        return block.weights, np.zeros(block.n_rows, dtype=np.int64)
+    return block.weights, np.minimum(block.codes[block.target_index].astype(np.int64), block.cards[block.target_index])
 
 
-def _weight_range(block: Table) -> tuple[float, float] | None:
-    """Return the smallest and the largest weight of a block; None without rows."""
-    assert block.weights is not None
-    return (float(block.weights.min()), float(block.weights.max())) if block.n_rows else None
+def _n_groups(block: Table, by_class: bool) -> int:
+    return int(block.cards[block.target_index]) + 1 if by_class else 1
+
+
+def _weights_and_rows(block: Table, by_class: bool) -> list[FloatArray]:
+    """Return the sum of the weights of each group, and its number of rows with a positive weight."""
+    weights, groups = _weight_groups(block, by_class)
+    n_groups = _n_groups(block, by_class)
+    rows = np.bincount(groups, weights > 0, n_groups)
+    return [np.bincount(groups, weights, n_groups).astype(np.float64), rows.astype(np.float64)]
+
+
+def _weight_ranges(block: Table, by_class: bool) -> FloatArray:
+    """Return the smallest and the largest weight of each group."""
+    weights, groups = _weight_groups(block, by_class)
+    ranges = np.array([[np.inf], [-np.inf]]) * np.ones(_n_groups(block, by_class))
+    np.minimum.at(ranges[0], groups, weights)
+    np.maximum.at(ranges[1], groups, weights)
+    return ranges
 
 
 def _knows(block: Table, variables: list[int]) -> BoolArray:

@@ -64,6 +64,7 @@ def open_table(
     max_categories: int | None = None,
     min_frequency: Any = "auto",
     dates: str = "parts",
+    relative_weights: bool = False,
     csv: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     progress: _Progress | None = None,
@@ -90,6 +91,8 @@ def open_table(
         As parameters of :class:`~bnplug.BayesianNetworkClassifier`; ``discretizer="auto"`` are the bins for its default
         parameters. A discretiser must be one that cuts column by
         column, as those of the core do.
+    relative_weights : bool
+        As for :func:`bnplug.code`.
     csv : dict, optional
         How CSV files are read: ``sep``, ``encoding``, ``missing`` (texts that stand for a missing value), ``text`` and
         ``numbers`` (columns that are text, or numbers, whatever they look like), ``dates`` (columns of points in time;
@@ -130,7 +133,9 @@ def open_table(
     >>> table.n_rows, table.states["sky"], table.counts([[0, 1]])[0].tolist()
     (4, ('rain', 'sun'), [[0.0, 1.0], [2.0, 1.0]])
     """
-    rules = Rules(categorical_features, on_useless, max_categories, min_frequency, dates)
+    rules = Rules(
+        categorical_features, on_useless, max_categories, min_frequency, dates, relative_weights=relative_weights
+    )
     question = Question(
         target, sample_weight, None if columns is None else tuple(columns), discretizer, class_weight, missing, rules
     )

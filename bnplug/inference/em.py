@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -59,7 +59,7 @@ class CountsLearner(ParameterLearner):
     --------
     >>> import pandas as pd
     >>> class PlainFrequencies(CountsLearner):
-    ...     def from_counts(self, table, dag, counts):
+    ...     def from_counts(self, table, dag, counts, rows):
     ...         families = zip(table.names, table.parents(dag), counts, strict=True)
     ...         tables = {
     ...             name: ([table.names[p] for p in own], np.log((n + 1e-9) / (n + 1e-9).sum(axis=0)))
@@ -79,7 +79,9 @@ class CountsLearner(ParameterLearner):
     takes_unlabeled = True
 
     @abstractmethod
-    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
+    def from_counts(
+        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+    ) -> LogTables:
         """Return the estimates of every node of `dag`.
 
         Parameters
@@ -88,8 +90,11 @@ class CountsLearner(ParameterLearner):
             The variables and their states; rows are not to be read.
         dag : DAG
         counts : sequence of float64 arrays
-            For each variable its counts, with axes (variable, \\*parents), parents ascending by their number. After EM
-            they are expected, and no whole numbers.
+            For each variable the total weight of the rows in each cell, with axes (variable, \\*parents), parents
+            ascending by their number. After EM they are expected counts, which need not be whole numbers.
+        rows : sequence of float64 arrays
+            The number of rows in each cell, in the same shapes: ``counts / rows`` is the mean weight of a row. Without
+            weights these are the counts. With weights they are computed when an item is first accessed.
         """
 
     def log_prior(self, table: Table, tables: LogTables) -> float:
@@ -110,8 +115,65 @@ class CountsLearner(ParameterLearner):
             self.counts_, self.log_likelihood_path_ = found.counts, found.path
             self.n_iter_ = len(found.path) - 1
             return found.tables
-        self.counts_, self.n_iter_ = table.counts(_families(table, dag)), 1
-        return self.from_counts(table, dag, self.counts_)
+        families = _families(table, dag)
+        self.counts_, self.n_iter_ = table.counts(families), 1
+        return self.from_counts(table, dag, self.counts_, row_counts(table, families, self.counts_))
+
+
+class LazyCounts(Sequence[FloatArray]):
+    """Counts that are computed when an item is first accessed.
+
+    Examples
+    --------
+    >>> counts = LazyCounts(1, lambda: [np.array([2.0, 1.0])])
+    >>> len(counts), counts[0].tolist()
+    (1, [2.0, 1.0])
+    """
+
+    def __init__(self, length: int, compute: Callable[[], Sequence[FloatArray]]) -> None:
+        self._length, self._compute = length, compute
+        self._counts: Sequence[FloatArray] | None = None
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> FloatArray: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[FloatArray]: ...
+
+    def __getitem__(self, index: int | slice) -> FloatArray | Sequence[FloatArray]:
+        if self._counts is None:
+            self._counts = self._compute()
+        return self._counts[index]
+
+
+def row_counts(table: Table, families: Sequence[tuple[int, ...]], counts: Sequence[FloatArray]) -> Sequence[FloatArray]:
+    """Return the number of rows in each cell of families: `counts`, their weights, unless rows are weighted.
+
+    Rows of weight 0 do not count. Weighted rows are counted when an item is first accessed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [0, 0, 1], "c": [*"nny"]})
+    >>> table = Table.from_frame(frame, "c", weights=[0.5, 0.2, 4.0])
+    >>> row_counts(table, [(0,)], table.counts([(0,)]))[0].tolist()
+    [2.0, 1.0]
+    """
+    if not table.weighted:
+        return counts
+    return LazyCounts(len(families), lambda: table.sum(_count_rows, families))
+
+
+def _count_rows(block: Table, families: Sequence[tuple[int, ...]]) -> list[FloatArray]:
+    return _unit_weights(block).counts(families)
+
+
+def _unit_weights(block: Table) -> Table:
+    """Return a block whose rows weigh 1, or 0 if they weighed 0."""
+    return block if block.weights is None else block._with_rows(block.codes, (block.weights > 0).astype(np.float64))
 
 
 class Maximum(NamedTuple):
@@ -121,13 +183,16 @@ class Maximum(NamedTuple):
     ----------
     tables : LogTables
     counts : list of float64 arrays
-        What the tables were estimated from.
+        The expected counts that the tables were estimated from.
+    rows : sequence of float64 arrays
+        The expected number of rows in each cell.
     path : list of float
         The log-likelihood plus the logarithm of the prior, at the start and after each step.
     """
 
     tables: LogTables
     counts: list[FloatArray]
+    rows: Sequence[FloatArray]
     path: list[float]
 
 
@@ -191,40 +256,57 @@ class _Run:
             options.get(name, getattr(learner, name, None)) for name in ("n_jobs", "verbose", "random_state")
         )
         self.rows, self.told = table.spawn(_Rows), time.monotonic()
-        self.available = table.counts(_families(table, dag))
+        families = _families(table, dag)
+        self.available = table.counts(families)
+        self.available_rows = row_counts(table, families, self.available)
 
     def from_available(self) -> LogTables:
         """Return estimates from the rows that know a family, and one virtual row, so that nothing is impossible."""
-        return self.learner.from_counts(self.table, self.dag, [own + 1.0 / own.size for own in self.available])
+        return self._from_available([np.ones(()) for _ in self.available])
 
     def random_starts(self) -> list[LogTables]:
         """Return estimates from these rows, each cell of which counts as much as an exponential draw says."""
         random = check_random_state(self.random_state)
-        drawn = [
-            [(own + 1.0 / own.size) * random.exponential(size=own.shape) for own in self.available]
-            for _ in range(self.restarts)
-        ]
-        return [self.learner.from_counts(self.table, self.dag, counts) for counts in drawn]
+        drawn = [[random.exponential(size=own.shape) for own in self.available] for _ in range(self.restarts)]
+        return [self._from_available(factors) for factors in drawn]
+
+    def _from_available(self, factors: Sequence[FloatArray]) -> LogTables:
+        """Return estimates from the rows that know a family and one virtual row, times a factor for each cell."""
+
+        def multiplied(counts: Sequence[FloatArray]) -> list[FloatArray]:
+            return [(own + 1.0 / own.size) * factor for own, factor in zip(counts, factors, strict=True)]
+
+        rows = LazyCounts(len(factors), lambda: multiplied(self.available_rows))
+        return self.learner.from_counts(self.table, self.dag, multiplied(self.available), rows)
 
     def climb(self, tables: LogTables) -> Maximum:
         """Return where steps from `tables` lead: one that does not rise by `tol` times the value is the last."""
-        made_of: list[FloatArray] = self.available
+        made_of = self.available, self.available_rows
         counts, value = self._expect(tables, warn=True)
         path = [value]
         for _ in range(self.max_iter):
-            new = self.learner.from_counts(self.table, self.dag, counts)
+            rows = self._expected_rows(tables, counts)
+            new = self.learner.from_counts(self.table, self.dag, counts, rows)
             new_counts, value = self._expect(new)
             rise, moved = value - path[-1], _largest_move(tables, new)
             # Near a maximum the value is flat to the last digit long before the parameters are.
             goes_on = self.tol == 0 and moved > _STILL and abs(rise) <= _ROUNDED * abs(value)
-            if rise > 0 or goes_on:
-                tables, made_of, counts = new, counts, new_counts
+            # Weighted values are rounded differently if all weights are multiplied by a constant.
+            flat = self.table.weighted and abs(rise) <= _ROUNDED * abs(value)
+            if rise > 0 or goes_on or flat:
+                tables, made_of, counts = new, (counts, rows), new_counts
             if rise > 0:
                 path.append(value)
                 self._tell(path)
             if not rise > self.tol * abs(value) and not goes_on:
                 break
-        return Maximum(tables, made_of, path)
+        return Maximum(tables, *made_of, path)
+
+    def _expected_rows(self, tables: LogTables, counts: list[FloatArray]) -> Sequence[FloatArray]:
+        """Return how many rows `tables` expect in each cell: `counts`, unless rows are weighted."""
+        if not self.table.weighted:
+            return counts
+        return LazyCounts(len(counts), lambda: _expect(self.table.spawn(_Rows, True), tables, self.n_jobs)[0])
 
     def _expect(self, tables: LogTables, warn: bool = False) -> tuple[list[FloatArray], float]:
         counts, log_likelihood, impossible = _expect(self.rows, tables, self.n_jobs)
@@ -265,7 +347,8 @@ def _expect(rows: Blocks, tables: LogTables, n_jobs: int | None) -> tuple[list[F
 class _Rows:
     """A block of rows: the complete ones are counted once, and the others as often as parameters change."""
 
-    def __init__(self, block: Table) -> None:
+    def __init__(self, block: Table, unweighted: bool = False) -> None:
+        block = _unit_weights(block) if unweighted else block
         holes = (block.codes == block.missing).any(axis=0)
         self.target = block.target
         self.complete = block.take(~holes)

@@ -143,6 +143,9 @@ class ExpectedTable(BlockTable):
         """Return some of the rows that have a class (numbers or a mask), as the same network expects them."""
         return ExpectedTable(self.with_holes.take(rows), lambda: self.tables, self._seed, self._n_jobs)
 
+    def _with_weights_divided(self, divisors: FloatArray | None) -> ExpectedTable:
+        return ExpectedTable(self._all._with_weights_divided(divisors), lambda: self.tables, self._seed, self._n_jobs)
+
     def expand(self, variables: Sequence[int]) -> ExpandedTable:
         """Return all rows, with a class or without, as rows that know `variables`, weighted by their probability."""
         blocks = [Block(*own) for own in self._all.map(_weighted)]

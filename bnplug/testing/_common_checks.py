@@ -177,13 +177,35 @@ def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
 
 @only_if(lambda method: not method.stochastic)
 def check_weight_repeats_a_row(subject: MethodSubject) -> None:
-    """A weight of 2 is the row twice, unless the descriptor says ``stochastic``."""
+    """A weight of 2 is the row twice, unless the descriptor says ``stochastic`` or the class ``relative_weights``."""
+    if _has_relative_weights(subject):
+        return
     weighted, repeated = data.reweighted()
     of_weighted, of_repeated = (subject.run(table, **subject.indifferent) for table in (weighted, repeated))
     require(
         subject.alike(of_weighted, of_repeated, weighted),
-        "weights give another result than rows repeated as often; use table.total_weight and bnplug.counts.counting",
+        "weights give another result than rows repeated as often; use table.total_weight and bnplug.counts.counting. "
+        "A method that leaves rows out sets relative_weights = True",
     )
+
+
+def check_relative_weights(subject: MethodSubject) -> None:
+    """If the class says ``relative_weights``, multiplying all weights by a constant changes nothing."""
+    if not _has_relative_weights(subject):
+        return
+    weighted, _ = data.reweighted()
+    assert weighted.weights is not None
+    scaled = data.with_weights(weighted, 3.7 * weighted.weights)
+    of_weighted, of_scaled = (subject.run(table, **subject.indifferent) for table in (weighted, scaled))
+    require(
+        subject.alike(of_weighted, of_scaled, weighted),
+        "weights that are 3.7 times as large give another result, and relative_weights is True; learn from "
+        "table.with_relative_weights()",
+    )
+
+
+def _has_relative_weights(subject: MethodSubject) -> bool:
+    return bool(getattr(subject.make(), "relative_weights", False))
 
 
 def check_rows_in_blocks(subject: MethodSubject) -> None:
@@ -245,5 +267,6 @@ CHECKS: tuple[Check, ...] = (
     check_missing_is_no_state,
     check_unit_weights_change_nothing,
     check_weight_repeats_a_row,
+    check_relative_weights,
     check_rows_in_blocks,
 )

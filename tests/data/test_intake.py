@@ -294,7 +294,7 @@ def test_code_gives_what_fit_learns_on(params, weights):
     assert table.weights is None or (table.weights > 0).all()
     model = BayesianNetworkClassifier(Remembers(), **params).fit(MIXED, Y, weights)
     # The default parameters leave rows out, so only the ratios of weights matter.
-    table, learned_on = table.with_relative_weights(), model.structure_.table_
+    table, learned_on = table.with_relative_weights(by_class=True), model.structure_.table_
     assert (table.names, table.states, table.target) == (learned_on.names, learned_on.states, learned_on.target)
     assert (table.codes == learned_on.codes).all()
     assert (table.weights is None) == (learned_on.weights is None)

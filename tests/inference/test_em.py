@@ -1,6 +1,7 @@
 """EM: what is maximised never falls, its end is stationary, and it is what enumeration says."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -171,10 +172,59 @@ def test_limits_that_mean_nothing_are_refused(params):
         parameter_learner("ml", **params).fit(table, table.dag(TREE))
 
 
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_a_learner_gets_the_number_of_rows_beside_their_weight(in_blocks):
+    given = []
+
+    class Noting(CountsLearner):
+        max_iter = 2
+
+        def from_counts(self, table, dag, counts, rows):
+            given.append((counts, list(rows)))
+            return parameter_learner("ml").from_counts(table, dag, counts, rows)
+
+    def learned(table):
+        Noting().fit(BlockTable.cut(table, [10, table.n_rows - 10]) if in_blocks else table, table.dag(TREE))
+        found, given[:] = given[:], []
+        return found
+
+    table, _ = incomplete_table(np.random.default_rng(4), missing=0.3)
+    same = [table.codes, table.names, table.states, table.target]
+    random = np.random.default_rng(0)
+    plain = learned(Table(*same, incomplete="em"))
+    assert all(np.array_equal(a, b) for counts, rows in plain for a, b in zip(counts, rows, strict=True))
+    # Only steps of equal weights have the same path: that of the first start, then the expected counts.
+    weighted = learned(Table(*same, weights=np.full(table.n_rows, 2.5), incomplete="em"))
+    for counts, rows in weighted[1:]:
+        assert [own.sum() for own in rows] == pytest.approx([table.n_rows] * len(rows))
+        for weight, number in zip(counts, rows, strict=True):
+            assert weight == pytest.approx(2.5 * number)
+    # The rows of the tables that were estimated before, by enumeration.
+    weights = random.exponential(size=table.n_rows)
+    weighted = learned(Table(*same, weights=weights, incomplete="em"))
+    tables = parameter_learner("ml").from_counts(table, table.dag(TREE), weighted[0][0])
+    unweighted = Table(*same, incomplete="em")
+    for number, wanted in zip(weighted[1][1], by_enumeration(unweighted, tables)[0], strict=True):
+        np.testing.assert_allclose(number, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_rows_of_complete_data_are_counted_without_weights():
+    table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1], "c": [*"nny"]}), "c", weights=[0.5, 0.2, 4.0])
+    given = []
+
+    class Noting(CountsLearner):
+        def from_counts(self, table, dag, counts, rows):
+            given.extend([[own.tolist() for own in counts], [own.tolist() for own in rows]])
+            return parameter_learner("ml").from_counts(table, dag, counts, rows)
+
+    Noting().fit(table, table.dag([[1], []]))
+    assert given == [[[[0.7, 0.0], [0.0, 4.0]], [0.7, 4.0]], [[[2.0, 0.0], [0.0, 1.0]], [2.0, 1.0]]]
+
+
 def test_a_third_party_that_estimates_from_counts_has_em():
     class Halved(CountsLearner):
-        def from_counts(self, table, dag, counts):
-            return parameter_learner("ml", alpha=0.5).from_counts(table, dag, counts)
+        def from_counts(self, table, dag, counts, rows):
+            return parameter_learner("ml", alpha=0.5).from_counts(table, dag, counts, rows)
 
     table, _ = incomplete_table(np.random.default_rng(4))
     learner = Halved()

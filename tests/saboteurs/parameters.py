@@ -61,6 +61,11 @@ class CountsRowsWithoutWeights(Frequencies):
         return super().families(table, dag, 0.1 * table.n_rows)
 
 
+@fails("check_relative_weights")
+class SaysThatWeightsAreRelative(Frequencies):
+    relative_weights = True
+
+
 @fails("check_unit_weights_change_nothing")
 class DislikesOnes(Frequencies):
     def families(self, table, dag, alpha=1.0):

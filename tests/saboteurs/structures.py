@@ -263,6 +263,14 @@ class CountsRowsWithoutWeights(Chain):
         return super().parents(table, table.n_rows < 200)
 
 
+@fails("check_relative_weights")
+class SaysThatWeightsAreRelative(Chain):
+    relative_weights = True
+
+    def parents(self, table, chained=True):
+        return super().parents(table, table.total_weight < 500)
+
+
 @fails("check_returns_a_dag")
 class ReturnsANetworkxGraph(Chain):
     def learn(self, table):
@@ -402,7 +410,7 @@ class CountsMissingAsTheFirstState(Chain):
     name = "tan"
 
     def learn(self, table):
-        return structure_learner(self.name).learn(filled(table))
+        return structure_learner(self.name, correction=None).learn(filled(table))
 
 
 @fails("check_missing_is_no_state")

@@ -17,7 +17,7 @@ from bnplug.arrays import FloatArray
 from bnplug.counts.information import by_falling, conditional_information
 from bnplug.data.table import Table
 from bnplug.hooks.components import check_numbers
-from bnplug.inference.em import CountsLearner, expectation_maximization
+from bnplug.inference.em import CountsLearner, expectation_maximization, row_counts
 from bnplug.model.log_tables import LogTables
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 
 # Of so many cells, all concentrations are tried at once.
 _FEW_CELLS = 1 << 12
+
+# Weights that equal the number of rows up to this relative difference are set to it; likelihoods of weighted rows that
+# differ by less are tied. Scaling rounds both.
+_ROUNDED, _TIE = 1e-12, 1e-9
 
 #: Counts, for each node and each of its levels.
 _Levels = list[list[FloatArray]]
@@ -66,8 +70,13 @@ class BackOff(CountsLearner):
 
     Rows count at the levels whose variables they know. Counts add up, so that rows may come in parts: the first settle
     the order of the parents. Where ``table.incomplete`` is "em" and cells are missing, the counts are those that EM
-    expects, each last level with the virtual rows that available cases give it from below. Of rows with weights, what
-    is left out is one row, or the mean weight of the cell's rows where that is less.
+    expects, each last level with the virtual rows that available cases give it from below.
+
+    Only the ratios of weights matter: the weights of the rows that have a configuration of the parents are divided by
+    their mean, so the n and N above sum to numbers of rows. Class weights therefore move the class prior, but do not
+    make the estimates of a class look more certain than its rows allow. Leaving out a row means leaving out its whole
+    weight, taken as the mean weight of the rows in its cell. A row of weight 2 is not the same as two rows of weight 1,
+    of which one remains when the other is left out.
 
     Parameters
     ----------
@@ -106,6 +115,7 @@ class BackOff(CountsLearner):
     """
 
     discretizer = "log2-quantile"
+    relative_weights = True
 
     def __init__(self, concentration: Any = "loo") -> None:
         self.concentration = concentration
@@ -115,23 +125,26 @@ class BackOff(CountsLearner):
         if self.concentration != "loo":
             check_numbers(self, "concentration", positive=True)
         orders = _orders(table, dag)
-        self._counts, self._rows, self.n_iter_ = *_counts(table, orders), 1
+        (self._counts, self._rows), self.n_iter_ = _counts(table, orders), 1
         tables = self._estimates(table, dag, orders)
         if not table.learned_by_em:
             return tables
-        found = expectation_maximization(_WithVirtualRows(self._virtual_rows(table, dag)), table, dag, tables)
+        learner, relative = _WithVirtualRows(self._virtual_rows(table, dag)), table.with_relative_weights()
+        found = expectation_maximization(learner, relative, dag, tables)
         self.log_likelihood_path_, self.n_iter_ = found.path, len(found.path) - 1
-        return self.from_counts(table, dag, found.counts)
+        mean = table.mean_weight
+        return self.from_counts(table, dag, [mean * own for own in found.counts], found.rows)
 
-    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
+    def from_counts(
+        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+    ) -> LogTables:
         """Return the estimates by the counts of families; levels below are what these add up to."""
         orders = _orders(table, dag)
-        self._counts = [
-            _margins(own, [1 + parents.index(p) for p in order])
-            for own, parents, order in zip(counts, table.parents(dag), orders, strict=True)
+        axes = [
+            [1 + parents.index(p) for p in order] for parents, order in zip(table.parents(dag), orders, strict=True)
         ]
-        # Of less than a row, all is left out.
-        self._rows = [[np.maximum(own, 1.0) for own in levels] for levels in self._counts]
+        self._counts = [_margins(*own) for own in zip(counts, axes, strict=True)]
+        self._rows = [_margins(*own) for own in zip(rows, axes, strict=True)]
         return self._estimates(table, dag, orders)
 
     def partial_fit(self, table: Table, dag: DAG) -> LogTables:
@@ -179,7 +192,8 @@ class BackOff(CountsLearner):
         states = int(table.cards[v])
         below = below_loo = np.full((states, 1), 1.0 / states)
         for length, (counts, rows) in enumerate(zip(self._counts[v], self._rows[v], strict=True)):
-            cells = _Cells(counts.reshape(states, -1), rows.reshape(states, -1), below, below_loo)
+            scaled = rows if counts is rows else _scaled(counts, rows)
+            cells = _Cells(scaled.reshape(states, -1), rows.reshape(states, -1), below, below_loo)
             chosen = cells.best(self._candidates(is_prior=v == table.target_index and not length))
             below, below_loo = cells.estimates(chosen), cells.left_out(chosen)
             names = tuple(table.names[u] for u in order[:length])
@@ -198,7 +212,9 @@ class _WithVirtualRows(CountsLearner):
     def __init__(self, virtual: Sequence[FloatArray]) -> None:
         self.virtual = virtual
 
-    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
+    def from_counts(
+        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+    ) -> LogTables:
         tables = {}
         for name, own, n, virtual in zip(table.names, table.parents(dag), counts, self.virtual, strict=True):
             cells = n + virtual
@@ -230,16 +246,12 @@ def _counts(table: Table, orders: list[list[int]]) -> tuple[_Levels, _Levels]:
     """Return how much the rows of every cell weigh, and how many they are, for the levels of every node."""
     families = [(v, *order[:length]) for v, order in enumerate(orders) for length in range(len(order) + 1)]
 
-    def by_node(counts: list[FloatArray]) -> _Levels:
+    def by_node(counts: Sequence[FloatArray]) -> _Levels:
         following = iter(counts)
         return [[next(following) for _ in range(len(order) + 1)] for order in orders]
 
-    weighed = by_node(table.counts(families))
-    return weighed, by_node(table.sum(_numbers_of_rows, families)) if table.weighted else weighed
-
-
-def _numbers_of_rows(block: Table, families: list[tuple[int, ...]]) -> list[FloatArray]:
-    return Table(block.codes, block.names, block.states, block.target).counts(families)
+    counts = table.counts(families)
+    return by_node(counts), by_node(row_counts(table, families, counts))
 
 
 def _margins(counts: FloatArray, axes: list[int]) -> list[FloatArray]:
@@ -252,13 +264,23 @@ def _added(there: _Levels, own: _Levels) -> _Levels:
     return [[a + b for a, b in zip(*levels, strict=True)] for levels in zip(there, own, strict=True)]
 
 
+def _scaled(counts: FloatArray, rows: FloatArray) -> FloatArray:
+    """Return weights of cells that sum to the number of rows of each configuration of the parents.
+
+    Where all rows of a configuration weigh the same, they are exactly the numbers of rows.
+    """
+    weight = counts.sum(axis=0)
+    scaled = counts * np.divide(rows.sum(axis=0), weight, out=np.ones_like(weight), where=weight > 0)
+    return np.where(np.abs(scaled - rows) <= _ROUNDED * rows, rows, scaled)
+
+
 class _Cells:
     """The cells of a level: what is counted there, and what the level below says.
 
     Parameters
     ----------
     counts, rows : float64 arrays of shape (states, configurations)
-        What the rows of a cell weigh, and how many they are.
+        The total weight of the rows in each cell, scaled, and their number.
     below, below_loo : float64 arrays of shape (states, configurations of one parent less)
         Estimates, with all rows and with one left out. The states of the parent more are neighbours in `counts`.
     """
@@ -270,7 +292,9 @@ class _Cells:
         # What follows is of cells that have rows.
         self.seen = np.nonzero(counts)
         n = counts[self.seen]
-        one = np.minimum(1.0, n / rows[self.seen])
+        # If less than one row is expected in a cell, all of its weight is left out.
+        one = n / np.maximum(rows[self.seen], 1.0)
+        self.weighted = not np.array_equal(n, rows[self.seen])
         self.others, self.all_others = np.maximum(n - one, 0.0), self.totals[self.seen[1]] - one
         self.below_loo = below_loo[self.seen[0], self.seen[1] // width]
 
@@ -280,8 +304,10 @@ class _Cells:
             return candidates[0]
         n, c = self.counts[self.seen], np.array(candidates)[:, None]
         parts = [c] if n.size <= _FEW_CELLS else c[:, None]
-        likelihoods = [n @ own for part in parts for own in np.log(self._left_out(part))]
-        return candidates[int(np.argmax(likelihoods))]
+        likelihoods = np.array([n @ own for part in parts for own in np.log(self._left_out(part))])
+        largest = likelihoods.max()
+        slack = _TIE * abs(largest) if self.weighted else 0.0
+        return candidates[int(np.argmax(likelihoods >= largest - slack))]
 
     def estimates(self, c: float) -> FloatArray:
         """Return the probability of every cell."""

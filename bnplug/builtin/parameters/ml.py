@@ -116,8 +116,10 @@ class MaximumLikelihood(CountsLearner):
         self.counts_ = [there + own for there, own in zip(self.counts_, counts, strict=True)]
         return self.from_counts(table, dag, self.counts_)
 
-    def from_counts(self, table: Table, dag: DAG, counts: Sequence[FloatArray]) -> LogTables:
-        """Return smoothed relative frequencies."""
+    def from_counts(
+        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray] | None = None
+    ) -> LogTables:
+        """Return smoothed relative frequencies; the numbers of rows are not used."""
         families = table.parents(dag)
         expert = self._expert(table, families)
         tables = {}

@@ -196,7 +196,8 @@ class NetworkMixture(AveragedNetworks):
         y : array-like
             The class of every row.
         sample_weight : array-like, optional
-            A weight of 2 is the row twice; rows of weight 0 are absent.
+            If the members' parameters leave rows out, as ``ccbn-loo`` and ``backoff`` do, only the ratios of weights
+            matter. Otherwise a weight of 2 is the row twice. Rows of weight 0 are absent.
         """
         check_numbers(self, "n_members", "n_best", "quick_clique_size", positive=True)
         check_numbers(self, "jitter")

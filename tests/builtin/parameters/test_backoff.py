@@ -102,12 +102,58 @@ def test_a_configuration_never_seen_answers_by_its_longest_seen_prefix(table):
     assert tables["x"].values[:, 0, 1] == pytest.approx(learner.levels_["x"][1].log_p[:, 1])
 
 
-def test_small_weights_leave_out_what_a_row_weighs(table):
-    light = Table(table.codes, table.names, table.states, "c", np.full(4, 0.25))
+def weighted(table, weights, incomplete="ignore"):
+    return Table(table.codes, table.names, table.states, table.target, weights, incomplete=incomplete)
+
+
+@pytest.mark.parametrize("weight", [0.25, 3.7, 1e4])
+def test_equal_weights_are_no_weights(table, weight):
+    learner, plain = parameter_learner("backoff"), parameter_learner("backoff")
+    dag = table.dag([[1, 2], [2], []])
+    found, expected = learner.fit(weighted(table, np.full(4, weight)), dag), plain.fit(table, dag)
+    for name in table.names:
+        assert (found[name].values == expected[name].values).all()
+        assert (learner.loo_tables_[name].values == plain.loo_tables_[name].values).all()
+
+
+def test_a_row_is_left_out_with_its_whole_weight(table):
     learner = parameter_learner("backoff", concentration=1.0)
-    learner.fit(light, light.dag([[1, 2], [2], []]))
-    # x = 1 weighs 0.25 of 1, and without its row nothing.
-    assert np.exp(learner.levels_["x"][0].log_loo[1]) == pytest.approx(0.5 / (0.75 + 1))
+    # x is 0, 0, 1, 0 and the class n, n, n, y. The weights of all rows have the mean 2, those of class n 8/3.
+    tables = learner.fit(weighted(table, [1.0, 3.0, 4.0, 0.25]), table.dag([[2], [2], []]))
+    scale, of_n = 4 / 8.25, 3 / 8
+    assert np.exp(tables["c"].values) == pytest.approx([(8 * scale + 0.5) / 5, (0.25 * scale + 0.5) / 5])
+    p0 = np.array([4.25 * scale + 0.5, 4 * scale + 0.5]) / 5
+    assert np.exp(learner.levels_["x"][0].log_p) == pytest.approx(p0)
+    assert np.exp(tables["x"].values[:, 0]) == pytest.approx((np.array([4, 4]) * of_n + p0) / 4)
+    # Class y has one row, whatever it weighs.
+    assert np.exp(tables["x"].values[:, 1]) == pytest.approx((np.array([1, 0]) + p0) / 2)
+    # The three rows with x = 0 weigh 4.25 / 3 on average; the one with x = 1 takes all of its weight with it.
+    one = 4.25 * scale / 3
+    loo0 = np.array([(4.25 * scale - one + 0.5) / (4 - one + 1), 0.5 / (4 - 4 * scale + 1)])
+    assert np.exp(learner.levels_["x"][0].log_loo) == pytest.approx(loo0)
+    loo_n = [(2 * of_n + loo0[0]) / (3 - 2 * of_n + 1), loo0[1] / (3 - 4 * of_n + 1)]
+    assert np.exp(learner.loo_tables_["x"].values[:, 0]) == pytest.approx(loo_n)
+
+
+@settings(max_examples=15, deadline=None)
+@given(tables(max_features=3, max_rows=20, missing=True), st.integers(0, 2**16), st.booleans())
+def test_the_scale_of_weights_does_not_matter(table, seed, em):
+    rng = np.random.default_rng(seed)
+    dag = table.dag(random_parents(rng, len(table.names)))
+    weights, policy = rng.exponential(size=table.n_rows) + 0.01, "em" if em else "ignore"
+    found = [
+        parameter_learner("backoff").fit(weighted(table, factor * weights, policy), dag) for factor in (1.0, 3.7, 0.01)
+    ]
+    for other, name in product(found[1:], table.names):
+        assert np.exp(other[name].values) == pytest.approx(np.exp(found[0][name].values), abs=1e-9)
+
+
+def test_a_class_weight_moves_the_prior_and_nothing_that_is_known_about_the_class(table):
+    learner, plain = (parameter_learner("backoff", concentration=1e-9) for _ in range(2))
+    dag = table.dag([[2], [2], []])
+    found, expected = learner.fit(weighted(table, [1.0, 1.0, 1.0, 9.0]), dag), plain.fit(table, dag)
+    assert np.exp(found["c"].values) == pytest.approx([1.5 / 5, 3.5 / 5])
+    assert np.exp(found["x"].values) == pytest.approx(np.exp(expected["x"].values), abs=1e-8)
 
 
 @settings(max_examples=15, deadline=None)
