@@ -16,7 +16,7 @@ from bnplug.builtin.parameters.backoff import BackoffLevel
 from bnplug.compiling import kernel
 from bnplug.data.table import Table
 from bnplug.inference.complete import Terms
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import BoolArray, FloatArray, IntArray
 
 # How much stronger the penalty of a correction is with each parent more.
 _STRONGER = 4.0
@@ -45,26 +45,33 @@ class Node:
     log_loo: list[FloatArray]
 
     @classmethod
-    def of(cls, table: Table, v: int, levels: tuple[BackoffLevel, ...]) -> Node:
-        """Return a node whose table has these levels."""
+    def of(cls, table: Table, v: int, levels: tuple[BackoffLevel, ...], single: BoolArray) -> Node:
+        """Return a node whose table has these levels.
+
+        Classes of a single row (`single`) use the estimates without any condition: those without their row.
+        """
         target = table.target
         is_class = table.names[v] == target
         parents = [table.index(name) for name in levels[-1].parents if name != target]
         variables = (*(() if is_class else (v,)), *parents)
         # Below the class as a parent there is one level more, without any condition.
         used = levels if is_class else levels[1:]
-        return cls(
-            v,
-            variables,
-            tuple(int(table.cards[u]) for u in variables),
-            [np.moveaxis(own.log_p, 0 if is_class else 1, -1) for own in used],
-            [np.moveaxis(own.log_loo, 0 if is_class else 1, -1) for own in used],
-        )
+        log_p = [np.moveaxis(own.log_p, 0 if is_class else 1, -1) for own in used]
+        log_loo = [np.moveaxis(own.log_loo, 0 if is_class else 1, -1) for own in used]
+        if single.any() and not is_class:
+            log_p, log_loo = ([_unconditional(own, levels[0], single) for own in logs] for logs in (log_p, log_loo))
+        return cls(v, variables, tuple(int(table.cards[u]) for u in variables), log_p, log_loo)
 
     @property
     def own(self) -> int:
         """How many variables are no parents: 0 for the class, else 1."""
         return len(self.variables) + 1 - len(self.log_p)
+
+
+def _unconditional(logs: FloatArray, first: BackoffLevel, single: BoolArray) -> FloatArray:
+    """Return log estimates, with axes (node, \\*parents, class), that are unconditional for some classes."""
+    wide = first.log_p.reshape(-1, *[1] * (logs.ndim - 1))
+    return np.where(single, wide, logs)
 
 
 class Layout:
@@ -80,7 +87,7 @@ class Layout:
         The number of states of every variable, with missing where that occurs.
     prior : float64 array of shape (classes,)
         Where b starts.
-    n_rows : float
+    n_rows : int
         Corrections of a level with more cells than that are left out, but for the first.
 
     Attributes
@@ -101,7 +108,7 @@ class Layout:
         b = `prior`, w = 1, no corrections.
     """
 
-    def __init__(self, nodes: list[Node], sizes: IntArray, prior: FloatArray, n_rows: float) -> None:
+    def __init__(self, nodes: list[Node], sizes: IntArray, prior: FloatArray, n_rows: int) -> None:
         self.nodes = nodes
         self.n_classes = len(prior)
         self.first_correction = self._n_free = self.n_classes + len(nodes)
@@ -124,7 +131,7 @@ class Layout:
         self.start = np.concatenate([prior, np.ones(len(nodes)), np.zeros(self._n_free - self.first_correction)])
         self.terms = self._terms()
 
-    def _node(self, node: Node, shape: tuple[int, ...], n_rows: float) -> tuple[FloatArray, FloatArray, IntArray]:
+    def _node(self, node: Node, shape: tuple[int, ...], n_rows: int) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return log p, the shift and the corrections of every configuration of a node."""
         base, shift = np.zeros((*shape, self.n_classes)), np.zeros((*shape, self.n_classes))
         corrections = np.full((*shape, len(node.log_p)), -1, dtype=np.int64)

@@ -65,6 +65,12 @@ class LeaveOneOutConditional(ParameterLearner):
     parents before it. This is so with ``missing="em"`` too: what a row counts for cannot be taken out of an estimate
     that only expects it.
 
+    If a class has a single row, nothing is known about the class when that row is left out. Its features are then
+    distributed as those of all rows, and its posterior stays near its prior.
+
+    Weights are divided by their mean, so multiplying all of them by a constant changes nothing, and a row is left out
+    with its whole weight, as by ``backoff``.
+
     Parameters
     ----------
     lam : "cv" or float
@@ -113,6 +119,7 @@ class LeaveOneOutConditional(ParameterLearner):
     """
 
     discretizer = "log2-quantile"
+    relative_weights = True
 
     def __init__(
         self,
@@ -144,13 +151,15 @@ class LeaveOneOutConditional(ParameterLearner):
         self._check()
         if folds is None:
             folds = self._split(table, dag) if self.inner_folds else []
-        table = table.ignoring()
-        self._choose([InnerFold(own.train.ignoring(), own.dag, own.held_out.ignoring()) for own in folds])
+        table = table.ignoring().with_relative_weights()
+        self._choose(
+            [InnerFold(own.train.ignoring().with_relative_weights(), own.dag, own.held_out.ignoring()) for own in folds]
+        )
         path = _Path(LeaveOneOutProblem(table, dag, n_jobs=self.n_jobs), self.max_iter, self.tol)
         for lam in self._strengths(self.lam_):
             path.advance(lam)
         self._keep(path, table)
-        tables = path.problem.network_tables(self.temperature_ * path.free)
+        tables = path.problem.network_tables(path.problem.tempered(path.free, self.temperature_))
         return tables.normalize() if self.is_c1_ else tables
 
     def _split(self, table: Table, dag: DAG) -> list[InnerFold]:
@@ -166,7 +175,7 @@ class LeaveOneOutConditional(ParameterLearner):
         self.cv_nll_: dict[float, float] = {}
         self.lam_ = np.inf if self.lam == "cv" else float(self.lam)
         self.temperature_ = 1.0 if self.temperature == "cv" else float(self.temperature)
-        folds = [fold for fold in folds if fold.held_out.n_rows > 0]
+        folds = [fold for fold in folds if _has_rows_to_judge(fold)]
         if not folds or not self.inner_folds:
             return
         # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
@@ -226,10 +235,15 @@ class LeaveOneOutConditional(ParameterLearner):
             raise ValueError(f"cv={self.cv!r} must be a number of folds, at least 2")
 
 
+def _has_rows_to_judge(fold: InnerFold) -> bool:
+    """Return whether a row held out has a class with more than one training row."""
+    target = fold.train.target_index
+    rows = np.bincount(fold.train.column(target), minlength=fold.train.cards[target])
+    return bool((rows[fold.held_out.column(target)] > 1).any())
+
+
 def _best_temperature(problems: Sequence[LeaveOneOutProblem], found: Sequence[FloatArray]) -> float:
     """Return the factor of all log parameters under which the rows held out are most likely."""
     return temperature(
-        lambda factor: sum(
-            problem.held_out_nll(factor * free)[1] for problem, free in zip(problems, found, strict=True)
-        )
+        lambda factor: sum(problem.held_out_nll(free, factor)[1] for problem, free in zip(problems, found, strict=True))
     )

@@ -3,6 +3,10 @@
 In training the log joint of a row with the class that it has takes the estimates p- of the parameter learner
 ``backoff``, which leave the row out, and with the others p. All of it is linear in the free numbers, so that the NLL is
 convex.
+
+If a class has a single row, nothing is known about the class when the row is left out, and no row held out has it. The
+features of the class are then distributed as those of all rows, its row is skipped, and every other row belongs to the
+class with a small probability: the share of the class in the data. Its posterior stays near its prior.
 """
 
 from __future__ import annotations
@@ -13,10 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bnplug import parameter_learner
+from bnplug.compiling import kernel
 from bnplug.data.missing_states import missing_as_state
 from bnplug.data.table import Table
 from bnplug.gradient import Objective, conditional_nll, minimize
 from bnplug.inference.complete import Terms
+from bnplug.inference.em import row_counts
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray, IntArray
 from bnplug_loo.layout import Layout, Node
@@ -57,9 +63,17 @@ class LeaveOneOutProblem:
             # A class with parents has a table of its own, and b starts at nothing.
             children.append(table.target_index)
             prior = np.zeros(len(prior))
-        nodes = [Node.of(table, v, learner.levels_[table.names[v]]) for v in children]
+        self._shares = _shares_of_single_rows(table)
+        nodes = [Node.of(table, v, learner.levels_[table.names[v]], self._shares > 0) for v in children]
         lacking = table.has_missing if held_out is None else table.has_missing | held_out.has_missing
-        self.layout = Layout(nodes, table.cards + lacking, prior, table.total_weight)
+        self.layout = Layout(nodes, table.cards + lacking, prior, table.n_rows)
+        self._loss = nll_with_shares if self._shares.any() else conditional_nll
+        # The free numbers that a temperature leaves alone: b, at the prior.
+        self._fixed = np.zeros_like(self.layout.start)
+        if self._shares.any() and prior.any():
+            others = np.where(self._shares > 0, 0.0, np.exp(prior))
+            others *= (1.0 - self._shares.sum()) / max(others.sum(), np.finfo(np.float64).tiny)
+            self._fixed[: len(prior)] = np.log(self._shares + others)
         rows = missing_as_state(table, lacking)
         self._objective = Objective(self.layout.terms, rows, n_jobs)
         self._occurring = self._configurations(rows)
@@ -77,7 +91,7 @@ class LeaveOneOutProblem:
         layout, chosen = self.layout, self._occurring
         values = layout.fold(free, layout.base, True, chosen)
         shift = layout.fold(free, layout.shift, False, chosen)
-        nll, gradient, of_shift = self._objective.with_own(values, shift, conditional_nll)
+        nll, gradient, of_shift = self._objective.with_own(values, shift, self._loss, self._shares)
         return nll, layout.chain(gradient, of_shift, chosen)
 
     def penalized(self, free: FloatArray, lam: float, center: float) -> tuple[float, FloatArray]:
@@ -128,12 +142,17 @@ class LeaveOneOutProblem:
         head, n_iter = minimize(without_corrections, free[:first], tol, max_iter)
         return np.concatenate([head, rest]), n_iter
 
-    def held_out_nll(self, free: FloatArray) -> tuple[float, float]:
-        """Return the NLL of the rows held out, and its derivative by the logarithm of a factor of all numbers."""
+    def tempered(self, free: FloatArray, temperature: float) -> FloatArray:
+        """Return the free numbers times a temperature; with classes of a single row, that of the prior stays 1."""
+        return temperature * free + (1.0 - temperature) * self._fixed
+
+    def held_out_nll(self, free: FloatArray, temperature: float = 1.0) -> tuple[float, float]:
+        """Return the NLL of the rows held out, and a number of the sign of its derivative by the temperature."""
         assert self._held_out is not None
-        values = self.layout.fold(free, self.layout.base, True, np.arange(len(self.layout.base)))
-        nll, gradient = self._held_out(values, conditional_nll)
-        return nll, float(gradient @ values)
+        every = np.arange(len(self.layout.base))
+        values = self.layout.fold(self.tempered(free, temperature), self.layout.base, True, every)
+        nll, gradient = self._held_out(values, self._loss, self._shares)
+        return nll, float(gradient @ (values - self.layout.fold(self._fixed, self.layout.base, True, every)))
 
     def network_tables(self, free: FloatArray) -> LogTables:
         """Return log parameters of all nodes; those of the class and its children are the learned ones."""
@@ -149,6 +168,41 @@ class LeaveOneOutProblem:
             own = values + b if name == target else values
             changed[name] = (parents, own.transpose([axes.index(axis) for axis in (name, *parents)]))
         return LogTables(self.generative.names, self.generative.states, changed, target)
+
+
+def _shares_of_single_rows(table: Table) -> FloatArray:
+    """Return the share of each class in the number of rows if the class has a single row, otherwise 0.
+
+    A large weight does not make the row more representative of its class.
+    """
+    counts = table.counts([(table.target_index,)])
+    rows = row_counts(table, [(table.target_index,)], counts)[0]
+    return np.asarray((rows == 1.0) / rows.sum())
+
+
+@kernel
+def nll_with_shares(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
+    """A loss as `conditional_nll` if rows also belong, with probability ``params[c]``, to classes of a single row.
+
+    L, dL : float64 (rows, classes), the log joint and the derivative by it. y : int64 (rows,). weights : float64
+    (rows,). params : float64 (classes,), 0 for classes of more than one row. Rows of the other classes are skipped.
+    """
+    known = 1.0 - params.sum()
+    total = 0.0
+    for m in range(L.shape[0]):
+        if params[y[m]] > 0.0:
+            dL[m] = 0.0
+            continue
+        largest = L[m].max()
+        normalizer = 0.0
+        for c in range(L.shape[1]):
+            normalizer += np.exp(L[m, c] - largest)
+        log_normalizer = largest + np.log(normalizer)
+        for c in range(L.shape[1]):
+            share = known if c == y[m] else params[c]
+            dL[m, c] = weights[m] * (np.exp(L[m, c] - log_normalizer) - share)
+            total += weights[m] * share * (log_normalizer - L[m, c])
+    return total
 
 
 def _cells_that_occur(block: Table, terms: Terms) -> list[IntArray]:

@@ -22,25 +22,31 @@ def table_of(rows=30, seed=0):
 def left_out(table, order, parents, m):
     """P(class | features) of row m by estimates from all other rows, (n + 1/states) / (N + 1)."""
     others = np.delete(table.codes, m, axis=1).astype(int)
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights / table.weights.mean()
+    weights = np.delete(weights, m)
     row, c = table.codes[:, m].astype(int), table.target_index
     joint = []
     for y in range(table.cards[c]):
         same = others[c] == y
-        p = (same.sum() + 1 / table.cards[c]) / (others.shape[1] + 1)
+        p = (weights[same].sum() + 1 / table.cards[c]) / (weights.sum() + 1)
         for v in order:
             given = same & np.logical_and.reduce([others[u] == row[u] for u in parents[v]] or [same])
-            p *= ((given & (others[v] == row[v])).sum() + 1 / table.cards[v]) / (given.sum() + 1)
+            p *= (weights[given & (others[v] == row[v])].sum() + 1 / table.cards[v]) / (weights[given].sum() + 1)
         joint.append(p)
     return np.array(joint) / sum(joint)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", ["rmse", "log", "error"])
-def test_losses_are_those_of_learning_without_the_row(loss):
+def test_losses_are_those_of_learning_without_the_row(loss, weighted):
     table = table_of()
+    if weighted:
+        weights = 3.7 * np.random.default_rng(1).integers(1, 9, table.n_rows)
+        table = Table(table.codes, table.names, table.states, table.target, weights)
     learner = structure_learner("skdb", k=2, loss=loss)
     learner.learn(table)
     kdb = structure_learner("kdb", k=2)
-    families = table.parents(kdb.learn(table))
+    families = table.parents(kdb.learn(table.with_relative_weights(by_class=True)))
     order = [table.index(name) for name in kdb.order_]
     y = table.codes[table.target_index].astype(int)
     for n in range(5):
@@ -51,7 +57,7 @@ def test_losses_are_those_of_learning_without_the_row(loss):
             own = np.array([share[c] for share, c in zip(shares, y, strict=True)])
             wrong = [share.argmax() != c for share, c in zip(shares, y, strict=True)]
             expected = {"rmse": (1 - own) ** 2, "log": -np.log(own), "error": wrong}[loss]
-            assert learner.losses_[k, n] == pytest.approx(np.mean(expected))
+            assert learner.losses_[k, n] == pytest.approx(np.average(expected, weights=table.weights), rel=1e-5)
     assert learner.losses_[learner.k_, len(learner.order_)] == learner.losses_.min()
 
 
