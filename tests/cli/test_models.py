@@ -16,7 +16,7 @@ from bnplug.datasets import iris, tic_tac_toe
 def files(tmp_path_factory):
     """A data file and a model folder for two data sets, one numeric and one discrete."""
     folder = tmp_path_factory.mktemp("models")
-    for load, structure in ((iris, "tan"), (tic_tac_toe, "kdb")):
+    for load, structure in ((iris, ("tan", {"correction": None})), (tic_tac_toe, "kdb")):
         X, y = load()
         name = load.__name__
         X.assign(**{y.name: y}).to_csv(folder / f"{name}.csv", index=False)

@@ -15,7 +15,7 @@ import numpy as np
 from bnplug import StructureLearner, structure_learner
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.counts.counting import Configurations, configurations, count_occurring
-from bnplug.counts.information import by_falling, pairwise_information
+from bnplug.counts.information import Correction, by_falling, pairwise_information
 from bnplug.data.missing_states import missing_as_state
 from bnplug.data.table import Table
 from bnplug.typing import FloatArray, IntArray
@@ -35,9 +35,10 @@ _CLASSES_TIE = 1e-9
 class SelectiveKDependence(StructureLearner):
     """KDB whose number of parents and of features is chosen by leaving out each row in turn.
 
-    Estimates are the paper's, (n + 1 / states) / (N + 1), with the row taken off: its weight, but no more than 1, since
-    a row of weight 2 is two rows. Features that are not chosen have no edges. Where a parent is missing in a
-    row, that counts as one more state of it in choosing; a feature that is missing adds nothing.
+    Estimates are the paper's, (n + 1 / states) / (N + 1), without the row that is left out. Weights are divided by
+    their mean, so multiplying all of them by a constant changes nothing, and a row is left out with its whole weight.
+    Features that are not chosen have no edges. Where a parent is missing in a row, that counts as one more state of it
+    in choosing; a feature that is missing adds nothing.
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ class SelectiveKDependence(StructureLearner):
         Whether to choose the features too, or the number of parents alone.
     n_jobs : int, optional
         Threads. The result does not depend on it.
+    correction : float, "expected" or None
+        As in ``kdb``: subtract from each information measure a quantile of the chance distribution, the value
+        expected by chance (``"expected"``), or nothing (None, as published).
 
     Attributes
     ----------
@@ -68,19 +72,30 @@ class SelectiveKDependence(StructureLearner):
     >>> learner = SelectiveKDependence(k=3)
     >>> edges = learner.learn(table).edges
     >>> learner.k_, sorted(learner.order_)
-    (2, ['a1', 'a2', 'a5'])
+    (1, ['a1', 'a2', 'a5'])
     """
 
-    def __init__(self, k: int = 5, loss: str = "rmse", select: bool = True, n_jobs: int | None = None) -> None:
+    relative_weights = True
+
+    def __init__(
+        self,
+        k: int = 5,
+        loss: str = "rmse",
+        select: bool = True,
+        n_jobs: int | None = None,
+        correction: Correction = 0.999,
+    ) -> None:
         self.k = k
         self.loss = loss
         self.select = select
         self.n_jobs = n_jobs
+        self.correction = correction
 
     def learn(self, table: Table) -> DAG:
         """Return the structure of the least loss."""
         self._check()
-        order, parents = self._largest(table)
+        order, parents = self._largest(table.with_relative_weights(by_class=True))
+        table = table.with_relative_weights()
         search = _LeftOut(table, LOSSES[self.loss])
         found = run_in_threads(lambda k: search.losses(order, parents, k), range(self.k + 1), n_jobs=self.n_jobs)
         self.losses_ = np.array(found) / table.total_weight
@@ -93,9 +108,9 @@ class SelectiveKDependence(StructureLearner):
 
     def _largest(self, table: Table) -> tuple[list[int], dict[int, list[int]]]:
         """Return KDB's order of the features, and the parents of each, those that tell most first."""
-        kdb = structure_learner("kdb", k=self.k, n_jobs=self.n_jobs)
+        kdb = structure_learner("kdb", k=self.k, n_jobs=self.n_jobs, correction=self.correction)
         families = table.parents(kdb.learn(table))
-        between = pairwise_information(table, self.n_jobs)
+        between = pairwise_information(table, self.n_jobs, self.correction)
         order = [table.index(name) for name in kdb.order_]
         return order, {v: by_falling(between[v], [p for p in families[v] if p != table.target_index]) for v in order}
 
@@ -187,15 +202,14 @@ class _RowsLeftOut:
         self._block = block
         self._loss = loss
         self._weights = np.ones(block.n_rows) if block.weights is None else block.weights
-        self._taken = np.minimum(self._weights, 1.0)
         self._y = block.codes[block.target_index].astype(np.int64)
         self._joint = self._of_classes(prior)
 
     def _of_classes(self, counts: FloatArray) -> FloatArray:
         """Return log P(class) for every row and class, (n + 1/|C|) / (N + 1), the row left out."""
         joint = np.tile(counts, (len(self._y), 1))
-        joint[np.arange(len(self._y)), self._y] -= self._taken
-        total = counts.sum() - self._taken
+        joint[np.arange(len(self._y)), self._y] -= self._weights
+        total = np.maximum(counts.sum() - self._weights, 0.0)
         return np.asarray(np.log(np.maximum(joint, 0.0) + 1.0 / len(counts)) - np.log(total + 1.0)[:, None])
 
     def loss(self) -> list[float]:
@@ -206,22 +220,22 @@ class _RowsLeftOut:
         """Add a feature to the log joint, given every class and its parents."""
         cells = configurations(self._block, term.variables, like=term.cells).index
         cells[self._block.codes[term.variables[-1]] >= term.states] = -1
-        _add_term(cells, term.group, term.counts, term.totals, 1.0 / term.states, self._y, self._taken, self._joint)
+        _add_term(cells, term.group, term.counts, term.totals, 1.0 / term.states, self._y, self._weights, self._joint)
 
 
 @kernel
-def _add_term(cells, group, counts, totals, share, y, taken, joint):  # type: ignore[no-untyped-def]
+def _add_term(cells, group, counts, totals, share, y, weights, joint):  # type: ignore[no-untyped-def]
     """joint[m, c] += log of (n + share) / (N + 1), n and N without row m where c is its class.
 
     cells : int64 (rows,), of the value with its parents; -1 where the value is missing. group : int64 (cells,).
-    counts : float64 (cells, classes). totals : float64 (groups, classes). y : int64 (rows,). taken : float64 (rows,),
-    what leaving out takes off. joint : float64 (rows, classes).
+    counts : float64 (cells, classes). totals : float64 (groups, classes). y : int64 (rows,). weights : float64 (rows,).
+    joint : float64 (rows, classes).
     """
     for m in range(joint.shape[0]):
         if cells[m] < 0:
             continue
         for c in range(joint.shape[1]):
-            own = taken[m] if c == y[m] else 0.0
+            own = weights[m] if c == y[m] else 0.0
             n = max(counts[cells[m], c] - own, 0.0)
             total = max(totals[group[cells[m]], c] - own, 0.0)
             joint[m, c] += np.log((n + share) / (total + 1.0))
