@@ -86,10 +86,10 @@ class FittedNetwork(AskedNetwork):
         Returns
         -------
         pandas frame
-            A column for each feature that `X` has, with its states as categories. A cell is missing if it is in `X`,
-            or if its value was not seen in training. In a column in which missing is a state (``missing="value"``), an
-            unseen value is ``"unseen"`` instead. The model predicts the same for this frame as for `X`, and so does a
-            model that was read from a BIF file of this one.
+            A column for each feature in `X`, with its states as categories. A cell is missing if it is missing in `X`
+            or if its value did not occur in training. If missing is a state of the column (``missing="value"``), such
+            a value becomes ``"unseen"`` instead. The model makes the same predictions for this frame as for `X`, and
+            so does a model read from a BIF file of this one.
 
         Examples
         --------
@@ -254,17 +254,17 @@ class FittedNetwork(AskedNetwork):
         return to_mermaid(self.tables_.names, self.tables_.edges, self.target_)
 
     def report(self, path: str | PathLike[str], X: Any = None, y: Any = None, rows: int = 0) -> None:
-        """Write one self-contained HTML page on the model; with data, also on how well it does on them.
+        """Write one self-contained HTML page about the model and, with data, its performance.
 
         Parameters
         ----------
         path : path-like
-            The file.
+            The file to write.
         X, y : optional
-            Rows and their true classes: the page then has accuracy, AUC and the confusion matrix.
-        rows : int
-            How many rows of `X`, the most uncertain ones, the page explains. It then contains their index labels,
-            values and true classes. By default none.
+            Rows and their true classes. With both, the page shows accuracy, AUC and the confusion matrix.
+        rows : int, default 0
+            The number of rows of `X` to explain: the most uncertain ones. The page then contains their index labels,
+            values and true classes.
         """
         from bnplug.show.report import write
 
@@ -286,12 +286,12 @@ class FittedNetwork(AskedNetwork):
         path : path-like, optional
             The file. None: what is returned shows the page in a notebook.
         X, y : optional
-            The data that `rows` are taken from, and the true classes.
+            The data to take `rows` from, and their true classes.
         features : int or names, optional
             The features to show, or how many of those that tell most of the class; parents come with them.
-        rows : int
-            How many rows of `X`, the first ones, the page contains, so that they can be loaded in it: their index
-            labels, values and true classes. Anyone with the page can read them. By default none.
+        rows : int, default 0
+            The number of rows of `X`, from the first, that readers of the page can load. The page then contains their
+            index labels, values and true classes, and anyone with the page can read them.
         """
         from bnplug.show import explorer
 

@@ -32,7 +32,9 @@ def encode_evidence(evidence: Mapping[str, Any] | None, intake: Intake, schema: 
         if name in soft:
             findings[name] = weights = likelihood(name, soft[name], intake, schema)
             if not weights.any():
-                raise ValueError(f"evidence {name!r}: every likelihood is 0, so no state is left")
+                raise ValueError(
+                    f"evidence {name!r}: every likelihood is 0; give at least one state a positive likelihood"
+                )
         else:
             parts = [name] if name in hard else intake.dates[name].values()
             findings |= {part: hard[part] for part in parts if part in hard}

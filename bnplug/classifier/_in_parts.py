@@ -131,7 +131,7 @@ class LearnsInParts(FittedNetwork):
         learners = [registry.build(Kind.PARAMETER_LEARNER, self.parameters)]
         if is_component(self.structure) or hasattr(self.structure, "learn"):
             learners.append(registry.build(Kind.STRUCTURE_LEARNER, self.structure))
-        # A learner need not derive from the contract's class.
+        # A learner need not derive from the base class.
         return any(getattr(learner, "relative_weights", False) for learner in learners)
 
     def _make(self, parameter: str, spec: Any) -> Any:
@@ -227,7 +227,7 @@ class LearnsInParts(FittedNetwork):
         classes : array-like
             All classes that may ever come; needed at first, and then the same or nothing.
         sample_weight : array-like, optional
-            As for :meth:`fit`. Weights must have the same unit in all parts.
+            As for :meth:`fit`. Weights must be on the same scale in all parts.
         states : dict of str to sequence, optional
             At first: the states that columns may have in later rows, besides those that they have now. Later nothing,
             or states that are known.

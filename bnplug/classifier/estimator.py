@@ -61,7 +61,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         with at most 10 distinct values; among those, a number that training did not see is in the state of the
         nearest.
     class_weight : dict, "balanced" or None
-        As in scikit-learn; weights are finite and at least 0, and rows of a class of weight 0 are absent.
+        As in scikit-learn. Weights must be finite and at least 0; rows of a class of weight 0 are ignored.
     missing : {"ignore", "em", "drop", "value", "error"} or dict of str to these
         Missing cells in training: each table counts the rows it can use; all that is known of every row is learned
         from, by EM; rows are dropped; missing becomes a state of its own; or an error names the columns. A dict has
@@ -98,9 +98,9 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         One factor for all log parameters of the class and its children, by which the classes of rows held out are most
         likely: three folds of the training rows, in each of which all is learned again. The most probable class of a
         complete row stays what it is. Where the structure is C1 the result is a network again, which files hold; on
-        others the tables do not sum to one any more. The temperature changes the class prior too: P(class) with nothing
-        known, as :meth:`query` returns it, is no longer the class frequencies of the training rows, and posteriors of
-        rows with few known features start from the changed prior.
+        others the tables no longer sum to one. The temperature changes the class prior too: without evidence,
+        :meth:`query` no longer returns the class frequencies of the training rows, and posteriors of rows with few
+        known features start from the changed prior.
     max_parameters : int
         A structure whose tables would hold more cells is an error before anything is allocated.
     max_clique_size : int
@@ -210,8 +210,9 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         y : array-like
             The class of every row; with ``missing="em"``, some may have none: NaN, None, or what `unlabeled` says.
         sample_weight : array-like, optional
-            If the parameters or the structure learner leave rows out (``backoff``, ``ccbn-loo``, ``skdb``), only the
-            ratios of weights matter. Otherwise a weight of 2 is the row twice. Rows of weight 0 are absent.
+            If the parameter or structure learner leaves rows out (``backoff``, ``ccbn-loo``, ``skdb``), only the
+            ratios of weights matter. Otherwise a row of weight 2 is equivalent to two rows. Rows of weight 0 are
+            ignored.
         """
         check_complete(self)
         check_unseen(self.unseen)
@@ -291,10 +292,10 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         return learner, dag
 
     def _weighed(self, table: Table, learner: Any) -> Table:
-        """Return the rows with the weights that a structure learner uses.
+        """Return the table with the weights that a structure learner uses.
 
-        Class weights that move no more than the class prior would only add noise to measures of dependence. A score may
-        depend on them, and so may a learner that leaves rows out.
+        If class weights affect only the class prior, they would only add noise to measures of dependence, and are
+        removed. A learner with a score, or one that leaves rows out, may depend on them and keeps them.
         """
         if not self._relative_weights():
             return table

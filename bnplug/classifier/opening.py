@@ -159,7 +159,7 @@ def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
 
 
 def _contain(who: str, doing: str, call: Callable[[], _T]) -> _T:
-    """Call a plugin's code; what it raises becomes an error that names it, unless it reports a damaged file."""
+    """Call a plugin's code; wrap its exceptions in errors that name the plugin, except errors about damaged files."""
     try:
         return discovery.contain(doing, call)
     except PluginError as error:

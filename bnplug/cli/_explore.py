@@ -24,7 +24,7 @@ from bnplug.cli._reading import Reading, read_rows, reading_options
 @reading_options
 @target_option
 @click.option("--features", type=int, help="Show only so many features, those that tell most of the class.")
-@rows_option("the first ones, to load in the page")
+@rows_option("from the first")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
 @one_line_errors
 def explore_command(
@@ -36,7 +36,7 @@ def explore_command(
     rows: int,
     output: Path,
 ) -> None:
-    """Write one self-contained HTML page that answers click by click; --rows adds rows of DATA to load in it."""
+    """Write one self-contained, interactive HTML page; --rows adds rows of DATA that can be loaded in it."""
     from bnplug.classifier._rows import Rows
     from bnplug.show import explorer
 
@@ -45,7 +45,7 @@ def explore_command(
     given = Rows() if data is None else read_rows(model, data, reading, target)
     write_output(output, explorer.to_html(model, given.X, given.y, features, rows))
     if data is not None and not rows:
-        click.echo("the page contains no rows of DATA; --rows 20 adds the first 20", err=True)
+        click.echo("The page contains no rows of DATA. Pass --rows 20 to add the first 20.", err=True)
 
 
 COMMANDS = [explore_command]

@@ -347,7 +347,7 @@ def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str
 @click.argument("data", type=click.Path(path_type=Path), required=False)
 @reading_options
 @target_option
-@rows_option("the most uncertain ones, explained")
+@rows_option("the most uncertain first, explained")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The HTML file.")
 @one_line_errors
 def report_command(
@@ -359,7 +359,7 @@ def report_command(
     given = () if data is None else read_labelled(model, data, reading, target)
     options = {"rows": rows} if rows else {}
     if rows and "rows" not in signature(model.report).parameters:
-        raise ValueError(f"{model_path}: the report of a {type(model).__name__} explains no rows; omit --rows")
+        raise ValueError(f"{model_path}: the report of a {type(model).__name__} cannot explain rows; omit --rows")
     # A report is written to a file, and where this one goes need not be a file.
     with TemporaryDirectory() as folder:
         page = Path(folder, "report.html")

@@ -23,15 +23,15 @@ target_option = click.option("--target", help="The column that holds the class. 
 
 
 def rows_option(which: str) -> Callable[[_Command], _Command]:
-    """Return the option ``--rows`` of a command that writes a page; `which` says which rows of DATA are taken."""
-    told = f"How many rows of DATA the page contains, {which}. Anyone with the page can read them.  [default: none]"
-    return click.option("--rows", type=click.IntRange(min=0), default=0, help=told)
+    """Return the option ``--rows`` of a command that writes a page; `which` says which rows of DATA it contains."""
+    text = f"Number of rows of DATA in the page, {which}. Anyone with the page can read them.  [default: none]"
+    return click.option("--rows", type=click.IntRange(min=0), default=0, help=text)
 
 
 def check_rows_option(rows: int, data: Path | None) -> None:
-    """Raise a ``UsageError`` if rows are asked for and there is no data to take them from."""
+    """Raise a ``UsageError`` if ``--rows`` is given without data."""
     if rows and data is None:
-        raise click.UsageError("--rows needs DATA, the file to take the rows from")
+        raise click.UsageError("--rows needs DATA: pass the file to take the rows from")
 
 
 def open_model(path: Path, target: str | None = None) -> Any:

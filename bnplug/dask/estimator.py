@@ -89,8 +89,9 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         y : dask.dataframe.Series, or dask.array.Array of one dimension
             The class of every row, in as many partitions as `X`.
         sample_weight : as `y`, optional
-            If the parameters or the structure learner leave rows out (``backoff``, ``ccbn-loo``, ``skdb``), only the
-            ratios of weights matter. Otherwise a weight of 2 is the row twice. Rows of weight 0 are absent.
+            If the parameter or structure learner leaves rows out (``backoff``, ``ccbn-loo``, ``skdb``), only the
+            ratios of weights matter. Otherwise a row of weight 2 is equivalent to two rows. Rows of weight 0 are
+            ignored.
 
         Raises
         ------

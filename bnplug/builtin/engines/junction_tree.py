@@ -28,8 +28,8 @@ _MAX_VARIABLES = 52
 class JunctionTreeEngine(InferenceEngine):
     """Exact answers by belief propagation on pgmpy's junction tree.
 
-    The cliques are those of the whole network, whatever the evidence, and each row sends messages between all of them
-    in Python: `elimination` gives the same answers hundreds of times as fast, and on networks with larger cliques.
+    The junction tree covers the whole network, whatever the evidence, and each row sends messages between all cliques
+    in Python. `elimination` gives the same answers hundreds of times faster, and also on networks with larger cliques.
     Messages are logarithms, so small probabilities do not underflow.
 
     Parameters
@@ -96,7 +96,7 @@ class JunctionTreeMarginals(Marginals):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        # The trees are made again: skops cannot save their tables, whose keys are cliques.
+        # The trees are rebuilt on loading: skops cannot save their dictionaries, whose keys are cliques.
         return {"tables": self.tables, "target": self.target, "cliques": self.cliques}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ class JunctionTreeMarginals(Marginals):
     def _given(self, evidence: Mapping[str, int | npt.ArrayLike]) -> dict[int, FloatArray]:
         """Return the log likelihoods of evidence, by the number of its variable."""
         known, soft = split_evidence(self.tables, evidence)
-        return self._likelihoods(known) | {self._number[name]: own for name, own in soft.items()}
+        return self._likelihoods(known) | {self._number[name]: logs for name, logs in soft.items()}
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
@@ -171,13 +171,13 @@ class JunctionTreeMarginals(Marginals):
         return answer
 
     def _at(self, v: int, state: int, known: dict[int, FloatArray]) -> FloatArray:
-        """Return the log likelihood that leaves only one state of v, as likely as the evidence on v makes it."""
+        """Return the log likelihoods that rule out all states of v but one, which keeps its likelihood."""
         chosen = np.full(len(self.tables.states[self.tables.names[v]]), -np.inf)
         chosen[state] = known[v][state] if v in known else 0.0
         return chosen
 
     def _likelihoods(self, known: Mapping[str, int]) -> dict[int, FloatArray]:
-        """Return the log likelihoods of each known variable, by number: 0 for the known state, -inf for others."""
+        """Return the log likelihoods of each known variable, by its number: 0 for the known state, -inf for others."""
         sizes = {name: len(self.tables.states[name]) for name in known}
         return {self._number[name]: _certainties(sizes[name])[state] for name, state in known.items()}
 
@@ -189,7 +189,7 @@ class JunctionTreeMarginals(Marginals):
 
 
 def _certainties(n_states: int) -> FloatArray:
-    """Return the log likelihoods of knowing each state, one row for each."""
+    """Return the log likelihoods of observing each state, one row per state."""
     return np.where(np.eye(n_states, dtype=bool), 0.0, -np.inf)
 
 

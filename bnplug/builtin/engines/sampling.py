@@ -25,10 +25,10 @@ from bnplug.model.log_tables import LogTables
 # Rows that a thread takes at a time.
 _BLOCK = 16
 
-# Nodes that a kernel visits before it returns to Python, which then handles Ctrl-C: a fraction of a second.
+# Number of nodes that a kernel visits before it returns to Python to handle Ctrl-C: a fraction of a second.
 _VISITS = 2**23
 
-# More draws than anybody can wait for; kernels count in 64 bits.
+# Upper bound on the number of draws, because kernels count in 64 bits; no computer makes that many.
 _MOST_DRAWS = 2**62
 
 
@@ -41,7 +41,7 @@ class SamplingEngine(InferenceEngine):
     Parameters
     ----------
     n_samples : int
-        Draws for each row and class, or each question and class. A model folder may ask for at most 10 million.
+        Number of draws for each row and class, or query and class. A model folder may ask for at most 10 million.
     random_state : int, RandomState or None
         The seed; None takes the classifier's. Equal rows get equal answers.
 
@@ -189,9 +189,9 @@ class SampledMarginals(Marginals):
     def _weights(
         self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]
     ) -> tuple[float, FloatArray]:
-        """Return the log of the largest weight, and sums of all weights divided by it, and of their squares.
+        """Return the log of the largest weight, and the sums of relative weights and of their squares.
 
-        The sums have an axis for each of `variables`.
+        Relative weights are divided by the largest weight. The sums have an axis for each of `variables`.
         """
         tables, sizes = self.tables, [len(self.tables.states[name]) for name in self.tables.names]
         known, soft = split_evidence(tables, evidence)
@@ -215,7 +215,7 @@ class SampledMarginals(Marginals):
         return largest, sums.reshape(2, *shape)
 
     def _tally(self, arguments: tuple[Any, ...], largest: float, sums: FloatArray) -> float:
-        """Fill the sums of weights of all draws; return the logarithm of the largest weight."""
+        """Add the weights of all draws to `sums`; return the logarithm of the largest weight."""
         progress = np.zeros(1, PROGRESS)
         progress["largest"] = -np.inf
         drawing = (*self._draws(), np.zeros(2, np.uint64), progress)
@@ -224,7 +224,7 @@ class SampledMarginals(Marginals):
         return float(progress["largest"][0])
 
     def _draws(self) -> tuple[np.uint64, int, int, npt.NDArray[Any]]:
-        """Return the seed, the number of draws, the number of draws in a slice, and room for one of them."""
+        """Return the seed, the number of draws, the number of draws per slice, and a buffer for one draw."""
         n = len(self.tables.names)
         return np.uint64(self.seed), self.n_samples, max(1, _VISITS // n), np.zeros(n, VARIABLE)
 

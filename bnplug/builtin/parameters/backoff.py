@@ -29,8 +29,8 @@ CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 # Of so many cells, all concentrations are tried at once.
 _FEW_CELLS = 1 << 12
 
-# Weights that equal the number of rows up to this relative difference are set to it; likelihoods of weighted rows that
-# differ by less are tied. Scaling rounds both.
+# Scaling causes rounding errors. Weights within the first relative difference of the number of rows are set to it;
+# likelihoods of weighted rows within the second are tied.
 _ROUNDED, _TIE = 1e-12, 1e-9
 
 #: Counts, for each node and each of its levels.
@@ -72,11 +72,11 @@ class BackOff(CountsLearner):
     the order of the parents. Where ``table.incomplete`` is "em" and cells are missing, the counts are those that EM
     expects, each last level with the virtual rows that available cases give it from below.
 
-    Only the ratios of weights matter: the weights of the rows that have a configuration of the parents are divided by
-    their mean, so the n and N above sum to numbers of rows. Class weights therefore move the class prior, but do not
-    make the estimates of a class look more certain than its rows allow. Leaving out a row means leaving out its whole
-    weight, taken as the mean weight of the rows in its cell. A row of weight 2 is not the same as two rows of weight 1,
-    of which one remains when the other is left out.
+    Only the ratios of weights matter: for each configuration of the parents, the weights of its rows are divided by
+    their mean, so n and N above are in units of rows. Class weights therefore change the class prior, but do not make
+    the estimates of a class look more certain than its rows allow. Leaving out a row removes its whole weight, which is
+    taken as the mean weight of the rows in its cell. A row of weight 2 is therefore not equivalent to two rows of
+    weight 1, of which only one is left out at a time.
 
     Parameters
     ----------
@@ -130,10 +130,10 @@ class BackOff(CountsLearner):
         if not table.learned_by_em:
             return tables
         learner, relative = _WithVirtualRows(self._virtual_rows(table, dag)), table.with_relative_weights()
-        found = expectation_maximization(learner, relative, dag, tables)
-        self.log_likelihood_path_, self.n_iter_ = found.path, len(found.path) - 1
+        maximum = expectation_maximization(learner, relative, dag, tables)
+        self.log_likelihood_path_, self.n_iter_ = maximum.path, len(maximum.path) - 1
         mean = table.mean_weight
-        return self.from_counts(table, dag, [mean * own for own in found.counts], found.rows)
+        return self.from_counts(table, dag, [mean * counts for counts in maximum.counts], maximum.rows)
 
     def from_counts(
         self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
@@ -143,8 +143,8 @@ class BackOff(CountsLearner):
         axes = [
             [1 + parents.index(p) for p in order] for parents, order in zip(table.parents(dag), orders, strict=True)
         ]
-        self._counts = [_margins(*own) for own in zip(counts, axes, strict=True)]
-        self._rows = [_margins(*own) for own in zip(rows, axes, strict=True)]
+        self._counts = [_margins(*family) for family in zip(counts, axes, strict=True)]
+        self._rows = [_margins(*family) for family in zip(rows, axes, strict=True)]
         return self._estimates(table, dag, orders)
 
     def partial_fit(self, table: Table, dag: DAG) -> LogTables:
@@ -265,9 +265,9 @@ def _added(there: _Levels, own: _Levels) -> _Levels:
 
 
 def _scaled(counts: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return weights of cells that sum to the number of rows of each configuration of the parents.
+    """Scale the weights of cells to sum to the number of rows of each configuration of the parents.
 
-    Where all rows of a configuration weigh the same, they are exactly the numbers of rows.
+    If all rows of a configuration have the same weight, the result is exactly the number of rows in each cell.
     """
     weight = counts.sum(axis=0)
     scaled = counts * np.divide(rows.sum(axis=0), weight, out=np.ones_like(weight), where=weight > 0)
@@ -280,7 +280,7 @@ class _Cells:
     Parameters
     ----------
     counts, rows : float64 arrays of shape (states, configurations)
-        The total weight of the rows in each cell, scaled, and their number.
+        The scaled total weight of the rows in each cell, and their number.
     below, below_loo : float64 arrays of shape (states, configurations of one parent less)
         Estimates, with all rows and with one left out. The states of the parent more are neighbours in `counts`.
     """
@@ -304,7 +304,7 @@ class _Cells:
             return candidates[0]
         n, c = self.counts[self.seen], np.array(candidates)[:, None]
         parts = [c] if n.size <= _FEW_CELLS else c[:, None]
-        likelihoods = np.array([n @ own for part in parts for own in np.log(self._left_out(part))])
+        likelihoods = np.array([n @ logs for part in parts for logs in np.log(self._left_out(part))])
         largest = likelihoods.max()
         slack = _TIE * abs(largest) if self.weighted else 0.0
         return candidates[int(np.argmax(likelihoods >= largest - slack))]

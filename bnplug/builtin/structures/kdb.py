@@ -39,12 +39,11 @@ class KDependence(StructureLearner):
         Edges ``(parent, child)`` by name that the structure has, and that it does not have.
     tiers : list of lists of str, optional
         No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
-    correction : float, "expected" or None
-        By chance alone, features with many states or few known rows seem to depend on others. Subtract from each
-        information measure a quantile of the chance distribution, 0.999 by default, or the value expected by chance
-        (``"expected"``), and weight it by the share of the rows that know the features. A feature takes
-        no parent that has none left.
-        None uses the plain measures, as published.
+    correction : float, "expected" or None, default 0.999
+        Correction for chance: features with many states or few known rows seem to depend on others by chance alone.
+        A float subtracts this quantile of the chance distribution from each information measure; ``"expected"``
+        subtracts the value expected by chance. The result is multiplied by the share of rows in which the features
+        are known. A feature takes no parent whose corrected measure is 0. None uses the plain measures, as published.
     jitter : float
         Information measures are multiplied by exp(jitter z), z drawn from the normal distribution for each: another
         structure that is nearly as good, such as a member of a mixture has. 0.3 is much.
