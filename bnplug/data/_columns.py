@@ -18,7 +18,7 @@ from bnplug.data._cells import Cells, Seen, cells_of, count_rows, rows_by_number
 from bnplug.data._dates import all_parts, varying
 from bnplug.data._looking import NUMBERS, STATES, TIMES, Look, column_kind, listed_columns, look, refuse, unsupported
 from bnplug.data._pooling import FEW_ROWS, FEW_TELLING_ROWS, MANY_STATES, check_limits, pool, tells, unlike
-from bnplug.data._whole_numbers import has_inexact
+from bnplug.data._whole_numbers import are_merged
 from bnplug.data.coding import Coded, Codes, State, coded, factorize
 from bnplug.errors import PooledStatesWarning, UselessColumnWarning, warn_outside
 
@@ -252,15 +252,8 @@ def _settle_column(
                 problems.append(str(error))
     if reason is not None:
         found.left_out[name] = reason
-    elif cells.merged or (name in found.numbers and _are_merged(column, found.numbers[name])):
+    elif cells.merged or (name in found.numbers and are_merged(column, found.numbers[name])):
         problems.append(f"column {name!r} holds whole numbers that are too large for floats to tell apart; {_CLOSE}")
-
-
-def _are_merged(column: pd.Series[Any], values: FloatArray) -> bool:
-    """Whether whole numbers that differ are the same as floats."""
-    if column.dtype.kind == "f" or not has_inexact(values):
-        return False
-    return int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
 
 
 def _useless_numbers(name: str, cells: Cells, values: FloatArray) -> str | None:

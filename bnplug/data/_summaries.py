@@ -18,7 +18,7 @@ from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.data._cells import Cells, Seen
 from bnplug.data._dates import all_parts
 from bnplug.data._distributions import Distribution, Points
-from bnplug.data._whole_numbers import FIRST_INEXACT, has_inexact
+from bnplug.data._whole_numbers import FIRST_INEXACT, are_merged, has_inexact
 from bnplug.data.coding import Codes, factorize
 from bnplug.data.kinds import to_floats
 
@@ -160,7 +160,7 @@ class NumberSummary(Summary):
         values, holes = _numbers_and_holes(column)
         dtype = values.dtype if isinstance(column.dtype, np.dtype) else np.dtype(np.float64)
         self.dtype = dtype if self.dtype is None else np.result_type(self.dtype, dtype)
-        self.merged |= column.dtype == object and _are_merged(column, values)
+        self.merged |= column.dtype == object and are_merged(column, values)
         self.missing.add([0], np.where(holes, 0, -1), labels)
         if self.hashes is not None:
             self.hashes.add(values[~holes])
@@ -389,11 +389,6 @@ def _numbers_and_holes(column: pd.Series[Any]) -> tuple[npt.NDArray[Any], BoolAr
     is_plain = isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype != np.longdouble
     values = column.to_numpy() if is_plain else to_floats(column)
     return values, np.isnan(values)
-
-
-def _are_merged(column: pd.Series[Any], values: FloatArray) -> bool:
-    """Return whether numbers that differ are the same as floats."""
-    return has_inexact(values) and int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
 
 
 def renumbered(numbers: IntArray, n_values: int) -> tuple[IntArray, IntArray]:

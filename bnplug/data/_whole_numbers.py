@@ -32,6 +32,19 @@ def has_inexact(values: npt.NDArray[Any]) -> bool:
     return bool(high >= FIRST_INEXACT or low <= -FIRST_INEXACT)
 
 
+def are_merged(column: pd.Series[Any], values: npt.NDArray[Any]) -> bool:
+    """Return whether whole numbers of a column that differ are the same in `values`, the column as floats.
+
+    Examples
+    --------
+    >>> are_merged(pd.Series([2**53, 2**53 + 1]), np.array([2.0**53, 2.0**53]))
+    True
+    """
+    if column.dtype.kind == "f" or not has_inexact(values):
+        return False
+    return int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
+
+
 def exact_array(cells: Any) -> npt.NDArray[Any]:
     """Return lists as an array; of objects if floats would not tell their whole numbers apart.
 
