@@ -24,6 +24,16 @@ def count_families(
     return [_count(block, family, folds, n_folds) for family in families]
 
 
+def count_rows(block: Table, families: Sequence[Sequence[int]]) -> list[FloatArray]:
+    """Return the number of rows in each joint state of families; rows of weight 0 are not counted."""
+    return count_families(with_unit_weights(block), families)
+
+
+def with_unit_weights(block: Table) -> Table:
+    """Return a block whose rows weigh 1, or 0 if they weighed 0."""
+    return block if block.weights is None else block._with_rows(block.codes, (block.weights > 0).astype(np.float64))
+
+
 def _count(block: Table, family: Sequence[int], folds: IntArray | None, n_folds: int) -> FloatArray:
     cards = [int(block.cards[v]) for v in family]
     index, size = np.empty(block.n_rows, dtype=np.int64), prod(cards)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
-from copy import copy
+from collections.abc import Collection, Hashable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.arrays import FloatArray
-from bnplug.data._counting import count_families
 from bnplug.data.coding import factorize
 from bnplug.data.frames import collected, is_polars
 from bnplug.data.table import Table
@@ -88,8 +86,11 @@ def determining_features(table: Table) -> list[str]:
     >>> determining_features(Table.from_frame(frame, "ill"))
     ['ward']
     """
+    # Compiled code is loaded when it is first needed.
+    from bnplug.data._counting import count_rows
+
     few = [v for v in table.features if 1 < table.cards[v] <= np.sqrt(table.n_rows)]
-    counts = table.sum(_row_counts, [(v, table.target_index) for v in few]) if few else []
+    counts = table.sum(count_rows, [(v, table.target_index) for v in few]) if few else []
     return [table.names[v] for v, own in zip(few, counts, strict=True) if _determines(own)]
 
 
@@ -106,13 +107,6 @@ def warn_of_leakage(table: Table) -> None:
         f"{'it' if one else 'them'}: otherwise scores are too optimistic",
         TargetLeakageWarning,
     )
-
-
-def _row_counts(block: Table, families: Sequence[Sequence[int]]) -> list[FloatArray]:
-    """Return the number of rows in each joint state of families, whatever their weights."""
-    rows = copy(block)
-    rows.weights = None
-    return count_families(rows, families)
 
 
 def _determines(counts: FloatArray) -> bool:

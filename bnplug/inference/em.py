@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import ParameterLearner
+from bnplug.data._counting import count_rows, with_unit_weights
 from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import check_numbers
@@ -164,16 +165,7 @@ def row_counts(table: Table, families: Sequence[tuple[int, ...]], counts: Sequen
     """
     if not table.weighted:
         return counts
-    return LazyCounts(len(families), lambda: table.sum(_count_rows, families))
-
-
-def _count_rows(block: Table, families: Sequence[tuple[int, ...]]) -> list[FloatArray]:
-    return _unit_weights(block).counts(families)
-
-
-def _unit_weights(block: Table) -> Table:
-    """Return a block whose rows weigh 1, or 0 if they weighed 0."""
-    return block if block.weights is None else block._with_rows(block.codes, (block.weights > 0).astype(np.float64))
+    return LazyCounts(len(families), lambda: table.sum(count_rows, families))
 
 
 class Maximum(NamedTuple):
@@ -348,7 +340,7 @@ class _Rows:
     """A block of rows: the complete ones are counted once, and the others as often as parameters change."""
 
     def __init__(self, block: Table, unweighted: bool = False) -> None:
-        block = _unit_weights(block) if unweighted else block
+        block = with_unit_weights(block) if unweighted else block
         holes = (block.codes == block.missing).any(axis=0)
         self.target = block.target
         self.complete = block.take(~holes)
