@@ -77,7 +77,7 @@ class StructureLearner(Composite, ABC):
     Attributes
     ----------
     relative_weights : bool
-        Whether only the ratios of row weights matter; as for :class:`ParameterLearner`.
+        Whether only the ratios of row weights matter, as for :class:`ParameterLearner`.
 
     Examples
     --------
@@ -146,8 +146,8 @@ class ParameterLearner(Composite, ABC):
         otherwise.
     relative_weights : bool
         Whether only the ratios of row weights matter, so that multiplying all of them by a constant changes nothing.
-        A learner that leaves rows out sets it to True: a row of weight 2 is left out as a whole, but of two equal rows
-        one remains. False by default: a weight of 2 is the row twice.
+        Set it to True for leave-one-out learners: a row of weight 2 is left out as a whole, but of two equal rows only
+        one is left out at a time. False by default: a row of weight 2 is equivalent to two rows.
     """
 
     discretizer: Any = "mdl"
@@ -200,13 +200,13 @@ class ScoreFunction(Composite, ABC):
 
 
 class InferenceEngine(Composite, ABC):
-    """Answers about a network's variables. One that has a parameter ``max_clique_size`` takes the classifier's.
+    """Compute marginals of a network. An engine with a parameter ``max_clique_size`` gets the classifier's value.
 
     Attributes
     ----------
     saved_limits : mapping of str to number
-        The largest values that a model folder may have for some of its parameters. An engine whose parameters decide
-        how long an answer takes bounds them here: a folder may come from anywhere. Empty unless a class overrides it.
+        Upper bounds on parameters that are read from a model folder, which may come from anywhere. Set a bound for
+        each parameter that determines how long an answer takes. Empty by default.
     """
 
     saved_limits: ClassVar[Mapping[str, float]] = {}
@@ -241,9 +241,10 @@ class Marginals(ABC):
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
         """Return log P(evidence), ``-inf`` if it is impossible; evidence is as for :meth:`query`.
 
-        If the tables do not sum to one, it is relative to no evidence. The probability of soft evidence is its mean
-        likelihood. This default multiplies answers of :meth:`query`, one for each finding. An engine that computes with
-        logarithms overrides it: here, a finding whose probability is below the range of floats counts as impossible.
+        If the tables do not sum to one, the result is relative to no evidence. The probability of soft evidence is its
+        mean likelihood. This default multiplies answers of :meth:`query`, one for each finding; a finding whose
+        probability is below the range of floats counts as impossible. Engines that compute with logarithms should
+        override it.
         """
         total = 0.0
         before: dict[str, int | npt.ArrayLike] = {}

@@ -30,7 +30,7 @@ class PooledStatesWarning(BnplugWarning):
 
 
 class TargetLeakageWarning(BnplugWarning):
-    """A feature determines the class, as a column does that was derived from it."""
+    """A feature determines the class; it may have been derived from the class."""
 
 
 class MissingColumnWarning(BnplugWarning):
@@ -83,7 +83,7 @@ class NotRepresentableError(ValueError):
 class ModelFileError(ValueError):
     r"""A model file or folder is damaged, cut off, or not one of ours.
 
-    The message may quote the file, so control characters in it are escaped.
+    The message may quote the file, so control characters are escaped.
 
     Examples
     --------

@@ -9,10 +9,10 @@ Kernels are kept beside the modules that define them (``__pycache__``) or, where
 user's own cache folder; ``NUMBA_CACHE_DIR`` names another place for all. They are read from wherever they are. Where
 there is no place at all, they are compiled in every process, and one warning says so.
 
-Loading a kernel runs code from its file. Whoever can write kernels beside the modules can write modules as well, so
-these are loaded as they are. Elsewhere, a file is loaded only if no other user can have written it. If other users can
-write to the folder that ``NUMBA_CACHE_DIR`` names, the user's own cache folder is used instead, with a warning. In a
-folder that all users share, such as ``/tmp``, each user has a folder inside it.
+Loading a kernel runs code from its file. Kernels next to the modules are trusted, because anyone who can write them can
+also write the modules. In other folders, a file is loaded only if no other user can have written it. If other users can
+write to the folder that ``NUMBA_CACHE_DIR`` names, the user's cache folder is used instead, with a warning. In a folder
+that all users share, such as ``/tmp``, each user has a private folder inside it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from numba.misc.appdirs import AppDirs
 from bnplug.compiling._trust import distrust, is_private, is_shared_by_all, trusted_bytes
 from bnplug.errors import BnplugWarning
 
-# The warnings that were given: each is given once.
+# Warnings that were already issued: each is issued once.
 _noted: set[str] = set()
 
 # So many files of a kernel are kept: more than it has types, and than there are interpreters that share a folder.
@@ -163,14 +163,14 @@ def _beside(function: Any) -> Path:
 
 
 def _own_folders() -> list[Path]:
-    """Return the user's own cache folder, if there is one."""
+    """Return the user's cache folder, if there is one."""
     folder = Path(AppDirs(appname="bnplug", appauthor=False).user_cache_dir)
     # Of a user without a home the path begins with a tilde, which would be a folder of this name.
     return [folder] if folder.is_absolute() else []
 
 
 def _named_folders(folder: Path) -> list[Path]:
-    """Return the folder that NUMBA_CACHE_DIR names if it is trusted, else others in its place."""
+    """Return the folder that NUMBA_CACHE_DIR names if it is trusted, otherwise its replacements."""
     try:
         status = folder.stat()
     except OSError:
@@ -181,11 +181,11 @@ def _named_folders(folder: Path) -> list[Path]:
     own = _own_folders()
     if is_shared_by_all(status) and is_private(folder / f"bnplug-{os.geteuid()}"):
         return [folder / f"bnplug-{os.geteuid()}", *own]
-    place = f"kernels are kept in {own[0]} instead" if own else "each process compiles its kernels anew"
+    place = f"kernels are kept in {own[0]} instead" if own else "each process compiles its kernels again"
     _warn_once(
         "not trusted",
-        f"NUMBA_CACHE_DIR={folder} {reason}, and loading a compiled kernel runs code from its file: {place}. Name a "
-        "folder that only you can write to",
+        f"NUMBA_CACHE_DIR={folder} {reason}, and loading a compiled kernel runs code from its file: {place}. Set it "
+        "to a folder that only you can write to",
     )
     return own
 
@@ -196,7 +196,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _read(path: Path, beside_module: bool = False) -> Any:
-    """Return what a file holds; None if there is no such file, it is not trusted, or it is not what was written."""
+    """Return the content of a file; None if it does not exist, is not trusted or was changed since it was written."""
     try:
         content = path.read_bytes() if beside_module else trusted_bytes(path)
     except OSError:
@@ -219,7 +219,7 @@ def _write(folder: Path, name: str, payload: bytes) -> bool:
         if not folder.exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o755, exist_ok=True)
-        # Whatever the umask, no other user may write.
+        # Other users may not write to the file, whatever the umask.
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
         with os.fdopen(descriptor, "wb") as file:
             file.write(hashlib.sha256(payload).digest() + payload)
@@ -240,11 +240,11 @@ def _sweep(folder: Path, kernel: str) -> None:
 
 
 def _note_once(folders: list[Path]) -> None:
-    tried = " nor ".join(map(str, folders))
+    tried = " or ".join(map(str, folders))
     _warn_once(
         "kept nowhere",
-        f"compiled kernels are kept nowhere, since neither {tried} can be written: each process compiles them "
-        "anew; name a folder by NUMBA_CACHE_DIR",
+        f"compiled kernels are kept nowhere, because bnplug cannot write to {tried}: each process compiles them "
+        "again. Set NUMBA_CACHE_DIR to a folder that you can write to",
     )
 
 

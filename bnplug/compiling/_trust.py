@@ -1,7 +1,7 @@
-"""Which folders and files of compiled kernels are trusted: those that no other user can have written.
+"""Trust in folders and files of compiled kernels: no other user can have written them.
 
 Loading a kernel runs code from its file. Root is trusted, since root can change the interpreter as well. Windows has
-neither user numbers nor permission bits: there, everything that the user can read is trusted.
+neither user IDs nor permission bits: there, every readable file is trusted.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 def trusted_bytes(path: Path) -> bytes | None:
-    """Return the content of a regular file that no other user can have written; None for any other."""
+    """Return the content of a regular file that no other user can have written; None for other files."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     except OSError:
         return None
-    # The opened file is looked at: a path may lead to another one a moment later.
+    # Check the opened file, not its path, which may lead to another file a moment later.
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or distrust(status) is not None:
@@ -39,12 +39,12 @@ def distrust(status: os.stat_result) -> str | None:
 
 
 def is_shared_by_all(status: os.stat_result) -> bool:
-    """Whether every user may add files to a folder, but not change those of others: as in ``/tmp``."""
+    """Whether all users may add files to a folder, but not change each other's files, as in ``/tmp``."""
     return bool(status.st_mode & stat.S_IWOTH and status.st_mode & stat.S_ISVTX) and status.st_uid in (0, os.geteuid())
 
 
 def is_private(folder: Path) -> bool:
-    """Whether a folder is trusted, or does not exist; a link to a folder is not."""
+    """Whether a folder is trusted or does not exist yet; links to folders are not trusted."""
     try:
         status = folder.lstat()
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def _user_name(uid: int) -> str:
 
 
 def _is_private_group(gid: int) -> bool:
-    """Whether a group has one member, this user: many systems give each user a group of the same name. Or root's."""
+    """Whether a group is root's or has this user only: many systems give each user a group of the same name."""
     import grp
 
     if gid == 0:

@@ -4,11 +4,11 @@ All pairwise I(Xi; Xj | C) come from one compiled pass that counts each pair's t
 at once. Where cells are missing, a pair uses the rows in which both features are known. A table of expected counts
 (EM) uses these counts.
 
-Independent variables have some information about each other in a finite sample: 2 n I follows a chi-square
-distribution in n rows. Its mean grows with the number of states and falls with n, so a column with many states or few
-known rows looks informative. A correction subtracts that mean, or a quantile as in the MIT score of De Campos (2006).
-It also multiplies by the share of the rows that know the variables: a column that is known in few rows can explain
-no more than these rows.
+In a finite sample, independent variables have some mutual information by chance: in n rows, 2 n I follows a chi-square
+distribution. The mean of I grows with the number of states and falls with n, so a column with many states or few known
+rows looks informative. A correction subtracts that mean, or a quantile as in the MIT score of De Campos (2006).
+It also multiplies the result by the share of rows in which the variables are known, because a column that is known in
+few rows carries information in these rows only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ INFORMATION_TIE = 1e-9
 _DENSE_CELLS = 1 << 22
 _DENSE_CELLS_PER_ROW, _FEWEST_DENSE = 64, 1 << 16
 
-# Known cells are counted for so many rows at a time, because they take eight times the memory of the codes.
+# Number of rows in which known cells are counted at a time: as floats they take eight times the memory of the codes.
 _ROWS_AT_ONCE = 1 << 16
 
 #: How information measures are corrected for chance.
@@ -55,7 +55,7 @@ def class_information(table: Table, correction: Correction = None) -> FloatArray
     table : Table
     correction : None, "expected" or float
         Subtract the information that independent variables have by chance; see :func:`chance_information`. The
-        result is never negative, and is multiplied by the share of the rows that know X.
+        result is never negative, and is multiplied by the share of rows in which X is known.
     """
     result, degrees = np.zeros(len(table.names)), np.zeros(len(table.names))
     rows = np.full(len(table.names), table.total_weight)
@@ -79,13 +79,13 @@ def chance_information(degrees: FloatArray, rows: FloatArray, correction: Litera
     Parameters
     ----------
     degrees : array
-        Degrees of freedom. For I(A; B), the number of states of A that occur minus 1, times the same for B; for
-        I(A; B | C), the sum of that over the classes.
+        Degrees of freedom. For I(A; B), the number of occurring states of A minus 1, times the same for B; for
+        I(A; B | C), the sum of these products over the classes.
     rows : array of the same shape
         The number of rows, or the sum of their weights.
     correction : "expected" or float
-        ``"expected"`` is the mean, degrees / (2 rows). A float above 0 and below 1 is a quantile: information by
-        chance stays below it with this probability.
+        ``"expected"`` is the mean, degrees / (2 rows). A float between 0 and 1 selects a quantile: the
+        information of independent variables stays below it with this probability.
 
     References
     ----------
@@ -130,7 +130,7 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
         Threads, as joblib counts them. The result does not depend on it.
     correction : None, "expected" or float
         Subtract the information that independent variables have by chance; see :func:`chance_information`. The
-        result is never negative, and is multiplied by the share of the rows that know both variables.
+        result is never negative, and is multiplied by the share of rows in which both variables are known.
     """
     check_correction(correction)
     size = len(table.names)
@@ -172,7 +172,7 @@ def _fill(table: Table, features: IntArray, largest: int, result: FloatArray, n_
 
 
 def _correct_pairs(table: Table, result: FloatArray, correction: Literal["expected"] | float) -> None:
-    """Subtract the information by chance below the diagonal, and weight it by the rows that know both variables."""
+    """Correct the entries below the diagonal for chance, and for the rows in which a variable is missing."""
     spare = np.zeros((len(table.names), int(table.cards[table.target_index])))
     for v, counts in zip(table.features, _with_class(table), strict=True):
         spare[v] = np.maximum((counts > 0).sum(axis=0) - 1, 0)
@@ -191,7 +191,7 @@ def _correct_pairs(table: Table, result: FloatArray, correction: Literal["expect
 
 
 def _rows_that_know(block: Table, variables: IntArray) -> list[FloatArray]:
-    """Return the weight of the rows that know two variables, for all pairs of some variables."""
+    """Return the total weight of the rows in which both variables of a pair are known, for all pairs."""
     total = np.zeros(2 * variables.shape)
     for low in range(0, block.n_rows, _ROWS_AT_ONCE):
         part = slice(low, low + _ROWS_AT_ONCE)

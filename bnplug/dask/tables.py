@@ -108,7 +108,7 @@ def dask_table(
 
 def _refuse_class_among(cluster: Cluster, rows: Partitions, y: Any) -> None:
     """Raise a ``ValueError`` if the class is among the features."""
-    # The name of an array is Dask's own.
+    # Dask names arrays itself: their names are not names of classes.
     name = None if isinstance(y, Array) else label_name(y._meta)
     if name is not None and name in rows.meta.columns:
         tasks = [delayed(_partitions.class_pairs, pure=False)(x, labels, name) for x, labels, _ in rows.parts]

@@ -33,7 +33,7 @@ class Cells(NamedTuple):
     n_distinct : float, optional
         The number of distinct values, where the cells do not show them all.
     merged : bool
-        Whether whole numbers that differ have become the same float.
+        Whether distinct whole numbers became the same float.
     """
 
     column: pd.Series[Any]
@@ -64,7 +64,7 @@ class Cells(NamedTuple):
 def relative_weights(
     weights: FloatArray | None, labels: Codes | None, repeats: IntArray | None = None
 ) -> FloatArray | None:
-    """Return weights divided by the mean weight of the rows of their class; None if these are all equal.
+    """Return weights divided by the mean weight of their class; None if all weights within each class are equal.
 
     Examples
     --------

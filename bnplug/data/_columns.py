@@ -50,7 +50,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LARGEST_WITH_HALVES = 2.0**52
 
 # What to do with numbers that are too large, and too close to each other.
-_CLOSE = "make them text, or take the least of them off"
+_CLOSE = "convert the column to text, or subtract its smallest number"
 
 # As many columns are named in a warning about pooled states.
 _SHOWN = 10
@@ -83,7 +83,7 @@ class Rules:
     dates: str = "parts"
     #: Columns whose states are given, so that none is rare.
     spared: frozenset[str] = frozenset()
-    #: Whether only the ratios of weights matter. What is decided by a number of rows then ignores them.
+    #: Whether only the ratios of weights matter. Decisions based on the number of rows then ignore weights.
     relative_weights: bool = False
 
     def __post_init__(self) -> None:
@@ -185,7 +185,7 @@ def settle_cells(
     named = {part for name in listed or () for part in found.dates.get(name, {name: name}).values()}
     counted = found.cells
     if rules.relative_weights:
-        counted = {name: own._replace(weights=None) for name, own in found.cells.items()}
+        counted = {name: cells._replace(weights=None) for name, cells in found.cells.items()}
     seen = look(counted, kinds, None if listed is None else named)
     problems = [*unsupported(kinds), *seen.problems]
     found.numbers = seen.numbers if binned else {}
@@ -253,7 +253,7 @@ def _settle_column(
     if reason is not None:
         found.left_out[name] = reason
     elif cells.merged or (name in found.numbers and are_merged(column, found.numbers[name])):
-        problems.append(f"column {name!r} holds whole numbers that are too large for floats to tell apart; {_CLOSE}")
+        problems.append(f"column {name!r} contains whole numbers that are too large for floats to tell apart; {_CLOSE}")
 
 
 def _useless_numbers(name: str, cells: Cells, values: FloatArray) -> str | None:

@@ -16,7 +16,7 @@ from bnplug.data.files import _MISSING_TEXT, _DataFile, _is_whole, _too_long, _w
 _DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?"
 
 _NUMBER, _WHOLE, _TRUTH, _DATES, _TEXT = "number", "whole number", "truth value", "date", "text"
-# Beside a kind: numbers that pandas does not read exactly.
+# In addition to a kind: the column has numbers that pandas does not read exactly.
 _INEXACT = "inexact"
 
 
@@ -61,8 +61,8 @@ class CsvRows:
         self._batch_rows = batch_rows
         header = self._header()
         kinds, self.n_rows = self._look(header, {*text, *(dates or ())})
-        inexact = [i for i, own in enumerate(kinds) if _INEXACT in own]
-        kinds = [own - {_INEXACT} for own in kinds]
+        inexact = [i for i, kinds_of_column in enumerate(kinds) if _INEXACT in kinds_of_column]
+        kinds = [kinds_of_column - {_INEXACT} for kinds_of_column in kinds]
         width = len(header)
         while width and not header[width - 1] and not kinds[width - 1]:
             width -= 1

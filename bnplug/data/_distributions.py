@@ -148,7 +148,7 @@ def _distinct_rows(values: npt.NDArray[Any], c: int, weights: FloatArray | None)
 def _concatenated(parts: list[Points]) -> Points:
     weights = [own.weights for own in parts if own.weights is not None]
     return Points(
-        _in_one_type([own.values for own in parts]),
+        _in_one_type([part.values for part in parts]),
         np.concatenate([own.classes for own in parts]),
         np.concatenate([own.rows for own in parts]),
         np.concatenate(weights) if weights else None,
@@ -156,17 +156,17 @@ def _concatenated(parts: list[Points]) -> Points:
 
 
 def _in_one_type(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return numbers side by side, as integers if some are and all can be: numpy would make floats of them."""
-    kinds = {own.dtype.kind for own in arrays}
+    """Concatenate numbers, as integers if some are integers and all are whole: numpy would convert them to floats."""
+    kinds = {array.dtype.kind for array in arrays}
     if len(kinds) > 1:
         for dtype in (np.int64, np.uint64):
-            if all(_fit(own, dtype) for own in arrays):
-                return np.concatenate([own.astype(dtype) for own in arrays])
+            if all(_fit(array, dtype) for array in arrays):
+                return np.concatenate([array.astype(dtype) for array in arrays])
     return np.concatenate(arrays)
 
 
 def _fit(values: npt.NDArray[Any], dtype: type[np.int64 | np.uint64]) -> bool:
-    """Return whether a type of integers holds numbers exactly."""
+    """Return whether an integer type represents all numbers exactly."""
     if not len(values):
         return True
     if values.dtype.kind == "f" and (has_inexact(values) or (values != np.rint(values)).any()):
@@ -176,11 +176,11 @@ def _fit(values: npt.NDArray[Any], dtype: type[np.int64 | np.uint64]) -> bool:
 
 
 def _are_merged(parts: list[Points], joined: Points) -> bool:
-    """Return whether whole numbers that differ are the same float in what they were joined to."""
-    whole = [own.values for own in parts if own.values.dtype.kind in "iu" and has_inexact(own.values)]
+    """Return whether joining the parts converted distinct whole numbers to the same float."""
+    whole = [part.values for part in parts if part.values.dtype.kind in "iu" and has_inexact(part.values)]
     if not whole or joined.values.dtype.kind != "f":
         return False
-    distinct = set().union(*(own.tolist() for own in whole))
+    distinct = set().union(*(values.tolist() for values in whole))
     return len({float(number) for number in distinct}) < len(distinct)
 
 
@@ -197,7 +197,7 @@ class Distribution:
     exact : bool
         Whether every number is kept.
     merged : bool
-        Whether whole numbers that differ have become the same float.
+        Whether distinct whole numbers became the same float.
 
     Examples
     --------

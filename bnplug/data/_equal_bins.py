@@ -6,7 +6,7 @@ import numpy as np
 
 from bnplug.arrays import FloatArray
 
-# Sums of weights that differ relatively by less are equal, unless all weights are whole numbers.
+# Sums of weights within this relative difference count as equal, unless all weights are whole numbers.
 _ROUNDED = 1e-9
 
 

@@ -15,12 +15,12 @@ from bnplug.data.frames import collected, is_polars
 from bnplug.data.table import Table
 from bnplug.errors import TargetLeakageWarning, warn_outside
 
-# A state in fewer rows may have a single class by chance.
+# A state in fewer rows may occur with a single class by chance.
 _FEWEST_ROWS = 5
 
 
 def label_name(y: Any) -> str | None:
-    """Return the name of labels: that of a series, or of the only column of a frame.
+    """Return the name of the labels: the name of a series, or of the only column of a frame.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def label_name(y: Any) -> str | None:
 
 
 def distinct_pairs(column: pd.Series[Any], labels: npt.ArrayLike) -> set[tuple[Hashable, Hashable]]:
-    """Return the distinct pairs of a value and a label; rows in which one of them is missing are passed over.
+    """Return the distinct pairs of a value and a label; rows in which either is missing are skipped.
 
     Examples
     --------
@@ -50,14 +50,14 @@ def distinct_pairs(column: pd.Series[Any], labels: npt.ArrayLike) -> set[tuple[H
 
 
 def refuse_class_column(name: str, pairs: Collection[tuple[Hashable, Hashable]]) -> None:
-    """Raise a ``ValueError`` if a feature of the name of the class has the values of the class, or codes of them.
+    """Raise a ``ValueError`` if a feature with the name of the class has the same values, or codes of them.
 
     Parameters
     ----------
     name : str
         The name of the feature and of the class.
     pairs : collection of (value, label)
-        Those that occur; see :func:`distinct_pairs`.
+        The distinct pairs that occur; see :func:`distinct_pairs`.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def refuse_class_column(name: str, pairs: Collection[tuple[Hashable, Hashable]])
 def determining_features(table: Table) -> list[str]:
     """Return the features that determine the class.
 
-    Each has at most √n states, where n is the number of rows in which it is known, and each of its states that
-    occur is in at least 5 rows, all of one class. The rows of at least two classes must know it. Row weights are
-    ignored: they do not make a coincidence less likely.
+    Such a feature has at most √n states, where n is the number of rows in which it is known. Each state that occurs
+    is in at least 5 rows, all of one class, and at least two classes occur among these rows. Row weights are ignored,
+    because they do not make a coincidence less likely.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def determining_features(table: Table) -> list[str]:
 
 
 def warn_of_leakage(table: Table) -> None:
-    """Warn of features that determine the class; one warning names all of them."""
+    """Issue one warning that names all features that determine the class."""
     names = determining_features(table)
     if not names:
         return

@@ -52,15 +52,15 @@ def _bin(value: Any, cuts: npt.ArrayLike, name: Any) -> int:
 
 
 def with_nearest_states(frame: pd.DataFrame, whole: Mapping[str, Sequence[State]]) -> pd.DataFrame:
-    """Return a frame in which numbers that come as categories, as text or among text are the nearest known numbers.
+    """Return a frame in which numbers given as categories or text are replaced by the nearest known number.
 
-    Columns of a numeric type stay as they are, and so do values that are not numbers.
+    Columns of a numeric type are unchanged, and so are values that are not numbers.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     whole : mapping of str to sequence
-        The columns of few whole numbers, and these numbers.
+        The columns with few distinct whole numbers, and these numbers.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def with_nearest_states(frame: pd.DataFrame, whole: Mapping[str, Sequence[State]
 
 
 def _nearest_state(value: Any, states: Sequence[State]) -> Any:
-    """Return the nearest of some numbers to a number or the text of one; another value as it is."""
+    """Return the state nearest to a number, which may be given as text; return other values unchanged."""
     if isinstance(value, bool | np.bool_):
         return value
     try:
@@ -88,10 +88,11 @@ def _nearest_state(value: Any, states: Sequence[State]) -> Any:
 
 
 def as_states(codes: CodeArray, schema: Table, missing_states: Mapping[str, str]) -> dict[str, pd.Categorical]:
-    """Return coded rows by the labels of their states.
+    """Return encoded rows as columns of state labels.
 
-    A cell in the state of missing cells is missing. In such a column, a value that training has not seen is
-    ``"unseen"``, made unlike every state, because a missing cell would be in the state of missing cells.
+    A cell in the state for missing cells becomes missing. In a column with such a state, a value that did not occur in
+    training becomes ``"unseen"``, or a similar label that is not a state: as a missing cell it would be mistaken for
+    the state for missing cells.
 
     Examples
     --------

@@ -206,7 +206,7 @@ class NumberSummary(Summary):
         )
 
     def _column(self, values: npt.NDArray[Any], n_missing: int) -> pd.Series[Any]:
-        """Return numbers, and missing cells behind them; beside these, whole numbers are floats if that is exact."""
+        """Return numbers followed by missing cells; integers become floats where that is exact."""
         if values.dtype.kind in "iu" and (n_missing or self.dtype != values.dtype) and has_inexact(values):
             holes = np.arange(len(values) + n_missing) >= len(values)
             padded = np.concatenate([values, np.zeros(n_missing, dtype=values.dtype)])
@@ -380,7 +380,7 @@ class SmallestHashes:
 
 
 def _numbers_and_holes(column: pd.Series[Any]) -> tuple[npt.NDArray[Any], BoolArray]:
-    """Return the numbers of a column in numpy's type, whole ones as integers, and which are missing."""
+    """Return the numbers of a column as a numpy array, integers as integers, and a mask of missing cells."""
     dtype: Any = column.dtype
     if dtype.kind in "iu":
         if isinstance(dtype, np.dtype):

@@ -1,4 +1,4 @@
-"""Whole numbers that floats cannot tell apart: from 2^53 on, neighbors become the same float."""
+"""Whole numbers too large for floats: from 2^53 on, adjacent numbers become the same float."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-#: From here on, whole numbers that differ may be the same float.
+#: From this number on, distinct whole numbers may become the same float.
 FIRST_INEXACT = 2.0**53
 
-# With more digits it is too large for a float; Python does not convert any number of digits either.
+# Whole numbers with up to 300 digits: longer ones may exceed the range of floats, and the digits int() converts.
 _WHOLE = r"\s*[+-]?[0-9]{1,300}\s*"
 
 
 def has_inexact(values: npt.NDArray[Any]) -> bool:
-    """Return whether some numbers are so large that floats cannot tell all whole numbers apart.
+    """Return whether some numbers are so large that floats cannot represent all whole numbers.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def has_inexact(values: npt.NDArray[Any]) -> bool:
     """
     if not len(values):
         return False
-    # Without the absolute value, which overflows for the smallest integer.
+    # Do not use the absolute value, which overflows for the smallest integer.
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     return bool(high >= FIRST_INEXACT or low <= -FIRST_INEXACT)
 
@@ -46,7 +46,7 @@ def are_merged(column: pd.Series[Any], values: npt.NDArray[Any]) -> bool:
 
 
 def exact_array(cells: Any) -> npt.NDArray[Any]:
-    """Return lists as an array; of objects if floats would not tell their whole numbers apart.
+    """Convert lists to an array, of objects if floats could not represent their whole numbers.
 
     Examples
     --------
@@ -62,17 +62,17 @@ def exact_array(cells: Any) -> npt.NDArray[Any]:
 
 
 def is_read_inexactly(column: pd.Series[Any], missing: Collection[str]) -> bool:
-    """Return whether pandas, reading a CSV file, made floats or text of a column of large whole numbers.
+    """Return whether pandas read a CSV column of large whole numbers as floats or text.
 
-    It makes floats of whole numbers where a cell is missing, and text where they need 64 bits without a sign. In that
-    text, missing cells are not missing.
+    pandas reads whole numbers as floats if a cell is missing, and as text if they need 64 bits without a sign. In that
+    text, missing cells are not marked as missing.
 
     Parameters
     ----------
     column : pandas.Series
-        A column that was not asked to be text.
+        A column that was not requested as text.
     missing : collection of str
-        The text of missing cells.
+        The strings that mark missing cells.
     """
     if column.dtype.kind == "f":
         return has_inexact(column.to_numpy())
@@ -86,14 +86,14 @@ def is_read_inexactly(column: pd.Series[Any], missing: Collection[str]) -> bool:
 
 
 def corrected(column: pd.Series[Any], text: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column that was read inexactly with its numbers as written, unless floats lose nothing.
+    """Return a column that was read inexactly with its exact numbers, unless floats lose nothing.
 
     Parameters
     ----------
     column : pandas.Series
-        What pandas made of the text: floats, or text without missing cells.
+        The column as pandas read it: floats, or text without missing cells.
     text : pandas.Series
-        The text itself.
+        The same column read as text.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def corrected(column: pd.Series[Any], text: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def as_written(text: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the numbers that a column of text stands for, whole ones exactly.
+    """Convert a column of text to numbers, whole numbers exactly.
 
     Returns
     -------
     pandas.Series
-        Of nullable integers if all numbers are whole and fit; else of objects, integers and floats.
+        Nullable integers if all numbers are whole and fit into 64 bits; otherwise objects, integers and floats.
 
     Examples
     --------
@@ -129,12 +129,12 @@ def as_written(text: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def number_of(text: str) -> int | float:
-    """Return the number that a text stands for; an integer if it is whole, and known exactly.
+    """Convert text to a number: an integer if it is whole and represented exactly, otherwise a float.
 
     Raises
     ------
     ValueError
-        If it is not a number.
+        If the text is not a number.
 
     Examples
     --------
@@ -148,8 +148,10 @@ def number_of(text: str) -> int | float:
 
 
 def _integer_type(numbers: Sequence[int | float]) -> type[np.int64 | np.uint64] | None:
-    """Return the type that holds all numbers exactly; None if there is none, or one of them is not whole."""
+    """Return the integer type that represents all numbers exactly, or None if there is none."""
     if not all(isinstance(number, int) for number in numbers):
         return None
     low, high = min(numbers, default=0), max(numbers, default=0)
-    return next((own for own in (np.int64, np.uint64) if np.iinfo(own).min <= low and high <= np.iinfo(own).max), None)
+    return next(
+        (kind for kind in (np.int64, np.uint64) if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), None
+    )

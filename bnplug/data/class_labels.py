@@ -236,7 +236,7 @@ def _without_mask(y: Any) -> Any:
     if isinstance(y, np.ma.MaskedArray):
         return unmasked(y)
     if is_polars_series(y) and y.dtype.is_integer() and y.null_count():
-        # polars would make floats of them, which do not tell all whole numbers apart.
+        # polars would convert them to floats, which cannot represent all whole numbers.
         return np.array(y.to_list(), dtype=object)
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, pd.api.extensions.ExtensionDtype) and dtype.kind in "biuf" and hasattr(dtype, "numpy_dtype"):

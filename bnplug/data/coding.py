@@ -101,8 +101,8 @@ def match_column(column: pd.Series[Any] | Coded, states: Sequence[State], by_tex
     column : pandas.Series or Coded
     states : sequence of states
     by_text : bool
-        Whether a value that is not a state matches the state that is written alike, text or not: True matches
-        ``"True"``. Dask and CSV files make text of objects.
+        Whether a value that is not a state matches a state with the same text: True matches ``"True"``. Dask and CSV
+        files convert objects to text.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _distinct_values(column: pd.Series[Any]) -> tuple[Codes, Any]:
     """Return the number of each cell's value, and the values; a ``ValueError`` names a column of containers."""
     dtype = column.dtype
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "f":
-        # Arrow tells 0.0 from -0.0.
+        # Arrow distinguishes 0.0 from -0.0.
         return pd.factorize(column.to_numpy(np.float64, na_value=np.nan), sort=False)
     # Of what is inside a series, in half the time; but for times, whose values would be numpy's.
     cells = column.array if not isinstance(dtype, np.dtype) else column if dtype.kind in "mM" else column.to_numpy()
@@ -147,7 +147,7 @@ def _match_codes(codes: Codes, labels: list[State], states: Sequence[State], by_
 def _match_values(values: list[State], states: Sequence[State], by_text: bool = False) -> Codes:
     number = {state: code for code, state in enumerate(states)}
     codes = [number.get(value, UNSEEN) for value in values]
-    if by_text and UNSEEN in codes and {isinstance(own, str) for own in (*values, *states)} == {True, False}:
+    if by_text and UNSEEN in codes and {isinstance(value, str) for value in (*values, *states)} == {True, False}:
         written = {str(state): code for state, code in number.items() if not isinstance(state, str)}
         for i, value in enumerate(values):
             if codes[i] == UNSEEN:

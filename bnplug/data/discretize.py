@@ -49,9 +49,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
     def _cutter(
         self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
     ) -> Callable[[FloatArray], FloatArray]:
-        """Return the function that finds the cuts of a column, NaN among its values, of these rows.
+        """Return a function that finds the cuts of a column of these rows; its values may include NaN.
 
-        `repeats` are the numbers of rows that the values stand for; by default one each.
+        `repeats` is the number of rows that each value represents; by default 1.
         """
 
     def fit(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None) -> Self:

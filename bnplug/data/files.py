@@ -176,7 +176,7 @@ def _read_parquet(file: _DataFile) -> pd.DataFrame:
 
 
 def with_exact_numbers(frame: pd.DataFrame, rows: Any) -> pd.DataFrame:
-    """Return a frame that was made of an Arrow table, with large whole numbers exact also beside missing cells."""
+    """Return a frame that was read from an Arrow table, with exact large whole numbers even if cells are missing."""
     inexact = [i for i, column in enumerate(_columns(frame)) if _is_inexact(column)]
     if inexact:
         import pyarrow

@@ -127,6 +127,6 @@ def _polars_column(column: Any) -> Any:
     if column.dtype.is_integer() and column.null_count():
         return pd.array(column.to_list(), dtype="UInt64" if column.dtype == polars.UInt64 else "Int64")
     if getattr(column.dtype, "time_zone", None) is not None:
-        # numpy has no time zones: polars gives it the time in UTC.
+        # numpy has no time zones: polars converts the times to UTC.
         return pd.Series(column.to_numpy()).dt.tz_localize("UTC").dt.tz_convert(column.dtype.time_zone)
     return column.to_numpy()

@@ -82,9 +82,9 @@ def code(
     states : dict of str to sequence, optional
         States that columns have besides those that occur; such columns are discrete, and their states are not rare.
     relative_weights : bool
-        Whether only the ratios of weights matter, as for learners that leave rows out. Which columns of whole numbers
-        are discrete and which states are rare then depends on the number of rows, and cuts depend on weights within a
-        class, but not on class weights. By default a weight of 2 is the row twice.
+        Whether only the ratios of weights matter, as for learners that leave rows out. The number of rows then decides
+        which columns of whole numbers are discrete and which states are rare, and cuts depend on weights within each
+        class, but not on class weights. By default, a row of weight 2 is equivalent to two rows.
 
     Returns
     -------
@@ -242,8 +242,8 @@ class Intake:
         found = settle_cells(columns, rules, transformer is not None)
         if rules.relative_weights:
             found.cells = {
-                name: own._replace(weights=relative_weights(own.weights, own.labels, own.repeats))
-                for name, own in found.cells.items()
+                name: cells._replace(weights=relative_weights(cells.weights, cells.labels, cells.repeats))
+                for name, cells in found.cells.items()
             }
         if found.numbers:
             with_frames(transformer).fit_cells({name: found.cells[name] for name in found.numbers}, found.numbers)

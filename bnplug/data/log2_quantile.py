@@ -17,7 +17,7 @@ _FEWEST = 3
 
 
 class Log2QuantileDiscretizer(Discretizer):
-    """Cut into max(3, floor(log2 n)) bins of equal weight, n being the number of rows that have a value.
+    """Cut into max(3, floor(log2 n)) bins of equal weight, where n is the number of rows that have a value.
 
     Weights move the cuts but do not change the number of bins, so multiplying all of them by a constant changes
     nothing. Rows of weight 0 are ignored.

@@ -220,13 +220,13 @@ class Table:
 
     @property
     def mean_weight(self) -> float:
-        """The mean weight of the rows that have one; 1 without weights."""
+        """The mean weight of the rows with a positive weight; 1 without weights."""
         return float(self._mean_weights(False)[0]) if self.weighted else 1.0
 
     def with_relative_weights(self, by_class: bool = False) -> Table:
         """Return the same rows with weights divided by their mean, for methods that use only their ratios.
 
-        Rows of equal weights become rows without weights.
+        If all weights are equal, the result has no weights.
 
         Parameters
         ----------
@@ -249,12 +249,12 @@ class Table:
         return self._with_weights_divided(None if equal else self._mean_weights(by_class))
 
     def _mean_weights(self, by_class: bool) -> FloatArray:
-        """Return the mean weight of the rows of each class, then that of rows without a class; or one for all rows."""
+        """Return the mean weight of each class and of rows without a class, or one mean weight of all rows."""
         weights, rows = self.sum(_weights_and_rows, by_class)
         return np.asarray(np.divide(weights, rows, out=np.ones_like(weights), where=weights > 0))
 
     def _with_weights_divided(self, divisors: FloatArray | None) -> Table:
-        """Return the same rows with smaller weights, or without weights."""
+        """Return the same rows with weights divided by those of their groups, or without weights."""
         weights = None if divisors is None else _divided(self, divisors)
         return self._with_rows(self.codes, weights)
 
@@ -560,14 +560,14 @@ class Table:
 def _divided(block: Table, divisors: FloatArray) -> FloatArray:
     """Return weights divided by the mean weight of their group.
 
-    They are rounded to 24 bits: weights that differ by a constant factor then become exactly the same.
+    The result is rounded to 24 bits, so weights that differ by a constant factor become exactly equal.
     """
     weights, groups = _weight_groups(block, len(divisors) > 1)
     return read_only((weights / divisors[groups]).astype(np.float32).astype(np.float64))
 
 
 def _weight_groups(block: Table, by_class: bool) -> tuple[FloatArray, IntArray]:
-    """Return the weights of the rows of a block, and the number of the group of each row: its class, or 0."""
+    """Return the weights of the rows of a block, and the group of each row: its class, or 0."""
     assert block.weights is not None
     if not by_class:
         return block.weights, np.zeros(block.n_rows, dtype=np.int64)
@@ -579,7 +579,7 @@ def _n_groups(block: Table, by_class: bool) -> int:
 
 
 def _weights_and_rows(block: Table, by_class: bool) -> list[FloatArray]:
-    """Return the sum of the weights of each group, and its number of rows with a positive weight."""
+    """Return the total weight of each group, and its number of rows with a positive weight."""
     weights, groups = _weight_groups(block, by_class)
     n_groups = _n_groups(block, by_class)
     rows = np.bincount(groups, weights > 0, n_groups)

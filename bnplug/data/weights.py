@@ -40,20 +40,20 @@ def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> Float
 
 
 def check_class_weight(class_weight: Any) -> None:
-    """Raise a ``ValueError`` unless the weights of a dict of class weights are finite numbers, at least 0.
+    """Raise a ``ValueError`` unless all values of a dict of class weights are finite numbers of at least 0.
 
     Examples
     --------
     >>> check_class_weight({"ill": 5, "well": -1})
     Traceback (most recent call last):
-    ValueError: class_weight: the weight of class 'well' is -1; give a finite number, at least 0
+    ValueError: class_weight: the weight of class 'well' is -1; give a finite number of at least 0
     """
     if not isinstance(class_weight, Mapping):
         return
     for label, weight in class_weight.items():
         if not _is_weight(weight):
             raise ValueError(
-                f"class_weight: the weight of class {label!r} is {weight!r}; give a finite number, at least 0"
+                f"class_weight: the weight of class {label!r} is {weight!r}; give a finite number of at least 0"
             )
 
 

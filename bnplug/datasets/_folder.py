@@ -156,9 +156,9 @@ def _with_common_types(
 
 
 def _with_plain_integers(part: pd.DataFrame, parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return nullable integers as objects if another part holds floats: pandas would make floats of them."""
+    """Convert nullable integers to objects if the types of the parts differ: pandas would convert them to floats."""
     types = {name: {part[name].dtype for part in parts} for name in part.columns}
-    mixed = [name for name, own in types.items() if len(own) > 1 and own & {pd.Int64Dtype(), pd.UInt64Dtype()}]
+    mixed = [name for name, dtypes in types.items() if len(dtypes) > 1 and dtypes & {pd.Int64Dtype(), pd.UInt64Dtype()}]
     return part.astype(dict.fromkeys(mixed, object)) if mixed else part
 
 

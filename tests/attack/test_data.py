@@ -314,7 +314,7 @@ def test_whole_numbers_that_floats_cannot_tell_apart_are_refused_by_name(kind):
     """Forty of them were two numbers, without a word, and a class that they decide was guessed."""
     numbers = np.array([2**64 - 1 - i for i in range(N)], dtype=kind)
     with pytest.raises(
-        ValueError, match=r"column 'far' holds whole numbers that are too large for floats to tell apart"
+        ValueError, match=r"column 'far' contains whole numbers that are too large for floats to tell apart"
     ):
         learn(pd.DataFrame({"x": X, "far": numbers}))
     # An identifier is left out all the same, and numbers that differ as floats are taken.

@@ -78,7 +78,7 @@ def test_whole_numbers_and_fractions_that_floats_merge_are_refused_by_name(tmp_p
         lambda model: model.fit(frame[["i"]], frame["y"]),
         lambda model: model.fit_files(path, "y"),
     ):
-        with pytest.raises(ValueError, match="column 'i' holds whole numbers that are too large for floats"):
+        with pytest.raises(ValueError, match="column 'i' contains whole numbers that are too large for floats"):
             fit(BayesianNetworkClassifier("nb"))
 
 
@@ -117,7 +117,7 @@ def test_many_large_numbers_are_refused_in_memory_and_in_files(tmp_path, writer)
         lambda model: model.fit(columns, columns.pop("y")),
         lambda model: model.fit_files(path, "y"),
     ):
-        with pytest.raises(ValueError, match="column 'i' holds whole numbers that are too large for floats"):
+        with pytest.raises(ValueError, match="column 'i' contains whole numbers that are too large for floats"):
             fit(BayesianNetworkClassifier("nb"))
 
 
