@@ -20,6 +20,7 @@ from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import Marginals
 from bnplug.data.coding import label_index
 from bnplug.inference._shown import explanation_display
+from bnplug.inference.predicting import predictive_log_joint
 from bnplug.notebook._frames import with_display
 
 #: What explanations call the log odds that no feature contributed.
@@ -48,16 +49,14 @@ def contributions(marginals: Marginals, codes: CodeArray, target: int, n_jobs: i
     """
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
-    unknown = marginals.log_joint(hidden, n_jobs)
-    prior = _log_odds(unknown)
+    prior = _log_odds(marginals.log_joint(hidden, n_jobs))
     result = np.zeros((codes.shape[1], 1 + len(features), prior.shape[1]))
     for order in (range(len(features)), range(len(features) - 1, -1, -1)):
         shown, before = hidden.copy(), prior
         result[:, 0] += before / 2
         for position in order:
             shown[features[position]] = codes[features[position]]
-            joint = marginals.log_joint(shown, n_jobs)
-            after = _log_odds(np.where(np.isneginf(joint).all(axis=1, keepdims=True), unknown, joint))
+            after = _log_odds(predictive_log_joint(marginals, shown, n_jobs))
             result[:, 1 + position] += (after - before) / 2
             before = after
     return result
