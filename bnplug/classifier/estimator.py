@@ -297,7 +297,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         If class weights affect only the class prior, they would only add noise to measures of dependence, and are
         removed. A learner with a score, or one that leaves rows out, may depend on them and keeps them.
         """
-        if not self._relative_weights():
+        if not table.weighted or not self._relative_weights():
             return table
         uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
         return table.with_relative_weights(by_class=not uses_class_weights)
