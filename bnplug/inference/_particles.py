@@ -103,7 +103,7 @@ def _add_weights(nodes, axes, parents_first, target, own, variables, tables, str
 def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no-untyped-def]
     """Begin the random numbers and sums of the current row and class, unless some of its draws were made already."""
     variables[target].state = at.label
-    if at.draws == 0 and not at.again:
+    if at.draws == 0:
         _begin(seed, nodes, target, variables, stream)
         stream[1] = stream[0]
         at.largest, at.total, at.squares = -np.inf, 0.0, 0.0
