@@ -17,6 +17,7 @@ from bnplug.counts.information import by_falling, pairwise_information
 from bnplug.hooks.components import component
 from bnplug.search import Constraints, GreedySearch
 from bnplug_cmi_order.orders import order_by_all, order_by_score, order_by_single
+from bnplug_cmi_order.patterns import PROBABILITY
 
 if TYPE_CHECKING:
     from bnplug.data.table import Table
@@ -155,7 +156,7 @@ class OrderBasedLearner(StructureLearner):
 
 def _between(table: Table, n_jobs: int | None) -> FloatArray:
     """Return I(Xi; Xj | C), corrected for chance if cells are missing: pairs with few known rows would look best."""
-    return pairwise_information(table, n_jobs, 0.999 if table.has_missing.any() else None)
+    return pairwise_information(table, n_jobs, PROBABILITY if table.has_missing.any() else None)
 
 
 def _check_cliques(table: Table, start: list[list[int]]) -> None:

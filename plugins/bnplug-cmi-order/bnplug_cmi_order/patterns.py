@@ -21,8 +21,9 @@ from bnplug.counts import chance_information
 from bnplug.data.table import Table
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
-# The quantile of the chance distribution that incomplete features must exceed.
-_PROBABILITY = 0.999
+#: The quantile of the chance distribution that incomplete features must exceed.
+PROBABILITY = 0.999
+
 # Sums of weights are exact to about this share.
 _COMPLETE = 1e-12
 
@@ -127,7 +128,7 @@ def information_per_row(totals: FloatArray, degrees: FloatArray, known: FloatArr
     missing = 1.0 - known / rows
     lacking = missing > _COMPLETE
     if lacking.any():
-        chance = chance_information(degrees[lacking], np.ones(lacking.sum()), _PROBABILITY)
+        chance = chance_information(degrees[lacking], np.ones(lacking.sum()), PROBABILITY)
         totals[lacking] -= missing[lacking] * chance
     return np.maximum(totals / rows, 0.0)
 
