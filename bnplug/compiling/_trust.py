@@ -13,10 +13,7 @@ from pathlib import Path
 
 def trusted_bytes(path: Path) -> bytes | None:
     """Return the content of a regular file that no other user can have written; None for other files."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    except OSError:
-        return None
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     # Check the opened file, not its path, which may lead to another file a moment later.
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
