@@ -110,6 +110,8 @@ def match_column(column: pd.Series[Any] | Coded, states: Sequence[State], by_tex
     array([ 1, -1, -2,  0])
     >>> match_column(pd.Series([True, None, 3]), ("False", "True"), by_text=True)
     array([ 1, -1, -2])
+    >>> match_column(pd.Series([1003.0, np.nan]), ("1003", "V12"), by_text=True)
+    array([ 0, -1])
     """
     if isinstance(column, Coded):
         return _match_codes(column.codes, list(column.states), states)
@@ -148,11 +150,16 @@ def _match_values(values: list[State], states: Sequence[State], by_text: bool = 
     number = {state: code for code, state in enumerate(states)}
     codes = [number.get(value, UNSEEN) for value in values]
     if by_text and UNSEEN in codes and {isinstance(value, str) for value in (*values, *states)} == {True, False}:
-        written = {str(state): code for state, code in number.items() if not isinstance(state, str)}
+        written = {_text(state): code for state, code in number.items() if not isinstance(state, str)}
         for i, value in enumerate(values):
             if codes[i] == UNSEEN:
-                codes[i] = written.get(value, UNSEEN) if isinstance(value, str) else number.get(str(value), UNSEEN)
+                codes[i] = written.get(value, UNSEEN) if isinstance(value, str) else number.get(_text(value), UNSEEN)
     return np.array(codes, dtype=np.int64)
+
+
+def _text(value: State) -> str:
+    """Return a value as text; whole numbers that became floats beside a missing cell are written without a point."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _match_whole_numbers(values: npt.NDArray[Any], states: Sequence[State], by_text: bool = False) -> Codes:

@@ -31,7 +31,7 @@ from bnplug.data.coding import MISSING, Coded, State, code_column
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_complex, refuse_infinities, to_floats
-from bnplug.data.missing_cells import MissingCells
+from bnplug.data.missing_cells import MissingCells, report_dropped
 from bnplug.data.table import Table
 from bnplug.data.weights import check_class_weight, present_rows
 from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
@@ -120,7 +120,7 @@ def code(
     name = _target_name(y, frame) if target is None else target
     if name in frame.columns:
         raise ValueError(f"target={name!r} is the name of a feature too")
-    kept = _kept_rows(frame, weights, cells, rules)
+    kept = _kept_rows(frame, labels, weights, cells, rules)
     if not kept.all():
         frame, labels, gaps = frame[kept], labels[kept], gaps[kept]
         weights = None if weights is None else weights[kept]
@@ -449,7 +449,13 @@ def _learning_weights(
     return weights
 
 
-def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: MissingCells, rules: Rules) -> BoolArray:
+def _kept_rows(
+    frame: pd.DataFrame,
+    labels: npt.NDArray[Any],
+    weights: FloatArray | None,
+    missing: MissingCells,
+    rules: Rules,
+) -> BoolArray:
     """Return which rows have a weight and, if asked, no missing cell; a column without any value does not count."""
     present = present_rows(weights)
     kept = np.ones(len(frame), dtype=bool) if present is None else present
@@ -461,7 +467,11 @@ def _kept_rows(frame: pd.DataFrame, weights: FloatArray | None, missing: Missing
         if refused:
             refuse([f'columns {refused} have missing cells, and missing="error"', *_problems(frame[kept], rules)])
         dropped = [name for name in holes if ways[name] == "drop"]
-        kept = kept & ~frame[dropped].isna().any(axis=1).to_numpy()
+        before, kept = kept, kept & ~frame[dropped].isna().any(axis=1).to_numpy()
+        if kept.any():
+            remaining = set(pd.unique(labels[kept]).tolist())
+            lost = [label for label in pd.unique(labels[before]).tolist() if label not in remaining]
+            report_dropped(int(before.sum()), int(kept.sum()), lost)
     if not kept.any():
         raise ValueError("no row is left: all have weight 0 or, with missing='drop', a missing cell")
     return kept

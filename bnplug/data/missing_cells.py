@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bnplug.errors import did_you_mean
+from bnplug.errors import BnplugWarning, did_you_mean, warn_outside
 
 #: The ways to train with missing cells.
 WAYS = ("ignore", "em", "drop", "value", "error")
@@ -88,6 +88,18 @@ class MissingCells:
         for name in self.named:
             if name not in there:
                 raise ValueError(f"missing names the column {name!r}, which is not there.{did_you_mean(name, there)}")
+
+
+def report_dropped(n_rows: int, n_kept: int, lost: Iterable[object]) -> None:
+    """Warn if dropping incomplete rows removed all rows of some classes, or more than half of the rows."""
+    classes = ", ".join(map(repr, lost))
+    if not classes and 2 * n_kept >= n_rows:
+        return
+    without = f", and none of class {classes}" if classes else ""
+    warn_outside(
+        f'missing="drop" keeps {n_kept:,} of {n_rows:,} rows{without}. missing="ignore" and missing="em" use all rows',
+        BnplugWarning,
+    )
 
 
 def _check_way(way: Any, said: str) -> None:

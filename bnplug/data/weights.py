@@ -40,7 +40,7 @@ def row_weights(weights: Any, n_rows: int, what: str = "sample_weight") -> Float
 
 
 def check_class_weight(class_weight: Any) -> None:
-    """Raise a ``ValueError`` unless all values of a dict of class weights are finite numbers of at least 0.
+    """Raise a ``ValueError`` unless `class_weight` is None, "balanced" or a dict of finite numbers, at least 0.
 
     Examples
     --------
@@ -48,8 +48,15 @@ def check_class_weight(class_weight: Any) -> None:
     Traceback (most recent call last):
     ValueError: class_weight: the weight of class 'well' is -1; give a finite number of at least 0
     """
-    if not isinstance(class_weight, Mapping):
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return
+    if not isinstance(class_weight, Mapping):
+        given = (
+            repr(class_weight) if isinstance(class_weight, str) else f"an object of type {type(class_weight).__name__}"
+        )
+        raise ValueError(
+            f"class_weight: expected None, 'balanced' or a dict from each class to its weight; got {given}"
+        )
     for label, weight in class_weight.items():
         if not _is_weight(weight):
             raise ValueError(

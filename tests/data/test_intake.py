@@ -229,6 +229,7 @@ def patients():
         ("drop", True, 0.67, 0.71),
     ],
 )
+@pytest.mark.filterwarnings('ignore:missing="drop" keeps:bnplug.errors.BnplugWarning')
 def test_counts_of_known_cells_are_biased_unless_their_parents_decide(
     patients, missing, symptom_is_parent, infected, symptom
 ):
@@ -289,6 +290,7 @@ WEIGHTS = np.arange(60) % 3 / 2
     ids=str,
 )
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.filterwarnings('ignore:missing="drop" keeps:bnplug.errors.BnplugWarning')
 def test_code_gives_what_fit_learns_on(params, weights):
     table, intake = bnplug.code(MIXED, Y, weights, **params, relative_weights=True)
     assert table.weights is None or (table.weights > 0).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug import BayesianNetworkClassifier, code
+from bnplug import BayesianNetworkClassifier, BnplugWarning, code
 from bnplug.data.missing_cells import MissingCells
 
 X = pd.DataFrame({"a": ["u", None, "v", "u"], "b": ["p", "q", None, "p"], "c": ["k", "l", "k", None]})
@@ -66,3 +66,34 @@ def test_a_model_with_ways_by_column_answers_and_is_cloned():
 
     model = clone(BayesianNetworkClassifier("nb", missing={"a": "value", "*": "em"})).fit(X, Y)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def _incomplete_rows():
+    """30 rows, 11 of them complete, none of these of class 2."""
+    frame = pd.DataFrame({"a": ["u", "v"] * 15, "b": ["p", "q", "p"] * 10})
+    frame.loc[10:, "b"] = None
+    frame.loc[29, "b"] = "p"
+    labels = np.array([0, 0, 1, 1, 0] * 6)
+    labels[20:23] = 2
+    return frame, labels
+
+
+def test_dropping_most_rows_or_a_whole_class_is_reported():
+    frame, labels = _incomplete_rows()
+    with pytest.warns(BnplugWarning, match='missing="drop" keeps 11 of 30 rows, and none of class 2'):
+        code(frame, labels, missing="drop")
+    with pytest.warns(BnplugWarning, match='missing="drop" keeps 11 of 30 rows. missing="ignore"'):
+        code(frame, labels % 2, missing="drop")
+
+
+def test_dropping_is_reported_for_files_too(tmp_path):
+    frame, labels = _incomplete_rows()
+    frame.assign(y=labels).to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.warns(BnplugWarning, match='missing="drop" keeps 11 of 30 rows, and none of class 2'):
+        BayesianNetworkClassifier("nb", missing="drop").fit_files(tmp_path / "rows.csv", target="y")
+
+
+def test_dropping_a_few_rows_is_not_reported():
+    frame, labels = _incomplete_rows()
+    kept, _ = code(frame.head(12), labels[:12], missing="drop")
+    assert kept.n_rows == 10

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
+from bnplug import BayesianNetworkClassifier, PooledStatesWarning
 from bnplug.data._pooling import check_limits, pool, tells, unlike
 from bnplug.data.coding import Coded
 
@@ -78,3 +79,16 @@ def test_one_state_or_one_class_tells_nothing():
     assert not tells(Coded(np.zeros(9, int), ("a",)), np.arange(9) % 2)
     assert not tells(Coded(np.arange(9), range(9)), np.zeros(9, int))
     assert not tells(Coded(np.full(9, -1), ("a", "b")), np.arange(9) % 2)
+
+
+def test_whole_numbers_that_became_floats_are_in_the_state_of_their_text():
+    rng = np.random.default_rng(3)
+    number = rng.choice(80, 3000, p=np.r_[np.full(40, 0.95 / 40), np.full(40, 0.05 / 40)])
+    label = np.where(rng.random(3000) < np.where(number % 2, 0.9, 0.1), "p", "q")
+    text = pd.DataFrame({"code": [f"{1000 + i}" for i in number]})
+    text.loc[0, "code"] = "V12"
+    floats = pd.DataFrame({"code": 1000.0 + number})
+    floats.loc[0, "code"] = np.nan
+    with pytest.warns(PooledStatesWarning):
+        model = BayesianNetworkClassifier("nb").fit(text, label)
+    np.testing.assert_array_equal(model.predict_proba(floats[1:]), model.predict_proba(text[1:]))

@@ -84,3 +84,10 @@ def test_a_negative_class_weight_is_refused_in_files(tmp_path):
     model = bnplug.BayesianNetworkClassifier("nb", class_weight=NEGATIVE)
     with pytest.raises(ValueError, match=REFUSED):
         model.fit_files(tmp_path / "rows.csv", "kind")
+
+
+@pytest.mark.parametrize("weights", [[1, 5], np.array([1.0, 5.0]), pd.Series([1, 5]), "even", 3], ids=str)
+def test_class_weights_of_another_kind_are_refused(weights):
+    model = bnplug.BayesianNetworkClassifier("nb", class_weight=weights)
+    with pytest.raises(ValueError, match="class_weight: expected None, 'balanced' or a dict"):
+        model.fit(ROWS, LABELS)
