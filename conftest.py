@@ -1,11 +1,16 @@
 """What holds for every test of the repository."""
 
 import os
+import signal
 
 from hypothesis import is_hypothesis_test, settings
 
 #: Fixtures that tests of several rooms share.
 pytest_plugins = ["third_party"]
+
+# A shell starts background jobs with SIGINT ignored, and child processes inherit that. Tests that interrupt need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Compilation makes a first example slow, so time is no property of an example; the same examples each run.
 settings.register_profile("bnplug", deadline=None, max_examples=50, derandomize=True)
