@@ -61,27 +61,6 @@ class Cells(NamedTuple):
         return np.ones(len(self.column)) if self.repeats is None else self.repeats.astype(np.float64)
 
 
-def relative_weights(
-    weights: FloatArray | None, labels: Codes | None, repeats: IntArray | None = None
-) -> FloatArray | None:
-    """Return weights divided by the mean weight of their class; None if all weights within each class are equal.
-
-    Examples
-    --------
-    >>> relative_weights(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1]))
-    array([0.5, 1.5, 1. ])
-    >>> relative_weights(np.array([2.0, 4.0, 5.0]), np.array([0, 0, 1]), np.array([1, 2, 1]))
-    """
-    if weights is None:
-        return None
-    # Rows without a class are in the first group.
-    groups = np.zeros(len(weights), dtype=np.int64) if labels is None else labels.astype(np.int64) + 1
-    rows = np.ones(len(weights)) if repeats is None else repeats.astype(np.float64)
-    total, number = np.bincount(groups, weights), np.bincount(groups, rows)
-    scaled = weights * np.divide(number, total, out=np.ones_like(total), where=total > 0)[groups]
-    return None if np.allclose(scaled, rows, rtol=1e-9, atol=0.0) else np.asarray(scaled)
-
-
 #: A column of a frame as training sees it: its cells or, of points in time, those of each of their parts.
 Seen = Cells | Mapping[str, Cells]
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_consistent_length, compute_sample_w
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from bnplug.arrays import BoolArray, CodeArray, FloatArray
-from bnplug.data._cells import Seen, relative_weights
+from bnplug.data._cells import Seen
 from bnplug.data._checks import check_sum, native, refuse_surrogates, weight_numbers
 from bnplug.data._columns import Rules, Settled, empty_columns, settle, settle_cells
 from bnplug.data._dates import spread
@@ -25,6 +25,7 @@ from bnplug.data._leakage import distinct_pairs, label_name, refuse_class_column
 from bnplug.data._looking import refuse
 from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_nearest_states, with_state
 from bnplug.data._pooling import match_pooled, unlike
+from bnplug.data._relative_weights import divided_by_class_mean
 from bnplug.data.bins import in_bins, nearest
 from bnplug.data.class_labels import _known_classes, _labels_and_gaps
 from bnplug.data.coding import MISSING, Coded, State, code_column
@@ -206,7 +207,7 @@ class Intake:
             For columns that cannot be learned from; the message names all of them.
         """
         transformer = _bins_all(discretizer) if is_component(discretizer) else unfitted(discretizer)
-        weights = relative_weights(weights, codes) if rules.relative_weights else weights
+        weights = divided_by_class_mean(weights, codes) if rules.relative_weights else weights
         found = settle(frame, rules, weights, transformer is not None, codes)
         if found.numbers:
             _fit(transformer, *_with_class(found.numbers, codes, weights))
@@ -242,7 +243,7 @@ class Intake:
         found = settle_cells(columns, rules, transformer is not None)
         if rules.relative_weights:
             found.cells = {
-                name: cells._replace(weights=relative_weights(cells.weights, cells.labels, cells.repeats))
+                name: cells._replace(weights=divided_by_class_mean(cells.weights, cells.labels, cells.repeats))
                 for name, cells in found.cells.items()
             }
         if found.numbers:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from bnplug.data._dags import lazy_dag, parents_by_number
+from bnplug.data._relative_weights import divided, weight_ranges, weights_and_rows
 from bnplug.data._table_checks import check_frame, check_states, report_unseen
 from bnplug.data._views import read_only
 from bnplug.data.blocks import Blocks, EachBlock
@@ -244,18 +245,18 @@ class Table:
         """
         if not self.weighted:
             return self
-        ranges = np.array(self.map(_weight_ranges, by_class))
+        ranges = np.array(self.map(weight_ranges, by_class))
         equal = (ranges[:, 0].min(axis=0) >= ranges[:, 1].max(axis=0)).all()
         return self._with_weights_divided(None if equal else self._mean_weights(by_class))
 
     def _mean_weights(self, by_class: bool) -> FloatArray:
         """Return the mean weight of each class and of rows without a class, or one mean weight of all rows."""
-        weights, rows = self.sum(_weights_and_rows, by_class)
+        weights, rows = self.sum(weights_and_rows, by_class)
         return np.asarray(np.divide(weights, rows, out=np.ones_like(weights), where=weights > 0))
 
     def _with_weights_divided(self, divisors: FloatArray | None) -> Table:
         """Return the same rows with weights divided by those of their groups, or without weights."""
-        weights = None if divisors is None else _divided(self, divisors)
+        weights = None if divisors is None else divided(self, divisors)
         return self._with_rows(self.codes, weights)
 
     @property
@@ -555,44 +556,6 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"
-
-
-def _divided(block: Table, divisors: FloatArray) -> FloatArray:
-    """Return weights divided by the mean weight of their group.
-
-    The result is rounded to 24 bits, so weights that differ by a constant factor become exactly equal.
-    """
-    weights, groups = _weight_groups(block, len(divisors) > 1)
-    return read_only((weights / divisors[groups]).astype(np.float32).astype(np.float64))
-
-
-def _weight_groups(block: Table, by_class: bool) -> tuple[FloatArray, IntArray]:
-    """Return the weights of the rows of a block, and the group of each row: its class, or 0."""
-    assert block.weights is not None
-    if not by_class:
-        return block.weights, np.zeros(block.n_rows, dtype=np.int64)
-    return block.weights, np.minimum(block.codes[block.target_index].astype(np.int64), block.cards[block.target_index])
-
-
-def _n_groups(block: Table, by_class: bool) -> int:
-    return int(block.cards[block.target_index]) + 1 if by_class else 1
-
-
-def _weights_and_rows(block: Table, by_class: bool) -> list[FloatArray]:
-    """Return the total weight of each group, and its number of rows with a positive weight."""
-    weights, groups = _weight_groups(block, by_class)
-    n_groups = _n_groups(block, by_class)
-    rows = np.bincount(groups, weights > 0, n_groups)
-    return [np.bincount(groups, weights, n_groups).astype(np.float64), rows.astype(np.float64)]
-
-
-def _weight_ranges(block: Table, by_class: bool) -> FloatArray:
-    """Return the smallest and the largest weight of each group."""
-    weights, groups = _weight_groups(block, by_class)
-    ranges = np.array([[np.inf], [-np.inf]]) * np.ones(_n_groups(block, by_class))
-    np.minimum.at(ranges[0], groups, weights)
-    np.maximum.at(ranges[1], groups, weights)
-    return ranges
 
 
 def _knows(block: Table, variables: list[int]) -> BoolArray:
