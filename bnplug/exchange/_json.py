@@ -1,4 +1,4 @@
-"""JSON from files that anyone may have written."""
+"""Parse JSON from untrusted files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text, whose numbers all fit into a float.
+    """Parse JSON text, and refuse numbers that do not fit into a float.
 
     Raises
     ------
     ValueError
-        If the text is not JSON, or holds a number that is out of range: converting it later would be an
-        ``OverflowError``, or an infinity that nobody wrote.
+        If the text is not JSON, or contains a number that is out of range. Converting such a number later would raise
+        an ``OverflowError`` or give an infinity that is not in the file.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def parse_json(text: str | bytes) -> Any:
     >>> parse_json("1" + 400 * "0")
     Traceback (most recent call last):
         ...
-    ValueError: a number of 401 characters is out of range
+    ValueError: a number with 401 characters is out of range for a float
     """
     return json.loads(text, parse_int=_parse_int, parse_float=_parse_float)
 
@@ -36,5 +36,5 @@ def _parse_int(text: str) -> int:
 def _parse_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ValueError(f"a number of {len(text)} characters is out of range")
+        raise ValueError(f"a number with {len(text)} characters is out of range for a float")
     return number

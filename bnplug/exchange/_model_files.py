@@ -34,8 +34,8 @@ VERSION, READABLE = 3, (1, 2, 3)
 
 INDEX = "model.json"
 
-#: What reading a damaged file raises. zipfile raises NotImplementedError, a RuntimeError, for unknown versions; numpy
-#: raises OverflowError, an ArithmeticError, for numbers out of range and SyntaxError for some texts that name no dtype.
+#: Exceptions that damaged files cause. zipfile raises NotImplementedError, a RuntimeError, for unknown versions; numpy
+#: raises OverflowError, an ArithmeticError, for numbers out of range, and SyntaxError for some invalid dtypes.
 DAMAGE = (
     ArithmeticError,
     LookupError,
@@ -56,10 +56,10 @@ _FIRST_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 #: JSON would make one character of such a pair.
 SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
-# How much of a message is kept, which may quote long names of a forged file.
+# Maximum length of a message, which may quote long names from a forged file.
 _MESSAGE_LENGTH = 500
 
-# What a version may look like for a message to quote it.
+# Versions that a message may quote.
 _VERSION_TEXT = re.compile(r"[0-9][A-Za-z0-9.+!]{0,30}")
 
 _TURN_SECONDS, _TURN_PAUSE = 10.0, 0.005
@@ -307,7 +307,7 @@ def _parse(folder: Path, content: bytes) -> dict[str, Any]:
 
 
 def _writer(index: Mapping[str, Any]) -> str:
-    """Return the end of a message: which bnplug wrote a folder, if the folder says so in a valid way."""
+    """Return the end of a message: the version of bnplug that wrote a folder, if the folder names a valid one."""
     version = str(index.get("bnplug"))
     return f". It was written by bnplug {version}" if _VERSION_TEXT.fullmatch(version) else ""
 

@@ -25,16 +25,16 @@ from bnplug.model.log_tables import LogTables
 # Truth values, whole numbers, floats, complex numbers and text: what bytes hold without any object.
 _PLAIN_DTYPES = "biufcU"
 
-# How much of the text of a value that cannot be saved is kept, and of a text of a file is shown.
+# Maximum length of the text that replaces a value that cannot be saved, and of text quoted from a file.
 _WRITTEN = 200
 
-# Names of distributions (PEP 508), and what versions look like.
+# Valid names of distributions (PEP 508), and valid versions.
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,60}")
 
 #: Why a parameter of a model of an earlier format is unknown.
 OLDER_FORMATS = {version: f"models of format {version} do not tell it" for version in (1, 2)}
-_UNSAVED = "it has no form in a model file, so it was not saved"
+_UNSAVED = "it was not saved, because model files cannot represent it"
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def method_to_json(method: Method) -> dict[str, str]:
 
 
 def method_from_json(data: Mapping[str, Any]) -> Method:
-    """Return the registered method that a file names; an ``UnknownMethodError`` says what is not installed."""
+    """Return the registered method that a file names; raise an ``UnknownMethodError`` if it is not installed."""
     kind, name, distribution, version = (data[key] for key in ("kind", "name", "distribution", "version"))
     if not all(isinstance(text, str) for text in (kind, name, distribution, version)):
         raise TypeError(f"a component is named by texts, not by {data!r}")
@@ -249,7 +249,7 @@ def _as_then(method: Method, written: str) -> str:
 
 
 def _why_absent(kind: str, name: str, distribution: str, version: str) -> str:
-    """Say what is not installed; nothing that a file names is recommended for installation."""
+    """Return a message about what is not installed; it never recommends installing something that a file names."""
     what = f"the {kind} {name[:_WRITTEN]!r}"
     if not _DISTRIBUTION.fullmatch(distribution) or not _VERSION.fullmatch(version):
         return f"{what} is not installed, and the file does not name a valid distribution that provides it"
@@ -324,7 +324,7 @@ def _graph_from_json(data: Mapping[str, Any]) -> Any:
 
 
 def _unsaved(data: Mapping[str, Any]) -> Unavailable:
-    # Quoted, since a forged file may say anything.
+    # Quoted, because a forged file may contain any text.
     written = repr(str(data["written"])[:_WRITTEN])
     reason = str(data.get("reason"))
     return Unavailable(written, reason if reason in OLDER_FORMATS.values() else _UNSAVED, dict(data))

@@ -46,7 +46,7 @@ def to_csv(frame: pd.DataFrame, formulas: bool = False, header: bool = True) -> 
 
 
 def _shown(cell: Any) -> Any:
-    # A sign alone is not a formula, and is a common label of classes.
+    # A sign alone is not a formula, and is a common class label.
     is_formula = isinstance(cell, str) and len(cell) > 1 and cell.startswith(_BEGINNINGS) and not _is_number(cell)
     return f"'{cell}" if is_formula else cell
 

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# What an error's text begins with, before its message.
+# The type of an error, with which its text begins.
 _TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=:|$)")
 
-#: Where the messages are that pages and displays omit.
-WITHOUT_MESSAGES = "The messages of the errors, which may quote values of the data, are in Comparison.failed_methods."
+#: Note on the error messages, which pages and displays omit.
+WITHOUT_MESSAGES = "The error messages may quote values of the data, so they are only in Comparison.failed_methods."
 
-#: What the pages on a comparison contain.
+#: What the page of a comparison contains.
 CONTENTS = (
-    "This page contains the names of data sets and methods, and figures computed from the folds. It contains no rows "
+    "This page contains the names of data sets and methods, and results computed on the folds. It contains no rows "
     "of data."
 )
 
@@ -96,7 +96,7 @@ def told_failures(comparison: Comparison) -> list[str]:
 
 
 def failure_types(comparison: Comparison) -> list[str]:
-    """Return the lines of :func:`told_failures` with types of errors alone: messages may quote values of the data."""
+    """Return the lines of :func:`told_failures` without error messages, which may quote values of the data."""
     return [
         f"{row['dataset']}, {row['method']}, {row['folds']} of {row['of']} folds: {_type_of(row['error'])}"
         for row in comparison.failed_methods.to_dict("records")
@@ -104,9 +104,9 @@ def failure_types(comparison: Comparison) -> list[str]:
 
 
 def _type_of(error: str) -> str:
-    """Return the type that the text of an error begins with."""
-    found = _TYPE.match(error)
-    return found[0] if found else "an error"
+    """Return the type of an error, with which its text begins."""
+    match = _TYPE.match(error)
+    return match[0] if match else "an error"
 
 
 def _tests(comparison: Comparison, metric: str) -> list[Part]:

@@ -1,4 +1,4 @@
-"""The graph from which variables are summed out one by one, and how large a table that may need."""
+"""Moral graphs, orders of elimination, and the size of the tables they need."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bnplug.model.log_tables import LogTables
 #: The default limit on the number of cells of the largest table that marginalizing may need.
 MAX_CLIQUE_SIZE = 10_000_000
 
-#: The largest limit that compiled code is given: no memory holds so many cells.
+#: The largest limit passed to compiled code: no memory holds that many cells.
 NO_LIMIT = 2**61
 
-# An order of elimination looks for small cliques as long as there are any: up to so many cells and variables, which
-# are more than memory holds, and as many as an array of numpy has axes.
+# The search for an order of elimination stops at a clique with more cells or variables than these: more cells than
+# memory holds, or more variables than a numpy array has axes.
 _MOST_CELLS, _MOST_VARIABLES = 2**32, 64
 
-# A message names so many variables of a clique, and writes numbers of cells up to this one in full.
+# A message names at most this many variables of a clique, and shows numbers of cells up to this one.
 _NAMED, _WRITTEN = 20, 10**15
 
 
@@ -45,24 +45,24 @@ class Clique(NamedTuple):
 
 
 class MoralGraph:
-    """The graph that connects the variables of each table; they are taken out one by one.
+    """The graph that connects the variables of each table, for removing variables one by one.
 
-    Taking a variable out connects its neighbours, and costs time in proportion to the square of their number. A caller
-    that refuses large cliques stops at the first.
+    Removing a variable connects its neighbors, in time proportional to the square of their number. Callers that refuse
+    large cliques stop at the first one.
 
     Parameters
     ----------
     tables : LogTables
-        What says how many states variables have.
+        The tables that define the number of states of each variable.
     scopes : iterable of tuple of str, optional
         The variables of each table; by default all families.
     kept : iterable of str
-        Variables that are never taken out.
+        Variables that are never removed.
 
     Attributes
     ----------
     sizes : dict of str to int
-        For each variable yet to be taken out, the number of cells of its clique.
+        For each remaining variable, the number of cells of its clique.
 
     Examples
     --------
@@ -97,9 +97,9 @@ class MoralGraph:
         heapq.heapify(self._heap)
 
     def take_smallest(self) -> Clique:
-        """Take out the variable with the smallest clique, the first of equal ones, and connect its neighbours."""
+        """Remove the variable with the smallest clique, the first in case of ties, and connect its neighbors."""
         size, _, v = heapq.heappop(self._heap)
-        # Other entries are of variables that were taken out, or whose cliques have changed since.
+        # Skip outdated entries: variables that were removed, or whose cliques have changed since.
         while self.sizes.get(v) != size:
             size, _, v = heapq.heappop(self._heap)
         del self.sizes[v]
@@ -114,7 +114,7 @@ class MoralGraph:
         return Clique(v, around, size)
 
     def take_all(self, limit: float) -> list[str]:
-        """Take out all variables; return their order, or raise a ``ValueError`` that names the first large clique."""
+        """Remove all variables and return their order; raise a ``ValueError`` at the first clique that is too large."""
         order = []
         while self.sizes:
             clique = self.take_smallest()
@@ -134,10 +134,10 @@ def families(tables: LogTables) -> list[tuple[str, ...]]:
 
 
 def elimination_order(tables: LogTables, kept: Iterable[str] = ()) -> list[str]:
-    """Return the order in which variables are summed out: always the one with the smallest clique.
+    """Return the order in which variables are summed out: always the one with the smallest clique next.
 
-    Where even that is too large for any memory, the other variables follow by the size of their cliques as they are
-    then: whatever their order, some of them have to be known.
+    Once the smallest clique is too large for any memory, the remaining variables follow by the current size of their
+    cliques: whatever their order, inference then needs evidence on some of them.
     """
     graph, order = MoralGraph(tables, kept=kept), []
     while graph.sizes:
@@ -149,7 +149,7 @@ def elimination_order(tables: LogTables, kept: Iterable[str] = ()) -> list[str]:
 
 
 def fits(tables: LogTables, scopes: Iterable[tuple[str, ...]], order: Sequence[str], limit: float) -> bool:
-    """Whether summing variables out in a given order takes no table of more than `limit` cells."""
+    """Whether summing variables out in a given order needs no table with more than `limit` cells."""
     rank = {name: place for place, name in enumerate(order)}
     buckets: dict[str, set[str]] = {}
     for scope in scopes:
@@ -163,7 +163,7 @@ def fits(tables: LogTables, scopes: Iterable[tuple[str, ...]], order: Sequence[s
 
 
 def _put(scope: set[str], buckets: dict[str, set[str]], rank: dict[str, int]) -> None:
-    """Add the variables of a table to those of the bucket of its first variable in an order, if it has one."""
+    """Add the variables of a table to the bucket of the first of them in the order, if any is in it."""
     first = min((u for u in scope if u in rank), key=rank.__getitem__, default=None)
     if first is not None:
         buckets.setdefault(first, set()).update(scope)
@@ -175,7 +175,7 @@ def check_clique(tables: LogTables, names: Sequence[str], limit: float) -> None:
         raise too_large(tables, names, limit)
     if len(names) > _MOST_VARIABLES:
         raise ValueError(
-            f"summing the missing variables out takes a table over {listed(names)}: {len(names):,} variables, and "
+            f"summing the missing variables out needs a table over {listed(names)}: {len(names):,} variables, and "
             f"arrays have at most {_MOST_VARIABLES} axes. Use a structure with fewer parents, or take estimates: "
             "inference='sampling'"
         )
@@ -185,18 +185,18 @@ def too_large(tables: LogTables, names: Sequence[str], limit: float, where: str 
     """Return the error that names the table that is too large."""
     cells = written(n_cells(tables, names))
     return ValueError(
-        f"{where}summing the missing variables out takes a table over {listed(names)}, {cells} cells, above "
+        f"{where}summing the missing variables out needs a table over {listed(names)}, {cells} cells, above "
         f"max_clique_size={limit:,}. Raise it if memory allows, use a structure with fewer parents or features with "
         "fewer states, or take estimates: inference='sampling'"
     )
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the names of variables as a list for a message, which names a few of many."""
+    """Return the names of variables as a list for a message, shortened if there are many."""
     others = f" and {len(names) - _NAMED:,} others" if len(names) > _NAMED else ""
     return f"{list(names[:_NAMED])}{others}"
 
 
 def written(size: int) -> str:
-    """Return a number of cells for a message; Python does not write numbers of thousands of digits."""
+    """Format a number of cells for a message; Python does not format numbers with thousands of digits."""
     return f"{size:,}" if size <= _WRITTEN else f"more than {_WRITTEN:,}"

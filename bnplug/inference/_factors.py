@@ -48,19 +48,19 @@ def connected(factors: Sequence[Factor], name: str) -> list[Factor]:
     for scope, _ in factors:
         for u in scope:
             mentions.setdefault(u, []).append(scope)
-    found, pending = {name}, [name]
+    reached, pending = {name}, [name]
     while pending:
-        new = {u for scope in mentions.get(pending.pop(), ()) for u in scope} - found
-        found |= new
+        new = {u for scope in mentions.get(pending.pop(), ()) for u in scope} - reached
+        reached |= new
         pending += new
-    return [(scope, values) for scope, values in factors if not found.isdisjoint(scope)]
+    return [(scope, values) for scope, values in factors if not reached.isdisjoint(scope)]
 
 
 class Factors:
     """The factors that are left, and which of them mention each variable that is to be summed out.
 
-    The order of elimination is found first, from the scopes alone: a clique that is too large is refused before any
-    table is made.
+    The order of elimination is found first, from the scopes alone, so a clique that is too large is refused before any
+    table is computed.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class Factors:
     ----------
     by_number : dict of int to Factor
     hidden : dict of str to list of int
-        For each variable that is yet to be summed out, its factors in ascending order. Of the cheapest one all are
-        left; of others, some may have been summed out since.
+        For each variable that is yet to be summed out, the numbers of its factors, ascending. For the cheapest
+        variable the list is up to date; for others, it may include factors that were summed out since.
 
     Raises
     ------

@@ -35,9 +35,9 @@ class _PlainRecord(np.void):  # type: ignore[misc]
         self[name] = value
 
 
-#: A node: its states; where its table and the axes of that are; its place in the order of elimination, -1 for the
-#: class; the number of its table when nothing is observed; whether the class is in its family; whether its columns sum
-#: to one; the logarithm of its number of states; bounds of its finite log parameters and 0.
+#: A node: its number of states; the position of its table and of the table's axes; its place in the order of
+#: elimination, -1 for the class; the number of its table without evidence; whether the class is in its family; whether
+#: its columns sum to one; the logarithm of its number of states; bounds of its finite log parameters and 0.
 NODE = record("card start axes axes_end rank unit", flags="with_class proper", numbers="log_card low high")
 
 #: An axis of a table or a message. Strides count floats. `unit`: by how much the number of a table, as rows leave it,
@@ -57,7 +57,7 @@ class FlatTables(NamedTuple):
     target, n_units : int
         The class; how many tables there are when each is counted with any of its variables observed or not.
     axes : array of AXIS
-        The axes of each table but the class, in the order in which they are summed out.
+        The axes of each table except the class, in the order in which they are summed out.
     values : float64 array
         The tables, one behind the other, and then their logarithms.
     layouts : list of list of int

@@ -56,7 +56,7 @@ class Memo:
 
     @property
     def n_rows(self) -> int:
-        """How many rows were done since messages were last forgotten."""
+        """The number of rows processed since the messages were last cleared."""
         return int(self.arrays[-1]["rows"][0])
 
     def make_room(self) -> None:

@@ -144,9 +144,9 @@ def _open(variables, v, factors, message, used):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def _lay_axes(nodes, v, variables, target, axes, factors, message, stamp, max_cells):  # type: ignore[no-untyped-def]
-    """Put the separator behind the other axes, ascending by rank; return how many cells it has, or -1 for too many.
+    """Append the axes of the separator, ascending by rank; return its number of cells, or -1 if there are too many.
 
-    It consists of all variables but v that the factors in v's bucket have.
+    The separator consists of all variables of the factors in v's bucket, except v.
     """
     first, end, room = message.axes, message.axes, max_cells // nodes[v].card
     variables[v].stamp = stamp
@@ -156,7 +156,7 @@ def _lay_axes(nodes, v, variables, target, axes, factors, message, stamp, max_ce
             u = axes[i].variable
             if variables[u].stamp != stamp:
                 variables[u].stamp = stamp
-                # As many states as fit: products of sizes might leave the range of integers.
+                # Divide the limit instead of multiplying sizes, whose product might overflow.
                 room //= nodes[u].card
                 if room == 0:
                     return np.int64(-1)

@@ -15,8 +15,8 @@ from bnplug.compiling import inner_kernel, kernel
 from bnplug.inference._flat_tables import record
 from bnplug.inference._missing_part import mark, mark_all
 
-#: How far a slice of draws got: the row, the class, and how many of its draws were made; whether these are the second
-#: draws of `add_counts`; the largest log weight so far, and sums of weights and of their squares relative to it.
+#: Progress of sampling: the current row and class, and the number of their draws so far; whether these are the repeated
+#: draws of `add_counts`; the largest log weight so far, and the sums of weights and of their squares relative to it.
 PROGRESS = record("row label draws", flags="again", numbers="largest total squares")
 
 _STEP, _FIRST, _SECOND = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -85,7 +85,7 @@ def _draw(nodes, axes, parents_first, target, own, variables, tables, stream):  
 
 @inner_kernel(allocates=False)
 def _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end):  # type: ignore[no-untyped-def]
-    """Draw until `end` draws of the current row and class are made, and add up their weights."""
+    """Draw until the current row and class have `end` draws, and sum their weights."""
     largest, total, squares = at.largest, at.total, at.squares
     for _ in range(at.draws, end):
         weight = _draw(nodes, axes, parents_first, target, own, variables, tables, stream)
@@ -101,7 +101,7 @@ def _add_weights(nodes, axes, parents_first, target, own, variables, tables, str
 
 @inner_kernel(allocates=False)
 def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no-untyped-def]
-    """Begin the random numbers and sums of the current row and class, unless some of its draws were made already."""
+    """Initialize the random numbers and sums of the current row and class, unless it has draws already."""
     variables[target].state = at.label
     if at.draws == 0:
         _begin(seed, nodes, target, variables, stream)
@@ -115,10 +115,10 @@ def estimate(  # type: ignore[no-untyped-def]
 ):
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 
-    network: the first fields of FlatTables; rows: those to do; most: how many draws to make in this call; stream:
-    uint64 (2,), room for the random numbers; progress: PROGRESS (1,), zeros at first. Returns whether all rows are
-    done; if not, the next call continues. errors[m, c]: the logarithm of the standard error of what was added to the
-    joint, relative to that.
+    network: the first fields of FlatTables; rows: the rows to process; most: the number of draws to make in this call;
+    stream: uint64 (2,), the state of the random numbers; progress: PROGRESS (1,), initially zeros. Returns whether all
+    rows are done; if not, the next call continues. errors[m, c]: the logarithm of the relative standard error of the
+    estimate that was added to the joint.
     """
     nodes, both_ways, _, target, _ = network
     parents_first = both_ways[nodes.shape[0] :]
@@ -172,7 +172,7 @@ def _log_error(largest, total, squares, n, most):  # type: ignore[no-untyped-def
 def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variables, stream, progress, weights, counts):  # type: ignore[no-untyped-def]
     """Add the expected counts of every row to `counts`: float64 (cells,), where the tables' cells are.
 
-    Makes up to `most` draws, and returns whether all are made; see :func:`estimate`.
+    Makes up to `most` draws, and returns whether all draws are done; see :func:`estimate`.
     """
     nodes, both_ways, _, target, _ = network
     parents_first = both_ways[nodes.shape[0] :]
@@ -190,7 +190,7 @@ def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variab
                 _add_weights(nodes, axes, parents_first, target, own, variables, tables, stream, at, end)
                 if end < n:
                     return False
-                # The same draws again, now that the sum of their weights is known.
+                # Repeat the same draws, now that the sum of their weights is known.
                 at.again, at.draws, stream[0] = True, 0, stream[1]
             if possible and at.total > 0.0:
                 variables[target].state = at.label
@@ -213,7 +213,7 @@ def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variab
 
 @inner_kernel(allocates=False)
 def _mark_each(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
-    """Take all missing features as relevant, and all tables as touched."""
+    """Mark all missing features as relevant, and all tables as touched."""
     mark_all(nodes, axes, target, variables)
     for v in range(nodes.shape[0]):
         variables[v].touched = True
@@ -221,7 +221,7 @@ def _mark_each(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def _count(nodes, axes, target, own, variables, share, counts):  # type: ignore[no-untyped-def]
-    """Add a share to the cell of every family that the current draw is in."""
+    """Add `share` to the current draw's cell of every family."""
     for v in range(nodes.shape[0]):
         counts[_cell(v, nodes, axes, target, variables) + variables[v].state * own[v]] += share
 
@@ -232,8 +232,8 @@ def tally(network, axes, own, tables, states, soft, strides, seed, n, most, vari
 
     states: int64, -1 where not known; soft: float64 (variables, states), logarithms of likelihoods; strides: int64, of
     each variable in the answer; sums: float64 (2, cells of the answer), of weights divided by e**largest, or (2, 0).
-    Makes up to `most` draws, and returns whether all are made; see :func:`estimate`. ``progress[0].largest``, -inf at
-    first, is the logarithm of the largest weight.
+    Makes up to `most` draws, and returns whether all draws are done; see :func:`estimate`. ``progress[0].largest``,
+    initially -inf, is the logarithm of the largest weight.
     """
     nodes, both_ways, _, target, _ = network
     parents_first = both_ways[nodes.shape[0] :]

@@ -16,7 +16,7 @@ def conflict(marginals: Marginals, evidence: Mapping[str, int | npt.ArrayLike]) 
 
     Findings that support each other are more probable together than apart, and the measure is negative. Positive values
     indicate a conflict: a rare case, an error in the data, or a case that the network does not model. The probability
-    of a soft finding is its mean likelihood.
+    of a soft finding is its expected likelihood.
 
     Parameters
     ----------

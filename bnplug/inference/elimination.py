@@ -94,14 +94,14 @@ class Elimination:
             return Memo(self._flat)
 
     def _will_be_too_large(self, memo: Memo, row: CodeArray) -> bool:
-        """Whether a row that fills the memo alone comes to a table that is too large, in the order of the network."""
+        """Whether a row that fills the cache alone needs a table that is too large, in the network's order."""
         if memo.n_rows > 0:
             return False
         order = [self.tables.names[v] for v in self._flat.order]
         return not fits(self.tables, (scope for scope, _ in self._factors(row)), order, self.max_clique_size)
 
     def _factors(self, row: CodeArray) -> list[Factor]:
-        """Return the tables that matter for the class in a row, with what the row knows filled in."""
+        """Return the tables that are relevant to the class, reduced by the evidence of a row."""
         known = known_states(self.tables, self.target, row)
         needed = relevant(self.tables, {self.target, *known})
         factors = [instantiated(self.tables, name, known) for name in self.tables.names if name in needed]
@@ -109,7 +109,7 @@ class Elimination:
         return connected(factors, self.target)
 
     def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
-        """Return the log joint of a row by cliques of its own, which may be smaller than the network's."""
+        """Return the log joint of a row by an order of elimination for its evidence, whose cliques may be smaller."""
         with naming_row(m):
             left = Factors(self.tables, self._factors(row), {self.target}, self.max_clique_size)
         while left.hidden:

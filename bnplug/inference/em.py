@@ -91,11 +91,11 @@ class CountsLearner(ParameterLearner):
             The variables and their states; rows are not to be read.
         dag : DAG
         counts : sequence of float64 arrays
-            For each variable the total weight of the rows in each cell, with axes (variable, \\*parents), parents
-            ascending by their number. After EM they are expected counts, which need not be whole numbers.
+            For each variable, the total weight of the rows in each cell, with axes (variable, \\*parents), parents
+            ascending by their number. EM passes expected counts, which need not be whole numbers.
         rows : sequence of float64 arrays
             The number of rows in each cell, in the same shapes: ``counts / rows`` is the mean weight of a row. Without
-            weights these are the counts. With weights they are computed when an item is first accessed.
+            weights they equal the counts. With weights they are computed when an item is first accessed.
         """
 
     def log_prior(self, table: Table, tables: LogTables) -> float:
@@ -253,20 +253,20 @@ class _Run:
         self.available_rows = row_counts(table, families, self.available)
 
     def from_available(self) -> LogTables:
-        """Return estimates from the rows that know a family, and one virtual row, so that nothing is impossible."""
+        """Return estimates from the available cases of each family plus one virtual row, which prevents zeros."""
         return self._from_available([np.ones(()) for _ in self.available])
 
     def random_starts(self) -> list[LogTables]:
         """Return estimates from these rows, each cell of which counts as much as an exponential draw says."""
         random = check_random_state(self.random_state)
-        drawn = [[random.exponential(size=own.shape) for own in self.available] for _ in range(self.restarts)]
+        drawn = [[random.exponential(size=counts.shape) for counts in self.available] for _ in range(self.restarts)]
         return [self._from_available(factors) for factors in drawn]
 
     def _from_available(self, factors: Sequence[FloatArray]) -> LogTables:
-        """Return estimates from the rows that know a family and one virtual row, times a factor for each cell."""
+        """Return estimates from available cases plus one virtual row, with a factor for each cell."""
 
         def multiplied(counts: Sequence[FloatArray]) -> list[FloatArray]:
-            return [(own + 1.0 / own.size) * factor for own, factor in zip(counts, factors, strict=True)]
+            return [(cells + 1.0 / cells.size) * factor for cells, factor in zip(counts, factors, strict=True)]
 
         rows = LazyCounts(len(factors), lambda: multiplied(self.available_rows))
         return self.learner.from_counts(self.table, self.dag, multiplied(self.available), rows)
@@ -283,7 +283,7 @@ class _Run:
             rise, moved = value - path[-1], _largest_move(tables, new)
             # Near a maximum the value is flat to the last digit long before the parameters are.
             goes_on = self.tol == 0 and moved > _STILL and abs(rise) <= _ROUNDED * abs(value)
-            # Weighted values are rounded differently if all weights are multiplied by a constant.
+            # Multiplying all weights by a constant changes rounding errors, so small changes are ignored.
             flat = self.table.weighted and abs(rise) <= _ROUNDED * abs(value)
             if rise > 0 or goes_on or flat:
                 tables, made_of, counts = new, (counts, rows), new_counts
@@ -295,7 +295,7 @@ class _Run:
         return Maximum(tables, *made_of, path)
 
     def _expected_rows(self, tables: LogTables, counts: list[FloatArray]) -> Sequence[FloatArray]:
-        """Return how many rows `tables` expect in each cell: `counts`, unless rows are weighted."""
+        """Return the expected number of rows in each cell under `tables`: `counts`, unless rows are weighted."""
         if not self.table.weighted:
             return counts
         return LazyCounts(len(counts), lambda: _expect(self.table.spawn(_Rows, True), tables, self.n_jobs)[0])

@@ -221,7 +221,7 @@ class _Part:
         own[:] = 0.0
 
     def _will_be_too_large(self, m: int) -> bool:
-        """Whether a row that fills the memo alone comes to a table that is too large, in the order of the network."""
+        """Whether a row that fills the cache alone needs a table that is too large, in the network's order."""
         if self._memo.n_rows > 0:
             return False
         tables = self._of.tables

@@ -3,8 +3,8 @@
 Features are revealed one at a time, those not yet revealed being marginalised, and a feature's contribution is
 the change of a class's log odds when it is revealed. That change depends on what was revealed before it, so the
 mean over two orders is taken: the features as they come, and the reverse. Either way the prior log odds
-and all contributions add up to the posterior log odds. Features that no class allows together have the prior log
-odds, as in prediction.
+and all contributions add up to the posterior log odds. If a combination of features is impossible under every class,
+the prior log odds are used, as in prediction.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _log_odds(joint: FloatArray) -> FloatArray:
         others = logsumexp(np.delete(joint, c, axis=1), axis=1)
         with np.errstate(invalid="ignore"):
             odds[:, c] = joint[:, c] - others
-    # A network in which every row is impossible says nothing about any class.
+    # If every row is impossible under a network, all classes get the same log odds.
     impossible = np.isneginf(joint).all(axis=1)
     odds[impossible] = -np.log(n_classes - 1)
     return np.clip(odds, -_CERTAIN, _CERTAIN)

@@ -36,13 +36,13 @@ def check_marginals(compiled: object, engine: object) -> Marginals:
 
 
 def check_saved_limits(engine: InferenceEngine) -> None:
-    """Raise a ``ValueError`` if a parameter of an engine exceeds what a model folder may ask for."""
+    """Raise a ``ValueError`` if a parameter of an engine exceeds the limit for model folders."""
     for name, limit in engine.saved_limits.items():
         value = getattr(engine, name)
         if value is not None and value > limit:
             raise ValueError(
-                f"{name} of {registry.origin(engine)} exceeds {limit:,}, the most that a model folder may ask for: "
-                f"{value:,}"
+                f"{name} of {registry.origin(engine)} exceeds {limit:,}, the largest value that a model folder may "
+                f"contain: {value:,}"
             )
 
 

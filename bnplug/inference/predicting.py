@@ -1,4 +1,4 @@
-"""Log joints for prediction: rows that are impossible under every class are predicted by the class prior."""
+"""Log joints for prediction: rows that are impossible under every class get the class prior."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bnplug.contracts import Marginals
 def predictive_log_joint(marginals: Marginals, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
     """Return the log joint of every row and class; a row impossible under every class gets the log prior of the class.
 
-    Without the prior all classes of an impossible row would be tied, and the order of the labels would decide.
+    Otherwise all classes of an impossible row would be tied, and the order of the labels would decide.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: How far the log of a column's sum may be from 0 for the column to count as normalised.
 NORMALIZED = 1e-9
 
-#: The largest absolute value of a finite log parameter: sums over any number of nodes and rows stay finite.
+#: The largest absolute value of a finite log parameter, chosen so that sums over all nodes and rows stay finite.
 MAX_LOG_PARAMETER = 1e100
 
 # numpy's arrays have at most 64 axes.
@@ -74,7 +74,7 @@ class LogTables:
         The state labels of each variable.
     tables : mapping of str to (parents, array)
         For each variable the names of its parents, ascending by position in `names`, and its log
-        parameters, with axes ``(node, *parents)``: finite numbers of at most 1e100 in size, or ``-inf``.
+        parameters, with axes ``(node, *parents)``: numbers from -1e100 to 1e100, or ``-inf``.
     target : str, optional
         The class, which :meth:`normalize` needs.
 
@@ -131,7 +131,8 @@ class LogTables:
         in_range = (values <= MAX_LOG_PARAMETER) & ((values >= -MAX_LOG_PARAMETER) | np.isneginf(values))
         if not in_range.all():
             raise ValueError(
-                f"node {name!r}: log parameters must be finite numbers or -inf, at most {MAX_LOG_PARAMETER:g} in size"
+                f"node {name!r}: log parameters must be finite numbers from {-MAX_LOG_PARAMETER:g} to "
+                f"{MAX_LOG_PARAMETER:g}, or -inf"
             )
 
     def _check_acyclic(self) -> None:

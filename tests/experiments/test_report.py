@@ -37,5 +37,5 @@ def test_the_page_has_the_tests_that_the_comparison_allows(three):
 def test_folds_that_failed_are_listed(three):
     failed = three.results.assign(error=["ArithmeticError: no", *[""] * (len(three.results) - 1)])
     page = to_page(type(three)(failed, three.datasets, three.methods))
-    assert "## Folds that failed\n\nThe messages of the errors" in page
+    assert "## Folds that failed\n\nThe error messages may quote" in page
     assert "\n\n- corral, nb, 1 of 2 folds: ArithmeticError\n" in page
