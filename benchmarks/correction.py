@@ -51,7 +51,6 @@ from bnplug.errors import BnplugWarning
 
 CANDIDATES = {"None": None, "expected": "expected", "0.999": 0.999}
 STRUCTURES = {"tan": {}, "kdb": {"k": 2}}
-VERSIONS = ("plain", "noise", "sparse")
 ROWS, STATES, MISSING = 2000, 60, 0.95
 NOISE = "noise_column"
 FIGURES = ["accuracy", "log_loss", "edges", "children"]
