@@ -6,16 +6,16 @@ on three versions of each data set:
 
   plain    the data set as it is
   noise    with a column of 60 states drawn at random, all of which are kept
-  sparse   with the same column, of which 95% of the cells are missing completely at random
+  sparse   with the same column, 95% of whose cells are missing completely at random
 
 The rule, written down before the first run. All figures are means over data sets and over both structures.
 
 1. A candidate is excluded if the noise column has more than one feature as a child in the version `sparse`.
 2. A candidate is excluded if its accuracy is more than 0.2 points below that of another candidate in `plain` or
    `noise`.
-3. Of the others, the candidate with the lowest log loss wins, averaged over `plain` and `noise`.
+3. Among the others, the candidate with the lowest log loss wins, averaged over `plain` and `noise`.
 4. Log losses within 1% of the lowest are tied. Among tied candidates, None wins if the noise column has at most one
-   child in `noise` too, since it is simplest; then "expected", which has no constant to choose.
+   child in `noise` too, because it is simplest; then "expected", which has no constant to choose.
 
 Measured over 55 data sets (accuracy / log loss / children of the noise column):
 
@@ -25,8 +25,8 @@ Measured over 55 data sets (accuracy / log loss / children of the noise column):
   0.999      84.57 / .513   84.35 / .518 /  0.0    84.56 / .513 /  0.0
 
 None is excluded by rules 1 and 2, "expected" by rule 2. 0.999 has the lowest log loss, also for each structure alone,
-and became the default. The exact expectation over all ways to pair the states of two features,
-instead of degrees of freedom / (2 n), did not change that: 84.18 / .517 and 83.72 / .525 / 0.3.
+and became the default. Using the exact expectation over all ways to pair the states of two features,
+instead of degrees of freedom / (2 n), did not change the choice: 84.18 / .517 and 83.72 / .525 / 0.3.
 
 Usage: python benchmarks/correction.py [FILE]
 (default: demo-output/correction.csv)
@@ -72,7 +72,7 @@ def versions_of(X):
 
 
 def nominal_columns(data, X):
-    """Return the columns to declare as categorical: their states are not pooled, unlike those of other columns."""
+    """Return the columns to declare as categorical, whose states are not pooled."""
     listed = () if data.categorical_features == "auto" else data.categorical_features
     few = [name for name in listed if data.X[name].nunique() <= 30]
     return [*few, NOISE] if NOISE in X else few

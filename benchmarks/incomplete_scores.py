@@ -1,12 +1,12 @@
 """Decomposable scores on incomplete data: three rules compared on networks whose structure is known.
 
 Rows are drawn from alarm, insurance and hepar2 (the files that pgmpy installs); a column of pure noise with four states
-is added; cells are removed, of the noise column too. `hill-climb` starts at the empty graph and climbs by `bdeu` or
+is added; cells are removed, also from the noise column. `hill-climb` starts at the empty graph and climbs by `bdeu` or
 `mdl` with at most four parents a variable. The rules:
 
-- `available`: each family is scored on the rows that know all of its variables (version 0.2);
-- `unknown`: each family is scored on the rows that know the child; "unknown" is one more state of each parent that has
-  missing cells (what `missing="ignore"` does);
+- `available`: each family is scored on the rows in which all of its variables are known (version 0.2);
+- `unknown`: each family is scored on the rows in which the child is known; "unknown" is one more state of each parent
+  that has missing cells (`missing="ignore"`);
 - `em`: expected counts, by structural EM (`missing="em"`).
 
 Cells are removed completely at random, or depending on another variable: a cell is then removed with twice the given
@@ -23,9 +23,9 @@ learned graph minus that of the true graph (higher is better), and seconds of pr
 
 Result: `unknown`. With cells missing completely at random its mean SHD is 76.2 and the noise column has no children;
 `available` has 176.9 and 0.14; complete data have 68.0 and 0. `em` has 69.2 where it ran (`unknown` 74.4 there), at 770
-times the processor time. With cells missing depending on another variable `unknown` has 105.9 and 0.74 children of the
-noise column, `available` 177.6 and 0.19, `em` 70.2 and 0: `unknown` turns dependent missingness into edges. (The
-seconds of `available` are those of the plain Python in this script, not of version 0.2.)
+times the processor time. If missingness depends on another variable, `unknown` has 105.9 and 0.74 children of the noise
+column, `available` 177.6 and 0.19, `em` 70.2 and 0: `unknown` turns dependent missingness into edges. (The seconds of
+`available` are for the plain Python in this script, not for version 0.2.)
 
 Usage: python benchmarks/incomplete_scores.py [DRAWS] [ROWS ...]      (default: 2 draws, 1000 and 5000 rows)
 
@@ -57,7 +57,7 @@ NOISE = "noise column"
 
 
 def _available(table, child, parents):
-    """Counts over the rows that know the whole family, and the number of parent configurations."""
+    """Return the counts of a family over the rows in which all of it is known, as an array (child, configurations)."""
     codes, sizes = table.codes, [len(table.states[table.names[v]]) for v in (child, *parents)]
     known = (codes[[child, *parents]] != table.missing).all(axis=0)
     cells = np.ravel_multi_index([codes[v, known] for v in (child, *parents)], sizes)
@@ -65,7 +65,7 @@ def _available(table, child, parents):
 
 
 class AvailableBDeu(BDeu):
-    """`bdeu` on the rows that know the whole family."""
+    """`bdeu` on the rows in which the whole family is known."""
 
     def local(self, table, child, parents, counts):
         counts = _available(table, child, parents)
@@ -75,7 +75,7 @@ class AvailableBDeu(BDeu):
 
 
 class AvailableMDL(MDL):
-    """`mdl` on the rows that know the whole family."""
+    """`mdl` on the rows in which the whole family is known."""
 
     def local(self, table, child, parents, counts):
         counts = _available(table, child, parents)
@@ -83,7 +83,7 @@ class AvailableMDL(MDL):
 
 
 def network(name):
-    """Return the tables of an example network of pgmpy's."""
+    """Return an example network of pgmpy."""
     packed = files("pgmpy") / "utils" / "example_models" / f"{name}.bif.gz"
     with TemporaryDirectory() as folder:
         import gzip
@@ -115,11 +115,11 @@ def cpdag(parents):
     n = len(parents)
     adjacent = np.zeros((n, n), dtype=bool)
     directed = np.zeros((n, n), dtype=bool)
-    for v, own in enumerate(parents):
-        adjacent[list(own), v] = adjacent[v, list(own)] = True
-    for v, own in enumerate(parents):
-        for a in own:
-            if any(not adjacent[a, b] for b in own if b != a):
+    for v, family in enumerate(parents):
+        adjacent[list(family), v] = adjacent[v, list(family)] = True
+    for v, family in enumerate(parents):
+        for a in family:
+            if any(not adjacent[a, b] for b in family if b != a):
                 directed[a, v] = True
     changed = True
     while changed:
@@ -145,7 +145,7 @@ def shd(one, other):
 
 
 def learned(rule, score, table):
-    """Return the parents of the graph that is climbed to, and the seconds of processor time."""
+    """Return the parents in the learned graph, and the seconds of processor time."""
     scores = {"bdeu": AvailableBDeu(), "mdl": AvailableMDL()} if rule == "available" else {}
     learner = structure_learner("hill-climb", score=scores.get(score, score), start="empty", max_parents=4)
     start = time.process_time()

@@ -110,18 +110,18 @@ def read_network(
 class JunctionTrees:
     """Belief propagation on pgmpy's junction trees of a product of tables. Variables are numbers.
 
-    pgmpy finds the trees, one for each connected component of the graph. The messages are sent here, as logarithms:
-    pgmpy multiplies probabilities, which underflow, and ends its calibration once beliefs are within 1e-8 of one
-    another, which small probabilities always are.
+    pgmpy builds the trees, one for each connected component of the graph. This class sends the messages, as logarithms:
+    pgmpy multiplies probabilities, which underflow, and stops its calibration once beliefs differ by less than 1e-8,
+    as small probabilities always do.
 
     Parameters
     ----------
     sizes : sequence of int
         The number of states of each variable.
     factors : sequence of (tuple of int, float64 array)
-        Scopes and logarithms of tables. Each variable is in the scope of at least one.
+        Scopes and logarithms of tables. Each variable is in at least one scope.
     cliques : sequence of sequence of int
-        Sets of variables to connect, which make the graph chordal without larger cliques than these.
+        Sets of variables to connect. They make the graph chordal, and are its largest cliques.
     """
 
     def __init__(
@@ -141,8 +141,8 @@ class JunctionTrees:
             network.add_edges_from(sorted(tuple(sorted(edge)) for edge in graph.edges(part)))
             network.add_factors(*(DiscreteFactor([v], [sizes[v]], np.ones(sizes[v])) for v in sorted(part)))
             tree = network.to_junction_tree()
-            own = [(scope, logs) for scope, logs in factors if scope[0] in part]
-            self._trees.append(_Propagation(list(tree.nodes()), list(tree.edges()), sizes, own))
+            factors_of_part = [(scope, logs) for scope, logs in factors if scope[0] in part]
+            self._trees.append(_Propagation(list(tree.nodes()), list(tree.edges()), sizes, factors_of_part))
 
     def belief(
         self, scope: Sequence[int], likelihoods: Mapping[int, npt.NDArray[np.float64]]
@@ -173,8 +173,8 @@ class JunctionTrees:
             tree.distribute(root)
         logs = [tree.marginal(clique, scope) for scope in scopes for tree, clique in [self._clique(scope)]]
         with np.errstate(under="ignore"):
-            shares = [np.exp(own - own.max()) for own in logs]
-        return [own / own.sum() for own in shares]
+            shares = [np.exp(belief - belief.max()) for belief in logs]
+        return [share / share.sum() for share in shares]
 
     def together(self, scope: Sequence[int]) -> bool:
         """Whether variables are in one clique."""
@@ -213,7 +213,7 @@ class _Propagation:
             self._potentials[home] += _along(logs, scope, home)
 
     def collect(self, root: tuple[int, ...], likelihoods: Mapping[int, npt.NDArray[np.float64]]) -> float:
-        """Start from the tables and the logarithms of likelihoods, and send messages to the root.
+        """Combine the tables with the log likelihoods of the evidence, and send messages to the root.
 
         Returns the logarithm of the sum over all variables.
         """
@@ -245,7 +245,7 @@ class _Propagation:
     def _send(self, sender: tuple[int, ...], receiver: tuple[int, ...]) -> float:
         """Multiply the receiver's belief by the sender's, divided by the message that went the other way.
 
-        The message is divided by its largest number, whose logarithm is returned.
+        The message is divided by its largest value, whose logarithm is returned.
         """
         shared = [v for v in receiver if v in sender]
         message = self.marginal(sender, shared)
@@ -256,7 +256,7 @@ class _Propagation:
         before = self._sent.get(edge)
         self._sent[edge] = message
         if before is not None:
-            # Where the message was 0, so is the belief of the receiver, which sent it.
+            # Where the earlier message was 0, the belief of the receiver, which sent it, is 0 too.
             message = np.where(np.isneginf(before), -np.inf, message) - np.where(np.isneginf(before), 0.0, before)
         self.beliefs[receiver] += _along(message, shared, receiver)
         return scale

@@ -1,8 +1,8 @@
 """Counts of families for decomposable scores: every parent set of a variable is scored on the same rows.
 
 These are the rows in which the variable is known. Where a parent is missing in a row, "unknown" is one more state of
-that parent. If each parent set were scored on the rows that know all of it, a larger set would be scored on fewer rows,
-and every column with missing cells would look like an excellent parent.
+that parent. If each parent set were scored on the rows in which all of it is known, larger sets would be scored on
+fewer rows, and every column with missing cells would look like an excellent parent.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bnplug.data.table import Table, smallest_dtype
 
 
 class FamilyCounts:
-    """Counts of a child and its parents over the rows that know the child.
+    """Counts of a child and its parents over the rows in which the child is known.
 
     Parameters
     ----------
     table : Table
-        Where it has no missing cells, or only expected ones, the counts are the plain ones.
+        Without missing cells, or if they are filled in by expectation, the counts are the plain ones.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class FamilyCounts:
         return view
 
     def view(self, child: int) -> Table:
-        """Return the table that the score of a child's families sees: `cards` includes the parents' unknown states."""
+        """Return the table to score a child's families with: `cards` includes the unknown states of parents."""
         return self._views[child]
 
     def count(self, child: int, parents: Sequence[int]) -> FloatArray:
@@ -58,7 +58,7 @@ class FamilyCounts:
     def count_with_each(self, child: int, parents: Sequence[int], others: Sequence[int]) -> CountsWithEach:
         """Count `child` with `parents` and one more parent, for each of `others`."""
         cells, starts, stops = lay_out_with_each(self.table, child, parents, others)
-        if self._incomplete[child]:  # whose unknown state is the last part of each table
+        if self._incomplete[child]:  # omit its unknown state, the last part of each table
             stops = stops - (stops - starts) // int(self.table.cards[child])
         return CountsWithEach(cells, starts, stops)
 
@@ -78,6 +78,6 @@ def _with_unknown_states(table: Table, incomplete: npt.NDArray[np.bool_]) -> Tab
 
 
 def _name_unknown(rows: Rows, cards: IntArray, dtype: np.dtype[Any]) -> Rows:
-    """Give missing cells, whose code is above all others, the first code that is no known state's."""
+    """Replace the code of missing cells, which is above all others, by the first code after the states."""
     codes, weights = rows
     return np.minimum(codes.astype(dtype, copy=False), cards.astype(dtype)[:, None]), weights

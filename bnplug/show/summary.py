@@ -28,10 +28,10 @@ __all__ = [
     "to_text",
 ]
 
-#: What is said of the class probabilities of a model that was calibrated by a temperature.
+#: Note on the class probabilities of a model that was calibrated by a temperature.
 TEMPERED = (
-    'calibrate="temperature" scaled the parameters of the class and its children: P(class) with nothing known is not '
-    "the class frequencies of the training rows."
+    'calibrate="temperature" scaled the parameters of the class and its children. Without evidence, P(class) therefore '
+    "differs from the class frequencies of the training rows."
 )
 
 # A table with more cells than this is printed only when it is asked for.

@@ -177,7 +177,7 @@ def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
 
 @only_if(lambda method: not method.stochastic)
 def check_weight_repeats_a_row(subject: MethodSubject) -> None:
-    """A weight of 2 is the row twice, unless the descriptor says ``stochastic`` or the class ``relative_weights``."""
+    """A row of weight 2 equals two rows, unless the method is ``stochastic`` or the class sets ``relative_weights``."""
     if _has_relative_weights(subject):
         return
     weighted, repeated = data.reweighted()
@@ -185,12 +185,12 @@ def check_weight_repeats_a_row(subject: MethodSubject) -> None:
     require(
         subject.alike(of_weighted, of_repeated, weighted),
         "weights give another result than rows repeated as often; use table.total_weight and bnplug.counts.counting. "
-        "A method that leaves rows out sets relative_weights = True",
+        "If the method leaves rows out, set relative_weights = True",
     )
 
 
 def check_relative_weights(subject: MethodSubject) -> None:
-    """If the class says ``relative_weights``, multiplying all weights by a constant changes nothing."""
+    """If the class sets ``relative_weights``, multiplying all weights by a constant changes nothing."""
     if not _has_relative_weights(subject):
         return
     weighted, _ = data.reweighted()
@@ -199,7 +199,7 @@ def check_relative_weights(subject: MethodSubject) -> None:
     of_weighted, of_scaled = (subject.run(table, **subject.indifferent) for table in (weighted, scaled))
     require(
         subject.alike(of_weighted, of_scaled, weighted),
-        "weights that are 3.7 times as large give another result, and relative_weights is True; learn from "
+        "multiplying all weights by 3.7 changes the result although relative_weights is True; learn from "
         "table.with_relative_weights()",
     )
 

@@ -37,12 +37,12 @@ def check_cut_points(subject: DiscretizerSubject) -> None:
 
 
 def check_weights_are_rows(subject: DiscretizerSubject) -> None:
-    """A weight of 2 is the row twice, 0 is absence; if the class says ``relative_weights``, their scale is ignored."""
+    """A row of weight 2 equals two rows, and weight 0 none; with ``relative_weights``, only their ratios matter."""
     X, y = data.numbers()
     if getattr(subject.make(), "relative_weights", False):
         shares = np.random.RandomState(2).random_sample(len(X))
         cuts = [subject.fit(subject.make(), X, y, factor * shares).cut_points_ for factor in (1.0, 3.7)]
-        require(_close(*cuts), f"the cuts are {cuts[0]}, and {cuts[1]} with weights that are 3.7 times as large")
+        require(_close(*cuts), f"multiplying all weights by 3.7 changes the cuts from {cuts[0]} to {cuts[1]}")
         return
     weights = np.random.RandomState(2).randint(0, 3, len(X))
     times = np.repeat(np.arange(len(X)), weights)

@@ -120,9 +120,9 @@ def test_a_temperature_moves_the_class_prior_and_the_report_says_so(repeated, tm
     for model in (calibrated, bnplug.load(tmp_path / "model")):
         page = to_html(model)
         assert "Class prior" not in page
-        assert "Class probabilities with nothing known" in page
-        assert "not the class frequencies of the training rows" in page
-        assert "not the class frequencies of the training rows" in to_text(model)
+        assert "Class probabilities without evidence" in page
+        assert "differs from the class frequencies of the training rows" in page
+        assert "differs from the class frequencies of the training rows" in to_text(model)
     for text in (to_html(plain), to_text(plain)):
         assert "frequencies of the training rows" not in text
     assert "Class prior" in to_html(plain)

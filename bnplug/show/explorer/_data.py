@@ -31,7 +31,7 @@ def page_data(
 ) -> dict[str, Any]:
     """Return what the page's script reads; `tables` are those of the model, or of a part of it.
 
-    The first `rows` rows of `X`, with their classes in `y`, become part of it.
+    They include the first `rows` rows of `X`, with their classes in `y`.
     """
     check_rows(rows, X)
     truths = None if y is None else _truths(y, len(to_frame(X, "X")))

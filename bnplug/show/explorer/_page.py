@@ -63,21 +63,21 @@ def write(
     path : path-like
         The file, which is replaced as a whole.
     X : frame or array, optional
-        The data that `rows` are taken from.
+        The data to take `rows` from.
     y : array-like, optional
         The true classes of the rows of `X`.
     features : int or names, optional
         The features to show, or how many of those that tell most of the class; parents come with them. What the page
         says of them is what the whole network says. By default all.
-    rows : int
-        How many rows of `X`, the first ones, the page contains, so that they can be loaded in it: their index labels,
-        values and, with `y`, true classes. Anyone with the page can read them. By default none.
+    rows : int, default 0
+        The number of rows of `X`, from the first, that readers of the page can load. The page then contains their index
+        labels, values and, with `y`, true classes, and anyone with the page can read them.
 
     Raises
     ------
     ValueError
-        If the network is too large for a browser (the message says how many features are not), or `rows` are asked
-        for without `X`.
+        If the network is too large for a browser (the message says how many features would fit), or if `rows` is
+        given without `X`.
 
     Examples
     --------

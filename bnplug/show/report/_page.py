@@ -48,9 +48,9 @@ def write(
         Rows of data.
     y : array-like, optional
         Their true classes: the page then has accuracy, AUC, and the confusion matrix.
-    rows : int
-        How many rows of `X`, the most uncertain ones, the page explains. It then contains their index labels, values
-        and true classes. By default none.
+    rows : int, default 0
+        The number of rows of `X` to explain: the most uncertain ones. The page then contains their index labels, values
+        and true classes.
 
     Examples
     --------
@@ -88,8 +88,8 @@ def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows
         _drawn(model),
         html.section("tables", "All tables", tables(model, joints)),
     ]
-    said = contents(explained.count("<article>"), y is not None, None if found is None else found.n_rows)
-    sections.append(html.section("contents", "What this page contains", f"<p>{html.text(said)}</p>"))
+    sentences = contents(explained.count("<article>"), y is not None, None if found is None else found.n_rows)
+    sections.append(html.section("contents", "What this page contains", f"<p>{html.text(sentences)}</p>"))
     return _page(model, _header(model, found), [section for section in sections if section])
 
 
@@ -181,8 +181,8 @@ def _network(model: BayesianNetworkClassifier) -> str:
 
 
 def _prior(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> str:
-    """P(class) with nothing known; with a temperature, a remark that it is not the class prior of the data."""
-    title = "Class prior" if model.calibrate is None else "Class probabilities with nothing known"
+    """P(class) without evidence; with a temperature, a note that it is not the class prior of the data."""
+    title = "Class prior" if model.calibrate is None else "Class probabilities without evidence"
     prior = next(iter(joints.values())).sum(axis=1)
     rows = [
         [html.heading(label, "row"), html.cell(html.bar(share / prior.max(), html.number(share)))]
@@ -233,6 +233,6 @@ def _drawn(model: BayesianNetworkClassifier) -> str:
         "drawn",
         "Rows drawn from the network",
         html.table([[html.heading(name) for name in names]], rows, "plain", "Rows drawn from the network"),
-        html.note("These rows are synthetic: they are samples of the model, not rows of data."),
+        html.note("These rows are synthetic: they are sampled from the model, not taken from data."),
         html.note(f"The first {len(names) - 1} features; {left_out} more are left out.") if left_out else "",
     )

@@ -102,7 +102,7 @@ class Checkpoint:
 
 
 def _shown(name: str) -> str:
-    """Return a name from a file; one with control characters as Python writes it."""
+    """Return a name from a file, escaped if it contains control characters."""
     return name if name.isprintable() else repr(name)
 
 

@@ -45,7 +45,7 @@ class BlockPatterns:
         return np.flatnonzero(np.concatenate(self._rows.call("undecided")))
 
     def split(self, v: int) -> None:
-        """Condition on one variable more; missing is one more state of it."""
+        """Condition on one more variable; missing is one more of its states."""
         self._rows.call("split", v)
         found = [np.concatenate(own) for own in zip(*self._rows.call("classes"), strict=True)]
         labels, place = np.unique(found[0], return_inverse=True)
@@ -70,7 +70,7 @@ class BlockPatterns:
         return information_per_row(totals, degrees, known, self.table.total_weight)
 
     def _sum_information(self, v: int, parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[float, float]:
-        """Return M I(C; X | B), M the weight of the rows counted, and its degrees of freedom.
+        """Return M I(C; X | B), where M is the total weight of the counted rows, and its degrees of freedom.
 
         Cells are numbered (pattern, state, class), in C order.
         """
@@ -129,7 +129,7 @@ class _PatternRows:
         return found
 
     def weights_of_known(self, variables: Sequence[int]) -> FloatArray:
-        """Return the weight of the rows that know each variable."""
+        """Return the total weight of the rows in which each variable is known."""
         return known_weights(self.block, variables)
 
 

@@ -155,7 +155,7 @@ class OrderBasedLearner(StructureLearner):
 
 
 def _between(table: Table, n_jobs: int | None) -> FloatArray:
-    """Return I(Xi; Xj | C), corrected for chance if cells are missing: pairs with few known rows would look best."""
+    """Return I(Xi; Xj | C), corrected for chance if cells are missing, or pairs with few known rows would look best."""
     return pairwise_information(table, n_jobs, PROBABILITY if table.has_missing.any() else None)
 
 

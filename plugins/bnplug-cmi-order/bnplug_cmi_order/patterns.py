@@ -5,9 +5,9 @@ the groups. A group in which all rows have one class tells nothing more about th
 the work shrinks as the patterns grow, and none is left once they determine the class.
 
 Where cells are missing, all features are compared on all rows. Missing is one more state of a variable that is
-conditioned on. Rows that do not know X have no information in X, and what X has by chance is subtracted in proportion
-to the missing cells: a feature with few known rows would look informative otherwise. Complete features keep the
-published measure.
+conditioned on. Rows in which X is missing add nothing to its information, and the information explained by chance is
+subtracted in proportion to the missing cells. Otherwise a feature with few known rows would look informative. Complete
+features keep the published measure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bnplug.typing import CodeArray, FloatArray, IntArray
 #: The quantile of the chance distribution that incomplete features must exceed.
 PROBABILITY = 0.999
 
-# Sums of weights are exact to about this share.
+# Relative rounding error of sums of weights.
 _COMPLETE = 1e-12
 
 
@@ -66,7 +66,7 @@ class Patterns:
         return np.sort(self._rows)
 
     def split(self, v: int) -> None:
-        """Condition on one variable more; missing is one more state of it."""
+        """Condition on one more variable; missing is one more of its states."""
         card = int(self.table.cards[v])
         column = np.minimum(self.table.codes[v], card)
         sizes = np.diff(self._starts, append=len(self._rows))
@@ -105,7 +105,7 @@ class Patterns:
 
 
 def known_weights(table: Table, variables: Sequence[int]) -> FloatArray:
-    """Return the weight of the rows that know each variable."""
+    """Return the total weight of the rows in which each variable is known."""
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
     lacking, total = table.has_missing, table.total_weight
     return np.array([weights[table.codes[v] != table.missing].sum() if lacking[v] else total for v in variables])
@@ -117,13 +117,13 @@ def information_per_row(totals: FloatArray, degrees: FloatArray, known: FloatArr
     Parameters
     ----------
     totals : array
-        The sum over the rows that know a feature.
+        The sum over the rows in which a feature is known.
     degrees : array
         The degrees of freedom of these sums; see :func:`bnplug.counts.chance_information`.
     known : array
-        The weight of the rows that know each feature.
+        The total weight of the rows in which each feature is known.
     rows : float
-        The weight of all rows. Features that all of them know are not corrected.
+        The total weight of all rows. Features that are known in all rows are not corrected.
     """
     missing = 1.0 - known / rows
     lacking = missing > _COMPLETE

@@ -48,7 +48,8 @@ class Node:
     def of(cls, table: Table, v: int, levels: tuple[BackoffLevel, ...], single: BoolArray) -> Node:
         """Return a node whose table has these levels.
 
-        Classes of a single row (`single`) use the estimates without any condition: those without their row.
+        Classes with a single row (`single`) use unconditional estimates, because without that row nothing is known
+        about the class.
         """
         target = table.target
         is_class = table.names[v] == target
@@ -56,10 +57,10 @@ class Node:
         variables = (*(() if is_class else (v,)), *parents)
         # Below the class as a parent there is one level more, without any condition.
         used = levels if is_class else levels[1:]
-        log_p = [np.moveaxis(own.log_p, 0 if is_class else 1, -1) for own in used]
-        log_loo = [np.moveaxis(own.log_loo, 0 if is_class else 1, -1) for own in used]
+        log_p = [np.moveaxis(level.log_p, 0 if is_class else 1, -1) for level in used]
+        log_loo = [np.moveaxis(level.log_loo, 0 if is_class else 1, -1) for level in used]
         if single.any() and not is_class:
-            log_p, log_loo = ([_unconditional(own, levels[0], single) for own in logs] for logs in (log_p, log_loo))
+            log_p, log_loo = ([_unconditional(log, levels[0], single) for log in logs] for logs in (log_p, log_loo))
         return cls(v, variables, tuple(int(table.cards[u]) for u in variables), log_p, log_loo)
 
     @property
@@ -69,7 +70,7 @@ class Node:
 
 
 def _unconditional(logs: FloatArray, first: BackoffLevel, single: BoolArray) -> FloatArray:
-    """Return log estimates, with axes (node, \\*parents, class), that are unconditional for some classes."""
+    """Make log estimates, with axes (node, \\*parents, class), unconditional for classes with a single row."""
     wide = first.log_p.reshape(-1, *[1] * (logs.ndim - 1))
     return np.where(single, wide, logs)
 

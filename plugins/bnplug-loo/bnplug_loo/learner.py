@@ -65,11 +65,11 @@ class LeaveOneOutConditional(ParameterLearner):
     parents before it. This is so with ``missing="em"`` too: what a row counts for cannot be taken out of an estimate
     that only expects it.
 
-    If a class has a single row, nothing is known about the class when that row is left out. Its features are then
-    distributed as those of all rows, and its posterior stays near its prior.
+    If a class has a single row, leaving that row out removes all information about the class. Its features then get
+    the distribution they have over all rows, and its posterior stays near its prior.
 
-    Weights are divided by their mean, so multiplying all of them by a constant changes nothing, and a row is left out
-    with its whole weight, as by ``backoff``.
+    Weights are divided by their mean, so multiplying all weights by a constant changes nothing. Leaving out a row
+    removes its whole weight, as in ``backoff``.
 
     Parameters
     ----------
@@ -153,7 +153,10 @@ class LeaveOneOutConditional(ParameterLearner):
             folds = self._split(table, dag) if self.inner_folds else []
         table = table.ignoring().with_relative_weights()
         self._choose(
-            [InnerFold(own.train.ignoring().with_relative_weights(), own.dag, own.held_out.ignoring()) for own in folds]
+            [
+                InnerFold(fold.train.ignoring().with_relative_weights(), fold.dag, fold.held_out.ignoring())
+                for fold in folds
+            ]
         )
         path = _Path(LeaveOneOutProblem(table, dag, n_jobs=self.n_jobs), self.max_iter, self.tol)
         for lam in self._strengths(self.lam_):
@@ -236,7 +239,7 @@ class LeaveOneOutConditional(ParameterLearner):
 
 
 def _has_rows_to_judge(fold: InnerFold) -> bool:
-    """Return whether a row held out has a class with more than one training row."""
+    """Return whether any held-out row belongs to a class with more than one training row."""
     target = fold.train.target_index
     rows = np.bincount(fold.train.column(target), minlength=fold.train.cards[target])
     return bool((rows[fold.held_out.column(target)] > 1).any())

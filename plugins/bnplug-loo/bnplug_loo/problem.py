@@ -4,9 +4,9 @@ In training the log joint of a row with the class that it has takes the estimate
 ``backoff``, which leave the row out, and with the others p. All of it is linear in the free numbers, so that the NLL is
 convex.
 
-If a class has a single row, nothing is known about the class when the row is left out, and no row held out has it. The
-features of the class are then distributed as those of all rows, its row is skipped, and every other row belongs to the
-class with a small probability: the share of the class in the data. Its posterior stays near its prior.
+If a class has a single row, leaving that row out removes all information about the class, and no held-out row has it.
+The features of the class then get the distribution they have over all rows. Its row is skipped, and every other row
+belongs to the class with a small probability: the share of the class in the data. Its posterior stays near its prior.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LeaveOneOutProblem:
         lacking = table.has_missing if held_out is None else table.has_missing | held_out.has_missing
         self.layout = Layout(nodes, table.cards + lacking, prior, table.n_rows)
         self._loss = nll_with_shares if self._shares.any() else conditional_nll
-        # The free numbers that a temperature leaves alone: b, at the prior.
+        # The part of the free parameters that a temperature does not scale: b, at the log prior.
         self._fixed = np.zeros_like(self.layout.start)
         if self._shares.any() and prior.any():
             others = np.where(self._shares > 0, 0.0, np.exp(prior))
@@ -143,11 +143,11 @@ class LeaveOneOutProblem:
         return np.concatenate([head, rest]), n_iter
 
     def tempered(self, free: FloatArray, temperature: float) -> FloatArray:
-        """Return the free numbers times a temperature; with classes of a single row, that of the prior stays 1."""
+        """Return the free parameters times a temperature, which does not scale the prior if a class has a single row."""
         return temperature * free + (1.0 - temperature) * self._fixed
 
     def held_out_nll(self, free: FloatArray, temperature: float = 1.0) -> tuple[float, float]:
-        """Return the NLL of the rows held out, and a number of the sign of its derivative by the temperature."""
+        """Return the NLL of the held-out rows, and a number with the sign of its derivative by the temperature."""
         assert self._held_out is not None
         every = np.arange(len(self.layout.base))
         values = self.layout.fold(self.tempered(free, temperature), self.layout.base, True, every)
@@ -182,10 +182,10 @@ def _shares_of_single_rows(table: Table) -> FloatArray:
 
 @kernel
 def nll_with_shares(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
-    """A loss as `conditional_nll` if rows also belong, with probability ``params[c]``, to classes of a single row.
+    """`conditional_nll` of rows that also belong, with probability ``params[c]``, to each class with a single row.
 
     L, dL : float64 (rows, classes), the log joint and the derivative by it. y : int64 (rows,). weights : float64
-    (rows,). params : float64 (classes,), 0 for classes of more than one row. Rows of the other classes are skipped.
+    (rows,). params : float64 (classes,), 0 for classes with more than one row. The rows of single-row classes are skipped.
     """
     known = 1.0 - params.sum()
     total = 0.0

@@ -36,9 +36,9 @@ class SelectiveKDependence(StructureLearner):
     """KDB whose number of parents and of features is chosen by leaving out each row in turn.
 
     Estimates are the paper's, (n + 1 / states) / (N + 1), without the row that is left out. Weights are divided by
-    their mean, so multiplying all of them by a constant changes nothing, and a row is left out with its whole weight.
-    Features that are not chosen have no edges. Where a parent is missing in a row, that counts as one more state of it
-    in choosing; a feature that is missing adds nothing.
+    their mean, so multiplying all weights by a constant changes nothing. Leaving out a row removes its whole weight.
+    Features that are not selected have no edges. During selection, missing is one more state of a parent, and a
+    missing feature contributes nothing.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ class AODE(AveragedNetworks):
         A row that is impossible under every class gets the class prior, P(class).
         """
         check_is_fitted(self)
-        # All that is asked of a compiled network there is its `log_joint`.
+        # predictive_log_joint uses only the method `log_joint`.
         return posterior(predictive_log_joint(cast(Marginals, self), self.naive_.encode(X), self.n_jobs))
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:

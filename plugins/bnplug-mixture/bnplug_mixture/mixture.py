@@ -197,7 +197,7 @@ class NetworkMixture(AveragedNetworks):
             The class of every row.
         sample_weight : array-like, optional
             If the members' parameters leave rows out, as ``ccbn-loo`` and ``backoff`` do, only the ratios of weights
-            matter. Otherwise a weight of 2 is the row twice. Rows of weight 0 are absent.
+            matter. Otherwise a row of weight 2 is equivalent to two rows. Rows of weight 0 are ignored.
         """
         check_numbers(self, "n_members", "n_best", "quick_clique_size", positive=True)
         check_numbers(self, "jitter")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _MOST_EDGES = 60
 
 _CONTENTS = (
-    "This page contains the names of columns and classes, the edges and sizes of the networks and, with data, figures "
-    "computed from them. It contains no rows of data."
+    "This page contains the names of columns and classes, the edges and sizes of the networks and, with data, results "
+    "computed from the data. It contains no rows of data."
 )
 
 _STYLE = """
