@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bnplug.errors import AmbiguousNameError as AmbiguousNameError
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ClusterError as ClusterError
+    from bnplug.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from bnplug.errors import ContractError as ContractError
     from bnplug.errors import DeprecatedNameWarning as DeprecatedNameWarning
     from bnplug.errors import ManyBlocksError as ManyBlocksError
@@ -105,6 +106,7 @@ _HOMES = {
         "AmbiguousNameError",
         "BnplugWarning",
         "ClusterError",
+        "ConstantPredictionWarning",
         "ContractError",
         "DeprecatedNameWarning",
         "ManyBlocksError",

@@ -18,7 +18,7 @@ class DeprecatedNameWarning(BnplugWarning, DeprecationWarning):
 
 
 class UnseenValueWarning(BnplugWarning):
-    """A value that training never saw is treated as missing."""
+    """A value that training never saw is treated as missing, or a declared category has no training rows."""
 
 
 class UselessColumnWarning(BnplugWarning):
@@ -31,6 +31,10 @@ class PooledStatesWarning(BnplugWarning):
 
 class TargetLeakageWarning(BnplugWarning):
     """A feature determines the class; it may have been derived from the class."""
+
+
+class ConstantPredictionWarning(BnplugWarning):
+    """No feature affects the prediction: every row is predicted by the class prior."""
 
 
 class MissingColumnWarning(BnplugWarning):

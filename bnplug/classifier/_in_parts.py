@@ -58,7 +58,7 @@ class LearnsInParts(FittedNetwork):
     parameters_: Any
 
     @abstractmethod
-    def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]]) -> Self: ...
+    def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]], more_rows: bool = False) -> Self: ...
 
     @abstractmethod
     def _set_model(self, tables: LogTables) -> Self: ...
@@ -267,7 +267,7 @@ class LearnsInParts(FittedNetwork):
             own = {"class_weight": self.class_weight, "classes": self.classes_, "states": states}
             table, intake = self._code(frame, y, sample_weight, **own)
             self._note_table(table, intake)
-            return self._learn(table, self._no_folds)
+            return self._learn(table, self._no_folds, more_rows=True)
         except BaseException:
             # Or the next rows would be taken for later ones.
             del self.classes_

@@ -19,7 +19,7 @@ from bnplug.classifier._inner_folds import RawRows, inner_folds
 from bnplug.classifier._unlabeled import check_unlabeled
 from bnplug.contracts import InnerFold
 from bnplug.data._checks import native
-from bnplug.data._leakage import warn_of_leakage
+from bnplug.data._leakage import warn_of_features
 from bnplug.data.class_labels import class_labels, label_array
 from bnplug.data.coding import as_array
 from bnplug.data.frames import is_frame, to_frame
@@ -34,7 +34,7 @@ from bnplug.hooks.descriptors import as_written, is_component
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_marginals, check_saved_limits
 from bnplug.inference.predicting import predictive_log_joint
-from bnplug.model.checks import check_dag, check_tables, given_dag
+from bnplug.model.checks import check_dag, check_tables, given_dag, warn_of_constant_prediction
 from bnplug.model.log_tables import LogTables, check_size
 
 if TYPE_CHECKING:
@@ -264,13 +264,16 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         validate_data(self, frame, y, skip_check_array=True)
         return frame
 
-    def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]]) -> Self:
+    def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]], more_rows: bool = False) -> Self:
         """Learn on coded data: the structure, then the parameters, each checked at the door.
 
-        `folds` makes so many folds of the training rows, for parameters that are chosen by rows held out.
+        `folds` makes so many folds of the training rows, for parameters that are chosen by rows held out. `more_rows`
+        says whether other rows follow: they may have categories that these lack.
         """
-        warn_of_leakage(table)
+        warn_of_features(table, [] if more_rows else [v for v in self.intake_.names if v not in self.intake_.numeric])
         self.structure_, dag = self._structure(table)
+        if self.structure_ is not None:
+            warn_of_constant_prediction(table, table.parents(dag))
         self.parameters_ = component("parameter learner", self.parameters, self)
         check_unlabeled(table, self.parameters_, self.parameters)
         # A learner need not derive from the contract's class.

@@ -1,8 +1,8 @@
-"""Target leakage: the class column among the features, and features that determine the class."""
+"""Checks of the training rows: target leakage, and categories that no row has."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,13 @@ from bnplug.arrays import FloatArray
 from bnplug.data.coding import factorize
 from bnplug.data.frames import collected, is_polars
 from bnplug.data.table import Table
-from bnplug.errors import TargetLeakageWarning, warn_outside
+from bnplug.errors import TargetLeakageWarning, UnseenValueWarning, warn_outside
 
 # A state in fewer rows may occur with a single class by chance.
 _FEWEST_ROWS = 5
+
+# A warning names this many columns, and this many categories of each.
+_SHOWN = 5
 
 
 def label_name(y: Any) -> str | None:
@@ -86,17 +89,26 @@ def determining_features(table: Table) -> list[str]:
     >>> determining_features(Table.from_frame(frame, "ill"))
     ['ward']
     """
-    # Compiled code is loaded when it is first needed.
-    from bnplug.data._counting import count_rows
-
-    few = [v for v in table.features if 1 < table.cards[v] <= np.sqrt(table.n_rows)]
-    counts = table.sum(count_rows, [(v, table.target_index) for v in few]) if few else []
-    return [table.names[v] for v, own in zip(few, counts, strict=True) if _determines(own)]
+    return _determining(table, _count_features(table)[0])
 
 
-def warn_of_leakage(table: Table) -> None:
+def warn_of_features(table: Table, categorical: Collection[str] = ()) -> None:
+    """Warn of target leakage and of categories without training rows, each in one warning for all features.
+
+    Parameters
+    ----------
+    table : Table
+        The training rows.
+    categorical : collection of str
+        The features whose states are values of the data, not bins of numbers.
+    """
+    pairs, rows = _count_features(table, categorical)
+    _warn_of_leakage(table, _determining(table, pairs))
+    _warn_of_empty_categories(table, rows)
+
+
+def _warn_of_leakage(table: Table, names: list[str]) -> None:
     """Issue one warning that names all features that determine the class."""
-    names = determining_features(table)
     if not names:
         return
     one = len(names) == 1
@@ -107,6 +119,63 @@ def warn_of_leakage(table: Table) -> None:
         f"{'it' if one else 'them'}: otherwise scores are too optimistic",
         TargetLeakageWarning,
     )
+
+
+def _warn_of_empty_categories(table: Table, rows: Mapping[int, FloatArray]) -> None:
+    """Issue one warning that names all categories without training rows."""
+    empty = {
+        repr(table.names[v]): _listed([repr(table.states[table.names[v]][i]) for i in np.flatnonzero(counts == 0)])
+        for v, counts in rows.items()
+        if (counts == 0).any()
+    }
+    if not empty:
+        return
+    if len(empty) == 1:
+        name, categories = next(iter(empty.items()))
+        what = f"Column {name} has categories without training rows: {categories}"
+    else:
+        columns = _listed([f"{name} ({categories})" for name, categories in empty.items()])
+        what = f"Columns have categories without training rows: {columns}"
+    warn_outside(
+        f"{what}. Their probabilities come from smoothing alone. To treat them as unseen values, remove them before "
+        "fit (pandas: .cat.remove_unused_categories()) or convert the column to text",
+        UnseenValueWarning,
+    )
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence, the first few if there are many."""
+    others = [f"and {len(words) - _SHOWN} more"] if len(words) > _SHOWN else []
+    return ", ".join([*words[:_SHOWN], *others])
+
+
+def _count_features(
+    table: Table, categorical: Collection[str] = ()
+) -> tuple[dict[int, FloatArray], dict[int, FloatArray]]:
+    """Count rows, whatever their weights, in one pass.
+
+    Returns
+    -------
+    pairs : dict of int to array of shape (states, classes)
+        The features with at most √n states: the number of rows of each state and class.
+    rows : dict of int to array of shape (states,)
+        The categorical features: the number of rows of each state.
+    """
+    # Compiled code is loaded when it is first needed.
+    from bnplug.data._counting import count_rows
+
+    few = [v for v in table.features if 1 < table.cards[v] <= np.sqrt(table.n_rows)]
+    named = [table.index(name) for name in categorical]
+    # Pairs do not count rows without a class.
+    alone = [v for v in named if v not in few or table.learned_by_em]
+    families = [*((v, table.target_index) for v in few), *((v,) for v in alone)]
+    counts = table.sum(count_rows, families) if families else []
+    pairs, rows = dict(zip(few, counts, strict=False)), dict(zip(alone, counts[len(few) :], strict=True))
+    return pairs, {v: rows[v] if v in rows else pairs[v].sum(axis=1) for v in named}
+
+
+def _determining(table: Table, pairs: Mapping[int, FloatArray]) -> list[str]:
+    return [table.names[v] for v, counts in pairs.items() if _determines(counts)]
 
 
 def _determines(counts: FloatArray) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bnplug.data._dags import check_acyclic, parents_by_number
 from bnplug.data.table import Table
-from bnplug.errors import ContractError
+from bnplug.errors import ConstantPredictionWarning, ContractError, warn_outside
 from bnplug.hooks.registry import origin
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
@@ -39,6 +39,31 @@ def given_dag(structure: Any, table: Table) -> DAG:
         if not {str(parent), str(child)} & set(table.left_out):
             parents[table.index(str(child))].append(table.index(str(parent)))
     return table.dag(parents)
+
+
+def warn_of_constant_prediction(table: Table, parents: Sequence[Sequence[int]]) -> None:
+    """Warn if the class has neither parents nor children in a learned structure.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> table = Table.empty(["a", "c"], {"a": [0, 1], "c": [0, 1]}, "c")
+    >>> with warnings.catch_warnings(record=True) as warned:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_constant_prediction(table, [[1], []])
+    ...     warn_of_constant_prediction(table, [[], []])
+    >>> [w.category.__name__ for w in warned]
+    ['ConstantPredictionWarning']
+    """
+    target = table.target_index
+    if parents[target] or any(target in own for own in parents):
+        return
+    warn_outside(
+        f"No feature affects the prediction: in the learned structure, the class {table.target!r} has neither parents "
+        "nor children, so every row is predicted by the class prior. Start the search from naive Bayes (start='nb'), "
+        "choose another score, or use structure='nb' or 'tan'",
+        ConstantPredictionWarning,
+    )
 
 
 def check_dag(learned: Any, table: Table, learner: object) -> DAG:

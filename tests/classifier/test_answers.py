@@ -7,6 +7,9 @@ from sklearn.exceptions import NotFittedError
 
 from bnplug import BayesianNetworkClassifier
 
+# The table of `mixed` declares a category that no row has.
+pytestmark = pytest.mark.filterwarnings("ignore:Column 'grade' has categories:bnplug.UnseenValueWarning")
+
 
 def test_probabilities_of_a_node_as_a_frame(mixed):
     model = BayesianNetworkClassifier("nb").fit(*mixed)

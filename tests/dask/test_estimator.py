@@ -340,3 +340,13 @@ def test_a_feature_that_determines_the_class_is_named_once(client, rows):
     with pytest.warns(bnplug.TargetLeakageWarning, match="feature 'result' determines the class 'won'") as caught:
         DaskBayesianNetworkClassifier("nb").fit(leaking[[*X, "result"]], leaking["won"])
     assert len(caught) == 1
+
+
+def test_a_category_without_rows_is_reported_once(client):
+    frame = X.assign(shop=pd.Categorical(np.arange(len(X)) % 2, categories=[0, 1, 2]), won=Y)
+    rows = dd.from_pandas(frame, npartitions=3)
+    with pytest.warns(
+        bnplug.UnseenValueWarning, match="Column 'shop' has categories without training rows: 2"
+    ) as caught:
+        DaskBayesianNetworkClassifier("nb").fit(rows[[*X, "shop"]], rows["won"])
+    assert len(caught) == 1

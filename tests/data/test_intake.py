@@ -75,6 +75,7 @@ def test_a_value_called_missing_and_missing_cells_are_two_states(value):
     assert p[1] < 0.2
 
 
+@pytest.mark.filterwarnings("ignore:Column 'x' has categories:bnplug.UnseenValueWarning")  # declared on purpose
 def test_a_category_without_rows_is_a_value_too():
     X = frame_of("a", "a", "b", None, None, "b", dtype=pd.CategoricalDtype(["a", "missing", "b"]))
     assert fitted(X).tables_.states["x"] == ("a", "missing", "b", "missing_")

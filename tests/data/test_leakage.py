@@ -1,4 +1,4 @@
-"""Which features are taken for the class, and which are said to determine it."""
+"""Features that are the class, and features that determine it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from blocked import mapped
 
 from bnplug import Table
-from bnplug.data._leakage import determining_features, distinct_pairs, label_name, refuse_class_column, warn_of_leakage
+from bnplug.data._leakage import determining_features, distinct_pairs, label_name, refuse_class_column, warn_of_features
 from bnplug.errors import TargetLeakageWarning
 
 
@@ -63,17 +63,17 @@ def test_blocks_are_counted_together(tmp_path):
 
 def test_one_warning_names_them_all():
     with pytest.warns(TargetLeakageWarning) as caught:
-        warn_of_leakage(table(x=["a", "b"] * 10, noise=["u", "u", "v", "v"] * 5, z=[0, 1] * 10, c=C))
+        warn_of_features(table(x=["a", "b"] * 10, noise=["u", "u", "v", "v"] * 5, z=[0, 1] * 10, c=C))
     assert len(caught) == 1
     assert str(caught[0].message).startswith("features ['x', 'z'] determine the class 'c': each of their states")
     with pytest.warns(TargetLeakageWarning, match="feature 'x' determines the class 'c': each of its states"):
-        warn_of_leakage(table(x=["a", "b"] * 10, c=C))
+        warn_of_features(table(x=["a", "b"] * 10, c=C))
 
 
 def test_without_such_a_feature_nothing_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_leakage(table(noise=["u", "u", "v", "v"] * 5, c=C))
+        warn_of_features(table(noise=["u", "u", "v", "v"] * 5, c=C))
 
 
 def test_names_of_labels():
