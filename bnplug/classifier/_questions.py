@@ -120,10 +120,10 @@ class AskedNetwork(Composite, ABC):
                 row = frame.index[known[0]]
                 raise ValueError(f"evidence: {name!r} is asked about, and row {row!r} says what it is; leave it out")
         answers = query_rows(self.tables_, names, self._compiled, codes, self.n_jobs)
-        for m, own in soft.items():
+        for m, likelihoods in soft.items():
             there = {name: int(code) for name, code in zip(self.schema_.names, codes[:, m], strict=True)}
             hard = {name: code for name, code in there.items() if code != self.schema_.missing}
-            answers[m] = self._answer_or_nan(names, {**hard, **own})
+            answers[m] = self._answer_or_nan(names, {**hard, **likelihoods})
         states = {name: self.tables_.states[name] for name in names}
         return rows_frame(answers, states, _row_labels(evidence, len(frame)))
 

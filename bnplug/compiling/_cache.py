@@ -178,16 +178,16 @@ def _named_folders(folder: Path) -> list[Path]:
     reason = distrust(status)
     if reason is None:
         return [folder]
-    own = _own_folders()
+    fallbacks = _own_folders()
     if is_shared_by_all(status) and is_private(folder / f"bnplug-{os.geteuid()}"):
-        return [folder / f"bnplug-{os.geteuid()}", *own]
-    place = f"kernels are kept in {own[0]} instead" if own else "each process compiles its kernels again"
+        return [folder / f"bnplug-{os.geteuid()}", *fallbacks]
+    place = f"kernels are kept in {fallbacks[0]} instead" if fallbacks else "each process compiles its kernels again"
     _warn_once(
         "not trusted",
         f"NUMBA_CACHE_DIR={folder} {reason}, and loading a compiled kernel runs code from its file: {place}. Set it "
         "to a folder that only you can write to",
     )
-    return own
+    return fallbacks
 
 
 def _is_writable(folder: Path) -> bool:

@@ -101,17 +101,17 @@ def as_states(codes: CodeArray, schema: Table, missing_states: Mapping[str, str]
     >>> [list(column) for column in as_states(codes, schema, {"sky": "?"}).values()]
     [['sun', nan, 'unseen'], [1, nan, 0]]
     """
-    found = {}
-    for name, own in zip(schema.names, codes, strict=True):
+    columns = {}
+    for name, row_codes in zip(schema.names, codes, strict=True):
         states, label = schema.states[name], missing_states.get(name)
-        unknown = own == schema.missing
-        signed = np.where(unknown, MISSING, own.astype(np.int64))
+        unknown = row_codes == schema.missing
+        signed = np.where(unknown, MISSING, row_codes.astype(np.int64))
         if label is not None and unknown.any():
             signed[unknown] = len(states)
             states = (*states, unlike("unseen", set(map(str, states))))
         column = pd.Categorical.from_codes(signed, categories=label_index(states))
-        found[name] = column if label is None else column.remove_categories([label])
-    return found
+        columns[name] = column if label is None else column.remove_categories([label])
+    return columns
 
 
 def with_given_states(frame: pd.DataFrame, states: Mapping[str, Sequence[Any]]) -> pd.DataFrame:

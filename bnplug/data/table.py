@@ -255,7 +255,7 @@ class Table:
         return np.asarray(np.divide(weights, rows, out=np.ones_like(weights), where=weights > 0))
 
     def _with_weights_divided(self, divisors: FloatArray | None) -> Table:
-        """Return the same rows with weights divided by those of their groups, or without weights."""
+        """Return the same rows with weights divided by the divisor of their group, or without weights."""
         weights = None if divisors is None else divided(self, divisors)
         return self._with_rows(self.codes, weights)
 

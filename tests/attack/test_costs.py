@@ -158,7 +158,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("question", REFUSED)
 def test_refusing_a_network_stops_at_the_first_clique_that_is_too_large(monkeypatch, question):
-    """It took 37 s for 2,000 nodes: all cliques were made, and tables of many, before one was looked at."""
+    """It took 37 s for 2,000 nodes, because all cliques and many tables were built before any was checked."""
     work, take = [], MoralGraph.take_smallest
 
     def counted(graph):
@@ -172,7 +172,7 @@ def test_refusing_a_network_stops_at_the_first_clique_that_is_too_large(monkeypa
         with pytest.raises(ValueError, match=r"(above max_clique_size=|cells, above )10,000,000") as refusal:
             REFUSED[question](dense_network(n))
         assert len(str(refusal.value)) < 1000
-        # Twice: for the order that all rows share, and for that of the row.
+        # Twice: for the order that all rows share, and for the order of this row.
         assert sum(work) < 2 * 100 * n
 
 
@@ -190,7 +190,7 @@ def test_a_network_of_large_cliques_answers_where_enough_is_known():
 
 
 def test_a_hub_is_looked_at_once_for_each_neighbour():
-    """Its clique was made anew whenever a neighbour was summed out."""
+    """Its clique was computed again whenever a neighbor was summed out."""
     n = 3000
     names = [f"v{i}" for i in range(n)]
     values = {name: (("v0",), np.log([[0.9, 0.2], [0.1, 0.8]])) for name in names[1:]}

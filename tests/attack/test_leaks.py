@@ -1,4 +1,4 @@
-"""Pages, folders and displays that may be shared hold no rows of data unless asked, and say what they hold."""
+"""Pages, folders and displays that may be shared contain rows of data only on request, and say what they contain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bnplug.show.summary import cut_points
 
 N = 60
 RNG = np.random.default_rng(5)
-# Each value is unique, so that finding one in a page means that a row leaked.
+# Each value is unique, so a value in a page means that a row leaked.
 X = pd.DataFrame(
     {"dose": RNG.normal(40, 9, N).round(6), "level": RNG.normal(5, 2, N).round(6), "group": RNG.choice(["u", "v"], N)},
     index=[f"patient {i:03}" for i in range(N)],
@@ -38,7 +38,7 @@ def model():
 
 
 def leaked(text, *networks):
-    """Return the labels of rows and the values of cells, other than cut points, that a text holds."""
+    """Return the row labels and cell values, other than cut points, that a text contains."""
     text = html.unescape(text)
     cuts = {float(cut) for network in networks for own in cut_points(network).values() for cut in own}
     assert not cuts & {X["dose"].min(), X["dose"].max()}

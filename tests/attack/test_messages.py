@@ -1,4 +1,4 @@
-"""Messages about files: they quote what a file says as escaped text, and never advise installing what it names."""
+"""Messages about files quote their content escaped, and never recommend installing a package that a file names."""
 
 from __future__ import annotations
 

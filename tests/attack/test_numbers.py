@@ -77,7 +77,7 @@ def with_value(document, place, value):
 
 
 def outcome(folder, document):
-    """Load a document, sealed anew, and ask it: "refused", "answers", or what went wrong."""
+    """Seal and load a document, and query the model; return "refused", "answers" or what went wrong."""
     (folder / "model.json").write_bytes(sealed(document))
     try:
         model = bnplug.load(folder)

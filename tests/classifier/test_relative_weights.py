@@ -109,7 +109,7 @@ def concentration(value):
 
 
 def test_what_is_decided_by_a_number_of_rows_ignores_relative_weights():
-    # 40 states with 4 rows each: pooled, unless a weight of 4 makes 16 rows of them.
+    # 40 states with 4 rows each are pooled, unless a weight of 4 counts them as 16 rows.
     X = pd.DataFrame({"code": [f"s{i % 40}" for i in range(160)]})
     y = np.arange(160) % 40 % 2
     for parameters, n_states in (("backoff", 1), ("ml", 40)):
@@ -118,7 +118,7 @@ def test_what_is_decided_by_a_number_of_rows_ignores_relative_weights():
 
 
 def noisy(random, y):
-    """Return eight features of eight states, which are smaller in class 1."""
+    """Return eight features with eight states, whose values are smaller in class 1."""
     smaller = (random.random((len(y), 8)) < 0.6) * y[:, None]
     values = random.integers(0, 8, smaller.shape) // (1 + smaller)
     return pd.DataFrame(values.astype(str), columns=[f"x{j}" for j in range(8)])
@@ -156,7 +156,7 @@ def test_class_weights_reach_scores_but_not_measures_of_dependence(learner):
         assert model.structure_.weights_ == pytest.approx(raw / raw.mean(), rel=1e-6)
     else:
         assert model.structure_.weights_ is None
-    # The bins are those of rows without weights.
+    # The bins are the same as without weights.
     plain = quiet(BayesianNetworkClassifier("nb").fit, X, y)
     assert model.schema_.states == plain.schema_.states
     # Parameters that do not leave rows out get the weights as they are.

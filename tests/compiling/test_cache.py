@@ -331,7 +331,7 @@ def test_kernels_that_came_with_a_read_only_installation_are_used(installation, 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """Let the user's own cache folder be one of the test's own, and no warning have been given."""
+    """Use a temporary folder as the user's cache folder, and forget the warnings that were issued."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(_cache, "_noted", set())
     return tmp_path / "home" / "bnplug"
@@ -356,7 +356,7 @@ def test_a_kernel_of_another_user_is_not_loaded(shared, home):
     (path,) = shared.iterdir()
     os.chown(path, 54321, 54321)
     assert loaded(doubled, 1.5) == (3.0, 0)
-    # It was compiled anew, and kept in a file of this user.
+    # It was compiled again, and cached in a file of this user.
     assert path.stat().st_uid == 0
     assert loaded(doubled, 1.5) == (3.0, 1)
 
@@ -416,7 +416,7 @@ def test_in_a_folder_that_all_users_share_each_has_one_of_their_own(shared, home
         assert loaded(doubled, 1.5) == (3.0, 1)
     (folder,) = shared.iterdir()
     assert folder.name == f"bnplug-{os.geteuid()}"
-    # Somebody else took that name before.
+    # Another user created that folder first.
     shutil.rmtree(folder)
     folder.symlink_to(shared)
     with pytest.warns(bnplug.BnplugWarning, match="can be written by every user"):

@@ -147,7 +147,7 @@ def test_known_rows_are_counted_in_parts(monkeypatch):
 
 
 def test_chance_is_what_permuted_columns_reach():
-    """Within classes the values of one feature are shuffled: 95 of 100 times less than the quantile is reached."""
+    """If one feature is shuffled within classes, the measure stays below the quantile in 95 of 100 cases."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 6, 3000), "b": rng.integers(0, 4, 3000), "c": rng.integers(0, 3, 3000)})
     degrees, rows = np.array([3 * 5 * 3.0]), np.array([3000.0])

@@ -112,7 +112,7 @@ def test_values_match_states_that_are_written_alike_if_asked():
     assert match_column(column, ("2", "False", "True", "a")).tolist() == [UNSEEN, UNSEEN, MISSING, UNSEEN, 3]
     assert match_column(column, ("2", "False", "True", "a"), by_text=True).tolist() == [2, 1, MISSING, 0, 3]
     assert match_column(pd.Series(["True", "2", "x"]), (2, True), by_text=True).tolist() == [1, 0, UNSEEN]
-    # A state that equals the value comes before one that is only written alike.
+    # A state that equals the value takes precedence over one with the same text.
     assert match_column(pd.Series([1, "1"], dtype=object), ("1", 1), by_text=True).tolist() == [1, 0]
     for dtype in (bool, "boolean", object, "category"):
         truth = pd.Series([True, False], dtype=dtype)

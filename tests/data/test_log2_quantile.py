@@ -36,7 +36,7 @@ def test_missing_values_and_weights_do_not_change_the_number_of_bins():
     # Weights move the cuts: the last value has nine tenths of the weight.
     weights = np.where(np.arange(len(values)) == 19, 171.0, 1.0)
     assert own.fit(values, sample_weight=weights).cut_points_[0].tolist() == []
-    # Rows of weight 0 are absent.
+    # Rows of weight 0 are ignored.
     weights = np.where(np.arange(len(values)) < 8, 1.0, 0.0)
     assert own.fit(values, sample_weight=weights).cut_points_[0].tolist() == [2.0, 5.0]
 

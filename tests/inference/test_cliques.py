@@ -83,7 +83,7 @@ def test_sizes_are_kept_up_to_date():
 def test_an_order_whose_cliques_exceed_every_memory_has_all_variables():
     n = 100
     tables = random_tables(np.random.default_rng(0), [[], *([0] for _ in range(1, n))], [2] * n)
-    # Every pair of features is a family of a node of its own: features are neighbours, each of all others.
+    # Every pair of features is in the family of some node, so all features are neighbors.
     names = [f"v{i}" for i in range(n)]
     pairs = [(a, b) for a in range(1, n) for b in range(a + 1, n)]
     states = {name: range(2) for name in names} | {f"p{i}": range(2) for i in range(len(pairs))}
@@ -98,6 +98,6 @@ def test_an_order_fits_if_none_of_its_tables_is_too_large():
     scopes = [("v0",), ("v1", "v0"), ("v2", "v0"), ("v3", "v0")]
     assert fits(tables, scopes, ["v1", "v2", "v3", "v0"], 10)
     assert not fits(tables, scopes, ["v1", "v2", "v3", "v0"], 9)
-    # Taking v0 out first connects the others.
+    # Removing v0 first connects the others.
     assert fits(tables, scopes, ["v0", "v1", "v2", "v3"], 120)
     assert not fits(tables, scopes, ["v0", "v1", "v2", "v3"], 119)

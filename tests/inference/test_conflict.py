@@ -58,7 +58,7 @@ def test_the_impossible_is_an_error():
 
 @pytest.mark.parametrize("engine", ["elimination", "junction-tree"])
 def test_findings_below_the_range_of_floats_are_not_impossible(engine):
-    """Log parameters are uniform over 600 nats, so most joint states have a probability that no float holds."""
+    """Log parameters are uniform over 600 nats, so the probabilities of most joint states underflow."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
         names, parents = ["c", "x", "y", "z"], [[], [0], [0, 1], [1, 2]]
@@ -99,7 +99,7 @@ def test_draws_that_are_rare_but_possible_are_not_impossible():
 
 
 class OnlyQueries(Marginalizer):
-    """What an engine of a plugin has to have, and no more."""
+    """The minimal engine that a plugin can provide."""
 
     log_probability = bnplug.Marginals.log_probability
 

@@ -125,7 +125,7 @@ def dimension(table, parents):
 
 
 def codes_of_parent(table, p):
-    """The codes that a parent takes in a decomposable score: its states, and missing if some row lacks it."""
+    """The codes of a parent in a decomposable score: its states, and missing if it has missing cells."""
     codes = list(range(int(table.cards[p])))
     return [*codes, table.missing] if (table.codes[p] == table.missing).any() else codes
 

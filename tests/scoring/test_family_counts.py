@@ -1,4 +1,4 @@
-"""Families are scored on the rows that know the child, with "unknown" as a state of incomplete parents."""
+"""Families are scored on the rows in which the child is known; "unknown" is a state of incomplete parents."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_terms_of_a_family_computed_by_hand(four_rows):
 def test_the_score_of_a_child_ignores_rows_that_lack_it(four_rows):
     evaluator = LogLikelihood().evaluator(four_rows)
     values = [evaluator.start(parents) for parents in ([[], [], []], [[2], [], []])]
-    # x follows from the class in the three rows that know it.
+    # x follows from the class in the three rows in which it is known.
     assert values[1] - values[0] == pytest.approx(-(log(1 / 3) + 2 * log(2 / 3)))
 
 

@@ -356,7 +356,7 @@ def _search(case: Case, n_jobs: int | None) -> dict[str, Any]:
 
 
 def _structure(name: str, table: Table) -> Any:
-    """Return the structure by a learner of information measures as published."""
+    """Return the structure that a learner based on information measures finds without a correction, as published."""
     return bnplug.structure_learner(name, **({} if name == "nb" else _AS_PUBLISHED)).learn(table)
 
 

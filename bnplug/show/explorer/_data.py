@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def page_data(
     model: BayesianNetworkClassifier, tables: LogTables, X: Any = None, y: Any = None, rows: int = 0
 ) -> dict[str, Any]:
-    """Return what the page's script reads; `tables` are those of the model, or of a part of it.
+    """Return the data that the page's script reads; `tables` are the model's, or a part of them.
 
     They include the first `rows` rows of `X`, with their classes in `y`.
     """

@@ -65,8 +65,8 @@ class BlockPatterns:
         for low in range(0, len(variables), _TOGETHER):
             chosen = list(variables[low : low + _TOGETHER])
             cells = zip(*self._rows.call("cells", chosen), strict=True)
-            for i, (v, own) in enumerate(zip(chosen, cells, strict=True)):
-                totals[low + i], degrees[low + i] = self._sum_information(v, own)
+            for i, (v, parts) in enumerate(zip(chosen, cells, strict=True)):
+                totals[low + i], degrees[low + i] = self._sum_information(v, parts)
         return information_per_row(totals, degrees, known, self.table.total_weight)
 
     def _sum_information(self, v: int, parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[float, float]:

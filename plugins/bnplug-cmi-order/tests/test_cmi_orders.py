@@ -32,7 +32,7 @@ def entropy(rows, weights):
 
 
 def information(table, x, given):
-    """I(C; X | given) = H(C,B) - H(B) - H(C,X,B) + H(X,B) over the rows that know X, per row of the table.
+    """I(C; X | given) = H(C,B) - H(B) - H(C,X,B) + H(X,B) over the rows in which X is known, per row of the table.
 
     Missing is a state of the variables in B. The 0.999 quantile of chance is subtracted in proportion to the rows that
     do not know X.

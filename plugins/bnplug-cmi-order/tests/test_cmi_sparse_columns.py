@@ -1,4 +1,4 @@
-"""A column of noise that few rows know comes late in the orders, and parents next to nothing."""
+"""A noise column with few known rows comes late in the orders, and has hardly any children."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bnplug.datasets import tic_tac_toe
 
 
 def chain(rng):
-    """Ten features with three states; once the first is known, no other informs about the class."""
+    """Ten features with three states; given the first, the others carry no information about the class."""
     y = rng.integers(0, 2, 1500)
     columns, before = {}, y
     for i in range(10):

@@ -143,7 +143,7 @@ class LeaveOneOutProblem:
         return np.concatenate([head, rest]), n_iter
 
     def tempered(self, free: FloatArray, temperature: float) -> FloatArray:
-        """Return the free parameters times a temperature, which does not scale the prior if a class has a single row."""
+        """Scale the free parameters by a temperature, except the prior if a class has a single row."""
         return temperature * free + (1.0 - temperature) * self._fixed
 
     def held_out_nll(self, free: FloatArray, temperature: float = 1.0) -> tuple[float, float]:
@@ -185,7 +185,7 @@ def nll_with_shares(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     """`conditional_nll` of rows that also belong, with probability ``params[c]``, to each class with a single row.
 
     L, dL : float64 (rows, classes), the log joint and the derivative by it. y : int64 (rows,). weights : float64
-    (rows,). params : float64 (classes,), 0 for classes with more than one row. The rows of single-row classes are skipped.
+    (rows,). params : float64 (classes,), 0 for classes with more than one row. The rows of other classes are skipped.
     """
     known = 1.0 - params.sum()
     total = 0.0

@@ -235,9 +235,9 @@ def _add_term(cells, group, counts, totals, share, y, weights, joint):  # type: 
         if cells[m] < 0:
             continue
         for c in range(joint.shape[1]):
-            own = weights[m] if c == y[m] else 0.0
-            n = max(counts[cells[m], c] - own, 0.0)
-            total = max(totals[group[cells[m]], c] - own, 0.0)
+            left_out = weights[m] if c == y[m] else 0.0
+            n = max(counts[cells[m], c] - left_out, 0.0)
+            total = max(totals[group[cells[m]], c] - left_out, 0.0)
             joint[m, c] += np.log((n + share) / (total + 1.0))
 
 

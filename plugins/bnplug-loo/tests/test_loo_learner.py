@@ -253,7 +253,7 @@ def test_the_generative_network_is_there_too():
 
 
 def one_row_of(n_rows, seed, classes=("a", "b")):
-    """Return rows of some classes and a single one of class v, with two features that tell the classes apart."""
+    """Return rows of several classes and a single row of class v, with two features that separate the classes."""
     random = np.random.default_rng(seed)
     y = np.array([*np.resize(classes, n_rows - 1), "v"])
     told = np.where(random.random((2, n_rows)) < 0.7, np.where(y == "v", "n", y), random.choice([*"abn"], (2, n_rows)))

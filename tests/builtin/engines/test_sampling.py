@@ -141,7 +141,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_interrupt_ends_drawing(tables, question):
-    """Draws of many minutes; before, they were made to the end."""
+    """Drawing takes many minutes; it used to ignore interrupts."""
     codes = random_rows(np.random.default_rng(11), tables, 40, 0.5)
     ask = QUESTIONS[question]
     ask(SamplingEngine(n_samples=1, random_state=0).compile(tables, "v0"), codes)
@@ -160,7 +160,7 @@ def test_a_model_folder_cannot_ask_for_a_billion_draws(tmp_path):
     model = BayesianNetworkClassifier("nb", inference=("sampling", {"n_samples": 10_000_000}), random_state=0)
     model.fit(frame, y).save(tmp_path / "model")
     assert bnplug.load(tmp_path / "model").inference_.n_samples == 10_000_000
-    # In Python any number may be asked for; a folder that could not be loaded is not saved.
+    # In Python any number is allowed, but a folder that could not be loaded is not saved.
     many = BayesianNetworkClassifier("nb", inference=("sampling", {"n_samples": 10**9}), random_state=0).fit(frame, y)
     assert many.predict(frame).tolist() == y
     with pytest.raises(ValueError, match=r"n_samples of inference engine .* exceeds 10,000,000, .*: 1,000,000,000"):

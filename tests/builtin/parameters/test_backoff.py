@@ -118,16 +118,16 @@ def test_equal_weights_are_no_weights(table, weight):
 
 def test_a_row_is_left_out_with_its_whole_weight(table):
     learner = parameter_learner("backoff", concentration=1.0)
-    # x is 0, 0, 1, 0 and the class n, n, n, y. The weights of all rows have the mean 2, those of class n 8/3.
+    # x is 0, 0, 1, 0 and the class n, n, n, y. The mean weight is 2 over all rows, and 8/3 over class n.
     tables = learner.fit(weighted(table, [1.0, 3.0, 4.0, 0.25]), table.dag([[2], [2], []]))
     scale, of_n = 4 / 8.25, 3 / 8
     assert np.exp(tables["c"].values) == pytest.approx([(8 * scale + 0.5) / 5, (0.25 * scale + 0.5) / 5])
     p0 = np.array([4.25 * scale + 0.5, 4 * scale + 0.5]) / 5
     assert np.exp(learner.levels_["x"][0].log_p) == pytest.approx(p0)
     assert np.exp(tables["x"].values[:, 0]) == pytest.approx((np.array([4, 4]) * of_n + p0) / 4)
-    # Class y has one row, whatever it weighs.
+    # Class y has one row, whatever its weight.
     assert np.exp(tables["x"].values[:, 1]) == pytest.approx((np.array([1, 0]) + p0) / 2)
-    # The three rows with x = 0 weigh 4.25 / 3 on average; the one with x = 1 takes all of its weight with it.
+    # The mean weight of the three rows with x = 0 is 4.25 / 3; leaving out the row with x = 1 empties its cell.
     one = 4.25 * scale / 3
     loo0 = np.array([(4.25 * scale - one + 0.5) / (4 - one + 1), 0.5 / (4 - 4 * scale + 1)])
     assert np.exp(learner.levels_["x"][0].log_loo) == pytest.approx(loo0)

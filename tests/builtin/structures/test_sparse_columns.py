@@ -1,4 +1,4 @@
-"""A column of noise that few rows know, or that has many states, does not become a hub of TAN or KDB."""
+"""A noise column with few known rows or many states does not become a hub of TAN or KDB."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dependent(rng):
 
 
 def independent(rng):
-    """Ten binary features that depend on the class a little, and not on each other."""
+    """Ten binary features that depend weakly on the class, and not on each other."""
     y = rng.integers(0, 2, 2000)
     return pd.DataFrame({f"x{i}": (rng.random(2000) < 0.45 + 0.1 * y).astype(int) for i in range(10)}), y
 
@@ -73,7 +73,7 @@ def test_nor_is_it_with_expected_counts_or_in_blocks(name):
 
 
 def test_a_parent_that_half_of_the_rows_know_is_found():
-    """A correction leaves edges that the known rows prove."""
+    """A correction keeps edges that are significant in the known rows."""
     rng = np.random.default_rng(0)
     y, a = rng.integers(0, 2, (2, 2000))
     b = np.where(rng.random(2000) < 0.7, a, rng.integers(0, 2, 2000))
