@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from bnplug import BayesianNetworkClassifier
 from bnplug.contracts import Composite
 from bnplug.errors import (
+    ConstantPredictionWarning,
     MissingColumnWarning,
     PooledStatesWarning,
     TargetLeakageWarning,
@@ -195,7 +196,7 @@ class quietly(warnings.catch_warnings):  # noqa: N801
 
     def __enter__(self) -> Any:
         found = super().__enter__()
-        for category in _OF_COLUMNS:
+        for category in (*_OF_COLUMNS, ConstantPredictionWarning):
             warnings.simplefilter("ignore", category)
         return found
 

@@ -7,6 +7,7 @@ ones are less sharp than they could be: each member then answers by the mean of 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from bnplug import BayesianNetworkClassifier, StructureLearner, UnknownMethodError
 from bnplug.compiling import run_in_threads
 from bnplug.data.discretize import unfitted
+from bnplug.errors import ConstantPredictionWarning
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import is_component, name_and_parameters
 from bnplug.inference.explain import to_long_frame
@@ -205,7 +207,10 @@ class NetworkMixture(AveragedNetworks):
         data = (X, y, sample_weight)
         given = _listed(self.structures)
         first = _Plan(given[0], int(random.randint(2**31 - 1)))
-        pilot = self._member(first, self._parameters(), self.n_jobs).fit(*data)
+        with warnings.catch_warnings():
+            # Other members may depend on features.
+            warnings.simplefilter("ignore", ConstantPredictionWarning)
+            pilot = self._member(first, self._parameters(), self.n_jobs).fit(*data)
         settled, self.chosen_ = _settled(pilot.parameters_)
         structures = given if self.structures != "auto" or pilot.intake_.numeric else list(_OF_DISCRETE)
         plans = [_Plan(own, int(random.randint(2**31 - 1))) for _ in range(int(self.n_members)) for own in structures]
@@ -219,6 +224,12 @@ class NetworkMixture(AveragedNetworks):
             groups = run_in_threads(learn, plans, ready, n_jobs=self.n_jobs)
         members = [member for group in groups for member in group]
         twins = [member.twin for member in members if member.twin is not None]
+        if not any(member.network.markov_blanket() for member in members):
+            message = (
+                f"No feature affects the prediction: in all members, the class {pilot.target_!r} has neither parents "
+                "nor children, so every row is predicted by the class prior. Choose other structures, such as 'tan'"
+            )
+            warnings.warn(message, ConstantPredictionWarning, stacklevel=2)
         return self._take_over({"members": [member.network for member in members], "generative": twins})
 
     def _parameters(self) -> Any:

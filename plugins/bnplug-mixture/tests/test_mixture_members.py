@@ -1,6 +1,7 @@
 """The members of a mixture: what they differ in, what they share, and where they come from."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from bnplug_mixture import mixture as module
 
@@ -137,3 +138,25 @@ def test_without_the_default_parameters_it_says_where_they_are(monkeypatch):
 def test_what_makes_no_mixture_is_refused(params, message):
     with pytest.raises(ValueError, match=message):
         make(**params).fit(*iris())
+
+
+def test_a_mixture_reports_once_that_no_feature_affects_the_prediction():
+    rows = np.arange(200)
+    X, y = pd.DataFrame({"a": rows % 2, "b": rows // 2 % 2}), np.where(rows // 4 % 2, "yes", "no")
+    empty = ("hill-climb", {"score": "bdeu", "start": "empty"})
+    with pytest.warns(
+        bnplug.ConstantPredictionWarning, match="in all members, the class 'class' has neither"
+    ) as caught:
+        make(structures=empty, n_members=2).fit(X, y)
+    assert [warning.filename for warning in caught] == [__file__]
+    make(structures=[empty, "tan"], n_members=1).fit(X, y)
+
+
+def test_a_mixture_reports_categories_without_rows_once():
+    X, y = iris()
+    kind = pd.Categorical(np.arange(len(X)) % 2, categories=[0, 1, 2])
+    with pytest.warns(
+        bnplug.UnseenValueWarning, match="Column 'kind' has categories without training rows: 2"
+    ) as caught:
+        make(n_members=2).fit(X.assign(kind=kind), y)
+    assert len(caught) == 1
