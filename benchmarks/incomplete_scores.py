@@ -188,8 +188,9 @@ def _of_rows(name, n_rows, draw, complete, truth, rng):
                 noise = complete.index(NOISE)
                 record = {
                     "network": name, "rows": n_rows, "draw": draw, "score": score, "missing": how, "share": share,
-                    "rule": rule, "shd": shd(parents, truth), "noise children": sum(noise in family for family in parents),
-                    "gain per row": gain / n_rows, "seconds": seconds,
+                    "rule": rule, "shd": shd(parents, truth),
+                    "noise children": sum(noise in family for family in parents), "gain per row": gain / n_rows,
+                    "seconds": seconds,
                 }  # fmt: skip
                 print(*record.values(), sep="\t", flush=True)
                 yield record

@@ -267,8 +267,8 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
     def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]], more_rows: bool = False) -> Self:
         """Learn on coded data: the structure, then the parameters, each checked at the door.
 
-        `folds` makes so many folds of the training rows, for parameters that are chosen by rows held out. `more_rows`
-        says whether other rows follow: they may have categories that these lack.
+        `folds` makes a given number of folds of the training rows, for parameters that are chosen on held-out rows.
+        `more_rows` says whether more rows will follow, which may have categories that these rows lack.
         """
         warn_of_features(table, [] if more_rows else [v for v in self.intake_.names if v not in self.intake_.numeric])
         self.structure_, dag = self._structure(table)

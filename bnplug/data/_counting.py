@@ -30,7 +30,7 @@ def count_rows(block: Table, families: Sequence[Sequence[int]]) -> list[FloatArr
 
 
 def with_unit_weights(block: Table) -> Table:
-    """Return a block whose rows weigh 1, or 0 if they weighed 0."""
+    """Return a block in which every positive weight is 1."""
     return block if block.weights is None else block._with_rows(block.codes, (block.weights > 0).astype(np.float64))
 
 

@@ -1,4 +1,4 @@
-"""Checks of the training rows: target leakage, and categories that no row has."""
+"""Checks of the training rows: target leakage, and categories without rows."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def has_inexact(values: npt.NDArray[Any]) -> bool:
 
 
 def are_merged(column: pd.Series[Any], values: npt.NDArray[Any]) -> bool:
-    """Return whether whole numbers of a column that differ are the same in `values`, the column as floats.
+    """Return whether distinct whole numbers of a column are equal in `values`, the column as floats.
 
     Examples
     --------
