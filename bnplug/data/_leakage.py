@@ -66,13 +66,13 @@ def refuse_class_column(name: str, pairs: Collection[tuple[Hashable, Hashable]])
     --------
     >>> refuse_class_column("ill", {("B", 0), ("M", 1)})
     Traceback (most recent call last):
-    ValueError: X contains the class: column 'ill' has the same name as y, and its values match those of y one to one...
+    ValueError: X contains the class: column 'ill' has the same name as y, and its values match the labels one to one...
     """
     one_to_one = len(pairs) == len({value for value, _ in pairs}) == len({label for _, label in pairs})
     if len(pairs) > 1 and one_to_one:
         raise ValueError(
-            f"X contains the class: column {name!r} has the same name as y, and its values match those of y one to "
-            f"one. Drop it: fit(X.drop(columns={name!r}), y)"
+            f"X contains the class: column {name!r} has the same name as y, and its values match the labels one "
+            f"to one. Drop it: fit(X.drop(columns={name!r}), y)"
         )
 
 

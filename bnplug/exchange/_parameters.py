@@ -34,7 +34,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,60}")
 
 #: Why a parameter of a model of an earlier format is unknown.
 OLDER_FORMATS = {version: f"models of format {version} do not tell it" for version in (1, 2)}
-_UNSAVED = "it was not saved, because model files cannot represent it"
+_UNSAVED = "model files cannot represent it, so it was not saved"
 
 
 @dataclass(frozen=True)
