@@ -134,7 +134,9 @@ def _search(objective: _Function, at: _Point, direction: FloatArray, first: floa
     for _ in range(_MAX_TRIALS):
         place = at.place + (direction if search.step == 1.0 else search.step * direction)
         trial = _Point(place, *objective(place))
-        if search.ends_at(trial.value, float(trial.gradient @ direction)):
+        with np.errstate(over="ignore", invalid="ignore"):  # such a trial is too far away, and the next one is nearer
+            slope = float(trial.gradient @ direction)
+        if search.ends_at(trial.value, slope):
             return trial
     return None
 
