@@ -225,7 +225,7 @@ def _parameters(data: str) -> Iterator[Case]:
         yield Case("parameters", f"{structure} ml", data, ("ml", {}), structure)
         yield Case("parameters", f"{structure} ml floor", data, ("ml", _LIFTED), structure)
         yield Case("parameters", f"{structure} backoff", data, ("backoff", {}), structure)
-        for name, method in (*_conditional_likelihoods(), *_margins()):
+        for name, method in (*_conditional_likelihoods(data), *_margins()):
             yield Case("parameters", f"{structure} {name}", data, method, structure, OPTIMISED)
 
 
@@ -234,7 +234,7 @@ _BEGUN = {"max_iter": 10}
 _HELD = {"l2": 1.0, "tol": 1e-12}
 
 
-def _conditional_likelihoods() -> Iterator[tuple[str, Spec]]:
+def _conditional_likelihoods(data: str) -> Iterator[tuple[str, Spec]]:
     for learner in ("ccbn-d", "ccbn-e", "ccbn-w"):
         yield f"{learner} begun", (learner, {"l2": 0.0, **_BEGUN})
         yield f"{learner} held", (learner, _HELD)
@@ -242,7 +242,10 @@ def _conditional_likelihoods() -> Iterator[tuple[str, Spec]]:
     yield "ccbn-w level=1", ("ccbn-w", {"level": 1, **_HELD})
     yield "ccbn-w backoff", ("ccbn-w", {"backoff": True, **_HELD})
     yield "ccbn-d preconditioned", ("ccbn-d", {"precondition": True, **_HELD})
-    yield "ccbn-loo held", ("ccbn-loo", {"lam": 30.0, "temperature": 1.0, "tol": 1e-12, "max_iter": 500})
+    if data == "monks-weighted":  # The classes are separable, and the common weight of `ccbn-loo` has no penalty.
+        yield "ccbn-loo begun", ("ccbn-loo", {"lam": 30.0, "temperature": 1.0, **_BEGUN})
+    else:
+        yield "ccbn-loo held", ("ccbn-loo", {"lam": 30.0, "temperature": 1.0, "tol": 1e-12, "max_iter": 500})
     yield "ccbn-e l2=cv", ("ccbn-e", {"l2": "cv", "cv": 3, **_BEGUN})
 
 
@@ -281,8 +284,10 @@ def _cuts() -> Iterator[Case]:
 
 
 def _classifiers() -> Iterator[Case]:
-    for name in ("mixture", "aode"):
-        yield Case("classifier", name, "tic-tac-toe", (name, {}), tolerance=OPTIMISED)
+    # The choice of lam among nearly equal ones depends on rounding.
+    members = {"parameters": ("ccbn-loo", {"lam": 30.0, "temperature": 1.0, **_BEGUN})}
+    yield Case("classifier", "mixture", "tic-tac-toe", ("mixture", members), tolerance=OPTIMISED)
+    yield Case("classifier", "aode", "tic-tac-toe", ("aode", {}), tolerance=OPTIMISED)
 
 
 # The data.
