@@ -246,7 +246,8 @@ def test_parameters_of_methods_that_are_named_exist():
     every = {name for method in METHODS.values() for name, _ in registry.signature(method)}
     every |= set(inspect.signature(bnplug.BayesianNetworkClassifier).parameters)
     every |= set(inspect.signature(compare).parameters)
-    every |= set(inspect.signature(bnplug.BayesianNetworkClassifier.explore).parameters)
+    for answer in (bnplug.BayesianNetworkClassifier.explore, bnplug.BayesianNetworkClassifier.predict_files):
+        every |= set(inspect.signature(answer).parameters)
     every |= {"target", "aggregate", "needs_finite", "redraws", "BNPLUG_STRICT", "BNPLUG_DISABLE", "NUMBA_DISABLE_JIT"}
     for page, text in PAGES.items():
         if not page.startswith("docs/measured"):

@@ -100,7 +100,7 @@ def chance_information(degrees: FloatArray, rows: FloatArray, correction: Litera
     >>> chance_information(degrees, rows, 0.95).round(4)
     array([0.0192, 0.0474])
     """
-    check_correction(correction)
+    _check_correction(correction)
     # A quantile of chi-square is twice a quantile of the gamma distribution, and 2 n I follows chi-square.
     if isinstance(correction, str):
         halves: FloatArray = degrees / 2
@@ -111,7 +111,7 @@ def chance_information(degrees: FloatArray, rows: FloatArray, correction: Litera
     return np.where((degrees > 0) & (rows > 0), halves / np.maximum(rows, 1e-300), 0.0)
 
 
-def check_correction(correction: Correction) -> None:
+def _check_correction(correction: Correction) -> None:
     """Raise a ``ValueError`` unless it is None, "expected" or a float above 0 and below 1."""
     probability = isinstance(correction, float | np.floating) and 0 < correction < 1
     if not probability and correction is not None and not (isinstance(correction, str) and correction == "expected"):
@@ -132,7 +132,7 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
         Subtract the information that independent variables have by chance; see :func:`chance_information`. The
         result is never negative, and is multiplied by the share of rows in which both variables are known.
     """
-    check_correction(correction)
+    _check_correction(correction)
     size = len(table.names)
     result = np.zeros((size, size))
     largest = min(_DENSE_CELLS, max(_FEWEST_DENSE, _DENSE_CELLS_PER_ROW * table.n_rows))

@@ -17,7 +17,7 @@ import pandas as pd
 
 from bnplug.data._csv_batches import CsvRows
 from bnplug.data._looking import column_kind
-from bnplug.data.files import _check_plain, _DataFile, with_exact_numbers
+from bnplug.data.files import _check_plain, _DataFile, _with_exact_numbers
 from bnplug.data.frames import to_frame
 
 #: Files are read so many rows at a time.
@@ -202,7 +202,7 @@ class _ParquetRows:
         """Yield the rows, a batch at a time; text comes as categories, as the file has it."""
         with self._open(self._path, read_dictionary=[name for name in wanted if name in self.text]) as file:
             for rows in file.iter_batches(BATCH_ROWS, columns=list(wanted), use_threads=False):
-                yield with_exact_numbers(rows.to_pandas(ignore_metadata=False), rows)[list(wanted)]
+                yield _with_exact_numbers(rows.to_pandas(ignore_metadata=False), rows)[list(wanted)]
 
 
 def _opened(path: Path, options: dict[str, Any]) -> _Rows:

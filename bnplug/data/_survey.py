@@ -27,7 +27,7 @@ from bnplug.data.class_labels import class_labels, distinct_classes
 from bnplug.data.coding import factorize, match_column
 from bnplug.data.discretize import Discretizer, unfitted
 from bnplug.data.intake import Intake
-from bnplug.data.missing_cells import MissingCells, report_dropped
+from bnplug.data.missing_cells import MissingCells, _report_dropped
 from bnplug.data.table import Table
 from bnplug.data.weights import check_class_weight
 from bnplug.errors import did_you_mean
@@ -342,7 +342,7 @@ class Gathered:
         weights = _class_weights(question.class_weight, classes, self.all_rows[places])
         counted = self.rows[places] > 0 if weights is None else (self.rows[places] > 0) & (weights > 0)
         if question.cells.drops and counted.any():
-            report_dropped(int(self.all_rows.sum()), int(self.rows.sum()), classes[self.rows[places] == 0].tolist())
+            _report_dropped(int(self.all_rows.sum()), int(self.rows.sum()), classes[self.rows[places] == 0].tolist())
         classes, places = classes[counted], places[counted]
         weights = None if weights is None else weights[counted]
         _check_classes(classes)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from bnplug.arrays import BoolArray
 from bnplug.data._checks import is_beyond_numpy, unmasked
 from bnplug.data.coding import MISSING, State, match_column, plain_label
-from bnplug.data.frames import collected, is_polars, is_polars_series
+from bnplug.data.frames import collected, is_polars, _is_polars_series
 
 _ACCEPTED = (
     "class labels are text, or an array whose type is of truth values or of numbers of at most 64 bits; convert them, "
@@ -235,7 +235,7 @@ def _without_mask(y: Any) -> Any:
     """Return labels that may be missing, and are not, as those that may not; what numpy's mask hides is None."""
     if isinstance(y, np.ma.MaskedArray):
         return unmasked(y)
-    if is_polars_series(y) and y.dtype.is_integer() and y.null_count():
+    if _is_polars_series(y) and y.dtype.is_integer() and y.null_count():
         # polars would convert them to floats, which cannot represent all whole numbers.
         return np.array(y.to_list(), dtype=object)
     dtype = getattr(y, "dtype", None)

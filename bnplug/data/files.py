@@ -171,11 +171,11 @@ def _read_parquet(file: _DataFile) -> pd.DataFrame:
     if any(map(_is_inexact, _columns(frame))):
         import pyarrow.parquet as parquet
 
-        return with_exact_numbers(frame, parquet.read_table(file.open()))
+        return _with_exact_numbers(frame, parquet.read_table(file.open()))
     return frame
 
 
-def with_exact_numbers(frame: pd.DataFrame, rows: Any) -> pd.DataFrame:
+def _with_exact_numbers(frame: pd.DataFrame, rows: Any) -> pd.DataFrame:
     """Return a frame that was read from an Arrow table, with exact large whole numbers even if cells are missing."""
     inexact = [i for i, column in enumerate(_columns(frame)) if _is_inexact(column)]
     if inexact:

@@ -55,7 +55,7 @@ def is_polars(data: Any) -> bool:
     return polars is not None and isinstance(data, polars.DataFrame)
 
 
-def is_polars_series(data: Any) -> bool:
+def _is_polars_series(data: Any) -> bool:
     """Whether `data` is a polars series; polars is not imported to find out."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(data, polars.Series)

@@ -32,7 +32,7 @@ from bnplug.data.coding import MISSING, Coded, State, code_column
 from bnplug.data.discretize import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.data.frames import is_frame, to_frame
 from bnplug.data.kinds import floats_of, is_numeric, refuse_complex, refuse_infinities, to_floats
-from bnplug.data.missing_cells import MissingCells, report_dropped
+from bnplug.data.missing_cells import MissingCells, _report_dropped
 from bnplug.data.table import Table
 from bnplug.data.weights import check_class_weight, present_rows
 from bnplug.errors import BnplugWarning, MissingColumnWarning, warn_outside
@@ -472,7 +472,7 @@ def _kept_rows(
         if kept.any():
             remaining = set(pd.unique(labels[kept]).tolist())
             lost = [label for label in pd.unique(labels[before]).tolist() if label not in remaining]
-            report_dropped(int(before.sum()), int(kept.sum()), lost)
+            _report_dropped(int(before.sum()), int(kept.sum()), lost)
     if not kept.any():
         raise ValueError("no row is left: all have weight 0 or, with missing='drop', a missing cell")
     return kept

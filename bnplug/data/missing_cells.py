@@ -90,7 +90,7 @@ class MissingCells:
                 raise ValueError(f"missing names the column {name!r}, which is not there.{did_you_mean(name, there)}")
 
 
-def report_dropped(n_rows: int, n_kept: int, lost: Iterable[object]) -> None:
+def _report_dropped(n_rows: int, n_kept: int, lost: Iterable[object]) -> None:
     """Warn if dropping incomplete rows removed all rows of some classes, or more than half of the rows."""
     classes = ", ".join(map(repr, lost))
     if not classes and 2 * n_kept >= n_rows:

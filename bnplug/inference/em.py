@@ -121,12 +121,12 @@ class CountsLearner(ParameterLearner):
         return self.from_counts(table, dag, self.counts_, row_counts(table, families, self.counts_))
 
 
-class LazyCounts(Sequence[FloatArray]):
+class _LazyCounts(Sequence[FloatArray]):
     """Counts that are computed when an item is first accessed.
 
     Examples
     --------
-    >>> counts = LazyCounts(1, lambda: [np.array([2.0, 1.0])])
+    >>> counts = _LazyCounts(1, lambda: [np.array([2.0, 1.0])])
     >>> len(counts), counts[0].tolist()
     (1, [2.0, 1.0])
     """
@@ -165,7 +165,7 @@ def row_counts(table: Table, families: Sequence[tuple[int, ...]], counts: Sequen
     """
     if not table.weighted:
         return counts
-    return LazyCounts(len(families), lambda: table.sum(count_rows, families))
+    return _LazyCounts(len(families), lambda: table.sum(count_rows, families))
 
 
 class Maximum(NamedTuple):
@@ -268,7 +268,7 @@ class _Run:
         def multiplied(counts: Sequence[FloatArray]) -> list[FloatArray]:
             return [(cells + 1.0 / cells.size) * factor for cells, factor in zip(counts, factors, strict=True)]
 
-        rows = LazyCounts(len(factors), lambda: multiplied(self.available_rows))
+        rows = _LazyCounts(len(factors), lambda: multiplied(self.available_rows))
         return self.learner.from_counts(self.table, self.dag, multiplied(self.available), rows)
 
     def climb(self, tables: LogTables) -> Maximum:
@@ -298,7 +298,7 @@ class _Run:
         """Return the expected number of rows in each cell under `tables`: `counts`, unless rows are weighted."""
         if not self.table.weighted:
             return counts
-        return LazyCounts(len(counts), lambda: _expect(self.table.spawn(_Rows, True), tables, self.n_jobs)[0])
+        return _LazyCounts(len(counts), lambda: _expect(self.table.spawn(_Rows, True), tables, self.n_jobs)[0])
 
     def _expect(self, tables: LogTables, warn: bool = False) -> tuple[list[FloatArray], float]:
         counts, log_likelihood, impossible = _expect(self.rows, tables, self.n_jobs)

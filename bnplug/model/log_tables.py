@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NORMALIZED = 1e-9
 
 #: The largest absolute value of a finite log parameter, chosen so that sums over all nodes and rows stay finite.
-MAX_LOG_PARAMETER = 1e100
+_MAX_LOG_PARAMETER = 1e100
 
 # numpy's arrays have at most 64 axes.
 _MAX_PARENTS = 63
@@ -128,11 +128,11 @@ class LogTables:
             )
         values = table.values
         # Comparisons with NaN are False.
-        in_range = (values <= MAX_LOG_PARAMETER) & ((values >= -MAX_LOG_PARAMETER) | np.isneginf(values))
+        in_range = (values <= _MAX_LOG_PARAMETER) & ((values >= -_MAX_LOG_PARAMETER) | np.isneginf(values))
         if not in_range.all():
             raise ValueError(
-                f"node {name!r}: log parameters must be finite numbers from {-MAX_LOG_PARAMETER:g} to "
-                f"{MAX_LOG_PARAMETER:g}, or -inf"
+                f"node {name!r}: log parameters must be finite numbers from {-_MAX_LOG_PARAMETER:g} to "
+                f"{_MAX_LOG_PARAMETER:g}, or -inf"
             )
 
     def _check_acyclic(self) -> None:

@@ -198,6 +198,7 @@ def test_tied_classes_are_equal_and_the_first_is_predicted():
     assert set(model.predict(X)) == {"p"}
 
 
+@pytest.mark.filterwarnings('ignore:missing="drop" keeps:bnplug.errors.BnplugWarning')
 def test_missing_cells_in_training(mixed):
     X, y = mixed
     rng = np.random.default_rng(5)
