@@ -246,8 +246,9 @@ def test_parameters_of_methods_that_are_named_exist():
     every = {name for method in METHODS.values() for name, _ in registry.signature(method)}
     every |= set(inspect.signature(bnplug.BayesianNetworkClassifier).parameters)
     every |= set(inspect.signature(compare).parameters)
-    for answer in (bnplug.BayesianNetworkClassifier.explore, bnplug.BayesianNetworkClassifier.predict_files):
-        every |= set(inspect.signature(answer).parameters)
+    model = bnplug.BayesianNetworkClassifier
+    for function in (model.explore, model.predict_files, bnplug.Table.with_relative_weights):
+        every |= set(inspect.signature(function).parameters)
     every |= {"target", "aggregate", "needs_finite", "redraws", "BNPLUG_STRICT", "BNPLUG_DISABLE", "NUMBA_DISABLE_JIT"}
     for page, text in PAGES.items():
         if not page.startswith("docs/measured"):

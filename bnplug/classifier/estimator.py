@@ -210,7 +210,7 @@ class BayesianNetworkClassifier(ClassifierMixin, LearnsInParts):  # type: ignore
         y : array-like
             The class of every row; with ``missing="em"``, some may have none: NaN, None, or what `unlabeled` says.
         sample_weight : array-like, optional
-            If the parameter or structure learner leaves rows out (``backoff``, ``ccbn-loo``, ``skdb``), only the
+            For a learner that leaves rows out (``backoff``, ``ccbn-loo``, ``skdb``), and then also for bins, only the
             ratios of weights matter. Otherwise a row of weight 2 is equivalent to two rows. Rows of weight 0 are
             ignored.
         """

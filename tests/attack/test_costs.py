@@ -36,7 +36,7 @@ def test_tables_that_are_too_large_are_refused_before_anything_is_counted():
     """It took 4.9 GB and 137 s before."""
     columns = pd.DataFrame({f"x{i}": pd.Categorical(np.arange(2800) % 1400) for i in range(100)})
     with pytest.raises(ValueError, match=r"at least 388,080,000 parameters, over max_parameters=50,000,000"):
-        BayesianNetworkClassifier("tan", min_frequency=None).fit(columns, np.arange(2800) % 2)
+        BayesianNetworkClassifier(("tan", {"correction": None}), min_frequency=None).fit(columns, np.arange(2800) % 2)
 
 
 def test_tables_of_pairs_are_counted_in_bounded_memory():

@@ -11,6 +11,7 @@ belongs to the class with a small probability: the share of the class in the dat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -105,7 +106,11 @@ class LeaveOneOutProblem:
         return nll + 0.5 * float(pull @ away), gradient + pull
 
     def scaled(self, max_iter: int, tol: float) -> tuple[FloatArray, float]:
-        """Return the free numbers with one weight for all nodes, the best b and the best w, and that weight."""
+        """Return the free numbers with one weight for all nodes, the best b and the best w, and that weight.
+
+        The weight is not negative. If features say nothing about the class, a left-out row sees its own values as
+        slightly rarer in its class, and an ever more negative weight would turn that into certainty.
+        """
         layout = self.layout
         n_classes, first = layout.n_classes, layout.first_correction
 
@@ -115,6 +120,9 @@ class LeaveOneOutProblem:
 
         start = np.append(layout.start[:n_classes], 1.0)
         head, _ = minimize(common, start, tol, max_iter)
+        if head[-1] < 0.0:
+            alone, _ = minimize(partial(_at_weight_zero, common), start[:-1], tol, max_iter)
+            head = np.append(alone, 0.0)
         return self._with_common_weight(head), float(head[-1])
 
     def _with_common_weight(self, head: FloatArray) -> FloatArray:
@@ -168,6 +176,14 @@ class LeaveOneOutProblem:
             own = values + b if name == target else values
             changed[name] = (parents, own.transpose([axes.index(axis) for axis in (name, *parents)]))
         return LogTables(self.generative.names, self.generative.states, changed, target)
+
+
+def _at_weight_zero(
+    common: Callable[[FloatArray], tuple[float, FloatArray]], b: FloatArray
+) -> tuple[float, FloatArray]:
+    """Return the NLL of the class parameters alone, and its gradient."""
+    nll, gradient = common(np.append(b, 0.0))
+    return nll, gradient[:-1]
 
 
 def _shares_of_single_rows(table: Table) -> FloatArray:

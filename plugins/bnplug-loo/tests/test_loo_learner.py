@@ -8,6 +8,7 @@ import pytest
 from bnplug_loo.learner import LAMBDAS
 from bnplug_loo.problem import LeaveOneOutProblem, nll_with_shares
 from scipy.special import logsumexp
+from sklearn.metrics import log_loss
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, Table, parameter_learner, structure_learner
@@ -296,3 +297,17 @@ def test_the_loss_with_shares_is_that_of_rows_which_may_be_of_another_class():
     assert total == pytest.approx(-(weights[:, None] * belongs * log_p).sum())
     expected = weights[:, None] * (belongs.sum(axis=1, keepdims=True) * np.exp(log_p) - belongs)
     assert derivative == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", [132, 266, 108])
+def test_features_that_say_nothing_leave_the_prior(seed):
+    """The common weight used to run away to thousands below zero, and fresh rows had a log loss of up to 6."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_features, n_states = int(rng.integers(30, 300)), int(rng.integers(1, 5)), int(rng.integers(2, 5))
+    labels = np.where(rng.random(n_rows) < 0.5, "u", "w")
+    names = [f"x{i}" for i in range(n_features)]
+    rows = pd.DataFrame(rng.integers(0, n_states, (n_rows, n_features)).astype(str), columns=names)
+    fresh = pd.DataFrame(rng.integers(0, n_states, (1000, n_features)).astype(str), columns=names)
+    model = BayesianNetworkClassifier("tan", "ccbn-loo", random_state=0).fit(rows, labels)
+    truth = rng.choice(["u", "w"], 1000)
+    assert log_loss(truth, model.predict_proba(fresh)) < 0.8
