@@ -18,7 +18,7 @@ from bnplug.data._cells import Cells, Seen, cells_of, count_rows, rows_by_number
 from bnplug.data._dates import all_parts, varying
 from bnplug.data._looking import NUMBERS, STATES, TIMES, Look, column_kind, listed_columns, look, refuse, unsupported
 from bnplug.data._pooling import FEW_ROWS, FEW_TELLING_ROWS, MANY_STATES, check_limits, pool, tells, unlike
-from bnplug.data._whole_numbers import are_merged
+from bnplug.data._whole_numbers import are_inexact, are_merged, report_inexact
 from bnplug.data.coding import Coded, Codes, State, coded, factorize
 from bnplug.errors import PooledStatesWarning, UselessColumnWarning, warn_outside
 
@@ -195,6 +195,7 @@ def settle_cells(
             _settle_column(name, own, seen, named, rules.on_useless == "error", found, problems)
     found.names = tuple(name for name in found.cells if name not in found.left_out)
     _leave_out(found, rules, problems)
+    report_inexact([name for name in found.coded if are_inexact(found.cells[name].column)])
     spared = named | rules.spared
     _pool(found, rules, spared if binned else spared | seen.numbers.keys())
     return found

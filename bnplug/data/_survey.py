@@ -134,7 +134,8 @@ class Surveyed:
     def encode(self, batch: Batch, question: Question) -> tuple[CodeArray, FloatArray | None]:
         """Return the rows of a batch that count: codes (variables, rows), and weights where rows have them."""
         rows = usable_rows(batch, question, self.empty)
-        codes = np.array(self.intake.encode(rows.frame, self.schema, unseen="error"))
+        # The survey has reported floats that may have lost digits.
+        codes = np.array(self.intake._encode(self.intake.features(rows.frame), self.schema, unseen="error"))
         labels = match_column(rows.labels, self.intake.classes.tolist())
         codes[self.schema.target_index] = np.maximum(labels, 0)
         known = labels >= 0

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bnplug.errors import BnplugWarning, warn_outside
+
 #: From this number on, distinct whole numbers may become the same float.
 FIRST_INEXACT = 2.0**53
 
@@ -43,6 +45,47 @@ def are_merged(column: pd.Series[Any], values: npt.NDArray[Any]) -> bool:
     if column.dtype.kind == "f" or not has_inexact(values):
         return False
     return int(column.nunique()) > len(pd.unique(values[~np.isnan(values)]))
+
+
+def are_inexact(column: pd.Series[Any]) -> bool:
+    """Return whether a column contains only whole numbers, as floats, some of which may have lost digits.
+
+    Examples
+    --------
+    >>> are_inexact(pd.Series([2.0**53, None])), are_inexact(pd.Series([2.0**53, 0.5]))
+    (True, False)
+    """
+    is_categorical = isinstance(column.dtype, pd.CategoricalDtype)
+    numbers = column.cat.categories.to_series() if is_categorical else column
+    if numbers.dtype.kind != "f":
+        return False
+    is_plain = isinstance(numbers.dtype, np.dtype)
+    values = numbers.to_numpy() if is_plain else numbers.to_numpy(np.float64, na_value=np.nan)
+    return has_inexact(values) and bool((np.isnan(values) | (values == np.rint(values))).all())
+
+
+def is_large(state: object) -> bool:
+    """Return whether a state is a whole number, or the text of one, that floats may merge with another.
+
+    Examples
+    --------
+    >>> is_large(2**53), is_large("9007199254740993"), is_large("9"), is_large("sun")
+    (True, True, False, False)
+    """
+    if isinstance(state, str):
+        return re.fullmatch(_WHOLE, state) is not None and abs(int(state)) >= FIRST_INEXACT
+    return isinstance(state, int | float) and abs(state) >= FIRST_INEXACT
+
+
+def report_inexact(names: Sequence[str]) -> None:
+    """Warn about discrete columns of large whole numbers that are floats, if there are any."""
+    if names:
+        dtypes = dict.fromkeys(names, "Int64")
+        warn_outside(
+            f"Columns {list(names)} hold whole numbers from 2^53 on as floats, which cannot tell adjacent numbers "
+            f"apart. Read them as integers or text: pd.read_csv(..., dtype={dtypes})",
+            BnplugWarning,
+        )
 
 
 def exact_array(cells: Any) -> npt.NDArray[Any]:

@@ -26,6 +26,7 @@ from bnplug.data._looking import refuse
 from bnplug.data._named_bins import named_bins, snapped, to_cells, with_given_states, with_nearest_states, with_state
 from bnplug.data._pooling import match_pooled, unlike
 from bnplug.data._relative_weights import divided_by_class_mean
+from bnplug.data._whole_numbers import are_inexact, is_large, report_inexact
 from bnplug.data.bins import in_bins, nearest
 from bnplug.data.class_labels import _known_classes, _labels_and_gaps
 from bnplug.data.coding import MISSING, Coded, State, code_column
@@ -328,8 +329,22 @@ class Intake:
 
         A missing cell is in the state that stands for missing, where its column has one; a value is never in it, also
         if it is called the same: training has not seen that value.
+
+        Warns about floats that may have lost digits of the large whole numbers that `schema` has as states.
         """
-        return schema.encode_columns(self._columns(self.features(frame)), len(frame), unseen, self.missing_states)
+        features = self.features(frame)
+        self._report_inexact(features, schema)
+        return self._encode(features, schema, unseen)
+
+    def _encode(self, features: pd.DataFrame, schema: Table, unseen: str) -> CodeArray:
+        """Return the codes of features, as :meth:`encode` does, without its warning about floats."""
+        return schema.encode_columns(self._columns(features), len(features), unseen, self.missing_states)
+
+    def _report_inexact(self, features: pd.DataFrame, schema: Table) -> None:
+        """Warn about columns of large whole numbers that are floats, unless they are cut into bins."""
+        exempt = {*self.numeric, *self.whole}
+        inexact = [str(name) for name, column in features.items() if name not in exempt and are_inexact(column)]
+        report_inexact([name for name in inexact if any(map(is_large, schema.states.get(name, ())))])
 
     def check_names(self, frame: pd.DataFrame, target: str) -> None:
         """Refuse columns that training did not have, and warn of those that are absent."""

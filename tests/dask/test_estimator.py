@@ -350,3 +350,15 @@ def test_a_category_without_rows_is_reported_once(client):
     ) as caught:
         DaskBayesianNetworkClassifier("nb").fit(rows[[*X, "shop"]], rows["won"])
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize(("dtype", "n_warnings"), [("float64", 1), ("Int64", 0)])
+def test_large_whole_numbers_that_are_floats_are_reported_once(client, dtype, n_warnings):
+    ids = pd.array([2**53, 2**53 + 1, None, 2**53 + 2] * 30, dtype="Int64")
+    labels = [*"abab"] * 29 + [*"baba"]
+    frame = pd.DataFrame({"i": pd.Series(ids).astype(dtype), "y": labels})
+    rows = dd.from_pandas(frame, npartitions=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        DaskBayesianNetworkClassifier("nb").fit(rows[["i"]], rows["y"])
+    assert sum("Columns ['i'] hold whole numbers from 2^53" in str(own.message) for own in caught) == n_warnings

@@ -1,5 +1,7 @@
 """Whole numbers from 2^53 on stay distinct, or are refused by name, wherever rows come from."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -200,3 +202,82 @@ def test_text_as_numbers():
     assert as_written(pd.Series(["1", None, str(2**63)])).dtype == "UInt64"
     assert as_written(pd.Series(["-1", None, str(2**63)])).tolist() == [-1, None, 2**63]
     assert as_written(pd.Series([], dtype=str)).dtype == "Int64"
+
+
+WARNING = r"Columns \['i'\] hold whole numbers from 2\^53 on as floats, .*dtype={'i': 'Int64'}"
+AS_FLOATS = {
+    "pandas": lambda cells: pd.DataFrame({"i": cells}),
+    "nullable": lambda cells: pd.DataFrame({"i": pd.array(cells, dtype="Float64")}),
+    "arrow": lambda cells: pd.DataFrame({"i": pd.array(cells, dtype="double[pyarrow]")}),
+    "categories": lambda cells: pd.DataFrame({"i": pd.Categorical(cells)}),
+    "polars": lambda cells: pl.DataFrame({"i": pl.Series(cells, dtype=pl.Float64)}),
+}
+
+
+def inexact_warnings(call):
+    """Return the warnings about inexact floats that a call gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(own.message) for own in caught if "as floats" in str(own.message)]
+
+
+def floats(cells):
+    return [np.nan if cell is None else float(cell) for cell in cells]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("name", AS_FLOATS)
+def test_large_whole_numbers_that_are_floats_are_reported_once_by_name(name, listed):
+    X = AS_FLOATS[name](floats(IDS * N))
+    model = BayesianNetworkClassifier("nb", categorical_features=["i"] if listed else "auto")
+    with pytest.warns(bnplug.BnplugWarning, match=WARNING):
+        model.fit(X, LABELS)
+    assert len(inexact_warnings(lambda: model.fit(X, LABELS))) == 1
+    exact = BayesianNetworkClassifier("nb").fit(FRAMES["nullable"](IDS * N).rename(columns={"x0": "i"}), LABELS)
+    text = BayesianNetworkClassifier("nb").fit(pd.DataFrame({"i": [str(cell) for cell in IDS * N]}), LABELS)
+    for known in (model, exact, text):
+        with pytest.warns(bnplug.BnplugWarning, match=WARNING):
+            known.predict(X)
+        assert len(inexact_warnings(lambda known=known: known.predict_proba(X))) == 1
+
+
+def test_an_array_of_floats_is_reported():
+    X = np.array([floats(IDS * N), [1.0, 2.0] * (2 * N)]).T
+    model = BayesianNetworkClassifier("nb")
+    assert len(inexact_warnings(lambda: model.fit(X, LABELS))) == 1
+    assert len(inexact_warnings(lambda: model.predict(X))) == 1
+
+
+def test_a_file_of_floats_is_reported_once(tmp_path):
+    frame = pd.DataFrame({"i": floats(IDS * N), "y": LABELS})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    model = BayesianNetworkClassifier("nb")
+    assert len(inexact_warnings(lambda: model.fit_files(tmp_path / "rows.parquet", "y"))) == 1
+    path = write_csv(tmp_path / "rows.csv", {"i": IDS * N, "y": LABELS})
+    assert inexact_warnings(lambda: model.fit_files(path, "y")) == []
+    assert inexact_warnings(lambda: model.predict_files(path, tmp_path / "answers.csv")) == []
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        floats([B - 1, B - 2, None, 5] * N),
+        [B + 2.0, 0.5, None, 5.0] * N,
+        [1e20 + 1e18 * (k % 40) for k in range(4 * N)],
+        pd.array(IDS * N, dtype="Int64"),
+    ],
+    ids=["smaller", "fractions", "binned", "integers"],
+)
+def test_columns_that_lose_nothing_are_not_reported(cells):
+    X = pd.DataFrame({"i": cells})
+    model = BayesianNetworkClassifier("nb")
+    assert inexact_warnings(lambda: model.fit(X, LABELS)) == []
+    assert inexact_warnings(lambda: model.predict(X)) == []
+
+
+def test_large_floats_are_not_reported_where_they_are_unseen_or_belong_to_the_nearest_number():
+    X = pd.DataFrame({"few": [1, 2] * (2 * N), "text": [*"uv"] * (2 * N)})
+    model = BayesianNetworkClassifier("nb").fit(X, LABELS)
+    new = pd.DataFrame({"few": [2.0**60], "text": [2.0**60]})
+    assert inexact_warnings(lambda: model.predict(new)) == []
