@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from bnplug.arrays import BoolArray
 from bnplug.data._checks import is_beyond_numpy, unmasked
 from bnplug.data.coding import MISSING, State, match_column, plain_label
-from bnplug.data.frames import collected, is_polars, _is_polars_series
+from bnplug.data.frames import _is_polars_series, collected, is_polars
 
 _ACCEPTED = (
     "class labels are text, or an array whose type is of truth values or of numbers of at most 64 bits; convert them, "
