@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import reduce
+from graphlib import TopologicalSorter
+from operator import or_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 #: What a browser passes messages over in 100 ms (benchmarks/explorer.py), and what it loads in a moment.
 MAX_CELLS, MAX_PARAMETERS = 5_000_000, 1_000_000
+
+# The queries that rank the features have at most this many ancestors, and MAX_CELLS cells, in total.
+_RANKED_ANCESTORS = 10_000
 
 
 def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str] | None) -> LogTables:
@@ -47,9 +53,10 @@ def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str]
             raise ValueError(f"features={features}: give a number from 1 to {len(tables.names) - 1}, or names")
         features = _ranked(model)[: int(features)]
     part = tables if features is None else _part(tables, model.target_, features)
-    if _too_much(part) is None:
+    reason = _too_much(part)
+    if reason is None:
         return part
-    raise ValueError(f"{_too_much(part)}. {_way_out(model)}")
+    raise ValueError(f"{reason}. {_way_out(model)}")
 
 
 def _way_out(model: BayesianNetworkClassifier) -> str:
@@ -59,24 +66,29 @@ def _way_out(model: BayesianNetworkClassifier) -> str:
     if n == 0:
         return f"No part that answers as the whole does is small enough; {report}"
     return (
-        f"model.explore(path, features={n}) (--features {n}) shows what tells most of the class, with its parents; "
-        f"{report}"
+        f"model.explore(path, features={n}) (--features {n}) shows the features most informative about the class, with "
+        f"their ancestors; {report}"
     )
 
 
 def _most_that_fit(model: BayesianNetworkClassifier, ranked: Sequence[str]) -> int:
-    """The number of leading features whose part is small enough, by bisection."""
-    low, high = 0, len(ranked)
+    """Return the number of leading features whose part is small enough.
+
+    The number is doubled until the part is too large, then bisected: testing parts far above the limit is slow.
+    """
+    low, high, step = 0, len(ranked), 1
     while low < high:
-        middle = (low + high + 1) // 2
-        fits = _too_much(_part(model.tables_, model.target_, ranked[:middle])) is None
-        low, high = (middle, high) if fits else (low, middle - 1)
+        middle = min(low + step, (low + high + 1) // 2)
+        if _too_much(_part(model.tables_, model.target_, ranked[:middle])) is None:
+            low, step = middle, 2 * step
+        else:
+            high = middle - 1
     return low
 
 
 def _too_much(tables: LogTables) -> str | None:
     """Say why a page cannot hold these tables; None where it can."""
-    size = sum(table.values.size for table in tables.tables.values())
+    size = _n_numbers(tables)
     if size > MAX_PARAMETERS:
         return f"the tables hold {size:,} numbers, more than the {MAX_PARAMETERS:,} that a page can"
     if _tree.n_cells(*numbered(tables), MAX_CELLS) is None:
@@ -87,39 +99,72 @@ def _too_much(tables: LogTables) -> str | None:
     return None
 
 
+def _n_numbers(tables: LogTables) -> int:
+    return sum(table.values.size for table in tables.tables.values())
+
+
 def numbered(tables: LogTables) -> tuple[list[list[int]], list[int]]:
     """Return the parents of every variable by number, and the number of its states."""
     number = {name: v for v, name in enumerate(tables.names)}
-    parents = [[number[parent] for parent in tables.parents[name]] for name in tables.names]
+    parents = [[number[parent] for parent in tables.tables[name].parents] for name in tables.names]
     return parents, [len(tables.states[name]) for name in tables.names]
 
 
 def _ranked(model: BayesianNetworkClassifier) -> list[str]:
-    """The features by what each alone tells of the class; those that even alone are too much for a page come last."""
+    """Return the features by their mutual information with the class.
+
+    The total size of the queries is limited. Features with few ancestors are queried first; those beyond the limit, and
+    those that even alone are too large for a page, come last.
+    """
     tables, target = model.tables_, model.target_
-    told = {name: _told(tables, target, name) for name in tables.names if name != target}
-    return sorted(told, key=lambda name: -told[name])
+    always = _always_kept(tables, target)
+    sizes = _part_sizes(tables, always)
+    features = sorted((name for name in tables.names if name != target), key=sizes.__getitem__)
+    ancestors, cells = _RANKED_ANCESTORS, MAX_CELLS
+    information = dict.fromkeys(features, -1.0)
+    for name in features:
+        ancestors -= sizes[name] - 2  # not counting the class and the feature
+        if ancestors < 0:
+            break
+        part = _closed(tables, target, {*always, name})
+        n_cells = _tree.n_cells(*numbered(part), cells) if _n_numbers(part) <= MAX_PARAMETERS else None
+        if n_cells is not None:
+            cells -= n_cells
+            # The joint distribution may need a larger table than the messages of the page.
+            with suppress(ValueError):
+                information[name] = mutual_information(query(part, [target, name], max_clique_size=MAX_CELLS))
+    return sorted(features, key=lambda name: -information[name])
 
 
-def _told(tables: LogTables, target: str, name: str) -> float:
-    part = _part(tables, target, [name])
-    if _too_much(part) is None:
-        # What is asked is joint: that may take a larger table than the messages of the page do.
-        with suppress(ValueError):
-            return mutual_information(query(part, [target, name], max_clique_size=MAX_CELLS))
-    return -1.0
+def _part_sizes(tables: LogTables, always: Iterable[str]) -> dict[str, int]:
+    """Return the number of variables in the part of each feature."""
+    above: dict[str, int] = {}  # as bits of an integer: sets would take time quadratic in the number of variables
+    for k, name in enumerate(TopologicalSorter(tables.parents).static_order()):
+        above[name] = reduce(or_, (above[parent] for parent in tables.tables[name].parents), 1 << k)
+    shared = reduce(or_, (above[name] for name in always))
+    return {name: (shared | ancestors).bit_count() for name, ancestors in above.items()}
+
+
+def _always_kept(tables: LogTables, target: str) -> set[str]:
+    """Return the class and the nodes whose tables do not sum to one."""
+    return {target, *(name for name, table in tables.tables.items() if not table.normalized)}
 
 
 def _part(tables: LogTables, target: str, features: Iterable[str]) -> LogTables:
-    """The class, these features, all that they depend on, and tables that do not sum to one."""
-    kept = {target, *(name for name, table in tables.tables.items() if not table.normalized)}
+    """Return the tables of the class, these features, all their ancestors, and tables that do not sum to one."""
+    kept = _always_kept(tables, target)
     for name in features:
         if name not in tables.tables:
             raise ValueError(f"there is no feature {name!r}.{did_you_mean(name, tables.names)}")
         kept.add(name)
+    return _closed(tables, target, kept)
+
+
+def _closed(tables: LogTables, target: str, kept: set[str]) -> LogTables:
+    """Return the tables of these variables and all their ancestors."""
     pending = list(kept)
     while pending:
-        new = {*tables.parents[pending.pop()]} - kept
+        new = {*tables.tables[pending.pop()].parents} - kept
         kept |= new
         pending += new
     names = [name for name in tables.names if name in kept]

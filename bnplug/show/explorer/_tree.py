@@ -66,30 +66,45 @@ def _cliques(parents: Sequence[Sequence[int]], cards: Sequence[int]) -> Iterator
         for a, b in combinations((v, *own), 2):
             near[a].add(b)
             near[b].add(a)
-    costs = {v: _cost(near, v, cards) for v in near}
+    fill = {v: _fill(near, v) for v in near}
+    costs = {v: (fill[v], _size((v, *near[v]), cards), v) for v in near}
     while near:
         v = min(costs, key=costs.__getitem__)
         yield frozenset({v, *near[v]})
-        for u in _eliminate(near, v):
-            costs[u] = _cost(near, u, cards)
         del costs[v]
+        for u in _eliminate(near, fill, v):
+            costs[u] = fill[u], _size((u, *near[u]), cards), u
 
 
-def _cost(near: Mapping[int, set[int]], v: int, cards: Sequence[int]) -> tuple[int, int, int]:
-    """The edges that eliminating `v` adds, the cells of its clique, and its number."""
-    own = near[v]
-    # By sets, since the class may have a thousand neighbours, and so a million pairs of them.
-    joined = sum(len(near[u] & own) for u in own) // 2
-    return len(own) * (len(own) - 1) // 2 - joined, _size((v, *own), cards), v
+def _fill(near: Mapping[int, set[int]], v: int) -> int:
+    """Return the number of edges that eliminating `v` adds."""
+    around = near[v]
+    # By sets, since the class may have a thousand neighbors, and so a million pairs of them.
+    joined = sum(len(near[u] & around) for u in around) // 2
+    return len(around) * (len(around) - 1) // 2 - joined
 
 
-def _eliminate(near: dict[int, set[int]], v: int) -> set[int]:
-    """Join the neighbours of `v`, and take it out; return those whose cost may have changed."""
-    own = near.pop(v)
-    for u in own:
-        near[u] |= own - {u}
-        near[u].discard(v)
-    return own.union(*(near[u] for u in own)) if own else set()
+def _eliminate(near: dict[int, set[int]], fill: dict[int, int], v: int) -> set[int]:
+    """Connect the neighbors of `v`, remove it, and update `fill`; return the variables whose costs change."""
+    around = near[v]
+    changed = set(around)
+    for u in around:
+        for w in around - near[u] - {u}:
+            common = near[u] & near[w]
+            for x in common:
+                fill[x] -= 1
+            fill[u] += len(near[u]) - len(common)
+            fill[w] += len(near[w]) - len(common)
+            near[u].add(w)
+            near[w].add(u)
+            changed |= common
+    for u in around:
+        # Of the pairs of neighbors of u without an edge, those that contain v no longer count.
+        near[u].remove(v)
+        fill[u] -= len(near[u]) - (len(around) - 1)
+    del near[v], fill[v]
+    changed.discard(v)
+    return changed
 
 
 def _maximal(cliques: Sequence[frozenset[int]]) -> list[frozenset[int]]:
