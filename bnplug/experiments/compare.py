@@ -89,7 +89,7 @@ def compare(
     >>> found = compare(["nb", "tan"], ["iris"], cv=3)
     >>> found.table("accuracy").round(2)
             nb   tan
-    iris  0.95  0.95
+    iris  0.95  0.96
     """
     _check(missing, categorical_features, random_state)
     estimators = resolve_methods(methods)

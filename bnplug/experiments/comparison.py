@@ -38,7 +38,7 @@ class Comparison:
     >>> print(found.to_markdown())
     | accuracy (%) | nb | tan |
     | --- | ---: | ---: |
-    | iris | 94.67 ± 3.06 | **95.33 ± 2.31** |
+    | iris | 94.67 ± 3.06 | **96.00 ± 2.00** |
     """
 
     def __init__(
