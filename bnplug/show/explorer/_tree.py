@@ -99,7 +99,7 @@ def _eliminate(near: dict[int, set[int]], fill: dict[int, int], v: int) -> set[i
             near[w].add(u)
             changed |= common
     for u in around:
-        # Of the pairs of neighbors of u without an edge, those that contain v no longer count.
+        # Pairs of neighbors of u without an edge no longer count if they contain v.
         near[u].remove(v)
         fill[u] -= len(near[u]) - (len(around) - 1)
     del near[v], fill[v]
