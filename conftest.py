@@ -6,7 +6,7 @@ import signal
 from hypothesis import is_hypothesis_test, settings
 
 #: Fixtures that tests of several rooms share.
-pytest_plugins = ["third_party"]
+pytest_plugins = ["mixed_rows", "third_party"]
 
 # A shell starts background jobs with SIGINT ignored, and child processes inherit that. Tests that interrupt need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -24,7 +24,7 @@ from search import CANDIDATES, N_FEATURES, naive_bayes, random_table
 
 import bnplug
 from bnplug.builtin.scores import HitRate
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 
 def seconds(run: Callable[[], object]) -> float:

@@ -49,13 +49,13 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bnplug import datasets, make_classifier
-from bnplug.data._columns import Rules, settle
 from bnplug.errors import BnplugWarning
-from bnplug.experiments._data import as_the_classifier_takes
-from bnplug.experiments._estimators import prepare
+from bnplug.experiments._inputs import as_the_classifier_takes, prepare
 from bnplug.experiments.pictures import critical_difference
 from bnplug.experiments.statistics import nemenyi, win_draw_loss
 from bnplug.experiments.storage import ResultsFile
+from bnplug.table._columns import plan_columns
+from bnplug.table.rules import ColumnRules
 
 #: What is another set's rows (with another class, or a part of them) or another draw of its rule.
 LEFT_OUT = {
@@ -95,7 +95,7 @@ def boosting(**params):
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=254)
 
     def make(X):
-        kept = X.drop(columns=list(settle(X, Rules("auto")).left_out))
+        kept = X.drop(columns=list(plan_columns(X, ColumnRules(categorical_features="auto")).left_out))
         numbers = list(kept.select_dtypes("number"))
         text = [name for name in kept.columns if name not in numbers]
         columns = make_column_transformer((codes, text), ("passthrough", numbers))

@@ -18,8 +18,8 @@ import numpy as np
 
 import bnplug
 from bnplug import Table
-from bnplug.data.block_table import BlockTable
-from bnplug.data.blocks import Block, MappedArray
+from bnplug.table.block_table import BlockTable
+from bnplug.table.blocks import Block, MappedArray
 
 
 def drawn(n_rows, n_features=20):

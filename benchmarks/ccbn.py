@@ -39,13 +39,12 @@ from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 import bnplug
-from bnplug import datasets
-from bnplug.data.discretize import QuantileDiscretizer
-from bnplug.data.table import Table
+from bnplug import QuantileDiscretizer, datasets
 from bnplug.errors import BnplugWarning
 from bnplug.gradient import Objective, conditional_nll, minimize
 from bnplug.inference.complete import posterior
 from bnplug.inference.marginals import Marginalizer
+from bnplug.table.table import Table
 
 PARTS = ("letter", "large", "sgd", "backoff")
 WITHOUT_DATA = ("large", "sgd")
@@ -140,7 +139,9 @@ def sgd() -> None:
     if "BNPLUG_DATA" in os.environ:
         adult = read("adult")
         kinds = adult.categorical_features
-        table, _ = bnplug.code(adult.X, adult.y, discretizer="mdl", categorical_features=kinds, missing="value")
+        table, _ = bnplug.encode_training(
+            adult.X, adult.y, discretizer="mdl", categorical_features=kinds, missing="value"
+        )
         compare_starts("adult, TAN", table, "tan")
 
 

@@ -71,7 +71,7 @@ def incomplete_rows(tables: LogTables, n_rows: int) -> Table:
     rng = np.random.default_rng(0)
     codes = drawn(tables, n_rows, rng)
     codes[rng.random(codes.shape) < MISSING] = 255
-    return Table(codes, tables.names, tables.states, "BP", incomplete="em")
+    return Table(codes, tables.names, tables.states, "BP", missing_policy="em")
 
 
 def drawn(tables: LogTables, n_rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the engines of inference cost: rows a second with 30 % of the cells missing, on TAN and KDB-1.
+"""What the engines cost: rows a second with 30 % of the cells missing, on TAN and KDB-1.
 
 The same networks, rows and missing cells for all; `junction-tree` and `sampling` are asked about the first rows only.
 Posteriors are compared with those of `elimination`: those of `junction-tree` by the largest difference, those of
@@ -18,7 +18,7 @@ from time import process_time
 import numpy as np
 
 import bnplug
-from bnplug import Marginals, Table, datasets
+from bnplug import CompiledNetwork, Table, datasets
 from bnplug.inference.complete import posterior
 from bnplug.typing import CodeArray, FloatArray
 
@@ -30,12 +30,12 @@ def tables_of_data() -> dict[str, Table]:
     folder = os.environ.get("BNPLUG_DATA", "")
     if folder:
         loaded = {name: datasets.load(name, data_dir=folder) for name in PUBLISHED}
-        return {name: bnplug.code(data.X, data.y, discretizer="mdl")[0] for name, data in loaded.items()}
+        return {name: bnplug.encode_training(data.X, data.y, discretizer="mdl")[0] for name, data in loaded.items()}
     shipped = {"tic-tac-toe": datasets.tic_tac_toe, "wine": datasets.wine, "breast-cancer": datasets.breast_cancer}
-    return {name: bnplug.code(*make(), discretizer="mdl")[0] for name, make in shipped.items()}
+    return {name: bnplug.encode_training(*make(), discretizer="mdl")[0] for name, make in shipped.items()}
 
 
-def answer(marginals: Marginals, codes: CodeArray) -> tuple[float, FloatArray]:
+def answer(marginals: CompiledNetwork, codes: CodeArray) -> tuple[float, FloatArray]:
     """Return rows a second, and the posteriors."""
     started = process_time()
     joint = marginals.log_joint(codes)
@@ -50,9 +50,7 @@ def compare(name: str, structure: str, table: Table, n_rows: int) -> None:
     codes[rng.random(codes.shape) < 0.3] = table.missing
     few = codes[:, :n_rows]
     engines = {"elimination": {}, "junction-tree": {}, "sampling": {"random_state": 0}}
-    compiled = {
-        own: bnplug.inference_engine(own, **given).compile(tables, table.target) for own, given in engines.items()
-    }
+    compiled = {own: bnplug.engine(own, **given).compile(tables, table.target) for own, given in engines.items()}
     for marginals in compiled.values():
         marginals.log_joint(few[:, :1])
     ours, exact = answer(compiled["elimination"], codes)

@@ -16,7 +16,7 @@ import numpy as np
 from pgmpy.readwrite import BIFReader, XMLBIFReader
 
 from bnplug import LogTables
-from bnplug.exchange.network_files import read_tables, write_network
+from bnplug.io.network_files import read_tables, write_network
 
 N_CLASSES, N_FEATURES, N_STATES = 26, 16, 16
 

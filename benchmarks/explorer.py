@@ -19,8 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import browser
 
 from bnplug import BayesianNetworkClassifier, LogTables
-from bnplug.show.explorer._part import MAX_CELLS, numbered
-from bnplug.show.explorer._tree import n_cells
+from bnplug.show.explorer._part import MAX_CELLS, n_cells, numbered
 
 CLICK = """(async (v, s) => {
   while (document.body.hasAttribute("aria-busy")) await new Promise((done) => setTimeout(done, 5));

@@ -16,9 +16,9 @@ import numpy as np
 
 import bnplug
 from bnplug.compiling import kernel
-from bnplug.data.table import Table
 from bnplug.gradient import Objective, conditional_nll
 from bnplug.inference.complete import terms
+from bnplug.table.table import Table
 
 NONE = np.empty(0)
 

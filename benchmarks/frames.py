@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 import bnplug
-from bnplug.data.discretize import MDLDiscretizer
+from bnplug import MDLDiscretizer
 
 WORDS = np.array(["ash", "beech", "cedar", "oak"], dtype=object)
 
@@ -74,13 +74,13 @@ def bare(discrete, floats):
 def coding(rows, columns):
     frame, y = mixed(rows, columns)
     classes = (y == "yes").astype(np.int64)
-    table, intake = bnplug.code(frame, y, discretizer="mdl")
-    numbers = {name: frame[name].to_numpy() for name in intake.numeric}
-    floats = [(numbers[name], cuts) for name, cuts in intake.cut_points.items()]
+    table, encoder = bnplug.encode_training(frame, y, discretizer="mdl")
+    numbers = {name: frame[name].to_numpy() for name in encoder.numeric}
+    floats = [(numbers[name], cuts) for name, cuts in encoder.cut_points.items()]
     discrete = [frame[name] for name in frame if name not in numbers]
     bound, search = best(lambda: bare(discrete, floats)), best(lambda: cut(numbers, classes))
-    new = best(lambda: intake.encode(frame, table))
-    train = best(lambda: bnplug.code(frame, y, discretizer="mdl"))
+    new = best(lambda: encoder.encode(frame, table))
+    train = best(lambda: bnplug.encode_training(frame, y, discretizer="mdl"))
     print(
         f"{rows:,} x {columns:,} mixed columns: new rows {new:.3f} s, {new / bound:.2f} of the bound {bound:.3f}; "
         f"training {train:.3f} s, {train / (bound + search):.2f} of it with the cuts, {bound + search:.3f}",

@@ -44,10 +44,11 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from bnplug import datasets, make_classifier
-from bnplug.data._columns import Rules, settle
 from bnplug.errors import BnplugWarning
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import colour, finish, mark
+from bnplug.table._columns import plan_columns
+from bnplug.table.rules import ColumnRules
 
 REAL = ["hepatitis", "horse-colic", "vote", "audiology", "annealing", "cylinder-bands", "primary-tumor"]
 COMPLETE = ["balance-scale", "car", "german", "pima", "tic-tac-toe", "vehicle"]
@@ -64,7 +65,10 @@ COLUMNS = ["dataset", "removed", "fold", "learner", "way", "accuracy", "log_loss
 def rows_of(data, most, least):
     """At most `most` rows, drawn with the classes' shares; classes of fewer than `least` rows are left out."""
     kept = (data.y.map(data.y.value_counts()) >= least).to_numpy()
-    X, y = data.X[kept].drop(columns=list(settle(data.X, Rules("auto")).left_out)), data.y[kept].astype(str)
+    X, y = (
+        data.X[kept].drop(columns=list(plan_columns(data.X, ColumnRules(categorical_features="auto")).left_out)),
+        data.y[kept].astype(str),
+    )
     if len(y) > most:
         X, _, y, _ = train_test_split(X, y, train_size=most, stratify=y, random_state=0)
     # Whole numbers become fractions where cells are removed.

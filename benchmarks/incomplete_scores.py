@@ -4,7 +4,8 @@ Rows are drawn from alarm, insurance and hepar2 (the files that pgmpy installs);
 is added; cells are removed, also from the noise column. `hill-climb` starts at the empty graph and climbs by `bdeu` or
 `mdl` with at most four parents a variable. The rules:
 
-- `available`: each family is scored on the rows in which all of its variables are known (version 0.2);
+- `available`: each family is scored on the rows in which all of its variables are known (earlier development
+  versions);
 - `unknown`: each family is scored on the rows in which the child is known; "unknown" is one more state of each parent
   that has missing cells (`missing="ignore"`);
 - `em`: expected counts, by structural EM (`missing="em"`).
@@ -25,7 +26,7 @@ Result: `unknown`. With cells missing completely at random its mean SHD is 76.2 
 `available` has 176.9 and 0.14; complete data have 68.0 and 0. `em` has 69.2 where it ran (`unknown` 74.4 there), at 770
 times the processor time. If missingness depends on another variable, `unknown` has 105.9 and 0.74 children of the noise
 column, `available` 177.6 and 0.19, `em` 70.2 and 0: `unknown` turns dependent missingness into edges. (The seconds of
-`available` are for the plain Python in this script, not for version 0.2.)
+`available` are for the plain Python in this script, not for the compiled code of those versions.)
 
 Usage: python benchmarks/incomplete_scores.py [DRAWS] [ROWS ...]      (default: 2 draws, 1000 and 5000 rows)
 
@@ -47,7 +48,7 @@ import pandas as pd
 
 from bnplug import BnplugWarning, Table, read_bif, score_function, structure_learner
 from bnplug.builtin.scores import MDL, BDeu
-from bnplug.inference.structural_em import structural_em
+from bnplug.inference.expected_table import structural_em
 from bnplug.scoring import log_likelihood
 
 NETWORKS = ("alarm", "insurance", "hepar2")
@@ -150,7 +151,7 @@ def learned(rule, score, table):
     learner = structure_learner("hill-climb", score=scores.get(score, score), start="empty", max_parents=4)
     start = time.process_time()
     if rule == "em":
-        incomplete = Table(table.codes, table.names, table.states, table.target, incomplete="em")
+        incomplete = Table(table.codes, table.names, table.states, table.target, missing_policy="em")
         dag = structural_em(learner.learn, incomplete, random_state=0)
     else:
         dag = learner.learn(table)

@@ -26,8 +26,8 @@ from sklearn.model_selection import StratifiedKFold
 
 import bnplug
 from bnplug import datasets
-from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
+from bnplug.table.table import Table
 from bnplug.typing import IntArray
 
 
@@ -45,7 +45,9 @@ def generated(rows: int = 1000, features: int = 20, classes: int = 4, states: in
 
 def coded(dataset: datasets.Dataset, rows: IntArray) -> Table:
     X, y = dataset.X.iloc[rows], dataset.y.astype(str).to_numpy()[rows]
-    return bnplug.code(X, y, discretizer="mdl", categorical_features=dataset.categorical_features, target="class_")[0]
+    return bnplug.encode_training(
+        X, y, discretizer="mdl", categorical_features=dataset.categorical_features, name="class_"
+    )[0]
 
 
 def timed_fit(what: str, table: Table, structure: str, n_jobs: int = 2, **params: Any) -> None:

@@ -29,11 +29,10 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
-from bnplug_rmcv.paper.protocol import DATASETS, as_published, cut_beforehand
+from bnplug_papers.kelner2012.protocol import DATASETS, as_published, cut_beforehand
+from bnplug_papers.kit import find_data, load_data, published
 
 import bnplug
-from bnplug.experiments import published
-from bnplug.experiments.paper import find_data, load_data
 
 COMPARED_WITH_WEKA = ("Tic-Tac-Toe", "Vehicle", "Chess")
 

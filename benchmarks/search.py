@@ -34,8 +34,8 @@ import numpy.typing as npt
 
 from bnplug.builtin.scores import HitRate
 from bnplug.contracts import Evaluator
-from bnplug.data.table import Table
 from bnplug.scoring import Candidates, PredictiveScore, winner
+from bnplug.table.table import Table
 
 #: Rows, classes and folds (None: resubstitution).
 SHAPES: list[tuple[int, int, int | None]] = [
@@ -125,8 +125,8 @@ def candidate_costs(rounds: int) -> None:
 
 def python_share() -> None:
     evaluator = naive_bayes(HitRate(), random_table(200, 2))
-    some, state = CANDIDATES[:200], evaluator._state  # noqa: SLF001
-    batch = state.batch(some, np.full(200, -np.inf))
+    some, state = CANDIDATES[:200], evaluator._block  # noqa: SLF001
+    batch = evaluator._batch(some, np.full(200, -np.inf))  # noqa: SLF001
 
     def kernel() -> None:
         batch.status[:] = 0

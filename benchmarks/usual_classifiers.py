@@ -34,8 +34,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from bnplug import BayesianNetworkClassifier, UnseenValueWarning, datasets, parameter_learner
 from bnplug.experiments import compare, hide_features
-from bnplug.experiments._data import as_the_classifier_takes
-from bnplug.experiments._estimators import prepare, resolve_methods
+from bnplug.experiments._inputs import as_the_classifier_takes, prepare, resolve_methods
 
 DATASETS = [
     "balance-scale", "breast-cancer", "corral", "digits", "iris", "led", "mofn-3-7-10", "monks-1", "monks-2",

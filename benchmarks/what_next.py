@@ -35,7 +35,7 @@ def best(action: Callable[..., Any], *args: Any) -> tuple[float, Any]:
 def one_by_one(model: Any, rows: pd.DataFrame) -> list[float]:
     """Return I(class; feature | row), a query for each."""
     found = []
-    for _, row in rows[list(model.intake_.names)].iterrows():
+    for _, row in rows[list(model.encoder_.names)].iterrows():
         known = row.dropna().to_dict()
         for feature in row.index[row.isna()]:
             joint = model.query([model.target_, feature], known)["probability"].to_numpy()

@@ -11,40 +11,38 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from bnplug.builtin.discretizers.equal_bins import Log2QuantileDiscretizer as Log2QuantileDiscretizer
+    from bnplug.builtin.discretizers.equal_bins import QuantileDiscretizer as QuantileDiscretizer
+    from bnplug.builtin.discretizers.equal_bins import UniformDiscretizer as UniformDiscretizer
+    from bnplug.builtin.discretizers.mdl import MDLDiscretizer as MDLDiscretizer
     from bnplug.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
     from bnplug.classifier import BayesianNetworkImputer as BayesianNetworkImputer
     from bnplug.classifier import load as load
     from bnplug.classifier import make_classifier as make_classifier
     from bnplug.classifier import read_bif as read_bif
-    from bnplug.classifier import read_net as read_net
-    from bnplug.classifier import read_xdsl as read_xdsl
+    from bnplug.classifier import read_network as read_network
     from bnplug.classifier import read_xmlbif as read_xmlbif
     from bnplug.classifier import recipe as recipe
     from bnplug.classifier import save as save
+    from bnplug.contracts import CompiledNetwork as CompiledNetwork
+    from bnplug.contracts import Engine as Engine
     from bnplug.contracts import Evaluator as Evaluator
-    from bnplug.contracts import InferenceEngine as InferenceEngine
     from bnplug.contracts import InnerFold as InnerFold
-    from bnplug.contracts import Marginals as Marginals
     from bnplug.contracts import ParameterLearner as ParameterLearner
     from bnplug.contracts import SavesState as SavesState
     from bnplug.contracts import ScoreFunction as ScoreFunction
     from bnplug.contracts import StructureLearner as StructureLearner
-    from bnplug.data.discretize import MDLDiscretizer as MDLDiscretizer
-    from bnplug.data.discretize import QuantileDiscretizer as QuantileDiscretizer
-    from bnplug.data.discretize import UniformDiscretizer as UniformDiscretizer
-    from bnplug.data.intake import code as code
-    from bnplug.data.log2_quantile import Log2QuantileDiscretizer as Log2QuantileDiscretizer
-    from bnplug.data.table import Table as Table
     from bnplug.errors import AmbiguousNameError as AmbiguousNameError
+    from bnplug.errors import AmbiguousValueWarning as AmbiguousValueWarning
     from bnplug.errors import BnplugWarning as BnplugWarning
     from bnplug.errors import ClusterError as ClusterError
     from bnplug.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from bnplug.errors import ContractError as ContractError
     from bnplug.errors import DeprecatedNameWarning as DeprecatedNameWarning
-    from bnplug.errors import ManyBlocksError as ManyBlocksError
     from bnplug.errors import MissingColumnWarning as MissingColumnWarning
     from bnplug.errors import MissingFeatureWarning as MissingFeatureWarning
     from bnplug.errors import ModelFileError as ModelFileError
+    from bnplug.errors import NotInMemoryError as NotInMemoryError
     from bnplug.errors import NotRepresentableError as NotRepresentableError
     from bnplug.errors import PluginError as PluginError
     from bnplug.errors import PluginWarning as PluginWarning
@@ -55,17 +53,17 @@ if TYPE_CHECKING:
     from bnplug.errors import UnknownMethodError as UnknownMethodError
     from bnplug.errors import UnseenValueWarning as UnseenValueWarning
     from bnplug.errors import UselessColumnWarning as UselessColumnWarning
-    from bnplug.exchange.table_files import open_table as open_table
     from bnplug.hooks.descriptors import ClassifierMethod as ClassifierMethod
     from bnplug.hooks.descriptors import DiscretizerMethod as DiscretizerMethod
-    from bnplug.hooks.descriptors import InferenceEngineMethod as InferenceEngineMethod
+    from bnplug.hooks.descriptors import EngineMethod as EngineMethod
+    from bnplug.hooks.descriptors import NetworkFormat as NetworkFormat
     from bnplug.hooks.descriptors import ParameterLearnerMethod as ParameterLearnerMethod
     from bnplug.hooks.descriptors import Recipe as Recipe
     from bnplug.hooks.descriptors import Reproduction as Reproduction
     from bnplug.hooks.descriptors import ScoreFunctionMethod as ScoreFunctionMethod
     from bnplug.hooks.descriptors import StructureLearnerMethod as StructureLearnerMethod
     from bnplug.hooks.registry import discretizer as discretizer
-    from bnplug.hooks.registry import inference_engine as inference_engine
+    from bnplug.hooks.registry import engine as engine
     from bnplug.hooks.registry import parameter_learner as parameter_learner
     from bnplug.hooks.registry import plugins as plugins
     from bnplug.hooks.registry import score_function as score_function
@@ -75,81 +73,33 @@ if TYPE_CHECKING:
     from bnplug.hooks.specs import hookspec as hookspec
     from bnplug.inference.em import CountsLearner as CountsLearner
     from bnplug.model.log_tables import LogTables as LogTables
+    from bnplug.sources.training import encode_training as encode_training
+    from bnplug.table.rules import ColumnRules as ColumnRules
+    from bnplug.table.table import Table as Table
 
-# Where each public name lives; the block above says the same to type checkers.
+# The module of each public name; the block above says the same to type checkers.
 _HOMES = {
-    "classifier": [
-        "BayesianNetworkClassifier",
-        "BayesianNetworkImputer",
-        "load",
-        "make_classifier",
-        "read_bif",
-        "read_net",
-        "read_xdsl",
-        "read_xmlbif",
-        "recipe",
-        "save",
-    ],
-    "contracts": [
-        "Evaluator",
-        "InferenceEngine",
-        "InnerFold",
-        "Marginals",
-        "ParameterLearner",
-        "SavesState",
-        "ScoreFunction",
-        "StructureLearner",
-    ],
-    "data.discretize": ["MDLDiscretizer", "QuantileDiscretizer", "UniformDiscretizer"],
-    "data.log2_quantile": ["Log2QuantileDiscretizer"],
-    "errors": [
-        "AmbiguousNameError",
-        "BnplugWarning",
-        "ClusterError",
-        "ConstantPredictionWarning",
-        "ContractError",
-        "DeprecatedNameWarning",
-        "ManyBlocksError",
-        "MissingColumnWarning",
-        "MissingFeatureWarning",
-        "ModelFileError",
-        "NotRepresentableError",
-        "PluginError",
-        "PluginWarning",
-        "PooledStatesWarning",
-        "SearchInterruptedWarning",
-        "SearchWarning",
-        "TargetLeakageWarning",
-        "UnknownMethodError",
-        "UnseenValueWarning",
-        "UselessColumnWarning",
-    ],
-    "hooks.specs": ["HOOK_API", "hookimpl", "hookspec"],
-    "hooks.descriptors": [
-        "ClassifierMethod",
-        "DiscretizerMethod",
-        "InferenceEngineMethod",
-        "ParameterLearnerMethod",
-        "Recipe",
-        "Reproduction",
-        "ScoreFunctionMethod",
-        "StructureLearnerMethod",
-    ],
-    "inference.em": ["CountsLearner"],
-    "model.log_tables": ["LogTables"],
-    "hooks.registry": [
-        "discretizer",
-        "inference_engine",
-        "parameter_learner",
-        "plugins",
-        "score_function",
-        "structure_learner",
-    ],
-    "data.intake": ["code"],
-    "exchange.table_files": ["open_table"],
-    "data.table": ["Table"],
+    "builtin.discretizers.mdl": "MDLDiscretizer",
+    "builtin.discretizers.equal_bins": "Log2QuantileDiscretizer QuantileDiscretizer UniformDiscretizer",
+    "classifier": "BayesianNetworkClassifier BayesianNetworkImputer load make_classifier read_bif read_network "
+    "read_xmlbif recipe save",
+    "contracts": "CompiledNetwork Engine Evaluator InnerFold ParameterLearner SavesState ScoreFunction "
+    "StructureLearner",
+    "errors": "AmbiguousNameError AmbiguousValueWarning BnplugWarning ClusterError ConstantPredictionWarning "
+    "ContractError DeprecatedNameWarning MissingColumnWarning MissingFeatureWarning ModelFileError NotInMemoryError "
+    "NotRepresentableError PluginError PluginWarning PooledStatesWarning SearchInterruptedWarning SearchWarning "
+    "TargetLeakageWarning UnknownMethodError UnseenValueWarning UselessColumnWarning",
+    "hooks.descriptors": "ClassifierMethod DiscretizerMethod EngineMethod NetworkFormat ParameterLearnerMethod Recipe "
+    "Reproduction ScoreFunctionMethod StructureLearnerMethod",
+    "hooks.registry": "discretizer engine parameter_learner plugins score_function structure_learner",
+    "hooks.specs": "HOOK_API hookimpl hookspec",
+    "inference.em": "CountsLearner",
+    "model.log_tables": "LogTables",
+    "sources.training": "encode_training",
+    "table.rules": "ColumnRules",
+    "table.table": "Table",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [*sorted(_HOME_OF), "__version__"]  # noqa: PLE0604
 

@@ -1,8 +1,8 @@
 """The base classes that plugins implement.
 
-Constructors only store their parameters; data comes to ``learn``, ``score`` and ``fit``. What a
-learner finds out on the way it leaves in attributes that end with an underscore. Importing this loads no
-plugin system: that says by `resolve_with` how a component's name becomes an instance, and is loaded when one must.
+Constructors only store their parameters; ``learn``, ``score`` and ``fit`` receive the data. Results of a search are
+stored in attributes that end with an underscore. Importing this module does not load the plugin system, which is loaded
+when a component given by name is created (see `resolve_with`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from bnplug.arrays import CodeArray, FloatArray
+from bnplug.typing import CodeArray, FloatArray
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
     from bnplug.model.log_tables import LogTables
     from bnplug.scoring.walking import Walk
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 #: New parents of some variables, as numbers: one candidate of a search.
@@ -44,12 +44,12 @@ class Composite(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``component__parameter`` reaches into a component."""
-        own = self.get_params(deep=False)
-        if any(key.partition("__")[0] not in own for key in params):
+        known = self.get_params(deep=False)
+        if any(key.partition("__")[0] not in known for key in params):
             registry = import_module("bnplug.hooks.registry")
             method = registry.method_of(self)
             params = params if method is None else registry.renamed(method, params)
-        for name in own:
+        for name in known:
             if name in params:
                 setattr(self, name, params.pop(name))
             nested = any(key.startswith(f"{name}__") for key in params)
@@ -130,8 +130,8 @@ class ParameterLearner(Composite, ABC):
     columns to cut again: without `folds` a learner makes do, as by splitting `table` and keeping `dag`. There may be
     fewer folds than it asked for, and none at all where no class has rows for two.
 
-    ``table.incomplete`` says how rows with missing cells are to be learned from. Where it is "em", all that a row knows
-    counts, and a row may have no class: its code is ``table.missing``. Such rows come to a learner that says in
+    ``table.missing_policy`` says how to learn from rows with missing cells. If it is "em", all known cells of a row
+    count, and a row may have no class: its code is ``table.missing``. Such rows come to a learner that says in
     `takes_unlabeled` that it learns from them; to others they are an error that the classifier raises. Parameters that
     follow from the counts of families are learned by EM without more work: see :class:`bnplug.CountsLearner`.
 
@@ -142,8 +142,7 @@ class ParameterLearner(Composite, ABC):
         (``discretizer="auto"``). ``"mdl"``, few bins that tell the classes apart, unless a class says otherwise, by an
         attribute or a property: one that does not trust cells of a row or two may ask for finer bins.
     takes_unlabeled : bool
-        Whether :meth:`fit` takes rows without a class, where ``table.incomplete`` is "em". False unless a class says
-        otherwise.
+        Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em". False by default.
     relative_weights : bool
         Whether only the ratios of row weights matter, so that multiplying all of them by a constant changes nothing.
         Set it to True for leave-one-out learners: a row of weight 2 is left out as a whole, but of two equal rows only
@@ -171,16 +170,16 @@ class ScoreFunction(Composite, ABC):
     """Says how good a DAG is for a table; higher is better.
 
     :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`; one with a
-    parameter that the data choose overrides :meth:`settle`.
+    parameter that the data choose overrides :meth:`choose_parameters`.
 
     Attributes
     ----------
-    redraws : bool
+    resamples : bool
         Whether the score of one graph changes from step to step of a search, because something is drawn anew at
         each. False unless a class says otherwise.
     """
 
-    redraws: ClassVar[bool] = False
+    resamples: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, table: Table, dag: DAG) -> float:
@@ -190,7 +189,7 @@ class ScoreFunction(Composite, ABC):
         """Return what a search talks to; this one calls :meth:`score` for each candidate."""
         return ScoringEvaluator(self, table)
 
-    def settle(self, table: Table) -> ScoreFunction:
+    def choose_parameters(self, table: Table) -> ScoreFunction:
         """Return this score with every parameter that is chosen by data, such as ``lam="cv"``, chosen on `table`.
 
         A search that makes several evaluators settles its score once, so that all of them score alike. Whatever a
@@ -199,7 +198,7 @@ class ScoreFunction(Composite, ABC):
         return self
 
 
-class InferenceEngine(Composite, ABC):
+class Engine(Composite, ABC):
     """Compute marginals of a network. An engine with a parameter ``max_clique_size`` gets the classifier's value.
 
     Attributes
@@ -212,11 +211,11 @@ class InferenceEngine(Composite, ABC):
     saved_limits: ClassVar[Mapping[str, float]] = {}
 
     @abstractmethod
-    def compile(self, tables: LogTables, target: str) -> Marginals:
+    def compile(self, tables: LogTables, target: str) -> CompiledNetwork:
         """Return what answers questions about the network `tables`, whose class is `target`."""
 
 
-class Marginals(ABC):
+class CompiledNetwork(ABC):
     """A compiled network: what is known goes in, probabilities come out.
 
     Codes are an unsigned array of shape (variables, rows), variables in the order of ``tables.names``; the largest
@@ -274,11 +273,6 @@ class Marginals(ABC):
             For each of ``tables.names`` an array of the shape of its table: its own axis first, then its parents'.
         """
 
-    def expected_counts_by_class(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
-        """Return the :meth:`expected_counts` of each class on its own, along one more axis, the last."""
-        counts = [self.expected_counts(codes, weights * chosen) for chosen in np.eye(weights.shape[1])]
-        return [np.stack(own, axis=-1) for own in zip(*counts, strict=True)]
-
     def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return the :meth:`expected_counts` of rows whose weights depend on their log joint, as in a step of EM.
 
@@ -298,10 +292,7 @@ class Marginals(ABC):
 
 @runtime_checkable
 class ClassifierLike(Protocol):
-    """What a plugin's classifier must have: the methods of any scikit-learn classifier of probabilities.
-
-    ``fit`` gets raw columns, as they come, and leaves ``classes_``.
-    """
+    """A plugin's classifier: any scikit-learn classifier with ``predict_proba``; ``fit`` receives the raw columns."""
 
     def fit(self, X: Any, y: Any) -> Any:
         """Learn from a frame and the class of every row."""
@@ -321,10 +312,10 @@ class ClassifierLike(Protocol):
 
 @runtime_checkable
 class DiscretizerLike(Protocol):
-    """What a plugin's discretiser must have: the methods of any scikit-learn transformer.
+    """A plugin's discretizer: a scikit-learn transformer.
 
-    ``fit`` leaves ``cut_points_``: for each column an ascending array of numbers, or None for one that it leaves
-    alone. A value is in the bin below a cut when it is at most the cut.
+    ``fit`` sets ``cut_points_``: an ascending array for each column, or None for a column that it does not cut. A value
+    equal to a cut belongs to the bin below it.
     """
 
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -363,13 +354,13 @@ class Evaluator(ABC):
     decomposable : bool
         Whether the score is a sum of terms, one per family: a change then gains the same whatever
         the other families are, and a search need not ask again.
-    redraws : bool
+    resamples : bool
         Whether :meth:`step` may change the score of the current graph: a score from before a step is then not to be
         compared with one from after it.
     random : RandomState or None
         What :meth:`step` draws from, where it draws: a search that stops here and goes on with another evaluator
         hands its state on. None unless a class says otherwise.
-    takes_all : bool
+    prefers_large_batches : bool
         Whether a search that need not look at the clock proposes all neighbours in one call, and not some hundreds at a
         time: each call costs messages to other machines.
     """
@@ -377,9 +368,9 @@ class Evaluator(ABC):
     value: float
     n_evaluations: int = 0
     decomposable: bool = False
-    redraws: bool = False
+    resamples: bool = False
     random: np.random.RandomState | None = None
-    takes_all: bool = False
+    prefers_large_batches: bool = False
 
     @abstractmethod
     def start(self, parents: Sequence[Iterable[int]]) -> float:
@@ -400,7 +391,7 @@ class Evaluator(ABC):
     def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
         """Return the scores of candidates up to the first that is good enough.
 
-        Candidate i is if it scores ``at_least[i]``; one strictly below that may get ``-inf``.
+        Candidate i qualifies if its score reaches ``at_least[i]``; one strictly below may get ``-inf``.
         """
         scores = np.asarray(self.propose_many(candidates, at_least=float(np.min(at_least, initial=np.inf))))
         reached = np.flatnonzero(scores >= at_least)
@@ -425,11 +416,11 @@ class ScoringEvaluator(Evaluator):
     def __init__(self, function: ScoreFunction, table: Table) -> None:
         self.function = function
         self.table = table
-        self.redraws = function.redraws
+        self.resamples = function.resamples
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Score the given graph and keep it."""
-        self.parents = [sorted(own) for own in parents]
+        self.parents = [sorted(family) for family in parents]
         self.value = self._score(self.parents)
         return self.value
 
@@ -451,7 +442,7 @@ class ScoringEvaluator(Evaluator):
         return self.start(self._changed(changes))
 
     def _changed(self, changes: Changes) -> list[list[int]]:
-        return [sorted(changes.get(v, own)) for v, own in enumerate(self.parents)]
+        return [sorted(changes.get(v, parents)) for v, parents in enumerate(self.parents)]
 
     def _score(self, parents: list[list[int]]) -> float:
         self.n_evaluations += 1

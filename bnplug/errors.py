@@ -29,6 +29,10 @@ class PooledStatesWarning(BnplugWarning):
     """Rare states of a column with many are one state, "other"."""
 
 
+class AmbiguousValueWarning(BnplugWarning):
+    """Values of a column are states that files do not keep apart, such as 1 and "1", or empty text."""
+
+
 class TargetLeakageWarning(BnplugWarning):
     """A feature determines the class; it may have been derived from the class."""
 
@@ -38,7 +42,7 @@ class ConstantPredictionWarning(BnplugWarning):
 
 
 class MissingColumnWarning(BnplugWarning):
-    """A column the model knows is absent from the data, and is marginalised."""
+    """A column the model knows is absent from the data, and is marginalized."""
 
 
 class MissingFeatureWarning(BnplugWarning):
@@ -72,7 +76,7 @@ class PluginError(RuntimeError):
     """A plugin failed where it was needed, or anywhere at all under ``BNPLUG_STRICT``."""
 
 
-class ManyBlocksError(TypeError):
+class NotInMemoryError(TypeError):
     """Somebody asked for all rows of a table at once, and they are in many blocks."""
 
 
@@ -100,32 +104,12 @@ class ModelFileError(ValueError):
 
 
 def warn_deprecated(message: str) -> None:
-    """Give a `DeprecatedNameWarning` at the line outside of bnplug that used an older name.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as warned:
-    ...     warnings.simplefilter("always")
-    ...     warn_deprecated("it is called 'tan' now")
-    >>> warned[0].category.__name__, str(warned[0].message)
-    ('DeprecatedNameWarning', "it is called 'tan' now")
-    """
+    """Give a `DeprecatedNameWarning` at the line outside of bnplug that used an older name."""
     warn_outside(message, DeprecatedNameWarning)
 
 
 def warn_outside(message: str, category: type[Warning]) -> None:
-    """Give a warning at the line outside of bnplug that called it.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as warned:
-    ...     warnings.simplefilter("always")
-    ...     warn_outside("column 'id' is left out", UselessColumnWarning)
-    >>> warned[0].category.__name__
-    'UselessColumnWarning'
-    """
+    """Give a warning at the line outside of bnplug that called it."""
     import sys
     import warnings
 
@@ -136,19 +120,7 @@ def warn_outside(message: str, category: type[Warning]) -> None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error message: the known word nearest to a mistyped one, if any is near.
-
-    Parameters
-    ----------
-    word : str
-        What was asked for.
-    known : iterable of str
-        What could have been asked for.
-
-    Returns
-    -------
-    str
-        A sentence with a leading space, or the empty string.
+    """Return the end of an error message: the known word nearest to a mistyped one, or an empty string.
 
     Examples
     --------
@@ -164,19 +136,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_lower_case = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower_case, n=len(by_lower_case) or 1)
     # Its letters in another order are a slip of the fingers, which is likelier than another letter.
-    found = min(near, key=lambda name: sorted(name) != sorted(word.lower()), default=None)
-    return "" if found is None else f" Did you mean {by_lower_case[found]!r}?"
+    nearest = min(near, key=lambda name: sorted(name) != sorted(word.lower()), default=None)
+    return "" if nearest is None else f" Did you mean {by_lower_case[nearest]!r}?"
 
 
 def one_line(problem: object, limit: int | None = None) -> str:
-    """Return the message of an exception or a warning in one line.
-
-    Parameters
-    ----------
-    problem : exception or str
-        An exception whose own message raises, too, is no reason to fail.
-    limit : int, optional
-        The message is cut after as many characters, between words.
+    """Return the message of an exception or a warning in one line, cut between words after `limit` characters.
 
     Examples
     --------

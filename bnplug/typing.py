@@ -8,10 +8,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray
+import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from bnplug.model.pgmpy import DAG, DiscreteBayesianNetwork
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+#: Coded columns: the dtype is the smallest unsigned one that holds the states, its largest value is missing.
+CodeArray = npt.NDArray[np.unsignedinteger[Any]]
 
 __all__ = ["DAG", "BoolArray", "CodeArray", "DiscreteBayesianNetwork", "FloatArray", "IntArray"]
 

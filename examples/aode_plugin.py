@@ -49,7 +49,6 @@ def bnplug_classifiers():
         factory="bnplug_aode.classifier:AODE",
         summary="The mean of all one-dependence estimators, one for each feature as everybody's parent.",
         reference="Webb, Boughton, Wang: Not so naive Bayes: aggregating one-dependence estimators (2005)",
-        api=2,
     )
 
 
@@ -60,7 +59,6 @@ def bnplug_discretizers():
         factory="bnplug_aode.discretizer:Proportional",
         summary="As many bins of equal weight as there are rows in each.",
         reference="Yang, Webb: Proportional k-interval discretization for naive-Bayes classifiers (2001)",
-        api=2,
     )
 ''')
 

@@ -54,7 +54,6 @@ def bnplug_score_functions():
         factory="bnplug_brier.score:Brier",
         summary="The mean squared error of the posterior, negative.",
         reference=PAPER,
-        api=1,
         stochastic=True,
     )
 

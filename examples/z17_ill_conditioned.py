@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import bnplug
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 ROWS = 10_000
 COLOURS = {"d": "tab:red", "w": "tab:blue", "e": "tab:green"}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bnplug.data.block_table import BlockTable
-from bnplug.data.blocks import Block, MappedArray
+from bnplug.table.block_table import BlockTable
+from bnplug.table.blocks import Block, MappedArray
 
 
 def uneven(n_rows, n_blocks=7):

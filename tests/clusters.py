@@ -7,8 +7,8 @@ from blocked import uneven
 from distributed import Client, LocalCluster
 
 from bnplug.dask import DaskStore
-from bnplug.dask._cluster import Cluster
-from bnplug.data.block_table import BlockTable
+from bnplug.sources.dask._cluster import Cluster
+from bnplug.table.block_table import BlockTable
 
 
 @contextmanager

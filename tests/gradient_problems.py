@@ -8,9 +8,9 @@ from scipy.special import logsumexp
 from strategies import random_parents
 
 from bnplug import parameter_learner
-from bnplug.data.table import Table
 from bnplug.inference.complete import terms
 from bnplug.model.log_tables import LogTables
+from bnplug.table.table import Table
 
 
 def random_problem(table, seed):

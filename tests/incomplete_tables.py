@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from bnplug.data.table import Table
 from bnplug.inference.marginals import Marginalizer
+from bnplug.table.table import Table
 
 #: Parents of four features and, last, the class: C1, C1 with parents of the class, and not C1.
 STRUCTURES = {
@@ -16,7 +16,7 @@ STRUCTURES = {
 }
 
 
-def incomplete_table(rows=150, missing=0.3, unlabeled=0.0, incomplete="em", seed=0):
+def incomplete_table(rows=150, missing=0.3, unlabeled=0.0, missing_policy="em", seed=0):
     """Features that follow the class and one another, each cell missing with a probability."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, rows)
@@ -29,7 +29,7 @@ def incomplete_table(rows=150, missing=0.3, unlabeled=0.0, incomplete="em", seed
     codes[holes] = 255
     names = ["x0", "x1", "x2", "x3", "c"]
     states = {name: range(n) for name, n in zip(names, (2, 3, 2, 3, 3), strict=True)}
-    return Table(codes, names, states, "c", incomplete=incomplete)
+    return Table(codes, names, states, "c", missing_policy=missing_policy)
 
 
 def joint_of(tables, table):

@@ -19,12 +19,11 @@ from functools import wraps
 import numpy as np
 import pandas as pd
 
-from bnplug import BayesianNetworkClassifier, Table
-from bnplug.data.discretize import MDLDiscretizer
+from bnplug import BayesianNetworkClassifier, MDLDiscretizer, Table
 from bnplug.errors import SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
-from bnplug.scoring import _row_state, evaluating
+from bnplug.scoring import PredictiveEvaluator, _blocks
 from bnplug.scoring.decomposable import DecomposableEvaluator
 
 # How often an interrupt is sent again that came too late, or before there was anything to return.
@@ -35,6 +34,7 @@ class Watch:
     """When a run begins and ends what is to be interrupted, and where it was when the interrupt came."""
 
     def __init__(self):
+        self.searching = False
         self.reset(None)
 
     def reset(self, delay):
@@ -52,6 +52,11 @@ class Watch:
     def end(self):
         if self.began is not None and self.ended is None:
             self.ended = time.perf_counter()
+
+    def end_search(self):
+        """End a search at its first graph; other methods may make graphs while they work."""
+        if self.searching:
+            self.end()
 
     def interrupt(self, number, frame):
         """Handle SIGINT as Python does, and remember where it came."""
@@ -82,12 +87,12 @@ def watch_searches():
 
         return noting
 
-    for evaluator in (evaluating.PredictiveEvaluator, DecomposableEvaluator):
+    for evaluator in (PredictiveEvaluator, DecomposableEvaluator):
         for name in ("propose_many", "propose_in_turn", "walk"):
             setattr(evaluator, name, before(getattr(evaluator, name), WATCH.begin))
-    Table.dag = before(Table.dag, WATCH.end)
+    Table.dag = before(Table.dag, WATCH.end_search)
     # Small tables, too, are worth threads here.
-    _row_state._WORTH_THREADS = 1
+    _blocks._WORTH_THREADS = 1
 
 
 def make_table(n_rows, n_features=9):
@@ -129,13 +134,13 @@ class Job:
 
     def _model(self):
         frame = pd.DataFrame(self.table.codes[:-1].T, columns=self.table.names[:-1])
-        self.incomplete = frame.mask(np.random.default_rng(2).random(frame.shape) < 0.4)
+        self.missing_policy = frame.mask(np.random.default_rng(2).random(frame.shape) < 0.4)
         return BayesianNetworkClassifier((self.name, self.params)).fit(frame, self.table.codes[-1])
 
     def run(self):
         """Return what can be compared between two runs, having checked what a search leaves."""
         if self.kind == "classifier":
-            return self._timed(lambda: float(self.predict(self.incomplete).sum()))
+            return self._timed(lambda: float(self.predict(self.missing_policy).sum()))
         if self.kind == "discretizer":
             return self._timed(lambda: MDLDiscretizer().fit(self.numbers, self.table.codes[-1]) and True)
         method = registry.build(self.kind, (self.name, self.params))
@@ -190,6 +195,7 @@ def main(jobs, count, seed):
     for number, parameters in enumerate(jobs):
         print(json.dumps({"begins": number}), flush=True)
         job = Job(**parameters)
+        WATCH.searching = job.search
         (seconds, expected), outcomes = job.uninterrupted(), []
         for _ in range(count * _TRIES):
             outcome = job.interrupted(rng.random() * seconds)

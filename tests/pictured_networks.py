@@ -4,7 +4,14 @@ import itertools
 
 from hypothesis import strategies as st
 
+from bnplug.show._routes import picture_of
+
 IRIS = ["sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"]
+
+
+def layout(names, edges, target):
+    """Return the center of each node's box by name."""
+    return {names[box.node]: (box.x, box.y) for box in picture_of(names, edges, target).boxes}
 
 
 def naive_bayes(n_features):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 #: Whether this is the run of `make test-long`.
 LONG = os.environ.get("BNPLUG_LONG") == "1"

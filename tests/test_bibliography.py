@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 ENTRY = re.compile(r"^- (.+?: .+? \(\d{4}\))\.", re.MULTILINE)
 PAPERS = ENTRY.findall((ROOT / "docs/references.md").read_text("utf-8"))
 SOURCES = [*ROOT.glob("bnplug/**/*.py"), *ROOT.glob("plugins/bnplug-*/bnplug_*/**/*.py")]
-METHODS = [*registry.methods(), *(found.recipe for found in recipes.availabilities())]
+METHODS = [method for method in registry.methods() if method.kind != "format"]
+METHODS += [found.recipe for found in recipes.availabilities()]
 
 
 def paper_of(citation):

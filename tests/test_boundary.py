@@ -17,19 +17,19 @@ RMCV = "plugins/bnplug-rmcv/bnplug_rmcv/scores.py"
 TEMPLATE = "plugins/_template/score/bnplug_my_score/score.py"
 #: A file, what is added to it, and the contract that it breaks.
 CROSSINGS = {
-    "a room imports a later one": ("bnplug/data/coding.py", "import bnplug.scoring", "rooms"),
+    "a room imports a later one": ("bnplug/table/coding.py", "import bnplug.scoring", "rooms"),
     "inside a function": ("bnplug/counts/counting.py", "def f():\n    from bnplug.search import climb", "rooms"),
     "a flat module that is no room": ("bnplug/misc.py", "", "rooms"),
     "a package that is no room": ("bnplug/util/__init__.py", "", "rooms"),
-    "by the front door": ("bnplug/data/coding.py", "from bnplug import LogTables", "front-door"),
+    "by the front door": ("bnplug/table/coding.py", "from bnplug import LogTables", "front-door"),
     "by an attribute of it": ("bnplug/show/summary.py", "import bnplug\nx = bnplug.load", "front-door"),
     "a plugin imports another": (RMCV, "import bnplug_margin.score", "plugins"),
     "the core imports a plugin": ("bnplug/cli/_app.py", "from bnplug_ccbn import plugin", "core"),
-    "pgmpy in the core": ("bnplug/data/table.py", "from pgmpy.base import DAG", "pgmpy"),
+    "pgmpy in the core": ("bnplug/table/table.py", "from pgmpy.base import DAG", "pgmpy"),
     "pgmpy in a plugin": (RMCV, "import pgmpy", "pgmpy"),
-    "a private module in a plugin": (RMCV, "import bnplug.gradient._shared_tables", "public-names"),
-    "a private module by from": (RMCV, "from bnplug.gradient import _shared_tables", "public-names"),
-    "a private name": (RMCV, "from bnplug.data.table import (\n    Table,\n    _codes,\n)", "public-names"),
+    "a private module in a plugin": (RMCV, "import bnplug.gradient._rows", "public-names"),
+    "a private module by from": (RMCV, "from bnplug.gradient import _rows", "public-names"),
+    "a private name": (RMCV, "from bnplug.table.table import (\n    Table,\n    _codes,\n)", "public-names"),
     "a private attribute": (RMCV, "import bnplug\nx = bnplug.hooks._found", "public-names"),
     "a private name in the template": (TEMPLATE, "from bnplug.scoring import _x", "public-names"),
 }
@@ -109,7 +109,7 @@ def test_lint_fails_where_a_plugin_reaches_for_something_private_of_an_object(tr
 
 
 def test_what_is_for_type_checkers_alone_may_come_from_anywhere(tree, adding):
-    adding("bnplug/data/coding.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import bnplug.scoring")
+    adding("bnplug/table/coding.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import bnplug.scoring")
     passed, said = lint(tree, "lint-imports")
     assert passed, said
 

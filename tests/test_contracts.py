@@ -89,12 +89,12 @@ def test_any_score_has_an_evaluator(table):
 
 def test_a_score_with_nothing_to_choose_settles_as_itself(table):
     score = Edges()
-    assert score.settle(table) is score
+    assert score.choose_parameters(table) is score
 
 
 def test_a_score_redraws_only_where_it_says_so_and_its_evaluator_says_the_same(table):
     class Redrawn(Edges):
-        redraws = True
+        resamples = True
 
-    assert (Edges.redraws, Edges().evaluator(table).redraws) == (False, False)
-    assert Redrawn().evaluator(table).redraws
+    assert (Edges.resamples, Edges().evaluator(table).resamples) == (False, False)
+    assert Redrawn().evaluator(table).resamples

@@ -15,7 +15,7 @@ from bnplug.inference.complete import terms
 def real(name, weights=None, holes=0.0):
     """Return the rows of a data set as a table, some cells missing."""
     data = datasets.load(name)
-    table, _ = bnplug.code(data.X, data.y)
+    table, _ = bnplug.encode_training(data.X, data.y)
     table = table.take(np.arange(0, table.n_rows, max(1, table.n_rows // 300)))
     random = np.random.RandomState(1)
     codes = table.codes.copy()
@@ -227,5 +227,5 @@ def test_a_third_partys_parameters_need_to_know_nothing_of_blocks(pair, learner,
 
 def test_a_third_partys_score_that_reads_all_rows_is_told_what_to_do_instead(pair):
     learner = bnplug.structure_learner("hill-climb", score=third_party.Reader())
-    with pytest.raises(bnplug.ManyBlocksError, match=r"table.codes: .* in 7 blocks.*table.map"):
+    with pytest.raises(bnplug.NotInMemoryError, match=r"table.codes: .* in 7 blocks.*table.map"):
         learner.learn(pair[1])

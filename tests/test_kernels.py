@@ -132,7 +132,7 @@ def test_kernels_that_methods_call_return_one_number():
     warm.run(told.append)
     assert not [line for line in told if "not compiled" in line]
     compiled = {name for name, kernel in KERNELS.items() if kernel.nopython_signatures}
-    assert {"bnplug.scoring._batches.score_candidates", "bnplug.inference.elimination._add_missing"} <= compiled
+    assert {"bnplug.scoring._batches.score_candidates", "bnplug.inference.marginals._add_missing"} <= compiled
     assert {name: found for name in compiled if (found := compiled_returns(KERNELS[name]))} == {}
 
 

@@ -84,12 +84,12 @@ def test_every_name_has_one_entry():
     ("text", "found"),
     [
         ("from bnplug import Table", ["bnplug.Table"]),
-        ("from bnplug.data.table import Table as T", ["bnplug.data.table.Table"]),
+        ("from bnplug.table.table import Table as T", ["bnplug.table.table.Table"]),
         ("import bnplug\nbnplug.load('x')", ["bnplug.load"]),
         ("import bnplug.search as s\ns.climb", ["bnplug.search.climb"]),
         ("from bnplug.hooks import registry\nregistry.find(1).name", ["bnplug.hooks.registry.find"]),
         ("import bnplug\nbnplug.hooks.registry.find", ["bnplug.hooks.registry.find"]),
-        ("if TYPE_CHECKING:\n    from bnplug.data.table import Table", ["bnplug.data.table.Table"]),
+        ("if TYPE_CHECKING:\n    from bnplug.table.table import Table", ["bnplug.table.table.Table"]),
         ("def f():\n    from bnplug import Table", ["bnplug.Table"]),
         ("from bnplug_margin import score", []),
         ("import numpy as np\nnp.sum", []),
@@ -103,7 +103,7 @@ def test_a_re_export_is_documented_where_its_home_is_and_the_other_way_round():
     page = reference.Reference(
         ".. currentmodule:: bnplug\n\n.. autoclass:: Table\n.. autofunction:: bnplug.search.climb"
     )
-    assert page.has("bnplug.data.table.Table")
+    assert page.has("bnplug.table.table.Table")
     assert page.has("bnplug.search.climb")
     assert not page.has("bnplug.LogTables")
 

@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from bnplug_papers.kit import Paper
 from strategies import some
 
-from bnplug.experiments.paper import Paper, index_of
+from bnplug.experiments._report import index_of
 from bnplug.hooks import registry
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reproduction"

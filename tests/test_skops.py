@@ -16,8 +16,8 @@ from bnplug.datasets import iris
     [
         BayesianNetworkClassifier("nb"),
         BayesianNetworkClassifier("kdb", missing="value", calibrate="temperature"),
-        BayesianNetworkClassifier("tan", inference="junction-tree"),
-        BayesianNetworkClassifier("tan", inference="sampling"),
+        BayesianNetworkClassifier("tan", engine="junction-tree"),
+        BayesianNetworkClassifier("tan", engine="sampling"),
         make_classifier("tan+ccbn-w"),
         make_pipeline(FunctionTransformer(), BayesianNetworkClassifier("tan")),
     ],

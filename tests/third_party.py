@@ -123,7 +123,7 @@ class Boosted(ParameterLearner):
 
 
 def _described(descriptor, name, factory, **fields):
-    return descriptor(name=name, factory=factory, summary=f"{name} it is.", reference="Me (2026)", api=2, **fields)
+    return descriptor(name=name, factory=factory, summary=f"{name} it is.", reference="Me (2026)", **fields)
 
 
 def plugin():

@@ -1,4 +1,4 @@
-"""The methods that come with the core, registered through the same hooks as everybody's."""
+"""The built-in methods, registered through the same hooks as those of plugins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from bnplug.hooks.descriptors import (
     DiscretizerMethod,
-    InferenceEngineMethod,
+    EngineMethod,
+    NetworkFormat,
     ParameterLearnerMethod,
     Recipe,
     ScoreFunctionMethod,
@@ -41,14 +42,12 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug.builtin.structures.nb:NaiveBayes",
         summary="Naive Bayes: the class is the only parent of every feature.",
         reference=_DUDA,
-        api=1,
     )
     yield StructureLearnerMethod(
         name="tan",
         factory="bnplug.builtin.structures.tan:TreeAugmentedNaiveBayes",
         summary="Naive Bayes plus a maximum spanning tree over I(Xi; Xj | C).",
         reference=_FRIEDMAN,
-        api=1,
         constraints=True,
     )
     yield StructureLearnerMethod(
@@ -56,7 +55,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug.builtin.structures.kdb:KDependence",
         summary="Naive Bayes plus up to k earlier features as parents of each feature.",
         reference=_SAHAMI,
-        api=1,
         constraints=True,
     )
     yield StructureLearnerMethod(
@@ -64,7 +62,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug.builtin.structures.hill_climb:HillClimb",
         summary="The best single change of an edge, again and again, by any score.",
         reference=_HECKERMAN,
-        api=1,
         needs_score=True,
         constraints=True,
         parameter_aliases={"whitelist": "required", "blacklist": "forbidden"},
@@ -104,7 +101,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug.builtin.scores.ll:LogLikelihood",
         summary="The log-likelihood.",
         reference=_FRIEDMAN,
-        api=1,
         decomposable=True,
     )
     yield ScoreFunctionMethod(
@@ -112,7 +108,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug.builtin.scores.mdl:MDL",
         summary="The log-likelihood less the minimum description length of the parameters.",
         reference="Lam, Bacchus: Learning Bayesian belief networks: an approach based on the MDL principle (1994)",
-        api=1,
         decomposable=True,
     )
     yield ScoreFunctionMethod(
@@ -120,7 +115,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug.builtin.scores.k2:K2",
         summary="The marginal likelihood under uniform priors.",
         reference="Cooper, Herskovits: A Bayesian method for the induction of probabilistic networks from data (1992)",
-        api=1,
         decomposable=True,
     )
     yield ScoreFunctionMethod(
@@ -128,7 +122,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug.builtin.scores.bdeu:BDeu",
         summary="The marginal likelihood under likelihood-equivalent uniform priors.",
         reference=_HECKERMAN,
-        api=1,
         decomposable=True,
     )
     yield ScoreFunctionMethod(
@@ -136,7 +129,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug.builtin.scores.hit_rate:HitRate",
         summary="The share of rows whose class is predicted, on the training rows or by cross-validation.",
         reference=_PERNKOPF,
-        api=1,
         stochastic=True,
     )
     yield ScoreFunctionMethod(
@@ -144,7 +136,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug.builtin.scores.cll:ConditionalLogLikelihood",
         summary="The log-likelihood of the class given the features.",
         reference=_FRIEDMAN,
-        api=1,
         stochastic=True,
     )
     yield ScoreFunctionMethod(
@@ -152,7 +143,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug.builtin.scores.cmdl:ConditionalMDL",
         summary="The conditional log-likelihood less the description length of the parameters.",
         reference=_GROSSMAN,
-        api=1,
     )
 
 
@@ -164,42 +154,37 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         factory="bnplug.builtin.parameters.ml:MaximumLikelihood",
         summary="Smoothed relative frequencies.",
         reference="Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013), eq. 4",
-        api=1,
     )
     yield ParameterLearnerMethod(
         name="backoff",
         factory="bnplug.builtin.parameters.backoff:BackOff",
         summary="Relative frequencies that lean on fewer parents where rows are few.",
         reference=_PETITJEAN,
-        api=2,
     )
 
 
 @hookimpl
-def bnplug_inference_engines() -> Iterable[InferenceEngineMethod]:
+def bnplug_engines() -> Iterable[EngineMethod]:
     """Variable elimination, pgmpy's junction tree, draws."""
-    yield InferenceEngineMethod(
+    yield EngineMethod(
         name="elimination",
         factory="bnplug.builtin.engines.elimination:EliminationEngine",
         summary="Variable elimination: exact, each row instantiated with what it knows.",
         reference="Zhang, Poole: Exploiting causal independence in Bayesian network inference (1996)",
-        api=2,
     )
-    yield InferenceEngineMethod(
+    yield EngineMethod(
         name="junction-tree",
         factory="bnplug.builtin.engines.junction_tree:JunctionTreeEngine",
         summary="pgmpy's junction tree and belief propagation: exact, in Python.",
         reference="Lauritzen, Spiegelhalter: Local computations with probabilities on graphical structures and their "
         "application to expert systems (1988)",
-        api=2,
     )
-    yield InferenceEngineMethod(
+    yield EngineMethod(
         name="sampling",
         factory="bnplug.builtin.engines.sampling:SamplingEngine",
         summary="Likelihood weighting: estimates with a standard error, for cliques too large to be summed.",
         reference="Fung, Chang: Weighing and integrating evidence for stochastic simulation in Bayesian networks "
         "(1990)",
-        api=2,
         exact=False,
     )
 
@@ -209,30 +194,47 @@ def bnplug_discretizers() -> Iterable[DiscretizerMethod]:
     """Cuts by the class, by weight and by width."""
     yield DiscretizerMethod(
         name="mdl",
-        factory="bnplug.data.discretize:MDLDiscretizer",
+        factory="bnplug.builtin.discretizers.mdl:MDLDiscretizer",
         summary="Cuts where it tells classes apart, as long as the description gets shorter.",
         reference=_FAYYAD,
-        api=2,
         supervised=True,
     )
     yield DiscretizerMethod(
         name="quantile",
-        factory="bnplug.data.discretize:QuantileDiscretizer",
+        factory="bnplug.builtin.discretizers.equal_bins:QuantileDiscretizer",
         summary="Bins of equal weight.",
         reference=_DOUGHERTY,
-        api=2,
     )
     yield DiscretizerMethod(
         name="log2-quantile",
-        factory="bnplug.data.log2_quantile:Log2QuantileDiscretizer",
+        factory="bnplug.builtin.discretizers.equal_bins:Log2QuantileDiscretizer",
         summary="Bins of equal weight, max(3, log2 n) of them: for parameters that back off.",
         reference=_DOUGHERTY,
-        api=2,
     )
     yield DiscretizerMethod(
         name="uniform",
-        factory="bnplug.data.discretize:UniformDiscretizer",
+        factory="bnplug.builtin.discretizers.equal_bins:UniformDiscretizer",
         summary="Bins of equal width.",
         reference=_DOUGHERTY,
-        api=2,
+    )
+
+
+@hookimpl
+def bnplug_formats() -> Iterable[NetworkFormat]:
+    """The two interchange formats that most programs read."""
+    yield NetworkFormat(
+        name="bif",
+        endings=(".bif",),
+        write="bnplug.io.bif:format_bif",
+        read="bnplug.io.bif:parse_bif",
+        summary="BIF: bnlearn, pgmpy, pyAgrum, JavaBayes.",
+        signature=r"^\s*network\b",
+    )
+    yield NetworkFormat(
+        name="xmlbif",
+        endings=(".xml", ".xmlbif", ".bifxml"),
+        write="bnplug.io.xmlbif:format_xmlbif",
+        read="bnplug.io.xmlbif:parse_xmlbif",
+        summary="XMLBIF 0.3: Weka, pgmpy, pyAgrum, JavaBayes.",
+        signature=r"<BIF\b",
     )

@@ -2,8 +2,7 @@
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.classifier.imputer import BayesianNetworkImputer
-from bnplug.classifier.making import make_classifier, recipe
-from bnplug.classifier.opening import load, read_bif, read_net, read_xdsl, read_xmlbif, save
+from bnplug.classifier.opening import load, make_classifier, read_bif, read_network, read_xmlbif, recipe, save
 
 __all__ = [
     "BayesianNetworkClassifier",
@@ -11,8 +10,7 @@ __all__ = [
     "load",
     "make_classifier",
     "read_bif",
-    "read_net",
-    "read_xdsl",
+    "read_network",
     "read_xmlbif",
     "recipe",
     "save",

@@ -1,4 +1,4 @@
-"""Folds inside the training rows, in each of which cuts, states and structure are learned again."""
+"""Folds inside the training rows: everything is learned again in each, for parameters and for calibration."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.base import clone
 
-from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.contracts import InnerFold
-from bnplug.data.class_labels import _labels_and_gaps
-from bnplug.data.intake import Intake, _learning_weights
-from bnplug.data.missing_cells import MissingCells
-from bnplug.data.table import Table
-from bnplug.data.weights import present_rows
 from bnplug.errors import BnplugWarning
+from bnplug.inference.complete import posterior, terms, with_values
+from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import is_c1
+from bnplug.sources.training import _learning_weights
+from bnplug.table.class_labels import _labels_and_gaps
+from bnplug.table.encoder import ColumnEncoder
+from bnplug.table.folds import split_rows
+from bnplug.table.rules import MissingPolicies
+from bnplug.table.table import Table
+from bnplug.table.weights import present_rows
+from bnplug.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
-class RawRows(NamedTuple):
-    """Training rows as they came, without those of weight 0.
+# Folds of the training rows on which a temperature is chosen.
+_FOLDS = 3
 
-    Attributes
-    ----------
-    frame : pandas frame
-    labels : array
-        Their classes.
-    weights : float64 array or None
-        What they count for, class weights included.
-    gaps : bool array
-        Which rows have no class; what `labels` hold there is of no meaning.
-    """
+
+class RawRows(NamedTuple):
+    """Raw training rows, their classes and weights, without rows of weight 0; `gaps` are rows without a class."""
 
     frame: pd.DataFrame
     labels: npt.NDArray[Any]
@@ -45,7 +44,7 @@ class RawRows(NamedTuple):
     @classmethod
     def of(cls, model: Any, frame: pd.DataFrame, y: Any, sample_weight: Any) -> RawRows:
         """Return the rows that are there, as the parameters of a classifier take them."""
-        may_lack = MissingCells.of(model.missing).incomplete == "em"
+        may_lack = MissingPolicies.of(model.missing).of_table == "em"
         labels, gaps = _labels_and_gaps(y, model.unlabeled, may_lack)
         weights = _learning_weights(frame, labels, sample_weight, model.class_weight, gaps)
         rows, present = cls(frame, labels, weights, gaps), present_rows(weights)
@@ -67,14 +66,12 @@ class RawRows(NamedTuple):
 
 
 def splits(rows: RawRows, n_folds: int, random_state: Any) -> Iterator[tuple[RawRows, RawRows]]:
-    """Yield the training rows and those held out of stratified, shuffled folds.
+    """Yield the training rows and the held-out rows of stratified, shuffled folds.
 
-    There are no more folds than the largest class has rows. A fold whose training rows have one class is left out.
-    Rows without a class are among all training rows, and never held out.
-    Without a `random_state` the rows are shuffled in one way all the same: files are often sorted.
+    There are at most as many folds as the largest class has rows. A fold whose training rows have one class is left
+    out. Rows without a class belong to the training rows of every fold. Without a `random_state`, the rows are shuffled
+    in a fixed way, since files are often sorted.
     """
-    from sklearn.model_selection import StratifiedKFold
-
     known, unlabeled = np.flatnonzero(~rows.gaps), np.flatnonzero(rows.gaps)
     labels = rows.labels[known]
     counts = np.unique(labels, return_counts=True)[1]
@@ -83,12 +80,7 @@ def splits(rows: RawRows, n_folds: int, random_state: Any) -> Iterator[tuple[Raw
         return
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31 - 1))
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=0 if random_state is None else random_state)
-    with warnings.catch_warnings():
-        # A class with fewer rows than folds is absent from some of them.
-        warnings.simplefilter("ignore", UserWarning)
-        found = list(splitter.split(np.zeros((len(labels), 1)), labels))
-    for train, test in found:
+    for train, test in split_rows(labels, n_folds, 0 if random_state is None else random_state):
         if len(np.unique(labels[train])) > 1:
             yield rows.take(np.sort(np.concatenate([known[train], unlabeled]))), rows.take(known[test])
 
@@ -97,35 +89,77 @@ def inner_folds(
     rows: RawRows,
     n_folds: int,
     random_state: Any,
-    code: Callable[[RawRows], tuple[Table, Intake]],
+    code: Callable[[RawRows], tuple[Table, ColumnEncoder]],
     learn: Callable[[Table], DAG],
 ) -> list[InnerFold]:
-    """Return the folds that a parameter learner asked for.
-
-    Parameters
-    ----------
-    rows : RawRows
-    n_folds : int
-    random_state : int or RandomState, optional
-    code : function
-        Makes rows discrete, by themselves.
-    learn : function
-        Returns the structure of coded rows.
-    """
+    """Return the folds that a parameter learner asked for: `code` encodes training rows, `learn` learns a structure."""
     folds = []
     with warnings.catch_warnings():
-        # What there is to say about the columns was said about all rows.
+        # Warnings about the columns were given for all rows.
         warnings.simplefilter("ignore", BnplugWarning)
         for train, test in splits(rows, n_folds, random_state):
-            table, intake = code(train)
-            folds.append(InnerFold(table, learn(table), _coded_alike(test, table, intake)))
+            table, encoder = code(train)
+            folds.append(InnerFold(table, learn(table), _coded_alike(test, table, encoder)))
     return folds
 
 
-def _coded_alike(rows: RawRows, table: Table, intake: Intake) -> Table:
+def _coded_alike(rows: RawRows, table: Table, encoder: ColumnEncoder) -> Table:
     """Return rows as the states of `table`, without those whose class it does not have."""
-    classes = pd.Index(intake.classes).get_indexer(pd.Index(rows.labels))
-    codes = intake.encode(rows.frame, table, "missing").copy()
+    classes = pd.Index(encoder.classes).get_indexer(pd.Index(rows.labels))
+    codes = encoder.encode(rows.frame, table, "missing").copy()
     codes[table.target_index] = np.maximum(classes, 0)
-    coded = Table(codes, table.names, table.states, table.target, rows.weights, table.left_out, table.incomplete)
+    coded = Table(codes, table.names, table.states, table.target, rows.weights, table.left_out, table.missing_policy)
     return coded if (classes >= 0).all() else coded.take(classes >= 0)
+
+
+class HeldOutJoint(NamedTuple):
+    """The log joint (rows, classes) of held-out rows, finite for their class; and their classes and weights (rows,)."""
+
+    joint: FloatArray
+    y: IntArray
+    weights: FloatArray
+
+
+def check_calibrate(calibrate: Any) -> None:
+    """Raise a ``ValueError`` unless this is a way to calibrate."""
+    if calibrate not in (None, "temperature"):
+        raise ValueError(f"calibrate={calibrate!r} is not 'temperature' or None")
+
+
+def best_temperature(model: Any, rows: RawRows, target: str) -> float:
+    """Return the factor of the log joint that maximizes the likelihood of held-out classes; 1 without folds."""
+    # Gradient learners are loaded when they are first needed.
+    from bnplug.gradient.losses import temperature
+
+    folds = [_held_out(model, train, test, target) for train, test in splits(rows, _FOLDS, model.random_state)]
+    return temperature(lambda factor: sum(_slope(fold, factor) for fold in folds)) if folds else 1.0
+
+
+def _held_out(model: Any, train: RawRows, test: RawRows, target: str) -> HeldOutJoint:
+    with warnings.catch_warnings():
+        # Warnings about the columns were given for all rows.
+        warnings.simplefilter("ignore", BnplugWarning)
+        fold = clone(model).set_params(calibrate=None, class_weight=None, costs=None, unlabeled=None)
+        fold.set_params(on_useless="drop", unseen="missing")
+        fold.fit(train.frame, pd.Series(train.y, name=target), train.weights)
+        joint = fold._log_joint(test.frame)
+    y = pd.Index(fold.classes_).get_indexer(pd.Index(test.labels))
+    weights = np.ones(len(y)) if test.weights is None else test.weights
+    # No factor makes a class possible that the others rule out, or do not have.
+    usable = (y >= 0) & np.isfinite(joint[np.arange(len(y)), y])
+    return HeldOutJoint(joint[usable], y[usable], weights[usable])
+
+
+def _slope(rows: HeldOutJoint, factor: float) -> float:
+    """Return the derivative of the NLL of rows by the factor: E[L] under the posterior, less L of the class."""
+    shares = posterior(factor * rows.joint)
+    expected = np.where(shares > 0, shares * np.where(np.isfinite(rows.joint), rows.joint, 0.0), 0.0).sum(axis=1)
+    return float(rows.weights @ (expected - rows.joint[np.arange(len(rows.y)), rows.y]))
+
+
+def tempered(tables: LogTables, factor: float) -> LogTables:
+    """Return log parameters whose log joint of complete rows is `factor` times as large: a network on C1 structures."""
+    assert tables.target is not None
+    parts = terms(tables, tables.target)
+    scaled = with_values(tables, tables.target, parts, factor * parts.values)
+    return scaled.normalize() if is_c1(scaled.parents, tables.target) else scaled

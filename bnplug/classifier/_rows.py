@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bnplug.data._whole_numbers import number_of
 from bnplug.errors import BnplugWarning, warn_outside
+from bnplug.sources.files import _separator_hint
+from bnplug.table._checks import number_of
 
 
 class Rows(NamedTuple):
@@ -29,6 +30,9 @@ def rows_for(model: Any, frame: pd.DataFrame, target: str | None, ids: Sequence[
     names = _features(model)
     used = [name for name in frame.columns if name != target and (names is None or name in names)]
     told = [name for name in frame.columns if name not in used and name != target and name not in ids]
+    hint = "" if used else _separator_hint(list(frame.columns))
+    if hint:
+        raise ValueError(f"the only column is {frame.columns[0]!r}, which the model does not have.{hint}")
     if told:
         warn_outside(f"columns {told} were not there in training; they are ignored", BnplugWarning)
     y = frame[target] if target in frame.columns else None
@@ -49,12 +53,13 @@ def answers(model: Any, rows: Rows, target: str | None = None) -> pd.DataFrame:
 
 def _known_kinds(model: Any, target: str | None) -> dict[str, str]:
     """Return the kind of each column that a model knows."""
-    if hasattr(model, "intake_"):
-        numeric = model.intake_.numeric
+    if hasattr(model, "encoder_"):
+        numeric = model.encoder_.numeric
         kinds = {
-            name: "number" if name in numeric else _kind_of_labels(own) for name, own in model.schema_.states.items()
+            name: "number" if name in numeric else _kind_of_labels(states)
+            for name, states in model.schema_.states.items()
         }
-        kinds |= dict.fromkeys(model.intake_.dates, "date")
+        kinds |= dict.fromkeys(model.encoder_.dates, "date")
     else:
         kinds = dict(getattr(model, "column_kinds_", {}))
     return kinds if target is None else {**kinds, target: _kind_of_labels(model.classes_)}
@@ -66,20 +71,27 @@ def _kind_of_labels(labels: Iterable[Any]) -> str:
 
 def _features(model: Any) -> list[str] | None:
     """Return the columns that a model was trained on; None where it does not say."""
-    if hasattr(model, "intake_"):
-        return [*model.intake_.columns, *model.intake_.names]
+    if hasattr(model, "encoder_"):
+        return [*model.encoder_.columns, *model.encoder_.names]
     names = getattr(model, "feature_names_in_", getattr(model, "column_kinds_", None))
     return None if names is None else list(names)
 
 
+def used_columns(model: Any) -> list[str] | None:
+    """Return the columns that a model's predictions depend on; None if it does not report its columns."""
+    names = _features(model)
+    left_out = model.encoder_.left_out if hasattr(model, "encoder_") else ()
+    return None if names is None else [name for name in names if name not in left_out]
+
+
 def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
     """Return rows in which a number among text is the number that the model knows."""
-    if not hasattr(model, "intake_"):
+    if not hasattr(model, "encoder_"):
         return frame
     numbered = {
         name: states
         for name, states in model.schema_.states.items()
-        if name not in model.intake_.numeric and not all(isinstance(state, str) for state in states)
+        if name not in model.encoder_.numeric and not all(isinstance(state, str) for state in states)
     }
     odd = [name for name in numbered if name in frame.columns and frame[name].dtype.kind not in "biuf"]
     return frame.assign(**{name: as_states(frame[name], numbered[name]) for name in odd})
@@ -87,9 +99,15 @@ def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
 
 def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
-    known = {str(state): state for state in states} | {state: state for state in states}
+    truths = {spelling: state for state in states if isinstance(state, bool) for spelling in _spellings(state)}
+    known = truths | {str(state): state for state in states} | {state: state for state in states}
     meant = {value: known.get(value, known.get(_number(value), value)) for value in column.dropna().unique()}
     return column.astype(object).map(meant)
+
+
+def _spellings(state: bool) -> tuple[str, ...]:
+    """Return the spellings of a truth value that pandas recognizes in CSV files."""
+    return str(state), str(state).lower(), str(state).upper()
 
 
 def _number(value: Any) -> int | float | None:

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug.classifier._imputing import WAYS, Donors, imputed, named_frame
 from bnplug.classifier.estimator import BayesianNetworkClassifier
-from bnplug.data.frames import is_frame
+from bnplug.network._imputing import WAYS, Donors, imputed, named_frame
+from bnplug.table.frames import is_frame
 
 
 class BayesianNetworkImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,8 +77,8 @@ class BayesianNetworkImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         A numeric cell gets a value of training that is in its bin: the middle one, or one that is drawn.
         """
         check_is_fitted(self)
-        found = imputed(self.estimator_, X, self.how, self.random_state, self._donors)
-        return found if is_frame(X) else found.to_numpy()
+        filled = imputed(self.estimator_, X, self.how, self.random_state, self._donors)
+        return filled if is_frame(X) else filled.to_numpy()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,8 @@
-"""Fitted classifiers to files and from them: model folders, and the network files of other programs."""
+"""Classifiers by name; and fitted ones to and from model folders and the network files of other programs."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
@@ -13,13 +14,90 @@ from sklearn.utils.validation import check_is_fitted
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.contracts import SavesState
 from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError, printable
-from bnplug.hooks import discovery, registry
-from bnplug.hooks.descriptors import Kind
+from bnplug.hooks import discovery, expressions, recipes, registry
+from bnplug.hooks.descriptors import ClassifierMethod, Kind, name_and_parameters
+from bnplug.hooks.expressions import Expression
 
 if TYPE_CHECKING:
-    from bnplug.exchange.model_folder import SavedModel
+    from bnplug.io.model_folder import SavedModel
 
 _T = TypeVar("_T")
+
+
+def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
+    """Create the classifier that a recipe describes.
+
+    Parameters
+    ----------
+    name : str
+        A registered recipe.
+    **params
+        Further parameters of `BayesianNetworkClassifier`; they win over the recipe's own.
+
+    Returns
+    -------
+    BayesianNetworkClassifier
+
+    Raises
+    ------
+    UnknownMethodError
+        If there is no such recipe, or a method it is made of is not installed.
+
+    Examples
+    --------
+    >>> recipe("no such recipe")
+    Traceback (most recent call last):
+    bnplug.errors.UnknownMethodError: there is no recipe 'no such recipe'...
+    """
+    parts = recipes.parts(name)
+    registry.check_parameters(f"recipe {name!r}", BayesianNetworkClassifier, params)
+    return BayesianNetworkClassifier(**{**parts, **params})
+
+
+def make_classifier(name: str | Expression, /, **params: Any) -> Any:
+    """Create a classifier by whatever names one: a recipe, a plugin's classifier, a structure learner, an expression.
+
+    Parameters
+    ----------
+    name : str or Expression
+        A registered name, or a composition: ``"tan+ccbn-w"`` is a structure with parameters, ``"hill-climb[cr]"`` a
+        structure by a score, ``"hill-climb(max_parents=2)[cr(cv=5)]+ml(alpha=0.5)"`` all of it. A recipe may stand for
+        its structure, ``"TAN-CR-ML+ccbn-w"``; without a structure, ``"+ccbn-w"``, it is the default one, and with a
+        score, ``"[cr]"``, hill climbing.
+    **params
+        Further parameters of what is created; they win over those of a recipe.
+
+    Returns
+    -------
+    estimator
+        Not fitted: a plugin's classifier, or a `BayesianNetworkClassifier`.
+
+    Raises
+    ------
+    UnknownMethodError
+        If nothing has such a name.
+    ValueError
+        If the text is no expression; the message says where.
+    TypeError
+        If a part has no such parameter, or parts do not go together.
+
+    Examples
+    --------
+    >>> make_classifier("kdb(k=1)+ml(alpha=0.5)", missing="drop")
+    BayesianNetworkClassifier(missing='drop', parameters=('ml', {'alpha': 0.5}),
+                              structure=('kdb', {'k': 1}))
+    """
+    expression = expressions.parse(name) if isinstance(name, str) else name
+    if expression.structure is not None and expression.score is expression.parameters is None:
+        whole, written = name_and_parameters(expression.structure)
+        method = expressions.find_whole(whole)
+        if method.kind == Kind.RECIPE:
+            return recipe(str(registry.name_of(method)), **{**written, **params})
+        if isinstance(method, ClassifierMethod):
+            return registry.make(method, {**written, **params})
+    parts = expressions.components(expression)
+    registry.check_parameters(f"the classifier {str(expression)!r}", BayesianNetworkClassifier, params)
+    return BayesianNetworkClassifier(**{**parts, **params})
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
@@ -37,7 +115,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If something else is there, which is left as it is.
+        If something else is there, which is left as it is, or a parameter is a number that no folder may contain.
     TypeError
         If the classifier could not be loaded again: its class is not registered, it cannot save its state, or a state
         label is no text, number or truth value.
@@ -53,15 +131,18 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     ...     load(f"{folder}/model").predict([[1]])
     array(['yes'], dtype='<U3')
     """
-    from bnplug.exchange import model_folder
-    from bnplug.exchange._parameters import method_to_json, parameters_to_json
+    from bnplug.io import model_folder
+    from bnplug.io._parameters import method_to_json, parameters_to_json
 
     method = None if type(model) is BayesianNetworkClassifier else _saved_by(model)
     check_is_fitted(model)
+    params = parameters_to_json(model.get_params(deep=False))
+    for name, value in params.items():
+        if _has_huge_number(value):
+            raise ValueError(f"{name} contains a whole number too large for a model folder, which may hold up to 1e308")
     state, arrays = (
         _contain(registry.origin(model), "saved_state", model.saved_state) if method else model.saved_state()
     )
-    params = parameters_to_json(model.get_params(deep=False))
     written = model_folder.SavedModel(None, params, state, arrays)
     if method is not None:
         written = replace(
@@ -71,6 +152,13 @@ def save(model: Any, path: str | PathLike[str]) -> None:
             column_kinds=getattr(model, "column_kinds_", None),
         )
     model_folder.write(written, path)
+
+
+def _has_huge_number(written: Any) -> bool:
+    """Return whether a parameter, as JSON holds it, contains an integer out of the range of floats."""
+    if isinstance(written, dict | list):
+        return any(map(_has_huge_number, written.values() if isinstance(written, dict) else written))
+    return isinstance(written, int) and abs(written) > sys.float_info.max
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -90,9 +178,10 @@ def load(path: str | PathLike[str]) -> Any:
     PluginError
         If it is the model of a plugin's classifier, and that is not installed or fails.
     """
-    from bnplug.exchange import model_folder
-    from bnplug.exchange._model_files import DAMAGE, damaged
-    from bnplug.exchange.files import naming_file
+    from bnplug._json import DAMAGE
+    from bnplug.files import naming_file
+    from bnplug.io import model_folder
+    from bnplug.io.model_folder import _damaged
 
     with naming_file(path):
         saved = model_folder.read(path)
@@ -102,13 +191,13 @@ def load(path: str | PathLike[str]) -> Any:
     except (ContractError, PluginError):
         raise
     except ModelFileError as error:
-        raise damaged(Path(path), error) from error
+        raise _damaged(Path(path), error) from error
     except DAMAGE as error:
-        raise damaged(Path(path), repr(error)) from error
+        raise _damaged(Path(path), repr(error)) from error
 
 
 def _loaded(saved: SavedModel, path: Path) -> Any:
-    from bnplug.exchange._parameters import parameters_from_json
+    from bnplug.io._parameters import parameters_from_json
 
     params = parameters_from_json(saved.params)
     if saved.method is not None:
@@ -140,7 +229,7 @@ def _saved_by(model: Any) -> Any:
 
 def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
     """Return the classifier of a plugin; whatever its code raises names it."""
-    from bnplug.exchange._parameters import method_from_json
+    from bnplug.io._parameters import method_from_json
 
     try:
         method = method_from_json(saved.method)
@@ -169,42 +258,40 @@ def _contain(who: str, doing: str, call: Callable[[], _T]) -> _T:
 
 
 def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
-    """Return a fitted classifier that predicts by the network in a BIF file.
+    """Return a fitted classifier that predicts by the network in a BIF file; see :func:`read_network`."""
+    return read_network(path, target, "bif")
 
-    A file of ours carries the cuts of numeric columns and what else training decided about columns, so that the
-    classifier takes raw rows, and bins by their labels too. What another program wrote has states alone.
+
+def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
+    """Return a fitted classifier that predicts by the network in an XMLBIF file; see :func:`read_network`."""
+    return read_network(path, target, "xmlbif")
+
+
+def read_network(
+    path: str | PathLike[str], target: str | None = None, format: str | None = None
+) -> BayesianNetworkClassifier:
+    """Return a fitted classifier that predicts by the network in a file of any installed format.
+
+    Files of bnplug contain the cuts of numeric columns and everything else that training decided about columns:
+    the classifier takes raw rows. Files of other programs contain states only.
 
     Parameters
     ----------
     path : path
-        A BIF file of ours, of pgmpy, pyAgrum or bnlearn.
+        A file of bnplug or another program.
     target : str, optional
-        The class; by default the one that the file itself names, as ours do.
+        The class; by default the one that the file names, as files of bnplug do.
+    format : str, optional
+        The name of a format, such as ``"bif"`` or ``"xmlbif"``; by default the ending of `path` decides. Plugins add
+        formats: bnplug-deploy has ``"net"`` (Hugin) and ``"xdsl"`` (GeNIe).
 
     Raises
     ------
     ModelFileError
-        If the file is damaged or no BIF; the message says where.
+        If the file is damaged, or of another format; the message gives the line or the node.
+    ValueError
+        If the file does not name a class, or no installed format has its ending.
     """
-    return _read(path, "bif", target)
+    from bnplug.io import network_files
 
-
-def read_xmlbif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
-    """Return a fitted classifier that predicts by the network in an XMLBIF file; as :func:`read_bif`."""
-    return _read(path, "xmlbif", target)
-
-
-def read_xdsl(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
-    """Return a fitted classifier that predicts by the network in an XDSL file of GeNIe; as :func:`read_bif`."""
-    return _read(path, "xdsl", target)
-
-
-def read_net(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:
-    """Return a fitted classifier that predicts by the network in a NET file of Hugin; as :func:`read_bif`."""
-    return _read(path, "net", target)
-
-
-def _read(path: str | PathLike[str], format_name: str, target: str | None) -> BayesianNetworkClassifier:
-    from bnplug.exchange.network_files import read_network
-
-    return BayesianNetworkClassifier.from_tables(*read_network(path, format_name, target))
+    return BayesianNetworkClassifier.from_tables(*network_files.read_network(path, format, target))

@@ -14,20 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 
 import bnplug
-from bnplug.cli import (
-    _completion,
-    _datasets,
-    _doctor,
-    _experiments,
-    _explore,
-    _models,
-    _new_plugin,
-    _plugins,
-    _questions,
-)
-from bnplug.cli._errors import one_line_errors
+from bnplug.cli import _doctor, _experiments, _models, _plugins, _questions
+from bnplug.cli._reading import PATH
+from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import one_line, printable
 
 # The commands as the help lists them, each with what fits on its line.
@@ -74,14 +66,9 @@ class _Page(click.Group):
     """The group of all commands, whose help is a page in sections."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        told = {name for section in _SECTIONS.values() for name in section}
-        others = {
-            name: self.commands[name].get_short_help_str() for name in self.list_commands(ctx) if name not in told
-        }
-        for title, section in {**_SECTIONS, "Others": others}.items():
-            if section:
-                with formatter.section(title):
-                    formatter.write_dl([(f"{name:<10}", text) for name, text in section.items()])
+        for title, section in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<10}", text) for name, text in section.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write(f"\n{_FIRST_STEPS}\n")
@@ -96,15 +83,30 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for module in (_completion, _datasets, _doctor, _experiments, _explore, _models, _new_plugin, _plugins, _questions):
+for module in (_doctor, _experiments, _models, _plugins, _questions):
     for command in module.COMMANDS:
         cli.add_command(command)
+
+
+@cli.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+@one_line_errors
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print what makes the shell complete bnplug's commands, options and names.
+
+    bash: eval "$(bnplug completion bash)" in ~/.bashrc.  zsh: eval "$(bnplug completion zsh)" in ~/.zshrc.
+    fish: bnplug completion fish > ~/.config/fish/completions/bnplug.fish.
+    """
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(context.find_root().command, {}, "bnplug", "_BNPLUG_COMPLETE").source())
 
 
 @cli.command("demo")
 @click.option("--all", "everything", is_flag=True, help="Run every method that registers: minutes, and many lines.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, help="Methods in parallel; -1: one per processor.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo-output"), show_default=True)
+@click.option("-o", "--output", type=PATH, default=Path("demo-output"), show_default=True)
 @one_line_errors
 def demo_command(everything: bool, n_jobs: int, output: Path) -> None:
     """Compare the methods that a newcomer should know on data that ships; draw, report and save the best."""

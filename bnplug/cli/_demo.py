@@ -20,12 +20,11 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import bnplug
 from bnplug import datasets
-from bnplug.cli._progress import ProgressLine
+from bnplug.cli._terminal import ProgressLine
 from bnplug.errors import one_line
 from bnplug.experiments import BASELINES
-from bnplug.experiments._data import SplitData, split_data
-from bnplug.experiments._estimators import prepare, resolve_methods
-from bnplug.experiments._runner import Job, interrupts_raised, run_job, workers_deaf_to_interrupts
+from bnplug.experiments._inputs import SplitData, prepare, resolve_methods, split_data
+from bnplug.experiments._runner import Job, interrupts_raised, run_job, run_unordered
 from bnplug.experiments.storage import Record
 from bnplug.hooks import expressions, recipes, registry
 from bnplug.hooks.descriptors import ClassifierMethod, Kind
@@ -57,19 +56,7 @@ class Result(NamedTuple):
 
 
 def run(output: Path, say: Say = print, everything: bool = False, n_jobs: int | None = -1) -> None:
-    """Compare methods on each data set of the demonstration; keep the network that is best in validation.
-
-    Parameters
-    ----------
-    output : path
-        The folder for data, pictures, reports and models.
-    say : callable
-        Takes each line of text.
-    everything : bool
-        Run all methods that register, not only those that a newcomer should know.
-    n_jobs : int, optional
-        Methods in parallel.
-    """
+    """Compare the featured methods, or all, on each data set; write the best network to the folder `output`."""
     output.mkdir(parents=True, exist_ok=True)
     methods = resolve_methods(expressions.everything() if everything else featured())
     _introduce(methods, everything, say)
@@ -86,7 +73,7 @@ def run(output: Path, say: Say = print, everything: bool = False, n_jobs: int | 
 
 def featured() -> list[str]:
     """Return the methods that a newcomer should know: those that are registered as such, and the rival."""
-    named = [found.recipe.name for found in recipes.availabilities() if found.available and found.recipe.featured]
+    named = [one.recipe.name for one in recipes.availabilities() if one.available and one.recipe.featured]
     classifiers = (one for one in registry.methods(Kind.CLASSIFIER) if isinstance(one, ClassifierMethod))
     rivals = [name for name, baseline in BASELINES.items() if baseline.featured]
     return [*named, *(one.name for one in classifiers if one.featured), *rivals]
@@ -118,23 +105,18 @@ def _split(data: datasets.Dataset, n_folds: int) -> SplitData:
 def _compare(
     methods: Mapping[str, Any], data: Sequence[SplitData], n_jobs: int | None, progress: ProgressLine
 ) -> Iterator[tuple[SplitData, list[Result]]]:
-    """Yield each data set with the results of all methods, best in validation first, as soon as they are there.
-
-    One task is one method on one data set, so that few processes compile the same.
-    """
+    """Yield each data set, as soon as it is done, with the results of all methods, best in validation first."""
+    # Few processes compile the same if a task is one method on one data set.
     tasks = [[Job(one, name, model, fold, "ignore", 0, False) for fold in one.splits]
              for one in data for name, model in methods.items()]  # fmt: skip
-    parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    found: dict[str, list[Result]] = {one.name: [] for one in data}
-    with workers_deaf_to_interrupts():
-        started = parallel(joblib.delayed(_run)(jobs) for jobs in tasks)
-    with closing(started) as running:
+    by_name: dict[str, tuple[SplitData, list[Result]]] = {one.name: (one, []) for one in data}
+    calls = (joblib.delayed(_run)(jobs) for jobs in tasks)
+    with closing(run_unordered(calls, n_jobs, batch_size=1)) as running:
         for records in running:
             progress.advance(f"{records[0]['dataset']}, {records[0]['method']}")
-            results = found[records[0]["dataset"]]
+            one, results = by_name[records[0]["dataset"]]
             results.append(_result(records))
             if len(results) == len(methods):
-                one = next(one for one in data if one.name == records[0]["dataset"])
                 yield one, sorted(results, key=_goodness, reverse=True)
 
 
@@ -146,15 +128,10 @@ def _result(records: Sequence[Record]) -> Result:
     """Sum up the folds of one method: the last is the test."""
     validation, test = [record["values"] for record in records[:-1]], records[-1]["values"]
     error = next((record["error"] for record in records if record["error"]), "")
-    accuracy, log_probability = (_mean([values[name] for values in validation]) for name in ("accuracy", "cll"))
-    own = {name: np.nan if value is None else value for name, value in test.items()}
-    return Result(
-        records[0]["method"], accuracy, log_probability, own["accuracy"], own["n_parameters"], own["fit_seconds"], error
-    )
-
-
-def _mean(values: Sequence[float | None]) -> float:
-    return float(np.nan) if None in values else float(np.mean(np.asarray(values, dtype=np.float64)))
+    # As floats, None becomes NaN.
+    means = [np.mean(np.array([values[name] for values in validation], dtype=float)) for name in ("accuracy", "cll")]
+    tested = np.array([test[name] for name in ("accuracy", "n_parameters", "fit_seconds")], dtype=float)
+    return Result(records[0]["method"], means[0], means[1], tested[0], tested[1], tested[2], error)
 
 
 def _goodness(result: Result) -> tuple[bool, float, float]:
@@ -182,11 +159,8 @@ def _figure(value: float, form: str) -> str:
 def _keep(data: SplitData, results: Sequence[Result], methods: Mapping[str, Any], path: Path, say: Say) -> None:
     """Learn the network that is best in validation on the training rows; draw, report, save and export it."""
     data.X.assign(**{str(data.y.name): data.y}).to_csv(path.with_suffix(".csv"), index=False)
-    networks = [
-        result
-        for result in results
-        if isinstance(methods[result.method], bnplug.BayesianNetworkClassifier) and not result.error
-    ]
+    is_network = {name: isinstance(model, bnplug.BayesianNetworkClassifier) for name, model in methods.items()}
+    networks = [result for result in results if is_network[result.method] and not result.error]
     if not networks:
         say("  no network to keep")
         return
@@ -237,7 +211,4 @@ def _command() -> str:
     """Return how this program is called from here."""
     if shutil.which("bnplug"):
         return "bnplug"
-    started = Path(sys.argv[0])
-    if started.name != "bnplug":
-        return f"{sys.executable} -m bnplug"
-    return str(started)
+    return sys.argv[0] if Path(sys.argv[0]).name == "bnplug" else f"{sys.executable} -m bnplug"

@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 import bnplug
-from bnplug.cli._errors import one_line_errors
 from bnplug.cli._plugins import installed_plugins
+from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import one_line
 
 if TYPE_CHECKING:
     from bnplug.hooks.descriptors import Method
-    from bnplug.model.log_tables import LogTables
-    from bnplug.typing import FloatArray
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib", "numba", "pgmpy", "pluggy", "networkx")
 _OPTIONAL = ("matplotlib", "pyarrow", "polars", "pyagrum", "cvxpy")
@@ -79,16 +77,16 @@ def _plugins() -> Iterator[str]:
         count = sum(map(len, plugin.names.values()))
         yield f"{plugin}: {plugin.status}, {count} methods" + (f"; cause: {plugin.cause}" if plugin.cause else "")
         yield from plugin.clashes
-    for found in recipes.availabilities():
-        if not found.available:
-            yield f"recipe {found.recipe.name} cannot be made: {found.reason}"
+    for one in recipes.availabilities():
+        if not one.available:
+            yield f"recipe {one.recipe.name} cannot be made: {one.reason}"
 
 
 def _threads() -> Iterator[str]:
     import joblib
     import threadpoolctl
 
-    from bnplug.data._counting import index_rows
+    from bnplug.table._counting import index_rows
 
     yield f"{os.cpu_count()} processors, of which joblib takes {joblib.effective_n_jobs(-1)}"
     for pool in threadpoolctl.threadpool_info():
@@ -127,31 +125,17 @@ def _check_answers() -> None:
 
     from bnplug.inference.complete import posterior
     from bnplug.inference.marginals import Marginalizer
-    from bnplug.testing import data
+    from bnplug.testing import _network_checks, data
 
     table = data.with_missing_cells()
     for structure in ("tan", "kdb"):
         tables = bnplug.parameter_learner("ml").fit(table, bnplug.structure_learner(structure).learn(table))
         answers = posterior(Marginalizer(tables, table.target).log_joint(table.codes))
         for row, answer in zip(table.codes.T, answers, strict=True):
-            known = {v: int(row[v]) for v in table.features if row[v] != table.missing}
-            expected = _enumerate(tables, known, table.target_index)
+            known = {table.names[v]: int(row[v]) for v in table.features if row[v] != table.missing}
+            expected = _network_checks._query(tables, [table.target], known)
             if not np.allclose(answer, expected, atol=1e-10):
                 raise AssertionError(f"{structure}: P({table.target} | {known}) is {answer}, not {expected}")
-
-
-def _enumerate(tables: LogTables, known: dict[int, int], target: int) -> FloatArray:
-    """Return P(class | the features whose states are known) from the whole joint distribution."""
-    import numpy as np
-
-    letters = dict(zip(tables.names, "wxyz", strict=True))
-    parts = {
-        "".join(letters[n] for n in (name, *own.parents)): np.exp(own.values) for name, own in tables.tables.items()
-    }
-    joint = np.einsum(f"{','.join(parts)}->{''.join(letters.values())}", *parts.values())
-    cells = joint[tuple(slice(known[v], known[v] + 1) if v in known else slice(None) for v in range(joint.ndim))]
-    of_class = np.moveaxis(cells, target, -1).reshape(-1, joint.shape[target]).sum(axis=0)
-    return np.asarray(of_class / of_class.sum())
 
 
 def _check_threads() -> None:

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bnplug.cli import _completion
-from bnplug.cli._errors import one_line_errors
-from bnplug.cli._opening import STANDARD, write_output
-from bnplug.cli._reading import Reading, chosen_columns, listed, reading_options, take_target
-from bnplug.cli._terminal import draw_table, is_drawn
-from bnplug.errors import one_line
+from bnplug.cli import _reading
+from bnplug.cli._reading import PATH, STANDARD, Reading
+from bnplug.cli._terminal import draw_table, is_drawn, one_line_errors
+from bnplug.errors import UnknownMethodError, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bnplug.datasets import Dataset
-    from bnplug.experiments import Page
+
+# The distribution of the reproductions of this project.
+_PAPERS = "bnplug-papers"
+_INSTALL = f"The reproductions of five papers are a plugin: pip install {_PAPERS}"
 
 
 @click.command("compare")
@@ -30,19 +31,19 @@ if TYPE_CHECKING:
     required=True,
     help="Recipes, classifiers, structure learners, compositions such as tan+ccbn-w or "
     "hill-climb[cr], or baselines, separated by commas.",
-    shell_complete=_completion.methods("recipe", "classifier", "structure learner", listed=True),
+    shell_complete=_reading.complete_methods("recipe", "classifier", "structure learner", listed=True),
 )
 @click.option(
     "--datasets",
     required=True,
     help="Names of data sets, or data files, separated by commas.",
-    shell_complete=_completion.datasets(listed=True),
+    shell_complete=_reading.complete_datasets(listed=True),
 )
-@click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of data files.")
+@click.option("--data-dir", type=PATH, help="A folder of data files.")
 @click.option("--target", help="The column of the class in a data file.  [default: class, or else the last one]")
 @click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out where they are: id,name.")
 @click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features, where they are.")
-@reading_options
+@_reading.reading_options
 @click.option("--cv", default="10x5", show_default=True, help="Repetitions x folds; folds; or split.")
 @click.option("--missing", type=click.Choice(["ignore", "em", "drop", "value"]), default="ignore", show_default=True)
 @click.option("--metric", default="accuracy", show_default=True, help="What the tables and pictures show.")
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 @click.option("--random-state", type=int, default=0, show_default=True, help="The seed of folds and methods.")
 @click.option("--n-jobs", type=int, help="Folds in parallel.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-@click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="One HTML page to read, too.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of the results.")
+@click.option("--html", "page", type=PATH, metavar="FILE", help="One HTML page to read, too.")
+@click.option("-o", "--output", required=True, type=PATH, help="The folder of the results.")
 @one_line_errors
 def compare_command(
     methods: str,
@@ -62,85 +63,74 @@ def compare_command(
     keep: Sequence[str],
     reading: Reading,
     cv: str,
-    missing: str,
     metric: str,
     bias_variance: bool,
-    random_state: int,
-    n_jobs: int | None,
     quiet: bool,
     page: Path | None,
     output: Path,
+    **options: Any,
 ) -> None:
     """Compare methods over data sets by cross validation, on the same folds.
 
     A command that was interrupted goes on where it stopped when it is given again.
     """
     from bnplug.experiments import compare, to_html, write_report
-    from bnplug.experiments._metrics import find_metric
-    from bnplug.experiments._report import told_failures
+    from bnplug.experiments._report import describe_failures
+    from bnplug.experiments._tables import find_metric
     from bnplug.hooks import expressions
 
     find_metric(metric)
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; the results go to a folder")
     output.mkdir(parents=True, exist_ok=True)
-    found = compare(
+    comparison = compare(
         expressions.split(methods),
-        [_load(name, data_dir, target, reading, listed(keep), listed(drop)) for name in listed([datasets])],
+        [
+            _load(name, data_dir, target, reading, _reading.listed(keep), _reading.listed(drop))
+            for name in _reading.listed([datasets])
+        ],
         int(cv) if cv.isdigit() else cv,
-        missing=missing,
         bias_variance=bias_variance or metric in ("bias", "variance"),
-        n_jobs=n_jobs,
-        random_state=random_state,
         output=output / "results.jsonl",
         verbose=0 if quiet else 1,
+        **options,
     )
     # What stands on standard output is the page alone, where it goes there.
     say = partial(click.echo, err=page == STANDARD)
     if is_drawn() and page != STANDARD:
-        draw_table(found.text_table(metric))
+        draw_table(comparison.text_table(metric))
     else:
-        say(found.to_text(metric))
-    for failure in told_failures(found):
+        say(comparison.to_text(metric))
+    for failure in describe_failures(comparison):
         click.echo(f"failed: {failure}", err=True)
-    files = [output / "results.jsonl", *write_report(found, output, metric)]
+    files = [output / "results.jsonl", *write_report(comparison, output, metric)]
     say(f"\nwritten: {', '.join(map(str, files))}")
     if page is not None:
-        write_output(page, to_html(found, metric))
+        _reading.write_output(page, to_html(comparison, metric))
 
 
 @click.command("reproduce")
-@click.argument("paper", required=False, shell_complete=_completion.methods("reproduction"))
+@click.argument("paper", required=False, shell_complete=_reading.complete_methods("reproduction"))
 @click.option("--all", "every", is_flag=True, help="All papers, one after the other.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="A folder of data files.")
+@click.option("--data-dir", type=PATH, help="A folder of data files.")
 @click.option("--quick", is_flag=True, help="A run of at most three minutes, on less data.")
 @click.option("--page-only", is_flag=True, help="Write the page from the results that are there, or that ship.")
 @click.option("--resume", is_flag=True, help="Begin with the results that ship, where the folder has none.")
 @click.option("--minutes", type=float, help="Begin nothing new after that time, and write the page of what is done.")
 @click.option("--n-jobs", type=int, help="Tasks in parallel.")
-@click.option(
-    "-o", "--output", default="reproduction", show_default=True, type=click.Path(path_type=Path), help="The folder."
-)
+@click.option("-o", "--output", default="reproduction", show_default=True, type=PATH, help="The folder.")
 @one_line_errors
 def reproduce_command(
-    paper: str | None,
-    every: bool,
-    data_dir: Path | None,
-    quick: bool,
-    page_only: bool,
-    resume: bool,
-    minutes: float | None,
-    n_jobs: int | None,
-    output: Path,
+    paper: str | None, every: bool, data_dir: Path | None, quick: bool, n_jobs: int | None, output: Path, **wishes: Any
 ) -> None:
-    """Run the protocol of PAPER on what data there are, and write a page with its figures and ours.
+    """Run the protocol of PAPER on the available data, and write a page with its figures and ours.
 
-    A run that was interrupted goes on where it stopped when the command is given again.
+    The protocols are in the plugin bnplug-papers. Run the command again to resume an interrupted run.
     """
     import joblib
 
-    from bnplug.exchange.files import write_atomically
-    from bnplug.experiments.paper import index_of
+    from bnplug.experiments._report import index_of
+    from bnplug.files import write_atomically
     from bnplug.hooks import registry
 
     if every == (paper is not None):
@@ -148,10 +138,11 @@ def reproduce_command(
     if data_dir is not None and not data_dir.is_dir():
         raise ValueError(f"{data_dir}: there is no such folder")
     names = [method.name for method in registry.methods("reproduction")] if paper is None else [paper]
-    wishes = {"page_only": page_only, "resume": resume, "minutes": minutes}
+    if not names:
+        raise ValueError(f"no reproduction is registered. {_INSTALL}")
     output.mkdir(parents=True, exist_ok=True)
     failures: list[str] = []
-    pages: list[Page] = []
+    pages: list[Any] = []
     for name in names:
         # Not a parameter of every `run`: whatever runs through joblib there takes it from here.
         with joblib.parallel_config(n_jobs=n_jobs):
@@ -170,23 +161,32 @@ def reproduce_command(
 
 
 def _reproduce(
-    name: str, data_dir: Path | None, output: Path, quick: bool, wishes: Mapping[str, Any], pages: list[Page]
+    name: str, data_dir: Path | None, output: Path, quick: bool, wishes: Mapping[str, Any], pages: list[Any]
 ) -> None:
-    """Run one paper, and add its page to the others; a plain function takes no wishes, and has no page to list."""
-    from bnplug.experiments.paper import Paper
-    from bnplug.hooks import registry
-
-    protocol = registry.reproduction(name).run
-    if isinstance(protocol, Paper):
+    """Run one paper, and append its page to `pages`; a plain function takes no `wishes`, and has no page to list."""
+    protocol = _find_protocol(name)
+    if hasattr(protocol, "run"):
         page, failure = protocol.run(data_dir, output, quick, **wishes)
         pages.append(page)
         if failure:
             raise RuntimeError(failure)
         return
-    refused = [f"--{wish.replace('_', '-')}" for wish, value in wishes.items() if value]
+    refused = [f"--{wish.replace('_', '-')}" for wish in ("page_only", "resume", "minutes") if wishes[wish]]
     if refused:
         raise ValueError(f"the reproduction {name!r} is a plain function, which does not take {', '.join(refused)}")
-    protocol(data_dir, output, quick)  # type: ignore[operator]
+    protocol(data_dir, output, quick)
+
+
+def _find_protocol(name: str) -> Any:
+    """Return the callable of a reproduction; if none has this name, the error may suggest a distribution to install."""
+    from bnplug.hooks import registry
+
+    try:
+        return registry.reproduction(name).run
+    except UnknownMethodError as error:
+        if any(plugin.distribution == _PAPERS for plugin in registry.plugins()):
+            raise
+        raise UnknownMethodError(f"{error} {_INSTALL}") from None
 
 
 def _load(
@@ -198,30 +198,29 @@ def _load(
     path = Path(name)
     if path == STANDARD or path.is_file():
         frame = reading.frame(path)
-        X, y = take_target(frame, target or ("class" if "class" in frame else str(frame.columns[-1])), path)
+        X, y = _reading.take_target(frame, target or ("class" if "class" in frame else str(frame.columns[-1])), path)
         data = datasets.Dataset("data" if path == STANDARD else path.name.split(".")[0], X, y, "auto", name)
     elif any(one.name == name and one.origin == str(data_dir) for one in datasets.entries(data_dir)):
         data = _with_target(datasets.load(name, data_dir, **reading.options()), target)
         data = replace(data, X=reading.converted(data.X))
     else:
         data = datasets.load(name, data_dir)
-    kept, dropped = ([own for own in wanted if own in data.X] for wanted in (keep, drop))
-    return _with_features(data, chosen_columns(data.X, kept, dropped, path))
+    kept, dropped = ([name for name in wanted if name in data.X] for wanted in (keep, drop))
+    return _with_features(data, _reading.chosen_columns(data.X, kept, dropped, path))
 
 
 def _with_target(data: Dataset, target: str | None) -> Dataset:
     """Return a data set whose class is the column `target`, if it has another one."""
     if target is None or target == data.y.name:
         return data
-    X, y = take_target(data.X, target, Path(data.source))
+    X, y = _reading.take_target(data.X, target, Path(data.source))
     return _with_features(replace(data, y=y), X.assign(**{str(data.y.name): data.y}))
 
 
 def _with_features(data: Dataset, X: pd.DataFrame) -> Dataset:
     kinds = data.categorical_features
-    return replace(
-        data, X=X, categorical_features=kinds if isinstance(kinds, str) else tuple(k for k in kinds if k in X)
-    )
+    left = kinds if isinstance(kinds, str) else tuple(name for name in kinds if name in X)
+    return replace(data, X=X, categorical_features=left)
 
 
 COMMANDS = [compare_command, reproduce_command]

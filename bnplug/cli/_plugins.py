@@ -1,27 +1,51 @@
-"""The commands of ``bnplug`` that say which plugins and methods there are."""
+"""The commands of ``bnplug`` that list plugins, methods and data sets, and that start a plugin.
+
+The template of a plugin is ``plugins/_template`` of the repository; a wheel contains it as ``bnplug/_template``.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
+import tempfile
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 import bnplug
-from bnplug.cli import _completion
-from bnplug.cli._errors import one_line_errors
-from bnplug.cli._terminal import print_columns, print_paragraph, print_title
+from bnplug.cli import _reading
+from bnplug.cli._reading import PATH, STANDARD, write_output
+from bnplug.cli._terminal import one_line_errors, print_columns, print_paragraph, print_title
 from bnplug.errors import one_line
 
 if TYPE_CHECKING:
-    from bnplug.hooks._docstrings import Described
     from bnplug.hooks.descriptors import Descriptor
     from bnplug.hooks.discovery import PluginInfo
 
 
-# What a recipe is made of.
+_UNDERLINE = re.compile(r"^-{3,}$")
+_ROLE = re.compile(r":\w+:`~?([^`]+)`")
+
+# The components of a recipe.
 _COMPONENTS = ("structure", "parameters", "discretizer")
+
+#: What a kind is called on the command line and in the registry.
+KINDS = {
+    "score": "score function",
+    "structure": "structure learner",
+    "parameters": "parameter learner",
+    "engine": "engine",
+    "classifier": "classifier",
+    "discretizer": "discretizer",
+}
+
+#: What every plugin has, whatever its kind.
+_COMMON = "common"
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def installed_plugins() -> list[PluginInfo]:
@@ -36,11 +60,10 @@ def installed_plugins() -> list[PluginInfo]:
 @one_line_errors
 def plugins_command(as_json: bool) -> None:
     """List the plugins that are installed, what they bring, and what failed."""
-    found = installed_plugins()
     if as_json:
-        click.echo(json.dumps([plugin.to_dict() for plugin in found], indent=2))
+        click.echo(json.dumps([plugin.to_dict() for plugin in installed_plugins()], indent=2))
         return
-    for plugin in found:
+    for plugin in installed_plugins():
         print_title(f"{plugin}: {plugin.status}")
         if plugin.cause:
             click.echo(f"  cause: {plugin.cause}")
@@ -53,7 +76,7 @@ def plugins_command(as_json: bool) -> None:
 
 
 @click.command("methods")
-@click.argument("name", required=False, shell_complete=_completion.methods())
+@click.argument("name", required=False, shell_complete=_reading.complete_methods())
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
 def methods_command(name: str | None, as_json: bool) -> None:
@@ -62,70 +85,53 @@ def methods_command(name: str | None, as_json: bool) -> None:
     With --json, everything about all of them, or about one.
     """
     from bnplug.hooks import registry
-
-    if as_json:
-        told = map(_details, registry.methods() if name is None else _called(name))
-        click.echo(json.dumps(list(told), indent=2))
-    elif name is None:
-        _list_methods()
-    else:
-        for method in _called(name):
-            _describe(method)
-
-
-def _list_methods() -> None:
-    from bnplug.hooks import registry
     from bnplug.hooks.descriptors import Kind
 
-    for kind in Kind:
-        described = registry.methods(kind)
-        if described:
-            print_title(f"{kind}s:")
-            print_columns((f"  {registry.name_of(method)}", method.summary) for method in described)
+    if as_json:
+        methods = registry.methods() if name is None else _called(name)
+        click.echo(json.dumps([_details(method) for method in methods], indent=2))
+    elif name is not None:
+        for method in _called(name):
+            _describe(method)
+    else:
+        for kind, methods in ((kind, registry.methods(kind)) for kind in Kind):
+            if methods:
+                print_title(f"{kind}s:")
+                print_columns((f"  {registry.name_of(method)}", method.summary) for method in methods)
 
 
-def _basics(method: Any) -> dict[str, Any]:
-    """Return what a method says without its code being imported, for JSON."""
-    from bnplug.hooks import registry
+def _details(method: Any) -> dict[str, Any]:
+    """Return everything about a method, for JSON; a default that JSON cannot represent is its Python text."""
+    from bnplug.hooks import recipes, registry
 
-    brought_by = registry.provider(method)
-    return {
+    provider = registry.provider(method)
+    details = {
         "kind": method.kind.value,
         "name": str(registry.name_of(method)),
         "summary": method.summary,
         "reference": method.reference,
         "aliases": list(method.aliases),
-        "distribution": brought_by.distribution,
-        "version": brought_by.version,
+        "distribution": provider.distribution,
+        "version": provider.version,
     }
-
-
-def _details(method: Any) -> dict[str, Any]:
-    """Return everything about a method, for JSON: a default that JSON does not hold is its text in Python."""
-    from bnplug.hooks import recipes
-
-    told = _basics(method)
     if hasattr(method, "factory"):
-        told["capabilities"] = [name for name, has in method.capabilities().items() if has]
-        told["parameter_aliases"] = dict(method.parameter_aliases)
+        details["capabilities"] = _capabilities(method)
+        details["parameter_aliases"] = dict(method.parameter_aliases)
         try:
-            told["parameters"] = {
-                own.name: {"default": _as_json(own.default), "type": own.type, "description": own.text}
-                for own in _parameters(method)
+            details["parameters"] = {
+                each.name: {"default": _as_json(each.default), "type": each.type, "description": each.text}
+                for each in described_parameters(registry._factory(method))
             }
-        except bnplug.PluginError as error:  # of one method that fails, the others are told all the same
-            told["failed"] = one_line(error)
+        except bnplug.PluginError as error:  # one method that fails does not hide the others
+            details["failed"] = one_line(error)
     if method.kind == "recipe":
-        told["components"] = {part: _as_json(getattr(method, part)) for part in _COMPONENTS}
-        told["unavailable"] = recipes.availability(method).reason
-    return told
+        details["components"] = {part: _as_json(getattr(method, part)) for part in _COMPONENTS}
+        details["unavailable"] = recipes.availability(method).reason
+    return details
 
 
-def _parameters(method: Any) -> list[Described]:
-    from bnplug.hooks import registry
-    from bnplug.hooks._docstrings import described_parameters
-
-    return described_parameters(registry._factory(method))
+def _capabilities(method: Any) -> list[str]:
+    return [name for name, has in method.capabilities().items() if has]
 
 
 def _as_json(value: Any) -> Any:
@@ -142,11 +148,11 @@ def _called(name: str) -> list[Descriptor]:
     from bnplug.hooks.descriptors import Kind
 
     names = discovery.discovered().names
-    found = [claim.method for kind in Kind for claim in names.claims(kind, name)]
-    if not found:
+    methods = [claim.method for kind in Kind for claim in names.claims(kind, name)]
+    if not methods:
         hint = did_you_mean(name, [str(registry.name_of(method)) for method in registry.methods()])
         raise bnplug.UnknownMethodError(f"there is no method {name!r}.{hint} `bnplug methods` lists them")
-    return found
+    return methods
 
 
 def _describe(method: Any) -> None:
@@ -154,14 +160,14 @@ def _describe(method: Any) -> None:
 
     print_title(f"{registry.name_of(method)}: {method.kind}, from {registry.provider(method)}")
     click.echo(f"  {method.summary}")
-    click.echo(f"  reference: {method.reference}")
+    if method.reference:
+        click.echo(f"  reference: {method.reference}")
     if method.aliases:
         click.echo(f"  older names: {', '.join(method.aliases)}")
     if hasattr(method, "factory"):
-        capabilities = [name for name, has in method.capabilities().items() if has]
-        if capabilities:
-            click.echo(f"  capabilities: {', '.join(capabilities)}")
-        for parameter in _parameters(method):
+        if _capabilities(method):
+            click.echo(f"  capabilities: {', '.join(_capabilities(method))}")
+        for parameter in described_parameters(registry._factory(method)):
             kind = f" ({parameter.type})" if parameter.type else ""
             print_title(f"  {parameter.name} = {parameter.default!r}{kind}")
             print_paragraph(parameter.text, "      ")
@@ -172,4 +178,186 @@ def _describe(method: Any) -> None:
         click.echo(f"  {recipes.availability(method).reason or 'available'}")
 
 
-COMMANDS = [plugins_command, methods_command]
+@click.command("datasets")
+@click.argument("name", required=False, shell_complete=_reading.complete_datasets())
+@click.option("--data-dir", type=PATH, help="A folder of CSV or Parquet files to list too.")
+@click.option("-o", "--output", type=PATH, help="A CSV file; by default standard output.")
+@one_line_errors
+def datasets_command(name: str | None, data_dir: Path | None, output: Path | None) -> None:
+    """List the data sets that can be asked for by name, or write the one called NAME as CSV, its class last.
+
+    openml:NAME asks OpenML for one more.
+    """
+    from bnplug import datasets
+
+    if name is not None:
+        data = datasets.load(name, data_dir)
+        write_output(output or STANDARD, data.X.assign(**{str(data.y.name): data.y}).to_csv(index=False))
+        return
+    if output is not None:
+        raise click.UsageError("-o takes a data set: bnplug datasets NAME -o FILE", click.get_current_context())
+    listed = datasets.entries(data_dir)
+    print_columns([(entry.name, entry.origin, entry.summary) for entry in listed], ("name", "from", ""))
+
+
+@click.command("new-plugin")
+@click.argument("name")
+@click.argument("directory", metavar="[DIR]", required=False, type=PATH)
+@click.option("--kind", type=click.Choice(list(KINDS)), default="score", show_default=True, help="What it brings.")
+@one_line_errors
+def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
+    """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
+    made = new_plugin(name, kind, directory)
+    click.echo(f"{made}: {'an' if kind == 'engine' else 'a'} {KINDS[kind]}, working and tested; next:")
+    click.echo(f'  cd {made} && pip install --editable ".[test]" && python -m pytest')
+
+
+def new_plugin(name: str, kind: str = "score", directory: Path | None = None) -> Path:
+    """Write a working plugin of a `kind` in ``KINDS`` to `directory`, by default ``bnplug-NAME``; return the folder."""
+    name = _checked_name(name, kind)
+    target = Path(f"bnplug-{name}") if directory is None else directory
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is there already, and not empty; give another DIR, or remove it")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Written elsewhere and renamed, so that there is a whole plugin or none.
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-plugin-") as scratch:
+        whole = Path(scratch, "plugin")
+        whole.mkdir()
+        for part in (_COMMON, kind):
+            _copy(template() / part, whole, _replacements(name, kind))
+        if target.exists():
+            for path in whole.iterdir():
+                path.rename(target / path.name)
+        else:
+            whole.rename(target)
+    return target
+
+
+def template() -> Path:
+    """Return the folder of templates, in an installed bnplug or in a checkout."""
+    package = Path(bnplug.__file__).parent
+    for folder in (package / "_template", package.parent / "plugins" / "_template"):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"the templates that come with bnplug are not in {package}; install bnplug again")
+
+
+def _checked_name(given: str, kind: str) -> str:
+    """Return the name in its normal form, without the prefix of distributions."""
+    from bnplug.hooks import registry
+    from bnplug.hooks.names import normalize
+
+    name = normalize(re.sub(r"\s+", "-", given.strip())).removeprefix("bnplug-")
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{given!r} cannot be the name of a plugin; use letters a-z, digits and single hyphens, a letter first, "
+            "such as cost-matrix"
+        )
+    for method in registry.methods(KINDS[kind]):
+        if normalize(method.name) == name:
+            origin = f"{method.kind} {method.name!r} already, from {registry.provider(method)}"
+            raise ValueError(f"there is a {origin}; take another name")
+    for info in registry.plugins():
+        if normalize(info.distribution) == f"bnplug-{name}":
+            raise ValueError(f"a plugin of that name is installed already: {info}; take another name")
+    return name
+
+
+def _replacements(name: str, kind: str) -> dict[str, str]:
+    """Return the replacements for the names, modules and classes of the template."""
+    title = "".join(word.capitalize() for word in name.split("-"))
+    # The kind at its end keeps a class from being called None or True.
+    title = title.removesuffix(kind.capitalize()) + kind.capitalize()
+    return {
+        "my-plugin": name,
+        f"my-{kind}": name,
+        f"my_{kind}": name.replace("-", "_"),
+        f"My{kind.capitalize()}": title,
+    }
+
+
+def _copy(source: Path, target: Path, replacements: dict[str, str]) -> None:
+    """Copy what is in a folder, replacing words in names and text; what Python compiled there is left out."""
+    for path in sorted(source.iterdir()):
+        copy = target / _replaced(path.name, replacements)
+        if path.is_dir() and path.name != "__pycache__":
+            copy.mkdir()
+            _copy(path, copy, replacements)
+        elif path.is_file():
+            copy.write_text(_replaced(path.read_text(encoding="utf-8"), replacements), encoding="utf-8", newline="\n")
+
+
+def _replaced(text: str, replacements: dict[str, str]) -> str:
+    for word, replacement in replacements.items():
+        text = text.replace(word, replacement)
+    return text
+
+
+class Item(NamedTuple):
+    """An entry of a section of a docstring, or a parameter with its default and its documentation in plain text."""
+
+    name: str
+    type: str
+    text: str
+    default: Any = None
+
+
+def described_parameters(cls: type) -> list[Item]:
+    """Return every parameter of a constructor; the type is the docstring's, or else the annotation."""
+    parameters = []
+    for name, parameter in inspect.signature(cls).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        item = described(cls, "Parameters", name)
+        kind = item.type if item and item.type else _annotation(parameter)
+        parameters.append(Item(name, plain(kind), plain(item.text) if item else "", parameter.default))
+    return parameters
+
+
+def described(cls: type, title: str, name: str) -> Item | None:
+    """Return the entry of the nearest class that does not only refer to another class."""
+    for base in cls.__mro__:
+        for item in section(base, title):
+            if item.name == name and (item.text or item.type) and not item.text.startswith("See :class:"):
+                return item
+    return None
+
+
+def section(cls: type, title: str) -> list[Item]:
+    """Return the entries of a section of a class's own docstring, one for each name."""
+    lines = inspect.cleandoc(cls.__dict__.get("__doc__") or "").splitlines()
+    starts = [i for i, line in enumerate(lines[:-1]) if line == title and _UNDERLINE.match(lines[i + 1])]
+    if not starts:
+        return []
+    entries: list[tuple[str, list[str]]] = []
+    for i in range(starts[0] + 2, len(lines)):
+        line = lines[i]
+        if _UNDERLINE.match(line):
+            # The line above was the title of the next section.
+            entries.pop()
+            break
+        if line and not line.startswith(" "):
+            entries.append((line, []))
+        elif entries:
+            entries[-1][1].append(line.strip())
+    return [
+        Item(name.strip("* "), kind.strip(), " ".join(words).strip())
+        for head, words in entries
+        for names, _, kind in [head.partition(" : ")]
+        for name in names.split(",")
+    ]
+
+
+def plain(text: str) -> str:
+    """Return a docstring without markup."""
+    return _ROLE.sub(r"\1", text).replace("``", "").replace("`", "")
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    if parameter.annotation in (parameter.empty, Any, "Any"):
+        return ""
+    annotation = parameter.annotation
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+COMMANDS = [plugins_command, methods_command, datasets_command, new_plugin_command]

@@ -1,16 +1,19 @@
-"""The commands of ``bnplug`` that ask a model."""
+"""The commands of ``bnplug`` that query a model or show it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bnplug.cli._errors import one_line_errors
-from bnplug.cli._opening import model_argument, open_network, open_with, target_option, write_output
-from bnplug.cli._reading import Reading, data_argument, listed, read_rows, reading_options
+import bnplug
+from bnplug.cli import _reading
+from bnplug.cli._reading import PATH, Reading
+from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import printable
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ _PRINTED = 20
 
 
 @click.command("query")
-@model_argument
+@_reading.model_argument
 @click.argument("variables", nargs=-1)
 @click.option("--given", multiple=True, metavar="NAME=VALUE", help="What is known.")
 @click.option(
@@ -30,8 +33,8 @@ _PRINTED = 20
 @click.option("--most-probable", "question", flag_value="most-probable", help="The most probable joint state of all.")
 @click.option("--sensitivity", "question", flag_value="sensitivity", help="How the answer moves with each parameter.")
 @click.option("--conflict", "question", flag_value="conflict", help="Whether what is known goes together.")
-@target_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default a table is printed.")
+@_reading.target_option
+@click.option("-o", "--output", type=PATH, help="A CSV file; by default a table is printed.")
 @one_line_errors
 def query_command(
     model_path: Path,
@@ -46,36 +49,35 @@ def query_command(
     import pandas as pd
 
     # A mixture of networks, say, is asked as one of them is.
-    model = open_with(model_path, target, (question or "query").replace("-", "_"), "intake_", "schema_")
+    model = _reading.open_network(model_path, target, (question or "query").replace("-", "_"), "encoder_", "schema_")
     known = _evidence(model, given, soft)
     if question in ("most-probable", "conflict") and variables:
         raise click.UsageError(f"--{question} is not about {' '.join(variables)}, but about everything: leave it out")
     if question == "most-probable":
-        found = model.most_probable(known)
-        answer = pd.DataFrame({"variable": list(found), "state": pd.Series(list(found.values()), dtype=object)})
+        states = model.most_probable(known)
+        answer = pd.DataFrame({"variable": list(states), "state": pd.Series(list(states.values()), dtype=object)})
     elif question == "conflict":
         answer = pd.DataFrame({"conflict": [model.conflict(known)]})
     elif question == "sensitivity":
         if len(variables) > 1:
             raise click.UsageError(f"--sensitivity is about one variable, not about {' '.join(variables)}")
         answer = model.sensitivity(known, *variables)
-        answer = answer.assign(
-            given=[", ".join(f"{name}={state}" for name, state in own.items()) for own in answer["given"]]
-        )
+        given_texts = [", ".join(f"{name}={state}" for name, state in each.items()) for each in answer["given"]]
+        answer = answer.assign(given=given_texts)
     else:
         answer = model.query(list(variables) or model.target_, known)
     _write(answer, output)
 
 
 @click.command("next")
-@model_argument
-@data_argument
-@reading_options
-@target_option
+@_reading.model_argument
+@_reading.data_argument
+@_reading.reading_options
+@_reading.target_option
 @click.option("--cost", "costs", multiple=True, metavar="NAME=COST", help="What a feature costs, of all features.")
 @click.option("--top", type=click.IntRange(min=1), help="How many features of each row; by default all.")
 @click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the answers: keys.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A CSV file; by default a table is printed.")
+@click.option("-o", "--output", type=PATH, help="A CSV file; by default a table is printed.")
 @one_line_errors
 def next_command(
     model_path: Path,
@@ -93,9 +95,9 @@ def next_command(
     """
     import pandas as pd
 
-    model = open_network(model_path, target)
+    model = _reading.open_network(model_path, target)
     prices = dict(_cost(text, model) for text in costs) if costs else None
-    rows = read_rows(model, data, reading, target, listed(ids))
+    rows = _reading.read_rows(model, data, reading, target, _reading.listed(ids))
     answer = model.what_next(rows.X, prices)
     if answer.empty and output is None:
         click.echo("nothing to ask: every row has all features")
@@ -108,10 +110,10 @@ def next_command(
 
 def _write(answer: pd.DataFrame, output: Path | None) -> None:
     """Print an answer as a table, or write it as CSV."""
-    from bnplug.exchange.spreadsheets import to_csv
+    from bnplug.sources.spreadsheets import to_csv
 
     if output is not None:
-        write_output(output, to_csv(answer))
+        _reading.write_output(output, to_csv(answer))
         return
     shown = answer.head(_PRINTED) if len(answer) > 2 * _PRINTED else answer
     text = shown.map(lambda cell: cell if isinstance(cell, float) else printable(cell)).rename(columns=printable)
@@ -125,23 +127,20 @@ def _evidence(model: Any, given: Iterable[str], soft: Iterable[str]) -> dict[str
     known: dict[str, Any] = {}
     for option, texts, read in (("--given", given, _value), ("--soft", soft, _likelihoods)):
         for text in texts:
-            name, value = _named(text, option, _is_known(model))
+            name, value = _named(text, option, model)
             if name in known:
                 raise click.UsageError(f"{option} {text}: {name!r} is given twice")
             known[name] = read(model, name, value)
     return known
 
 
-def _is_known(model: Any) -> Callable[[str], bool]:
-    return lambda name: name in model.schema_.states or name in model.intake_.columns
-
-
-def _named(text: str, option: str, is_name: Callable[[str], bool]) -> tuple[str, str]:
-    """Split NAME=VALUE, where the name of a variable may have such a sign too."""
+def _named(text: str, option: str, model: Any) -> tuple[str, str]:
+    """Split NAME=VALUE; the name of a variable may contain an equals sign, too."""
     places = [i for i, letter in enumerate(text) if letter == "="]
     if not places or places[0] == 0:
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
-    end = next((i for i in places if is_name(text[:i])), places[0])
+    known = {*model.schema_.states, *model.encoder_.columns}
+    end = next((i for i in places if text[:i] in known), places[0])
     return text[:end], text[end + 1 :]
 
 
@@ -153,9 +152,9 @@ def _value(model: Any, name: str, text: str) -> Any:
 
     if text == "":
         return None
-    if name in model.intake_.dates:
+    if name in model.encoder_.dates:
         return pd.to_datetime(text)
-    if name in model.intake_.numeric or name in model.intake_.whole:
+    if name in model.encoder_.numeric or name in model.encoder_.whole:
         try:
             return float(text)
         except ValueError:
@@ -164,22 +163,108 @@ def _value(model: Any, name: str, text: str) -> Any:
 
 
 def _likelihoods(model: Any, name: str, text: str) -> dict[Any, float]:
-    pairs = [pair.rpartition(":") for pair in listed([text])]
     try:
-        weights = [float(weight) for _, _, weight in pairs]
+        pairs = [pair.rsplit(":", 1) for pair in _reading.listed([text])]
+        likelihoods = {state: float(weight) for state, weight in pairs}
     except ValueError:
-        weights = []
-    if not weights or not all(colon for _, colon, _ in pairs):
+        likelihoods = {}
+    if not likelihoods:
         raise click.BadParameter(f"{name}={text} is not NAME=STATE:LIKELIHOOD,...", param_hint="--soft")
-    return {_value(model, name, state): weight for (state, _, _), weight in zip(pairs, weights, strict=True)}
+    return {_value(model, name, state): weight for state, weight in likelihoods.items()}
 
 
 def _cost(text: str, model: Any) -> tuple[str, float]:
-    name, cost = _named(text, "--cost", _is_known(model))
+    name, cost = _named(text, "--cost", model)
     try:
         return name, float(cost)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not NAME=COST", param_hint="--cost") from None
 
 
-COMMANDS = [query_command, next_command]
+@click.command("show")
+@_reading.model_argument
+@_reading.target_option
+@click.option("--plot", type=PATH, metavar="FILE", help="Draw the graph: .svg, .png, .pdf, .dot, .mmd.")
+@click.option("--node", "nodes", multiple=True, metavar="NAME", help="Show this node's table, however large.")
+@click.option("--dot", "language", flag_value="dot", help="Print the graph alone, in the language of Graphviz.")
+@click.option("--mermaid", "language", flag_value="mermaid", help="Print the graph alone, in the language of Mermaid.")
+@one_line_errors
+def show_command(
+    model_path: Path, target: str | None, plot: Path | None, nodes: Sequence[str], language: str | None
+) -> None:
+    """Show MODEL: its graph, the Markov blanket of the class, its tables."""
+    from bnplug.show.drawing import save_picture
+    from bnplug.show.summary import blanket_to_mark, to_text
+
+    model = _reading.open_model(model_path, target)
+    is_network = isinstance(model, bnplug.BayesianNetworkClassifier)
+    if not (is_network or plot or nodes or language):
+        click.echo(f"{_reading.described(model)}\nclasses: {', '.join(map(printable, model.classes_))}")
+        return
+    _reading.check_able(model, model_path)
+    if language is not None:
+        click.echo(model.to_dot() if language == "dot" else model.to_mermaid())
+        return
+    click.echo(to_text(model, nodes))
+    if plot is not None:
+        save_picture(plot, model.tables_.names, model.tables_.edges, model.target_, blanket_to_mark(model))
+        click.echo(f"\ndrawn in {plot}")
+
+
+@click.command("report")
+@_reading.model_argument
+@click.argument("data", type=PATH, required=False)
+@_reading.reading_options
+@_reading.target_option
+@_reading.rows_option("the most uncertain first, explained")
+@click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
+@one_line_errors
+def report_command(
+    model_path: Path, data: Path | None, reading: Reading, target: str | None, rows: int, output: Path
+) -> None:
+    """Write one self-contained HTML page on MODEL, and on how it does on DATA (- is standard input)."""
+    _reading.check_rows_option(rows, data)
+    model = _reading.open_network(model_path, target, "report")
+    given = () if data is None else _reading.read_labelled(model, data, reading, target)
+    options = {"rows": rows} if rows else {}
+    if rows and "rows" not in signature(model.report).parameters:
+        raise ValueError(f"{model_path}: the report of a {type(model).__name__} cannot explain rows; omit --rows")
+    # A report is written to a file, and where this one goes need not be a file.
+    with TemporaryDirectory() as folder:
+        page = Path(folder, "report.html")
+        model.report(page, *given, **options)
+        text = page.read_text(encoding="utf-8")
+    _reading.write_output(output, text)
+
+
+@click.command("explore")
+@_reading.model_argument
+@click.argument("data", type=PATH, required=False)
+@_reading.reading_options
+@_reading.target_option
+@click.option("--features", type=int, help="Show only so many features, those that tell most of the class.")
+@_reading.rows_option("from the first")
+@click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
+@one_line_errors
+def explore_command(
+    model_path: Path,
+    data: Path | None,
+    reading: Reading,
+    target: str | None,
+    features: int | None,
+    rows: int,
+    output: Path,
+) -> None:
+    """Write one self-contained, interactive HTML page; --rows adds rows of DATA that can be loaded in it."""
+    from bnplug.classifier._rows import Rows
+    from bnplug.show import explorer
+
+    _reading.check_rows_option(rows, data)
+    model = _reading.open_network(model_path, target)
+    given = Rows() if data is None else _reading.read_rows(model, data, reading, target)
+    _reading.write_output(output, explorer.to_html(model, given.X, given.y, features, rows))
+    if data is not None and not rows:
+        click.echo("The page contains no rows of DATA. Pass --rows 20 to add the first 20.", err=True)
+
+
+COMMANDS = [query_command, next_command, show_command, report_command, explore_command]

@@ -1,18 +1,21 @@
-"""How the commands of ``bnplug`` read data: the options that they share, and rows as a model takes them."""
+"""The arguments and options that commands share: how they find their model, read their data and write a page."""
 
 from __future__ import annotations
 
 import csv
+import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bnplug.cli._opening import STANDARD
+import bnplug
+from bnplug.cli._terminal import RowsLine
 from bnplug.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,29 +23,28 @@ if TYPE_CHECKING:
 
     from bnplug.classifier._rows import Rows
 
+#: The path of standard input and standard output.
+STANDARD = Path("-")
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
 _KINDS = ("text", "number", "date")
 
-# A day, perhaps with a time, as ISO 8601 writes it.
-_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?"
 # Characters that a shell hands on as they are typed.
 _SEPARATORS = {"\\t": "\t", "tab": "\t"}
 
-data_argument = click.argument("data", type=click.Path(path_type=Path))
+#: Files that have more bytes together are read in batches; several files are, whatever their size.
+STREAMED_BYTES = 1 << 28
+
+PATH = click.Path(path_type=Path)
+data_argument = click.argument("data", type=PATH)
+model_argument = click.argument("model_path", metavar="MODEL", type=PATH)
+target_option = click.option("--target", help="The column that holds the class.  [default: what the model says]")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user says of a data file.
-
-    Attributes
-    ----------
-    missing : sequence of str
-        What stands for a missing value, besides an empty field.
-    kinds : dict of str to str
-        Columns that are read as ``"text"``, ``"number"`` or ``"date"``, whatever they look like.
-    sep, encoding
-        Those of a CSV file.
-    """
+    """The user's options for a data file; `kinds` has the columns to read as "text", "number" or "date"."""
 
     missing: Sequence[str] = ()
     kinds: dict[str, str] = field(default_factory=dict)
@@ -50,22 +52,23 @@ class Reading:
     encoding: str | None = None
 
     def frame(self, data: Path, known: Mapping[str, str] | None = None) -> pd.DataFrame:
-        """Read a file, or standard input; `known` are kinds of columns where the user says nothing.
-
-        Where nothing is known, a column of nothing but dates, as ISO 8601 writes them, is one of dates.
-        """
-        from bnplug.data.files import read_data
-        from bnplug.data.frames import to_frame
+        """Read a file, or standard input; `known` are kinds of columns, by default "date" for dates in ISO 8601."""
+        from bnplug.sources._streaming import are_dates
+        from bnplug.sources.files import read_data
+        from bnplug.table.frames import to_frame
 
         source = sys.stdin.buffer.read() if data == STANDARD else data
         frame = to_frame(read_data(source, **self.options(known)), str(data))
-        check_columns(self.kinds, frame, "--dtype", data)
+        check_names(self.kinds, list(frame.columns), "--dtype", data)
         if known is None:
-            known = {str(name): "date" for name, column in frame.items() if _are_dates(column)}
-        return self.converted(frame, [name for name, kind in known.items() if kind == "date"])
+            known = {str(name): "date" for name, column in frame.items() if are_dates(column)}
+        try:
+            return self.converted(frame, [name for name, kind in known.items() if kind == "date"])
+        except ValueError as error:
+            raise ValueError(f"{data}: {error}") from None
 
     def options(self, known: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return the options of :func:`bnplug.data.files.read_data`."""
+        """Return the options of :func:`bnplug.sources.files.read_data`."""
         kinds = {**(known or {}), **self.kinds}
         return {
             "text": [name for name, kind in kinds.items() if kind != "number"],
@@ -76,7 +79,7 @@ class Reading:
         }
 
     def in_batches(self, known: Mapping[str, str] | None) -> dict[str, Any]:
-        """Return the options of :class:`bnplug.data._streaming.DataFiles`; `known` are kinds as for :meth:`frame`."""
+        """Return the options of `DataFiles`; `known` are kinds as for :meth:`frame`."""
         dates = None if known is None else [name for name, kind in known.items() if kind == "date"]
         return {**self.options(known), "dates": dates, **({"convert": self.converted} if self.kinds else {})}
 
@@ -102,33 +105,21 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--sep", default=",", show_default=True, help="What separates the fields of a CSV file, or tab."),
         click.option("--encoding", help="The encoding of a CSV file.  [default: UTF-8]"),
     ]
-    made: Callable[..., Any] = wrapped
-    for option in reversed(options):
-        made = option(made)
-    return made
+    return reduce(lambda wrapped, option: option(wrapped), reversed(options), wrapped)
 
 
 def listed(texts: Iterable[str]) -> list[str]:
-    """Return the names in options such as ``--drop id,name``; a name with a comma is quoted.
-
-    Examples
-    --------
-    >>> listed(["id, name", '"a,b"'])
-    ['id', 'name', 'a,b']
-    """
+    """Return the names in options such as ``--drop id,name``; a name with a comma is quoted."""
     return [name.strip() for row in csv.reader(texts, skipinitialspace=True) for name in row if name.strip()]
 
 
-def check_columns(names: Iterable[str], frame: pd.DataFrame, option: str, data: Path) -> None:
-    """Raise a ``ValueError`` if an option names a column that is not there."""
-    check_names(names, list(frame.columns), option, data)
-
-
 def check_names(names: Iterable[str], columns: Sequence[str], option: str, data: Path) -> None:
-    """Raise a ``ValueError`` if an option names a column that is not there."""
+    """Raise a ``ValueError`` if an option names a column that does not exist."""
+    from bnplug.sources.files import _separator_hint
+
     for name in names:
         if name not in columns:
-            hint = did_you_mean(name, columns)
+            hint = _separator_hint(columns) or did_you_mean(name, columns)
             raise ValueError(
                 f"{data}: {option} names {name!r}, and there is no such column.{hint} There are {list(columns)}"
             )
@@ -136,19 +127,22 @@ def check_names(names: Iterable[str], columns: Sequence[str], option: str, data:
 
 def chosen_columns(frame: pd.DataFrame, keep: Sequence[str], drop: Sequence[str], data: Path) -> pd.DataFrame:
     """Return the features that ``--keep`` and ``--drop`` leave."""
-    check_columns(keep, frame, "--keep", data)
-    check_columns(drop, frame, "--drop", data)
-    left = [name for name in frame.columns if (not keep or name in keep) and name not in drop]
+    names = list(frame.columns)
+    check_names(keep, names, "--keep", data)
+    check_names(drop, names, "--drop", data)
+    left = [name for name in names if (not keep or name in keep) and name not in drop]
     if not left:
-        raise ValueError(f"{data}: --keep and --drop leave no feature of {list(frame.columns)}")
+        raise ValueError(f"{data}: --keep and --drop leave no feature of {names}")
     return frame[left]
 
 
 def take_target(frame: pd.DataFrame, target: str, data: Path) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Return the features and the class, in the column `target`."""
-    if target not in frame.columns:
-        hint = " Is it separated by something else: --sep?" if frame.shape[1] == 1 else ""
-        raise ValueError(f"{data}: target {target!r} is not a column; there are {list(frame.columns)}.{hint}")
+    from bnplug.sources.files import _separator_hint
+
+    names = list(frame.columns)
+    if target not in names:
+        raise ValueError(f"{data}: target {target!r} is not a column; there are {names}.{_separator_hint(names)}")
     return frame.drop(columns=target), frame[target]
 
 
@@ -158,7 +152,7 @@ def read_rows(model: Any, data: Path, reading: Reading, target: str | None = Non
 
     target = target or getattr(model, "target_", None)
     frame = reading.frame(data, kinds_for(model, target, ids))
-    check_columns(ids, frame, "--id", data)
+    check_names(ids, list(frame.columns), "--id", data)
     return rows_for(model, frame, target, ids)
 
 
@@ -180,14 +174,13 @@ def check_labelled(model: Any, rows: Rows, data: Path, target: str | None) -> No
 
 def kinds_of(X: pd.DataFrame) -> dict[str, str]:
     """Return the kind of each column, which a model's later rows are read by."""
-    from bnplug.data.kinds import is_numeric
+    from bnplug.table.kinds import is_numeric
 
-    def kind(column: pd.Series[Any]) -> str:
-        if column.dtype.kind == "M":
-            return "date"
-        return "number" if is_numeric(column) or column.dtype.kind == "b" else "text"
-
-    return {str(name): kind(column) for name, column in X.items()}
+    kinds = {"M": "date", "b": "number"}
+    return {
+        str(name): kinds.get(column.dtype.kind, "number" if is_numeric(column) else "text")
+        for name, column in X.items()
+    }
 
 
 def _name_and_kind(text: str) -> tuple[str, str]:
@@ -197,25 +190,190 @@ def _name_and_kind(text: str) -> tuple[str, str]:
     return name, kind
 
 
-def _are_dates(column: pd.Series[Any]) -> bool:
-    import pandas as pd
-
-    present = column.dropna()
-    if not isinstance(present.iloc[0] if len(present) else None, str) or not present.str.fullmatch(_DATE).all():
-        return False
-    return bool(pd.to_datetime(present, format="ISO8601", errors="coerce").notna().all())
-
-
 def _converted(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
     import pandas as pd
 
-    from bnplug.data.kinds import is_numeric
+    from bnplug.table._dates import from_iso
+    from bnplug.table.kinds import is_numeric
 
     if kind == "number" and is_numeric(column):
         return column
     try:
         if kind == "date":
-            return pd.to_datetime(column, format="ISO8601" if _are_dates(column) else None)
+            return from_iso(column)
         return pd.to_numeric(column) if kind == "number" else column.map(str, na_action="ignore")
     except (ValueError, TypeError) as error:
-        raise ValueError(f"--dtype {column.name}={kind}: {error}") from None
+        raise ValueError(f"column {column.name!r} read as {kind} (--dtype {column.name}={kind}): {error}") from None
+
+
+def streamed(data: Path) -> list[Path] | None:
+    """Return the files that a path or a pattern stands for, where they are read in batches; None for all others."""
+    from bnplug.sources._streaming import find_files
+
+    if data == STANDARD:
+        return None
+    files = find_files(data)
+    is_small = files == [data] and not (data.is_file() and data.stat().st_size > STREAMED_BYTES)
+    return None if is_small else files
+
+
+def fit_streamed(
+    model: Any, paths: list[Path], target: str, reading: Reading, keep: Sequence[str], drop: Sequence[str]
+) -> int:
+    """Fit a model on files; return the number of their rows."""
+    from bnplug.sources._streaming import column_names
+
+    if not hasattr(model, "fit_files"):
+        raise ValueError(f"a {type(model).__name__} learns from one file that fits into memory, not from {paths[0]}")
+    names = column_names(paths[0], reading.sep, reading.encoding)
+    for option, named in (("--target", [target]), ("--keep", keep), ("--drop", drop), ("--dtype", reading.kinds)):
+        check_names(named, names, option, paths[0])
+    columns = [name for name in names if name != target and (not keep or name in keep) and name not in drop]
+    if not columns:
+        raise ValueError(f"{paths[0]}: --keep and --drop leave no feature of {names}")
+    csv = reading.in_batches(None)
+    dates = _dates_in_text(paths[0], columns)
+    if dates:
+        csv["convert"] = partial(reading.converted, dates=dates)
+    with RowsLine() as line:
+        model.fit_files(paths, target, columns=columns if keep or drop else None, csv=csv, progress=line.tell)
+        return line.total
+
+
+def _dates_in_text(path: Path, columns: Sequence[str]) -> list[str]:
+    """Return the columns of a Parquet file that are text, and in whose first rows all values are points in time."""
+    from bnplug.sources._streaming import TEXT, DataFiles, are_dates
+    from bnplug.sources.files import _DataFile
+
+    first = next(DataFiles(path).batches(columns), None) if _DataFile(path).is_parquet else None
+    if first is None:
+        return []
+    return [name for name, kind in first.kinds.items() if kind == TEXT and are_dates(first.frame[name].astype(object))]
+
+
+def batches_for(
+    model: Any, paths: list[Path], reading: Reading, target: str | None, ids: Sequence[str] = ()
+) -> Iterator[Rows]:
+    """Yield the rows of files as a model takes them, and tell how many there were."""
+    from bnplug.classifier._rows import kinds_for, rows_for, used_columns
+    from bnplug.sources._streaming import DataFiles
+
+    target = target or getattr(model, "target_", None)
+    files, done = DataFiles(paths, **reading.in_batches(kinds_for(model, target, ids))), 0
+    check_names([*ids, *reading.kinds], files.names, "--id or --dtype", paths[0])
+    with RowsLine() as line:
+        for batch in files.batches(checked=used_columns(model)):
+            yield rows_for(model, batch.frame, target, ids)
+            done += len(batch.frame)
+            line.tell("rows", done, files.n_rows)
+
+
+def rows_option(which: str) -> Callable[[Any], Any]:
+    """Return the option ``--rows`` of a command that writes a page; `which` says which rows of DATA it contains."""
+    text = f"Number of rows of DATA in the page, {which}. Anyone with the page can read them.  [default: none]"
+    return click.option("--rows", type=click.IntRange(min=0), default=0, help=text)
+
+
+def check_rows_option(rows: int, data: Path | None) -> None:
+    """Raise a ``UsageError`` if ``--rows`` is given without data."""
+    if rows and data is None:
+        raise click.UsageError("--rows needs DATA: pass the file to take the rows from")
+
+
+def open_model(path: Path, target: str | None = None) -> Any:
+    """Load a model folder, or the network in a file of another program or in standard input, with class `target`."""
+    if path == STANDARD or path.is_file():
+        return read_file(path, target)
+    return bnplug.load(path)
+
+
+def read_file(path: Path, target: str | None = None, format_name: str | None = None) -> Any:
+    """Read the network in a file of another program, by default in the format of its ending, or in standard input."""
+    from bnplug.io.network_files import format_of, format_of_content, formats, parse_network, read_network
+
+    if path == STANDARD:
+        content = sys.stdin.buffer.read()
+        name = format_name or format_of_content(content)
+        if name is None:
+            known = ", ".join(each.name for each in formats())
+            raise ValueError(f"standard input is not a network file in any known format ({known})")
+        network = parse_network(content, name, target, "standard input")
+    else:
+        name = format_name or format_of(path)
+        if not path.exists():
+            raise ValueError(f"{path}: there is no such file")
+        network = read_network(path, name, target)
+    return bnplug.BayesianNetworkClassifier.from_tables(*network)
+
+
+def open_network(path: Path, target: str | None = None, *abilities: str) -> Any:
+    """Load a network, or a plugin's classifier that has all of these attributes of a network."""
+    return check_able(open_model(path, target), path, *abilities)
+
+
+def check_able(model: Any, path: Path, *abilities: str) -> Any:
+    """Return the model; raise a ``ValueError`` unless it is a network or has all of these attributes."""
+    able = bool(abilities) and all(hasattr(model, name) for name in abilities)
+    if not able and not isinstance(model, bnplug.BayesianNetworkClassifier):
+        raise ValueError(f"{path}: {described(model)}, which is no Bayesian network; predict and evaluate take it")
+    return model
+
+
+def described(model: Any) -> str:
+    """Describe a model: the size of a network, or the class and the plugin of another classifier."""
+    from bnplug.hooks import registry
+    from bnplug.show.summary import headline
+
+    if isinstance(model, bnplug.BayesianNetworkClassifier):
+        return headline(model)
+    return f"{' '.join(repr(model).split())}, {registry.origin(model)}"
+
+
+def write_output(output: Path, text: str) -> None:
+    """Write text to a file and report its size, or print it to standard output."""
+    from bnplug.files import write_atomically
+
+    if output == STANDARD:
+        click.echo(text, nl=False)
+        return
+    write_atomically(output, text)
+    is_stdout = False
+    with suppress(OSError):
+        is_stdout = os.path.samestat(output.stat(), os.fstat(sys.stdout.fileno()))
+    if output.is_file() and not is_stdout:
+        click.echo(f"{output}: {output.stat().st_size:,} bytes")
+
+
+def complete_methods(*kinds: str, listed: bool = False) -> Complete:
+    """Return a completer of the names of methods, of all or of some kinds; `listed` names are separated by commas."""
+
+    def names() -> Iterable[str]:
+        from bnplug.hooks import registry
+
+        return [str(registry.name_of(one)) for one in registry.methods() if not kinds or one.kind.value in kinds]
+
+    return _completing(names, listed)
+
+
+def complete_datasets(listed: bool = False) -> Complete:
+    """Return a completer of the names of data sets."""
+
+    def names() -> Iterable[str]:
+        from bnplug import datasets
+
+        return datasets.names()
+
+    return _completing(names, listed)
+
+
+def _completing(names: Callable[[], Iterable[str]], listed: bool) -> Complete:
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        before, comma, begun = incomplete.rpartition(",") if listed else ("", "", incomplete)
+        taken = before.split(",")
+        try:
+            known = list(names())
+        except Exception:  # no error may appear while a word is typed
+            return []
+        return [f"{before}{comma}{name}" for name in known if name.startswith(begun) and name not in taken]
+
+    return complete

@@ -1,27 +1,90 @@
-"""What commands print in columns: with colours and lines by rich on a terminal that has it, plain text elsewhere.
+"""What commands print: errors in one line, tables, progress lines.
 
-rich is imported only where it draws, so that what goes to a file or a pipe costs nothing, and is text that other
-programs read.
+Tables have colors and lines by rich on a terminal, and are plain text elsewhere. rich is imported only to draw, so
+output to a file or a pipe costs nothing.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from importlib.util import find_spec
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from bnplug.errors import printable
+import bnplug
+from bnplug.errors import one_line, printable
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from bnplug.experiments._tables import TextTable
 
 _TEXT_WIDTH = 100
+
+# Seconds between two updates of the progress line.
+_PAUSE = 0.5
+_CLEAR = "\r\x1b[K"
+
+# Errors whose message is enough; for any other, the type says more than the text.
+_EXPECTED = (ValueError, TypeError, LookupError, RuntimeError, ImportError, MemoryError)
+
+
+class CommandError(click.ClickException):
+    """What went wrong, in one line."""
+
+    def show(self, file: Any = None) -> None:
+        """Print it to standard error."""
+        click.echo(f"bnplug: {printable(_as_options(self.format_message()))}", file=file, err=True)
+
+
+def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn an exception into one line, and warnings into lines of their own."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", bnplug.BnplugWarning)
+            warnings.showwarning = _show_warning
+            try:
+                command(*args, **kwargs)
+            except (click.ClickException, BrokenPipeError):  # click ends quietly where a pipe is closed
+                raise
+            except OSError as error:
+                said = f"standard output: {error.strerror}" if _is_of_output(error) else one_line(error)
+                raise CommandError(said or type(error).__name__) from error
+            except _EXPECTED as error:
+                raise CommandError(one_line(error) or type(error).__name__) from error
+            except Exception as error:  # a plugin's learner may raise anything
+                raise CommandError(f"{type(error).__name__}: {one_line(error)}") from error
+
+    return wrapped
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Whether what a command prints could not be written, such as to a full disk; such an error names no file."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return error.filename is None and any(frame.f_code is click.echo.__code__ for frame, _ in frames)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    kind = "" if issubclass(category, bnplug.BnplugWarning) else f"{category.__name__}: "
+    click.echo(f"bnplug: warning: {kind}{printable(_as_options(one_line(message)))}", err=True)
+
+
+def _as_options(message: str) -> str:
+    """Write Python's parameter missing="em" in a message as the option --missing em."""
+    return re.sub(r'\bmissing="(\w+)"', r"--missing \1", message)
 
 
 def is_drawn() -> bool:
@@ -50,7 +113,7 @@ def print_columns(rows: Iterable[Sequence[str]], heads: Sequence[str] | None = N
 
 def print_paragraph(text: str, indent: str) -> None:
     """Print a text in lines that a person reads."""
-    width = min(_TEXT_WIDTH, _terminal_width()) if _is_terminal() else _TEXT_WIDTH
+    width = min(_TEXT_WIDTH, shutil.get_terminal_size().columns) if _is_terminal() else _TEXT_WIDTH
     for line in wrap(text, max(width - len(indent), 20), break_long_words=False, break_on_hyphens=False):
         click.echo(f"{indent}{line}")
 
@@ -59,13 +122,8 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _terminal_width() -> int:
-    return shutil.get_terminal_size().columns
-
-
 def _draw(rows: list[list[str]], heads: Sequence[str] | None) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -73,15 +131,14 @@ def _draw(rows: list[list[str]], heads: Sequence[str] | None) -> None:
     for j in range(len(rows[0])):
         table.add_column(heads[j] if heads else "", style="cyan" if j == 0 else "", no_wrap=j == 0)
     for row in rows:
-        # Text, not markup: a name may hold brackets.
+        # Text, not markup: a name may contain brackets.
         table.add_row(*(Text(printable(cell)) for cell in row))
-    Console(file=sys.stdout, highlight=False).print(table)
+    _print(table)
 
 
 def draw_table(table: TextTable) -> None:
-    """Draw a table of figures: the best of a row stand out, and what sums up stands apart."""
+    """Draw a table of figures: the best cells of a row stand out, and a line separates the summary."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -91,8 +148,86 @@ def draw_table(table: TextTable) -> None:
     for i, row in enumerate(table.rows):
         if i == len(table.rows) - table.n_summary:
             drawn.add_section()
-        cells = [
-            Text(printable(cell), style="bold green" if (i, j) in table.best else "") for j, cell in enumerate(row)
-        ]
-        drawn.add_row(*cells)
-    Console(file=sys.stdout, highlight=False).print(drawn)
+        styles = ["bold green" if (i, j) in table.best else "" for j in range(len(row))]
+        drawn.add_row(*(Text(printable(cell), style) for cell, style in zip(row, styles, strict=True)))
+    _print(drawn)
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+
+    Console(file=sys.stdout, highlight=False).print(table)
+
+
+class ProgressLine:
+    """Counts to `total`; while it is open, one line of the terminal shows the count, the last item and the time."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.count = 0
+        self.last = "starting"
+        self._live = sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._ticker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._live:
+            self._ticker.join()
+            self._write(_CLEAR)
+
+    def advance(self, what: str) -> None:
+        """Count one more item."""
+        self.count += 1
+        self.last = what
+
+    def aside(self, say: Callable[[str], Any]) -> Callable[[str], None]:
+        """Wrap `say` so that its text does not run into the line."""
+
+        def said(text: str) -> None:
+            with self._lock:
+                if self._live:
+                    self._write(_CLEAR)
+                say(text)
+
+        return said
+
+    def text(self) -> str:
+        """Return the line."""
+        return f"{self.count} of {self.total} done in {time.monotonic() - self._started:.0f} s ({self.last})"
+
+    def _tick(self) -> None:
+        while not self._ended.is_set():
+            with self._lock:
+                self._write(f"{_CLEAR}{self.text()[:78]}")
+            self._ended.wait(_PAUSE)
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+class RowsLine(ProgressLine):
+    """Shows the number of rows that were read, and how many per second."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Set the number of rows that are done, and their total."""
+        if what != self.last or done < self.count:
+            self._started = time.monotonic()
+        self.last, self.count, self.total = what, done, total
+
+    def text(self) -> str:
+        """Return the line."""
+        rate = self.count / max(time.monotonic() - self._started, 1e-3)
+        share = 100 * self.count // max(self.total, 1)
+        return f"{self.last}: {self.count:,} of {self.total:,} rows ({share}%), {rate:,.0f} rows a second"

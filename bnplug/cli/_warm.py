@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnplug.arrays import IntArray
-from bnplug.data.table import Table
 from bnplug.errors import one_line
 from bnplug.hooks import registry
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import Marginalizer
+from bnplug.table.table import Table
 from bnplug.testing import data
+from bnplug.typing import IntArray
 
 
 def run(say: Callable[[str], Any] = print) -> None:
@@ -32,21 +32,17 @@ def run(say: Callable[[str], Any] = print) -> None:
 
 
 def _jobs() -> Iterator[tuple[str, str, Callable[[str, Table], Any]]]:
-    calls = {
-        "structure learner": _learn,
+    calls: dict[str, Callable[[str, Table], Any]] = {
+        "structure learner": lambda name, table: registry.structure_learner(name).learn(table),
         "score function": _score,
         "parameter learner": _predict,
-        "inference engine": _answer,
+        "engine": _answer,
         "classifier": _classify,
-        "discretizer": _cut,
+        "discretizer": lambda name, table: registry.discretizer(name).fit(*_numbers(table)),
     }
     for kind, call in calls.items():
         for method in registry.methods(kind):
             yield kind, str(registry.name_of(method)), call
-
-
-def _learn(name: str, table: Table) -> None:
-    registry.structure_learner(name).learn(table)
 
 
 def _score(name: str, table: Table) -> None:
@@ -60,16 +56,12 @@ def _score(name: str, table: Table) -> None:
 
 def _answer(name: str, table: Table) -> None:
     tables = registry.parameter_learner("ml").fit(table, table.dag(data.complete(table)))
-    registry.inference_engine(name).compile(tables, table.target).log_joint(table.codes)
+    registry.engine(name).compile(tables, table.target).log_joint(table.codes)
 
 
 def _classify(name: str, table: Table) -> None:
     X, y = _numbers(table)
     registry.classifier(name).fit(X, y).predict_proba(X)
-
-
-def _cut(name: str, table: Table) -> None:
-    registry.discretizer(name).fit(*_numbers(table))
 
 
 def _numbers(table: Table) -> tuple[pd.DataFrame, IntArray]:

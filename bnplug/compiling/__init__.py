@@ -1,11 +1,11 @@
-"""How every kernel is compiled, and how threads run: cached on disk, without the interpreter's lock, exactly.
+"""Compilation of kernels with numba, and threads to run them in.
 
-Threads are ours, never numba's, and ``fastmath`` is off: results do not depend on the number of threads, and
-``-inf`` keeps its meaning. joblib says how many threads there are, so that whoever runs many fits at once can tell
-all of them by ``joblib.parallel_config``.
+Kernels are cached on disk and release the interpreter's lock. Threads are ours, not numba's, and ``fastmath`` is off:
+results do not depend on the number of threads, and ``-inf`` keeps its meaning. joblib determines the number of threads,
+so ``joblib.parallel_config`` applies.
 
-Compiling takes seconds and is made once. Ctrl-C in the middle of it would be raised inside a callback of the compiler,
-which drops it, or leaves a kernel that is half there. So it waits until the kernel is compiled.
+Ctrl-C during a compilation would be raised inside a callback of the compiler, which drops it or leaves half a kernel.
+It is therefore delayed until the kernel is compiled.
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ from numba.core import event
 from numba.extending import is_jitted
 
 from bnplug.compiling._cache import KernelCache
-from bnplug.compiling._inner import InnerCompiler, KernelCompiler, PlainCompiler, one_for_all_constants
+from bnplug.compiling._inner import (
+    InnerCompiler,
+    KernelCompiler,
+    PlainCompiler,
+    one_for_all_constants,
+    only_for_kernels,
+)
 
 _T = TypeVar("_T")
 
-# Division is numpy's: to look for a zero in the denominator each time would keep loops from being vectorised.
+# Division as in numpy: checking for a zero denominator would prevent vectorization.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True) -> Any:
-    """Compile a function: ``@kernel`` before it. What is compiled is kept for later processes.
+    """Compile a function, as a decorator; the result is cached on disk.
 
-    A kernel returns one number, one truth value or nothing; whatever else it finds goes into arrays that it is given.
-    To make a Python object of an array, a tuple or a named tuple, numba runs Python code and does not look whether that
-    failed: if Ctrl-C was pressed while the kernel ran, it fails, and the interpreter crashes. A number takes no such
-    code.
+    A kernel returns a number, a truth value or nothing, and writes other results to given arrays. To return an array
+    or a tuple, numba runs Python code and ignores its errors: after Ctrl-C, the interpreter would crash.
 
-    ``@kernel(allocates=False)`` is for one that makes no array, and calls none that does: nothing is counted then of
-    who still needs which, and there is less to compile.
+    ``@kernel(allocates=False)`` is for a kernel that allocates no array and calls none that does. It has no reference
+    counts, so there is less to compile.
     """
     if function is None:
         return partial(kernel, allocates=allocates)
@@ -60,25 +64,25 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = True
 def inner_kernel(
     function: Callable[..., Any] | None = None, *, allocates: bool = True, called_once: bool = False
 ) -> Any:
-    """Compile a function that kernels alone call: ``@inner_kernel`` before it, for less to compile.
+    """Compile a function that only kernels call, as a decorator, in less time than :func:`kernel`.
 
-    It has no machine code of its own, but is a part of the kernels that call it: a call from Python crashes. To test
-    such a function, make a kernel of it: ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`.
+    It has no machine code of its own, but becomes part of the kernels that call it; a call from Python is a
+    ``TypeError``. To test it, call ``kernel(function.py_func)``. `allocates` is as for :func:`kernel`.
 
-    ``called_once`` is for one that is given bundles of arrays, each of which takes seven words, and is called in one
-    place: there it becomes a part of its caller.
+    ``called_once`` merges a function that is called in one place into its caller: worthwhile if its arguments are
+    tuples of arrays, since each array takes seven words.
     """
     if function is None:
         return partial(inner_kernel, allocates=allocates, called_once=called_once)
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": InnerCompiler}
     options["forceinline"] = called_once
     compiled: Any = njit(_nrt=allocates, **options, **_OPTIONS)(function)
-    return one_for_all_constants(compiled) if is_jitted(compiled) else compiled
+    return only_for_kernels(one_for_all_constants(compiled)) if is_jitted(compiled) else compiled
 
 
 @contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Let Ctrl-C wait until the end of this block. In another thread than the main one nothing is to be done."""
+    """Delay Ctrl-C until the end of this block; outside the main thread, do nothing."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -94,9 +98,9 @@ def interrupts_held_back() -> Iterator[None]:
 
 
 class _NoCollection:
-    """Garbage is not collected in this block, whichever thread enters it first and leaves it last.
+    """Disable garbage collection in this block, which several threads may enter.
 
-    A compiler makes many objects that stay, and to look through them again and again takes a fifth of its time.
+    Searching the many lasting objects of the compiler for garbage takes a fifth of its time.
     """
 
     def __init__(self) -> None:
@@ -122,7 +126,7 @@ _no_collection = _NoCollection()
 
 
 class _HoldBack(event.Listener):  # type: ignore[misc]
-    """Holds interrupts and the collector back while numba compiles, kernels that a kernel calls included."""
+    """Delays interrupts and disables garbage collection while numba compiles."""
 
     def __init__(self) -> None:
         self._open = threading.local()
@@ -139,9 +143,9 @@ class _HoldBack(event.Listener):  # type: ignore[misc]
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Says once, on a terminal, that kernels are being compiled: when that has taken some seconds together.
+    """Prints once, on a terminal, that kernels are being compiled, after some seconds in total.
 
-    A process that ignores Ctrl-C says nothing: it works in the background, or for one that speaks for it.
+    A process that ignores Ctrl-C prints nothing: it runs in the background, or is a worker.
     """
 
     def __init__(self, seconds: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -158,7 +162,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         self._count(-1)
 
     def _count(self, change: int) -> None:
-        """Kernels call kernels, so that a long compilation comes by here many times before it ends."""
+        """Update the time; kernels call kernels, so this happens often during a long compilation."""
         with self._lock:
             now, before = self._clock(), self._left
             if self._n_open:
@@ -172,7 +176,7 @@ class _Announcement(event.Listener):  # type: ignore[misc]
     def _say() -> None:
         heard = sys.stderr is not None and sys.stderr.isatty() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
         if heard:
-            # In place of a line that tells progress.
+            # Overwrite a progress line.
             print("\r\x1b[Kcompiling kernels, once per installation ...", file=sys.stderr, flush=True)
 
 
@@ -184,8 +188,8 @@ event.register("numba:compile", _announcement)
 def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_jobs: int | None = None) -> list[_T]:
     """Call a function for each of its arguments, in threads; return the results in the order of the arguments.
 
-    Threads pay where `function` spends its time in a :data:`kernel`, or in numpy. Which thread makes which call is
-    left open: for the same bits whatever the number of threads, a call must not depend on any other.
+    `function` should spend its time in a :data:`kernel` or in numpy. The order of calls is undefined: for results that
+    do not depend on the number of threads, calls must be independent.
 
     Parameters
     ----------
@@ -193,14 +197,14 @@ def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_job
     *arguments : iterables
         As for ``map``: ``function(a, b)`` for each a and b of two iterables of the same length.
     n_jobs : int, optional
-        How many threads, as joblib counts them: None is one, unless ``joblib.parallel_config`` says otherwise, and -1
-        as many as there are processors. With one, nothing is started.
+        Number of threads, as in joblib: None means 1 unless ``joblib.parallel_config`` says otherwise, and -1 means one
+        for each processor. With 1, no thread is started.
 
     Raises
     ------
     Exception
-        The first that a call raised. Then, and after an interrupt, calls that have not begun are left out, and
-        those that have are waited for: when this ends, nothing writes to an array any more.
+        The first exception of a call. After an exception or an interrupt, calls that have not begun are canceled, and
+        running calls are completed: then no thread writes to an array.
 
     Examples
     --------
@@ -210,21 +214,21 @@ def run_in_threads(function: Callable[..., _T], *arguments: Iterable[Any], n_job
     calls = list(zip(*arguments, strict=True))
     workers = min(effective_n_jobs(n_jobs), len(calls)) if len(calls) > 1 else 1
     if workers == 1:
-        return [function(*own) for own in calls]
+        return [function(*call) for call in calls]
     gate = _Gate()
-    # joblib's own threads would be asked for their results every 10 ms only.
+    # joblib polls the results of its threads only every 10 ms.
     pool = ThreadPoolExecutor(workers)
     try:
-        return list(pool.map(lambda own: gate.run(function, own), calls))
+        return list(pool.map(lambda call: gate.run(function, call), calls))
     finally:
         gate.close()
         pool.shutdown(cancel_futures=True)
 
 
 class _Gate:
-    """Calls begin while it is open; closing it waits for those under way.
+    """Lets calls begin while it is open; closing it waits for running calls.
 
-    A pool does not wait for a thread if an interrupt came while that was being started.
+    A pool does not wait for a thread that was being started during an interrupt.
     """
 
     def __init__(self) -> None:

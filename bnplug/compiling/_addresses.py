@@ -7,13 +7,15 @@ small candidate; and one that names it is compiled together with it, whether or 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
+from bnplug.compiling import interrupts_held_back
 from bnplug.compiling._cache import KernelCache
 from bnplug.compiling._inner import KernelCompiler, PlainCompiler
 
@@ -45,3 +47,19 @@ def function_at(signature: Any) -> Any:
         return kind(types.int64), generate
 
     return intrinsic(at)
+
+
+def called_by_address(function: Any, signature: Any) -> tuple[Any, Callable[[], int]]:
+    """Return what gives a kernel inside another one by its address, and what returns that address, never 0.
+
+    It is compiled, without allocations, when the address is first wanted.
+    """
+    if config.DISABLE_JIT:
+        return lambda _: function, lambda: 1
+
+    @cache
+    def address() -> int:
+        with interrupts_held_back():
+            return int(compile_at(function.py_func, signature, allocates=False).address)
+
+    return function_at(signature), address

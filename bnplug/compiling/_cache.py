@@ -1,18 +1,19 @@
-"""Where compiled kernels are kept: in files that no other process, user or version can spoil.
+"""The cache of compiled kernels: files that no other process, user or version can damage.
 
-numba numbers the files of a function and says in an index which holds what. Processes that fill one empty cache
-together give the same number to different code, and load each other's. Here a file's name says what is in it: the
-kernel and all that it calls, the types, the processor and the versions. It appears whole or not at all, and a damaged
-one is not read.
+numba numbers the files of a function in an index. Processes that fill an empty cache at the same time give the same
+number to different code, and load each other's. Here the name of a file is a digest of its content: the kernel and
+everything it calls, the types, the processor and the versions. Files are written atomically, and damaged files are not
+read.
 
-Kernels are kept beside the modules that define them (``__pycache__``) or, where nothing can be written there, in the
-user's own cache folder; ``NUMBA_CACHE_DIR`` names another place for all. They are read from wherever they are. Where
-there is no place at all, they are compiled in every process, and one warning says so.
+Kernels are stored next to the modules that define them (``__pycache__``) or, if that folder is read-only, in the user's
+cache folder; ``NUMBA_CACHE_DIR`` names another folder for all. If no folder is writable, every process compiles the
+kernels again, and a warning says so.
 
 Loading a kernel runs code from its file. Kernels next to the modules are trusted, because anyone who can write them can
 also write the modules. In other folders, a file is loaded only if no other user can have written it. If other users can
 write to the folder that ``NUMBA_CACHE_DIR`` names, the user's cache folder is used instead, with a warning. In a folder
-that all users share, such as ``/tmp``, each user has a private folder inside it.
+that all users share, such as ``/tmp``, each user has a private folder inside it. Root is trusted, since root can change
+the interpreter as well. Windows has neither user IDs nor permission bits: there, every readable file is trusted.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import stat
 import sys
 import uuid
 import warnings
@@ -33,80 +35,59 @@ import numba
 import numpy as np
 from llvmlite.binding import address_of_symbol
 from numba.core import config
-from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from bnplug.compiling._trust import distrust, is_private, is_shared_by_all, trusted_bytes
 from bnplug.errors import BnplugWarning
 
 # Warnings that were already issued: each is issued once.
 _noted: set[str] = set()
 
-# So many files of a kernel are kept: more than it has types, and than there are interpreters that share a folder.
+# Number of files to keep for each kernel: more than it has signatures, times the interpreters that share a folder.
 _KEPT = 24
 
 
-class KernelCache(_Cache):  # type: ignore[misc]
-    """The cache of one compiled function, in the terms in which numba asks for one.
-
-    Parameters
-    ----------
-    function : callable
-        What is compiled.
-    options : dict
-        How.
-    """
+class KernelCache:
+    """The cache of one compiled function, with numba's interface."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         self._function = function
         self._options = options
-        self._enabled = True
 
     @property
     def cache_path(self) -> str:
-        """The first folder that can be written, or nothing."""
+        """The first writable folder, or an empty string."""
         return next((str(folder) for folder in _folders(self._function) if _is_writable(folder)), "")
 
-    def enable(self) -> None:
-        """Use the cache."""
-        self._enabled = True
-
-    def disable(self) -> None:
-        """Neither load nor save."""
-        self._enabled = False
-
     def flush(self) -> None:
-        """Forget what is kept of this kernel."""
+        """Delete the files of this kernel."""
         for folder in _folders(self._function):
             for path in folder.glob(f"{_full_name(self._function)}-*.nbc"):
                 path.unlink(missing_ok=True)
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Return the kernel compiled for a signature, if some folder has it."""
-        if not self._enabled:
-            return None
+        """Return the kernel compiled for a signature, or None if no folder has it."""
         name = self._file_name(sig, target_context.codegen())
         for folder in _folders(self._function):
-            kept = _read(folder / name, folder == _beside(self._function))
-            if kept is not None:
-                # What cannot be used is compiled.
+            content = _read(folder / name, folder == _beside(self._function))
+            if content is not None:
+                # A kernel that cannot be rebuilt is compiled again.
                 with suppress(Exception):
-                    return _rebuild(target_context, *kept)
+                    return _rebuild(target_context, *content)
         return None
 
     def save_overload(self, sig: Any, data: CompileResult) -> None:
-        """Keep a compiled kernel in the first folder that takes it."""
-        lifted = any(not own.can_cache for own in data.lifted)
-        if not self._enabled or lifted or data.library.has_dynamic_globals:
+        """Store a compiled kernel in the first writable folder."""
+        lifted = any(not loop.can_cache for loop in data.lifted)
+        if lifted or data.library.has_dynamic_globals:
             return
         try:
             name = self._file_name(sig, data.codegen)
             content = dumps((_outer_symbols(data.library), data._reduce()))
-        except Exception:  # numba reads the source, which is not to be had of every function that was typed in
+        except Exception:  # numba needs the source, which is not available for every function
             return
         folders = _folders(self._function)
         taken = next((folder for folder in folders if _write(folder, name, content)), None)
@@ -116,30 +97,25 @@ class KernelCache(_Cache):  # type: ignore[misc]
             _sweep(taken, _full_name(self._function))
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
-        made_by = (
-            repr(sig),
-            codegen.magic_tuple(),
-            numba.__version__,
-            sys.implementation.cache_tag,
-            config.DEBUGINFO_DEFAULT,
-        )
+        versions = numba.__version__, sys.implementation.cache_tag, config.DEBUGINFO_DEFAULT
+        made_by = repr(sig), codegen.magic_tuple(), *versions
         digest = hashlib.sha256(repr(made_by).encode())
         _add_function(self._function, self._options, digest, set())
         return f"{_full_name(self._function)}-{digest.hexdigest()[:32]}.nbc"
 
 
 def _outer_symbols(library: Any) -> list[str]:
-    """Return the names that compiled code leaves to be found in the process that runs it."""
+    """Return the external symbols of compiled code."""
     module = library._final_module
-    declared = [own.name for own in (*module.functions, *module.global_variables) if own.is_declaration]
+    declared = [value.name for value in (*module.functions, *module.global_variables) if value.is_declaration]
     return [name for name in declared if not name.startswith("llvm.")]
 
 
 def _rebuild(target_context: Any, symbols: list[str], reduced: tuple[Any, ...]) -> CompileResult:
-    """Return a kernel that was kept, ready to be called.
+    """Return a stored kernel, ready to be called.
 
-    All that numba can compile need not be loaded to run what is compiled: that takes longer than the kernel itself. It
-    is where a name is missing that comes with it, since machine code that calls nothing ends the process.
+    Loading numba's compiler takes longer than the kernel itself, so this happens only if an external symbol is missing:
+    calling an undefined symbol would end the process.
     """
     rtsys.initialize(target_context)
     if not all(map(address_of_symbol, symbols)):
@@ -152,7 +128,7 @@ def _full_name(function: Any) -> str:
 
 
 def _folders(function: Any) -> list[Path]:
-    """Return where a kernel may be kept, the best place first."""
+    """Return the folders that may hold a kernel, in order of preference."""
     if config.CACHE_DIR:
         return _named_folders(Path(config.CACHE_DIR))
     return [folder for folder in (_beside(function), *_own_folders()) if folder.is_absolute()]
@@ -165,7 +141,7 @@ def _beside(function: Any) -> Path:
 def _own_folders() -> list[Path]:
     """Return the user's cache folder, if there is one."""
     folder = Path(AppDirs(appname="bnplug", appauthor=False).user_cache_dir)
-    # Of a user without a home the path begins with a tilde, which would be a folder of this name.
+    # For a user without a home folder the path begins with a tilde.
     return [folder] if folder.is_absolute() else []
 
 
@@ -175,11 +151,11 @@ def _named_folders(folder: Path) -> list[Path]:
         status = folder.stat()
     except OSError:
         return [folder]
-    reason = distrust(status)
+    reason = _distrust(status)
     if reason is None:
         return [folder]
     fallbacks = _own_folders()
-    if is_shared_by_all(status) and is_private(folder / f"bnplug-{os.geteuid()}"):
+    if _is_shared_by_all(status) and _is_private(folder / f"bnplug-{os.geteuid()}"):
         return [folder / f"bnplug-{os.geteuid()}", *fallbacks]
     place = f"kernels are kept in {fallbacks[0]} instead" if fallbacks else "each process compiles its kernels again"
     _warn_once(
@@ -190,6 +166,67 @@ def _named_folders(folder: Path) -> list[Path]:
     return fallbacks
 
 
+def _trusted_bytes(path: Path) -> bytes | None:
+    """Return the content of a regular file that no other user can have written; None for other files."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    # Check the opened file, not its path, which may lead to another file a moment later.
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or _distrust(status) is not None:
+            return None
+        return file.read()
+
+
+def _distrust(status: os.stat_result) -> str | None:
+    """Return why a file or folder is not trusted, as the end of a sentence that begins with its name, or None."""
+    if not hasattr(os, "geteuid"):
+        return None
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"belongs to another user ({_user_name(status.st_uid)})"
+    if status.st_mode & stat.S_IWOTH:
+        return "can be written by every user"
+    if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid):
+        return "can be written by a group of users"
+    return None
+
+
+def _is_shared_by_all(status: os.stat_result) -> bool:
+    """Whether all users may add files to a folder, but not change each other's files, as in ``/tmp``."""
+    return bool(status.st_mode & stat.S_IWOTH and status.st_mode & stat.S_ISVTX) and status.st_uid in (0, os.geteuid())
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a folder is trusted or does not exist yet; links to folders are not trusted."""
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        return True
+    return stat.S_ISDIR(status.st_mode) and _distrust(status) is None
+
+
+def _user_name(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _is_private_group(gid: int) -> bool:
+    """Whether a group is root's or has this user only: many systems give each user a group of the same name."""
+    import grp
+
+    if gid == 0:
+        return True
+    try:
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return False
+    name = _user_name(os.geteuid())
+    return group.gr_name == name and {*group.gr_mem} <= {name}
+
+
 def _is_writable(folder: Path) -> bool:
     nearest = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
     return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
@@ -198,7 +235,7 @@ def _is_writable(folder: Path) -> bool:
 def _read(path: Path, beside_module: bool = False) -> Any:
     """Return the content of a file; None if it does not exist, is not trusted or was changed since it was written."""
     try:
-        content = path.read_bytes() if beside_module else trusted_bytes(path)
+        content = path.read_bytes() if beside_module else _trusted_bytes(path)
     except OSError:
         return None
     if content is None:
@@ -208,12 +245,12 @@ def _read(path: Path, beside_module: bool = False) -> Any:
         return None
     try:
         return pickle.loads(payload)
-    except Exception:  # of a module that is no longer there, for one
+    except Exception:  # its module may no longer exist, for example
         return None
 
 
 def _write(folder: Path, name: str, payload: bytes) -> bool:
-    """Write a file that is there whole or not at all; return whether that was possible."""
+    """Write a file atomically; return whether that was possible."""
     temporary = folder / f"{name}.{uuid.uuid4().hex}.tmp"
     try:
         if not folder.exists():
@@ -232,8 +269,8 @@ def _write(folder: Path, name: str, payload: bytes) -> bool:
 
 
 def _sweep(folder: Path, kernel: str) -> None:
-    """Remove the oldest files of a kernel where there are many: of code that has changed since, most likely."""
-    with suppress(OSError):  # another process sweeps too
+    """Remove the oldest files of a kernel if there are many: most belong to code that has changed since."""
+    with suppress(OSError):  # another process may remove files too
         files = sorted(folder.glob(f"{kernel}-*.nbc"), key=lambda path: path.stat().st_mtime_ns)
         for path in files[:-_KEPT]:
             path.unlink(missing_ok=True)
@@ -255,7 +292,7 @@ def _warn_once(what: str, message: str) -> None:
 
 
 def _add_function(function: Any, options: dict[str, Any], digest: Any, seen: set[int]) -> None:
-    """Add to a digest what a kernel does: its code, its options, and those of every kernel that it calls."""
+    """Add code and options of a kernel, and of every kernel that it calls, to a digest."""
     if id(function) in seen:
         return
     seen.add(id(function))
@@ -279,9 +316,9 @@ def _add_code(code: CodeType, digest: Any) -> None:
 
 
 def _outer_values(function: Any) -> list[tuple[str, Any]]:
-    """Return the names that a function takes from outside, with what they mean; of a module, the kernels it names."""
-    found = inspect.getclosurevars(function)
-    outer = [*sorted(found.nonlocals.items()), *sorted(found.globals.items())]
+    """Return the outer names of a function with their values, and the kernels of modules it uses."""
+    variables = inspect.getclosurevars(function)
+    outer = [*sorted(variables.nonlocals.items()), *sorted(variables.globals.items())]
     names = function.__code__.co_names
     for module in [value for _, value in outer if isinstance(value, ModuleType)]:
         attributes = [(name, getattr(module, name, None)) for name in names]
@@ -290,7 +327,7 @@ def _outer_values(function: Any) -> list[tuple[str, Any]]:
 
 
 def _constant(value: Any) -> Any:
-    """Return what tells a value that is compiled in from another: numbers by value, modules and functions by name."""
+    """Return what identifies a compiled-in value: the value of a number, the name of a module or function."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, (bool, int, float, complex, str, bytes, tuple, type(None), np.generic)):

@@ -1,15 +1,14 @@
-"""Compilers that leave out steps of numba's which kernels do not need.
+"""Compilers that skip the steps of numba that our kernels do not need: without them, cold start takes twice as long.
 
-numba makes machine code of every function by itself, and then again as a part of each kernel that calls it. A function
-that nothing else calls needs none of its own: it is typed and lowered once, and optimised where it is called.
+- numba makes machine code of every function, and again as a part of each kernel that calls it. An inner kernel has no
+  machine code: it is typed and lowered once, and optimized where it is called.
+- numba optimizes a kernel function by function and then twice as a whole, to prune reference counts of arrays. A kernel
+  that allocates no array has none: it is optimized once.
+- numba resolves the types of ``a + b`` by dozens of rules, every time. Here each operator and built-in function is
+  resolved once for each combination of types.
+- numba compiles a function again for every integer literal in a call of it. Here one version serves all.
 
-numba optimises what it has lowered function by function, then links what it calls, and optimises all of it together,
-twice: so that what is counted of who still needs an array meets in one function, and can be pruned. Of a kernel that
-makes no array nothing is counted, and once is enough.
-
-numba asks dozens of rules, each time anew, what the sum of two numbers is. Here each operator and each built-in
-function is looked up once. And it compiles a function anew for every whole number that is written in a call of it; here
-one for all.
+These classes derive from internals of numba; the requirements therefore limit its version.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables
 
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a function, for kernels to link; it has no machine code, and so no address."""
+    """The code of an inner kernel: kernels link it, and it has no machine code, so no address."""
 
     def finalize(self) -> None:
         self._raise_if_finalized()
@@ -46,7 +45,7 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """An environment is kept at an address in machine code: the kernels that call this function have it."""
+        """Do nothing: the kernels that call this function have the environment."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -59,14 +58,14 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
 
 
 class _PlainLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a kernel, which is optimised once, with all that it calls."""
+    """The code of a kernel that is optimized once, together with everything it calls."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        # There is no counting to prune first. Loops are vectorised, and so are neighbouring numbers outside of them; to
-        # unroll what is left gains nothing, nor does the third level of optimisation, which takes a tenth longer.
+        # Loops and neighboring scalars are vectorized. Unrolling gains nothing, nor does the third level of
+        # optimization, which takes 10% longer.
         tuning = create_pipeline_tuning_options(speed_level=min(2, int(config.OPT)))
         tuning.loop_vectorization = bool(config.LOOP_VECTORIZE)
         tuning.loop_unrolling, tuning.slp_vectorization = False, True
@@ -80,27 +79,39 @@ class _PlainLowering(NativeLowering):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         state.library = _PlainLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        # Its machine code is what is kept on disk.
         state.library.enable_object_caching()
         return bool(super().run_pass(state))
 
 
 def one_for_all_constants(compiled: Any) -> Any:
-    """Return a compiled function that other kernels call with a constant as with any number of its type."""
+    """Let other kernels call a compiled function with a literal as with any number of its type."""
     template = compiled.get_call_template
 
     @wraps(template)
     def by_type(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-        return template(tuple(map(unliteral, args)), {name: unliteral(own) for name, own in kws.items()})
+        return template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
 
     compiled.get_call_template = by_type
     return compiled
 
 
-class _RememberingContext:
-    """numba's rules of types, which are asked once what an operator, or ``range``, makes of operands of these types."""
+def only_for_kernels(compiled: Any) -> Any:
+    """Make a call from Python raise a ``TypeError``: an inner kernel has no machine code to call."""
 
-    _found: ClassVar[dict[tuple[Any, ...], Any]] = {}
+    def refuse(*_: Any, **__: Any) -> None:
+        name = compiled.py_func.__qualname__
+        raise TypeError(f"{name} is an inner kernel: only kernels can call it. To test it, call kernel({name}.py_func)")
+
+    # numba's own add_overload also registers the address for calls from Python.
+    compiled.add_overload = lambda result: compiled.overloads.update({tuple(result.signature.args): result})
+    compiled._compile_for_args = refuse
+    return compiled
+
+
+class _RememberingContext:
+    """numba's typing context with a cache of the types of operators and built-in functions."""
+
+    _resolved: ClassVar[dict[tuple[Any, ...], Any]] = {}
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -112,10 +123,10 @@ class _RememberingContext:
         resolve = self._context.resolve_function_type
         if named or getattr(getattr(function, "typing_key", None), "__module__", "") not in ("_operator", "builtins"):
             return resolve(function, operands, named)
-        asked = (function, operands)
-        if asked not in self._found:
-            self._found[asked] = resolve(function, operands, named)
-        return self._found[asked]
+        key = (function, operands)
+        if key not in self._resolved:
+            self._resolved[key] = resolve(function, operands, named)
+        return self._resolved[key]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -134,28 +145,28 @@ class _Typing(NopythonTypeInference):  # type: ignore[misc]
 class KernelCompiler(CompilerBase):  # type: ignore[misc]
     """Compiles a kernel."""
 
-    #: Steps that are left out.
+    #: Skipped passes.
     needless: tuple[type, ...] = ()
     lowering: type[NativeLowering] = NativeLowering
 
     def define_pipelines(self) -> list[PassManager]:
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         steps = [(step, name) for step, name in manager.passes if step not in self.needless]
-        own = {NopythonTypeInference: _Typing, NativeLowering: self.lowering}
-        manager.passes = [(own.get(step, step), name) for step, name in steps]
+        replaced = {NopythonTypeInference: _Typing, NativeLowering: self.lowering}
+        manager.passes = [(replaced.get(step, step), name) for step, name in steps]
         manager.finalize()
         return [manager]
 
 
 class PlainCompiler(KernelCompiler):
-    """Compiles a kernel that makes no array."""
+    """Compiles a kernel that allocates no array."""
 
     lowering = _PlainLowering
 
 
 class InnerCompiler(KernelCompiler):
-    """Compiles a function for kernels to call; a call from Python would go to address 0."""
+    """Compiles an inner kernel."""
 
-    #: Closures, comprehensions, expressions of whole arrays and functions to inline: inner kernels are plain loops.
+    #: Closures, array expressions and inlining: inner kernels are plain loops.
     needless = (InlineClosureLikes, InlineInlinables, NopythonRewrites)
     lowering = _InnerLowering

@@ -1,7 +1,6 @@
 """Contingency counts: how often each state of a variable occurs with each configuration of others.
 
-Every statistic that a method needs is a sum over rows, and starts here. Rows in which a variable of the
-family is missing are not counted; a row counts as often as its weight says.
+Rows in which a variable of the family is missing are not counted. A row counts with its weight.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.compiling import kernel
 from bnplug.counts._numbering import merge_occurring, number_occurring, place_among
-from bnplug.data._counting import find_cells, index_rows, strides
-from bnplug.data._counting import tally as tally
-from bnplug.data.table import Table
+from bnplug.table._counting import find_cells, index_rows, strides
+from bnplug.table._counting import tally as tally
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray, IntArray
 
-# Parent configurations above this number, and above the number of rows, are numbered as they occur.
+# If there are more parent configurations than this and than rows, only those that occur are numbered.
 _DENSE_LIMIT = 1 << 20
 
 _BLOCK = 2048
 
-# So many tables are counted side by side.
+# The number of accumulators per table.
 _LANES = 4
 
 
@@ -37,12 +36,11 @@ class Configurations:
     Attributes
     ----------
     index : int64 array of shape (rows,)
-        Each row's configuration; -1 where one of the variables is missing. Empty where rows are in many blocks.
+        Each row's configuration; -1 if one of the variables is missing. Empty if the rows are in many blocks.
     size : int
-        How many numbers there are.
+        The number of configurations.
     states : int64 array of shape (size, variables), or None
-        The codes that make up each configuration that occurs, in ascending order; None where all
-        configurations are numbered, in C order.
+        The codes of each configuration that occurs, ascending; None if all are numbered, in C order.
     """
 
     index: IntArray
@@ -55,10 +53,9 @@ def configurations(
 ) -> Configurations:
     """Number the joint states of `variables` in each row.
 
-    All of them are numbered, in C order, when they are at most `limit` (default: 2^20 or the
-    number of rows, whichever is larger); otherwise only those that occur, so that memory follows the
-    rows and not the product of the cardinalities. With `like`, they have the numbers that they have there, such as over
-    the rows of all blocks; -1 where they are not among those.
+    All are numbered, in C order, if they are at most `limit` (default: the larger of 2^20 and the number of rows);
+    otherwise only those that occur, and memory depends on the rows, not on the product of the cardinalities. With
+    `like`, they are numbered as there, for example over the rows of all blocks; -1 if they do not occur there.
     """
     cards = [int(table.cards[v]) for v in variables]
     limit = _most_numbered(table) if limit is None else limit
@@ -78,7 +75,7 @@ def configurations(
 
 
 def _most_numbered(table: Table) -> int:
-    """Return how many configurations are all numbered; of more, those that occur."""
+    """Return the most configurations for which all are numbered."""
     return max(_DENSE_LIMIT, table.n_rows)
 
 
@@ -114,8 +111,7 @@ def count_occurring(table: Table, child: int, parents: Sequence[int]) -> tuple[F
     -------
     counts : float64 array of shape (child, size)
     configurations : Configurations
-        Of the parents. Only those that occur have a number where all of them would be too many. Where rows are in many
-        blocks, it has the index of none.
+        The configurations of the parents; without an index if the rows are in many blocks.
     """
     no_rows, cards = np.empty(0, dtype=np.int64), table.cards[list(parents)]
     if table.n_blocks == 1 and not (table.expects and prod(cards.tolist()) <= _DENSE_LIMIT):
@@ -147,13 +143,13 @@ def _count_occurring(
 
 
 class CountsWithEach(NamedTuple):
-    """Counts of a child with its parents and one more, for each of some, one table after the other.
+    """Counts of a child with its parents and one more parent, for each of several, in one array.
 
     Attributes
     ----------
     cells : float64 array
     starts, stops : int64 arrays of shape (others,)
-        Those of the i-th are ``cells[starts[i]:stops[i]]``, the child's states before the configurations.
+        The i-th table, of shape (child, configurations), is ``cells[starts[i]:stops[i]]``.
     """
 
     cells: FloatArray
@@ -172,21 +168,21 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     Returns
     -------
     list of float64 arrays of shape (child, size)
-        One for each of `others`; the order of the configurations is left open.
+        One for each of `others`; the order of the configurations is unspecified.
     """
     return lay_out_with_each(table, child, parents, others).tables(int(table.cards[child]))
 
 
 def lay_out_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> CountsWithEach:
-    """Count as :func:`count_with_each` does; the tables are parts of one array."""
+    """Count as :func:`count_with_each`, into one array."""
     variables, cards = (child, *parents), table.cards.tolist()
     n_cells = prod(cards[v] for v in variables)
     sizes = [n_cells * cards[u] for u in others]
     if table.expects:
-        cells = np.concatenate([own.ravel() for own in table.counts([(*variables, u) for u in others])])
+        cells = np.concatenate([counts.ravel() for counts in table.counts([(*variables, u) for u in others])])
         starts = np.array([0, *accumulate(sizes)][:-1])
     else:
-        # Behind each table is room for rows with a missing cell.
+        # Rows with a missing cell are counted behind each table.
         starts = np.array([0, *accumulate((n_cells + 1) * cards[u] for u in others)])
         cells = table.sum(_count_with_each, variables, np.array(others), starts)[0]
     return CountsWithEach(cells, starts[: len(sizes)], starts[: len(sizes)] + np.array(sizes))
@@ -205,14 +201,11 @@ def _count_with_each(block: Table, variables: tuple[int, ...], others: IntArray,
 
 @kernel
 def _tally_with_each(codes, variables, strides, n_cells, others, cards, starts, missing, weights, lanes, counts):  # type: ignore[no-untyped-def]
-    """counts[starts[i] + cell of row m * cards[i] + codes[others[i], m]] += weight of row m, for every i.
+    """Add the weight of row m to counts[starts[i] + cell of row m * cards[i] + codes[others[i], m]], for every i.
 
-    strides: by how much each of the variables moves a row's cell, of which there are n_cells; what has no cell, or a
-    missing one of the others, goes behind the last.
-    lanes: four rows that `counts` is the sum of: where weights are None, rows of the data go to them in turn, since
-    adding to one cell twice in a row waits.
-
-    Rows go by in blocks, whose cells are found first: that loop vectorises.
+    strides: of the variables, for a row's cell out of n_cells; rows with a missing cell are counted behind the last.
+    lanes: four arrays whose sum is `counts`; unweighted rows go to them in turn, since adding to one cell twice in a
+    row stalls. Rows are processed in blocks whose cells are found first, in a loop that vectorizes.
     """
     of_family, family, cells = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
     n_rows = codes.shape[1]

@@ -1,8 +1,7 @@
 """Mutual information between variables, from raw counts, in nats.
 
-All pairwise I(Xi; Xj | C) come from one compiled pass that counts each pair's table and reduces it
-at once. Where cells are missing, a pair uses the rows in which both features are known. A table of expected counts
-(EM) uses these counts.
+All pairwise I(Xi; Xj | C) come from one compiled pass that counts and reduces each pair's table. A pair uses the rows
+in which both features are known, or the expected counts of a table (EM).
 
 In a finite sample, independent variables have some mutual information by chance: in n rows, 2 n I follows a chi-square
 distribution. The mean of I grows with the number of states and falls with n, so a column with many states or few known
@@ -18,29 +17,26 @@ from typing import Literal
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import kernel, run_in_threads
-from bnplug.counts._pairs import (
-    add_group,
+from bnplug.counts._numbering import (
     entropy_of,
     expected_information,
-    fill_from_blocks,
     fill_from_counts,
+    fill_from_rows,
     information_that_occurs,
-    reduce_group,
 )
 from bnplug.counts.counting import configurations, tally
-from bnplug.data.table import Table
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray, IntArray
 
 #: Information values this close are tied; the lowest feature index comes first.
 INFORMATION_TIE = 1e-9
 
-# A pair whose full table has more cells than this, or than so many for each row, is counted by the configurations that
-# occur. Tables of one feature with others are counted together as long as they have no more cells.
+# A pair whose table has more cells than this, or than this many for each row, is counted by the configurations that
+# occur. Up to this many cells of tables of one feature are counted together.
 _DENSE_CELLS = 1 << 22
 _DENSE_CELLS_PER_ROW, _FEWEST_DENSE = 64, 1 << 16
 
-# Number of rows in which known cells are counted at a time: as floats they take eight times the memory of the codes.
+# Rows in which known cells are counted at a time: as floats they take eight times the memory of the codes.
 _ROWS_AT_ONCE = 1 << 16
 
 #: How information measures are corrected for chance.
@@ -69,7 +65,7 @@ def class_information(table: Table, correction: Correction = None) -> FloatArray
 
 
 def _with_class(table: Table) -> list[FloatArray]:
-    """The counts of each feature with the class."""
+    """Return the counts of each feature with the class."""
     return table.counts([(v, table.target_index) for v in table.features])
 
 
@@ -139,10 +135,8 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
     features = np.array(table.features, dtype=np.int64)
     if table.expects:
         fill_from_counts(table, features, largest, result)
-    elif table.n_blocks > 1:
-        fill_from_blocks(table, features, largest, result, n_jobs)
     else:
-        _fill(table, features, largest, result, n_jobs)
+        fill_from_rows(table, features, largest, result, n_jobs)
     n_classes = int(table.cards[table.target_index])
     for position, a in enumerate(features):
         before = features[:position]
@@ -150,25 +144,11 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
             result[a, b] = conditional_information(table, int(a), int(b), [table.target_index])
     if correction is not None:
         _correct_pairs(table, result, correction)
-    # In place: of ten thousand features the matrix alone takes 0.8 GB.
+    # In place: with ten thousand features the matrix takes 0.8 GB.
     for v in range(size):
         np.maximum(result[v, :v], 0.0, out=result[v, :v])
         result[:v, v] = result[v, :v]
     return result
-
-
-def _fill(table: Table, features: IntArray, largest: int, result: FloatArray, n_jobs: int | None) -> None:
-    """Fill what lies below the diagonal, from rows in memory."""
-    codes, _ = table.padded()
-    zero = np.zeros(0, np.int64 if table.weights is None else np.float64)
-    # Those with the most pairs come first, so that no thread is left with the longest at the end.
-    run_in_threads(
-        lambda position: _count_pairs(
-            codes, table.target_index, table.cards, features, largest, table.weights, zero, position, result
-        ),
-        range(len(features) - 1, 0, -1),
-        n_jobs=n_jobs,
-    )
 
 
 def _correct_pairs(table: Table, result: FloatArray, correction: Literal["expected"] | float) -> None:
@@ -203,8 +183,8 @@ def _rows_that_know(block: Table, variables: IntArray) -> list[FloatArray]:
 def first_largest(values: FloatArray, candidates: Sequence[int]) -> int:
     """Return the candidate with the largest value; among tied ones, the lowest."""
     among = np.asarray(candidates)
-    own = values[among]
-    return int(among[own >= own.max() - INFORMATION_TIE].min())
+    chosen = values[among]
+    return int(among[chosen >= chosen.max() - INFORMATION_TIE].min())
 
 
 def by_falling(values: FloatArray, candidates: Sequence[int], most: int | None = None) -> list[int]:
@@ -217,7 +197,7 @@ def by_falling(values: FloatArray, candidates: Sequence[int], most: int | None =
     candidates : sequence of int
         Positions in `values`.
     most : int, optional
-        Return no more than so many, the first ones, which are found sooner than an order of all.
+        Return only this many, which is faster than sorting all.
 
     Examples
     --------
@@ -225,20 +205,20 @@ def by_falling(values: FloatArray, candidates: Sequence[int], most: int | None =
     [3, 0, 2]
     """
     left = np.sort(np.asarray(candidates, dtype=np.int64))
-    own = values[left]
+    remaining = values[left]
     wanted = len(left) if most is None else min(most, len(left))
     ordered = []
     for _ in range(wanted):
-        place = int(np.argmax(own >= own.max() - INFORMATION_TIE))
+        place = int(np.argmax(remaining >= remaining.max() - INFORMATION_TIE))
         ordered.append(int(left[place]))
-        own[place] = -np.inf
+        remaining[place] = -np.inf
     return ordered
 
 
 def conditional_information(table: Table, a: int, b: int, given: Sequence[int] = ()) -> float:
-    """Return I(A; B | given) of one pair, over the rows where all of them are known.
+    """Return I(A; B | given) of one pair, over the rows in which all variables are known.
 
-    Memory follows the rows, not the number of joint states. For many pairs see :func:`pairwise_information`.
+    Memory depends on the rows, not on the number of joint states. For many pairs see :func:`pairwise_information`.
 
     Examples
     --------
@@ -260,30 +240,3 @@ def conditional_information(table: Table, a: int, b: int, given: Sequence[int] =
 
     # H(A, G) + H(B, G) - H(G) - H(A, B, G)
     return entropy(a) + entropy(b) - entropy() - entropy(a, b)
-
-
-@kernel
-def _count_pairs(codes, c, cards, features, largest, weights, zero, position, result):  # type: ignore[no-untyped-def]
-    """Fill result[a, b] = I(a; b | class) for the feature a at a position, and every feature b before it.
-
-    codes: (variables, rows) where missing is the state cards[v], which spares a branch per cell; c: the class;
-    largest: pairs whose table has more cells are left out, and no more cells are counted at a time; weights: (rows,)
-    or None; zero: an array of the counts' dtype.
-    """
-    width = cards[features[position]] + 1
-    starts = np.zeros(position + 1, np.int64)
-    first = 0
-    while first < position:
-        last = first
-        starts[first] = 0
-        while last < position:
-            cells = cards[c] * width * (cards[features[last]] + 1)
-            cells = cells if cells <= largest else 0
-            if starts[last] + cells > largest:
-                break
-            starts[last + 1] = starts[last] + cells
-            last += 1
-        counts = np.zeros(starts[last], zero.dtype)
-        add_group(codes, c, cards, features, weights, position, first, last, starts, counts)
-        reduce_group(counts, c, cards, features, position, first, last, starts, result)
-        first = last

@@ -5,10 +5,23 @@ The functions return features and class, ``(X, y)``; `load` finds any data set b
 """
 
 from bnplug.datasets.dataset import Dataset
-from bnplug.datasets.drawn import led, p08_synthetic, poker_hand, waveform, z17_synthetic
-from bnplug.datasets.generated import balance_scale, corral, mofn_3_7_10, monks, tic_tac_toe
+from bnplug.datasets.generated import (
+    balance_scale,
+    breast_cancer,
+    corral,
+    digits,
+    iris,
+    led,
+    mofn_3_7_10,
+    monks,
+    p08_synthetic,
+    poker_hand,
+    tic_tac_toe,
+    waveform,
+    wine,
+    z17_synthetic,
+)
 from bnplug.datasets.registry import Entry, entries, load, names
-from bnplug.datasets.shipped import breast_cancer, digits, iris, wine
 
 __all__ = [
     "Dataset",

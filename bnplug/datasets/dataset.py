@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.arrays import IntArray
-from bnplug.notebook import _pieces as html
-from bnplug.notebook._frames import plain_display
+from bnplug.html import _kit as html
+from bnplug.html._kit import plain_display
+from bnplug.typing import IntArray
 
 #: Features and class.
 Data = tuple[pd.DataFrame, "pd.Series[Any]"]
@@ -72,7 +72,7 @@ class Dataset:
         counts = self.y.value_counts(sort=False)
         classes = [f"{label} {count:,}" for label, count in list(counts.items())[:_MOST_CLASSES]]
         more = ["…"] if len(counts) > len(classes) else []
-        return html.fragment(
+        return html.display(
             html.title(self.name, f"{len(self.X):,} rows, {self.X.shape[1]:,} features; {self.source}"),
             html.note(f"{self.y.name}: {', '.join(classes + more)}"),
             plain_display(self.X.assign(**{str(self.y.name): self.y}).head()),

@@ -1,24 +1,23 @@
-"""Comparing methods over data sets: folds, statistics, tables, pictures, and pages of reproductions."""
+"""Comparing methods over data sets: folds, statistics, tables and pictures."""
 
-from bnplug.experiments._estimators import BASELINES
-from bnplug.experiments._html import to_html
-from bnplug.experiments._report import write_report
-from bnplug.experiments.compare import compare
-from bnplug.experiments.comparison import Comparison
-from bnplug.experiments.hiding import hide_features
-from bnplug.experiments.literature import published, published_names, published_table
-from bnplug.experiments.reproduction import Page, beside
+from bnplug.experiments._inputs import BASELINES, SplitData, split_data
+from bnplug.experiments._report import to_html, write_report
+from bnplug.experiments._runner import Progress, interrupts_raised, run_fold, run_unordered
+from bnplug.experiments._tables import frame_table
+from bnplug.experiments.compare import Comparison, compare, hide_features
 
 __all__ = [
     "BASELINES",
     "Comparison",
-    "Page",
-    "beside",
+    "Progress",
+    "SplitData",
     "compare",
+    "frame_table",
     "hide_features",
-    "published",
-    "published_names",
-    "published_table",
+    "interrupts_raised",
+    "run_fold",
+    "run_unordered",
+    "split_data",
     "to_html",
     "write_report",
 ]

@@ -1,59 +1,48 @@
-"""Writing a comparison to a folder: tables, statistics and pictures."""
+"""A comparison as an HTML page, a Markdown page, and a folder of tables and pictures; the index of reproductions."""
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bnplug.exchange.files import write_atomically
 from bnplug.experiments import pictures
-from bnplug.experiments._metrics import FOLD_METRICS, find_metric
-from bnplug.experiments._tables import TextTable, frame_table, to_markdown
-from bnplug.experiments.comparison import Comparison
+from bnplug.experiments._tables import FOLD_METRICS, TextTable, find_metric, frame_table, to_markdown
+from bnplug.experiments.compare import Comparison
+from bnplug.files import write_atomically
+from bnplug.html import contents, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# The type of an error, with which its text begins.
-_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=:|$)")
+# The type of an error, at the beginning of its text.
+_TYPE = re.compile(r"\A[A-Za-z_][A-Za-z0-9_]*(?=:|$)")
+_TITLES = {
+    "time": "Accuracy against the time of learning",
+    "scatter": "The first two methods",
+    "critical-difference": "Average ranks, and the difference that is needed",
+}
 
 #: Note on the error messages, which pages and displays omit.
 WITHOUT_MESSAGES = "The error messages may quote values of the data, so they are only in Comparison.failed_methods."
 
-#: What the page of a comparison contains.
-CONTENTS = (
-    "This page contains the names of data sets and methods, and results computed on the folds. It contains no rows "
-    "of data."
-)
+_LONGEST_CELL = 160
+_INTRODUCTION = """# Reproductions
 
+What the papers claim, and what this project measures: one page for each paper, made of the results of its run by
+`bnplug reproduce PAPER --page-only`. Each has our figures beside the published ones, those that are off with a reason
+that was tested or none, and the data that were missing. All of it is `bnplug reproduce --all`."""
 
-def write_report(comparison: Comparison, folder: Path, metric: str = "accuracy") -> list[Path]:
-    """Write what a comparison found to a folder that exists.
-
-    ``table.md`` (with the tests that the comparison allows), ``table.csv`` (all figures), ``table.tex``,
-    and where matplotlib is installed ``time.png``, ``scatter.png`` of the first two methods and
-    ``critical-difference.png``.
-
-    Returns
-    -------
-    list of path
-        The files.
-    """
-    texts = {
-        "table.md": to_page(comparison, metric),
-        "table.csv": comparison.to_csv(),
-        "table.tex": comparison.to_latex(metric) + "\n",
-    }
-    for name, text in texts.items():
-        write_atomically(folder / name, text)
-    return [folder / name for name in texts] + _write_pictures(comparison, folder, metric)
+#: The contents of a page on a comparison.
+CONTENTS = contents("the names of data sets and methods, and results computed on the folds")
 
 
 class Part(NamedTuple):
-    """A part of the page on a comparison: a title, words, a table, and lines of a list; what is empty is left out."""
+    """A part of a page on a comparison: a title, text, a table, and list items; empty fields are omitted."""
 
     title: str = ""
     text: str = ""
@@ -61,14 +50,25 @@ class Part(NamedTuple):
     lines: Sequence[str] = ()
 
 
-def parts_of(comparison: Comparison, metric: str = "accuracy") -> list[Part]:
-    """Return the table of a comparison, the tests that it allows, and the folds that failed."""
-    parts = [Part(f"Comparison: {find_metric(metric).label}", table=comparison.text_table(metric))]
-    parts += [*_tests(comparison, metric), *_tests_within(comparison, metric)]
-    failures = failure_types(comparison)
-    if failures:
-        parts.append(Part("Folds that failed", WITHOUT_MESSAGES, lines=failures))
-    return parts
+def to_html(comparison: Comparison, metric: str = "accuracy") -> str:
+    """Return a comparison as one self-contained HTML page: the table, the tests that it allows, and pictures.
+
+    The page loads nothing and runs no script. It has pictures if matplotlib is installed.
+    """
+    first, *others = parts_of(comparison, metric)
+    drawn = [(_TITLES[name], _svg(ax)) for name, ax in pictures_of(comparison, metric).items()]
+    parts = [first._replace(title=""), *others]
+    return render("comparison.html", title=first.title, parts=parts, pictures=drawn, images=True, contents=CONTENTS)
+
+
+def _svg(ax: Axes) -> str:
+    """Return a picture in base64, with the same bytes for the same picture."""
+    from matplotlib import rc_context
+
+    drawn = io.BytesIO()
+    with rc_context({"svg.hashsalt": "bnplug"}):
+        ax.figure.canvas.print_figure(drawn, format="svg", metadata={"Date": None})
+    return base64.b64encode(drawn.getvalue()).decode()
 
 
 def to_page(comparison: Comparison, metric: str = "accuracy") -> str:
@@ -86,64 +86,81 @@ def to_page(comparison: Comparison, metric: str = "accuracy") -> str:
     return "\n\n".join([*written, CONTENTS]) + "\n"
 
 
-def told_failures(comparison: Comparison) -> list[str]:
-    """Return a line for each data set and method that failed on it, with the number of folds and the first error."""
-    return [
-        f"{row['dataset']}, {row['method']}, {row['folds']} of {row['of']} folds: {row['error']}"
-        + (f" (and {row['others']} other errors)" if row["others"] else "")
-        for row in comparison.failed_methods.to_dict("records")
-    ]
+def write_report(comparison: Comparison, folder: Path, metric: str = "accuracy") -> list[Path]:
+    """Write the results of a comparison to an existing folder; return the files.
+
+    The files are ``table.md`` (with the tests that the comparison allows), ``table.csv`` (all results), ``table.tex``
+    and, if matplotlib is installed, ``time.png``, ``scatter.png`` for the first two methods and
+    ``critical-difference.png``.
+    """
+    texts = {
+        folder / "table.md": to_page(comparison, metric),
+        folder / "table.csv": comparison.to_csv(),
+        folder / "table.tex": comparison.to_latex(metric) + "\n",
+    }
+    for path, text in texts.items():
+        write_atomically(path, text)
+    drawn = {folder / f"{name}.png": ax for name, ax in pictures_of(comparison, metric).items()}
+    for path, ax in drawn.items():
+        pictures.save_figure(ax, path)
+    return [*texts, *drawn]
 
 
-def failure_types(comparison: Comparison) -> list[str]:
-    """Return the lines of :func:`told_failures` without error messages, which may quote values of the data."""
-    return [
-        f"{row['dataset']}, {row['method']}, {row['folds']} of {row['of']} folds: {_type_of(row['error'])}"
-        for row in comparison.failed_methods.to_dict("records")
-    ]
+def parts_of(comparison: Comparison, metric: str = "accuracy") -> list[Part]:
+    """Return the table of a comparison, the tests that it allows, and the folds that failed."""
+    parts = [Part(f"Comparison: {find_metric(metric).label}", table=comparison.text_table(metric))]
+    parts += [*_tests(comparison, metric), *_tests_within(comparison, metric)]
+    failures = describe_failures(comparison, with_messages=False)
+    if failures:
+        parts.append(Part("Folds that failed", WITHOUT_MESSAGES, lines=failures))
+    return parts
 
 
-def _type_of(error: str) -> str:
-    """Return the type of an error, with which its text begins."""
-    match = _TYPE.match(error)
-    return match[0] if match else "an error"
+def describe_failures(comparison: Comparison, with_messages: bool = True) -> list[str]:
+    """Return a line per data set and method that failed on it; error messages may quote values of the data."""
+    lines = []
+    for row in comparison.failed_methods.to_dict("records"):
+        others = f" (and {row['others']} other errors)" if row["others"] else ""
+        error = row["error"] + others if with_messages else next(iter(_TYPE.findall(row["error"])), "an error")
+        lines.append(f"{row['dataset']}, {row['method']}, {row['folds']} of {row['of']} folds: {error}")
+    return lines
 
 
 def _tests(comparison: Comparison, metric: str) -> list[Part]:
-    """Return what the tests over data sets say, those that there are enough data sets and methods for."""
+    """Return the tests over data sets, if there are enough data sets and methods."""
     n_datasets, n_methods = comparison.complete(metric).shape
     parts: list[Part] = []
     if n_datasets >= 2 and n_methods >= 3:
         test, post_hoc = comparison.friedman(metric), comparison.nemenyi(metric)
-        said = (
+        text = (
             f"Friedman test over {test.n_datasets} data sets: chi-square {test.chi_square:.3f} with "
             f"{test.degrees_of_freedom} degrees of freedom, p = {test.p_value:.3g} (Iman and Davenport: "
             f"F = {test.f_statistic:.3f}, p = {test.f_p_value:.3g}). Nemenyi's critical difference of average ranks "
             f"at {post_hoc.alpha}: {post_hoc.critical_difference:.3f}."
         )
-        parts.append(Part(text=said))
+        parts.append(Part(text=text))
     if n_datasets >= 2 and n_methods >= 2:
         pairs = comparison.pairs(metric).rename(columns={"sign": "sign test", "t_test": "paired t-test"})
-        said = "Data sets that the first wins, draws and loses; two-sided p-values."
-        parts.append(Part("Every two methods", said, frame_table(pairs.set_index("first"), digits=4)))
+        text = "Data sets that the first wins, draws and loses; two-sided p-values."
+        parts.append(Part("Every two methods", text, frame_table(pairs.set_index("first"), digits=4)))
     return parts
 
 
 def _tests_within(comparison: Comparison, metric: str) -> list[Part]:
-    """Return how the first method differs from the others on each data set, where there are folds to tell."""
+    """Return tests of the first method against the others on each data set, if the metric has values per fold."""
     if metric not in FOLD_METRICS or len(comparison.methods) < 2:
         return []
     first = comparison.methods[0]
     p_values = comparison.corrected_t_tests(first, metric).dropna(how="all")
     if not len(p_values):
         return []
-    said = "Two-sided p-values of the corrected repeated k-fold t-test."
+    text = "Two-sided p-values of the corrected repeated k-fold t-test."
     table = frame_table(p_values.rename_axis("data set"), digits=4)
-    return [Part(f"{first} against the others, on each data set", said, table)]
+    return [Part(f"{first} against the others, on each data set", text, table)]
 
 
 def pictures_of(comparison: Comparison, metric: str) -> dict[str, Axes]:
-    """Return what there is to draw, by name; nothing where matplotlib is not installed."""
+    """Return the pictures of a comparison by name; none if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -160,8 +177,28 @@ def pictures_of(comparison: Comparison, metric: str) -> dict[str, Axes]:
     return drawn
 
 
-def _write_pictures(comparison: Comparison, folder: Path, metric: str) -> list[Path]:
-    drawn = {folder / f"{name}.png": ax for name, ax in pictures_of(comparison, metric).items()}
-    for path, ax in drawn.items():
-        pictures.save_figure(ax, path)
-    return list(drawn)
+# Reproductions of papers
+
+
+def index_of(pages: Sequence[Any]) -> str:
+    """Return a Markdown page that lists the claims of reproductions: triples of a claim, a verdict and the evidence."""
+    pages = sorted(pages, key=lambda page: page.name)
+    rows = ["| paper | claim | does it hold? | our figure |", "| --- | --- | --- | --- |"]
+    for page in pages:
+        for claim, verdict, evidence in page.claims:
+            cells = [f"[{page.name}]({page.name}.md)", _cell(claim), verdict, _cell(_shortened(evidence))]
+            rows.append(f"| {' | '.join(cells)} |")
+    listed = ["```{toctree}", ":maxdepth: 1", ":hidden:", "", *(page.name for page in pages), "```"]
+    return "\n\n".join([_INTRODUCTION, "\n".join(rows), "\n".join(listed)]) + "\n"
+
+
+def _shortened(text: str) -> str:
+    """Return a text, cut at a semicolon or a comma if it is too long for a cell."""
+    if len(text) <= _LONGEST_CELL:
+        return text
+    kept = text[:_LONGEST_CELL]
+    return kept[: max(kept.rfind("; "), kept.rfind(", "), _LONGEST_CELL // 2)] + " ..."
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

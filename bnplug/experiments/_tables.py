@@ -1,4 +1,4 @@
-"""Tables as text: for the terminal, Markdown and LaTeX."""
+"""Metrics, and tables of them as text: for the terminal, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bnplug.errors import printable
-from bnplug.experiments._metrics import Metric
+from bnplug.errors import did_you_mean, printable
 from bnplug.experiments.statistics import average_ranks
-from bnplug.notebook import _pieces as html
+from bnplug.html._kit import Cell, Safe, table
 
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -22,32 +21,53 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "–": "--",
     "×": r"$\times$",
 }
-# Of underscores, those within a word are no emphasis.
+# Underscores within a word are no emphasis.
 _MARKDOWN = re.compile(r"[|<>&`*~\[\]\\]|(?<![^\W_])_|_(?![^\W_])")
 _SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric; tables show its value times `scale`, with `digits` decimals."""
+
+    name: str
+    label: str
+    higher_is_better: bool = False
+    scale: float = 1.0
+    digits: int = 4
+
+
+_METRICS = (
+    Metric("accuracy", "accuracy (%)", higher_is_better=True, scale=100.0, digits=2),
+    Metric("zero_one_loss", "0-1 loss"),
+    Metric("rmse", "RMSE"),
+    Metric("auc", "AUC", higher_is_better=True),
+    Metric("cll", "CLL per row", higher_is_better=True),
+    Metric("fit_seconds", "fit (s)"),
+    Metric("predict_seconds", "predict (s)"),
+    Metric("n_parameters", "parameters", digits=1),
+    Metric("markov_blanket", "Markov blanket", digits=1),
+)
+
+#: The metrics of a fold, by name.
+FOLD_METRICS = {metric.name: metric for metric in _METRICS}
+
+#: All metrics, by name; the last two belong to a data set, not to a fold.
+METRICS = FOLD_METRICS | {name: Metric(name, name) for name in ("bias", "variance")}
+
+
+def find_metric(name: str) -> Metric:
+    """Return a metric by name; raise a ``ValueError`` that lists all if there is none."""
+    if name not in METRICS:
+        raise ValueError(f"there is no metric {name!r}.{did_you_mean(name, METRICS)} There are: {', '.join(METRICS)}")
+    return METRICS[name]
 
 
 @dataclass(frozen=True)
 class TextTable:
     """Cells of text under column heads; the first column names the rows.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        The heads.
-    rows : sequence of sequences of str
-    best : set of (row, column)
-        Cells to emphasise.
-    n_summary : int
-        How many of the last rows sum up the others.
-
-    Examples
-    --------
-    >>> table = TextTable(["data", "nb", "tan"], [["iris", "93.1", "94.0"]], frozenset({(0, 2)}))
-    >>> print(table.to_markdown())
-    | data | nb | tan |
-    | --- | ---: | ---: |
-    | iris | 93.1 | **94.0** |
+    ``best`` are the (row, column) positions to emphasize; the last ``n_summary`` rows summarize the others.
     """
 
     columns: Sequence[str]
@@ -71,17 +91,10 @@ class TextTable:
             printed.insert(len(printed) - self.n_summary, rule)
         return "\n".join([printed[0], rule, *printed[1:]])
 
-    def to_display(self) -> str:
-        """Return the table as a notebook shows it, the best cells shaded and bold."""
-        rows = [
-            [html.heading(name, "row"), *(self._shown(i, j, cell) for j, cell in enumerate(cells, start=1))]
-            for i, (name, *cells) in enumerate(self.rows)
-        ]
-        return html.table([list(map(html.heading, self.columns))], rows, self.n_summary)
-
-    def _shown(self, row: int, column: int, content: str) -> str:
-        safe = html.short(content)
-        return html.shaded(0.5, f"<b>{safe}</b>") if (row, column) in self.best else html.cell(safe)
+    def to_html(self) -> Safe:
+        """Return an HTML table, the best cells emphasized."""
+        rows = [[Cell(cell, "best" if at in self.best else "") for at, cell in row] for row in self._cells()]
+        return table([map(Cell, self.columns)], rows, n_sums=self.n_summary)
 
     def to_markdown(self) -> str:
         """Return a Markdown table, the best cells bold."""
@@ -106,22 +119,12 @@ class TextTable:
         return "\n".join([*lines, r"\end{tabular}"])
 
     def _cells(self) -> list[list[tuple[tuple[int, int], str]]]:
-        """Return every cell with its place."""
+        """Return every cell with its position."""
         return [[((i, j), cell) for j, cell in enumerate(row)] for i, row in enumerate(self.rows)]
 
 
 def metric_table(means: pd.DataFrame, spreads: pd.DataFrame, failed: pd.DataFrame, metric: Metric) -> TextTable:
-    """Return a table of means ± standard deviations, the best of each row marked.
-
-    Parameters
-    ----------
-    means, spreads : frame
-        A row for each data set, a column for each method; NaN where there is nothing.
-    failed : frame
-        How many folds failed.
-    metric : Metric
-        Its direction decides what is best.
-    """
+    """Return a table of means ± standard deviations; the frames have a row per data set and a column per method."""
     shown = means * metric.scale
     rows = []
     best = set()
@@ -129,7 +132,7 @@ def metric_table(means: pd.DataFrame, spreads: pd.DataFrame, failed: pd.DataFram
         values = shown.iloc[i]
         cells = [_number(value, metric.digits) for value in values]
         best |= {(i, j + 1) for j in _best(values, cells, metric)}
-        spread = [_spread(value * metric.scale, metric.digits) for value in spreads.iloc[i]]
+        spread = ["" if np.isnan(v) else f" ± {v:.{metric.digits}f}" for v in spreads.iloc[i] * metric.scale]
         errors = [f"{count} failed" if count else "" for count in failed.iloc[i]]
         rows.append([str(name), *(e or c + s for c, s, e in zip(cells, spread, errors, strict=True))])
     summary = _summary(shown, metric)
@@ -137,15 +140,7 @@ def metric_table(means: pd.DataFrame, spreads: pd.DataFrame, failed: pd.DataFram
 
 
 def frame_table(frame: pd.DataFrame, digits: int = 2) -> TextTable:
-    """Return any frame as a table of text: its index first, numbers with `digits` decimals.
-
-    Examples
-    --------
-    >>> print(frame_table(pd.DataFrame({"ours": [83.817]}, index=pd.Index(["nb"], name="method"))).to_text())
-    method   ours
-    -------------
-    nb      83.82
-    """
+    """Return any frame as a table of text: its index first, numbers with `digits` decimals."""
     rows = [
         [str(name), *(_number(value, digits) if isinstance(value, float) else str(value) for value in row)]
         for name, row in zip(frame.index, frame.itertuples(index=False, name=None), strict=True)
@@ -154,38 +149,25 @@ def frame_table(frame: pd.DataFrame, digits: int = 2) -> TextTable:
 
 
 def _summary(shown: pd.DataFrame, metric: Metric) -> list[list[str]]:
-    """Return rows of means and mean ranks over the data sets that every method has a value for."""
+    """Return rows of means and mean ranks over the data sets with a value for every method."""
     complete = complete_part(shown)
     if len(complete) < 2:
         return []
     of = "" if len(complete) == len(shown) else f" of {len(complete)}"
-    summary = [[f"average{of}", *_numbers(complete.mean(), shown, metric.digits)]]
+    rows = [(f"average{of}", complete.mean(), metric.digits)]
     if complete.shape[1] > 1:
-        ranks = average_ranks(complete, metric.higher_is_better)
-        summary.append([f"average rank{of}", *_numbers(ranks, shown, 2)])
-    return summary
+        rows.append((f"average rank{of}", average_ranks(complete, metric.higher_is_better), 2))
+    return [[name, *(_number(v, digits) for v in values.reindex(shown.columns))] for name, values, digits in rows]
 
 
 def complete_part(means: pd.DataFrame) -> pd.DataFrame:
-    """Return the methods that have a value at all, and the data sets for which all of these have one.
-
-    Examples
-    --------
-    >>> complete_part(pd.DataFrame({"nb": [20.0, 30.0], "tan": [np.nan, 60.0], "svm": [np.nan, np.nan]}))
-         nb   tan
-    1  30.0  60.0
-    """
+    """Return the methods with any value, and the data sets on which all of these have one."""
     measured = means.dropna(axis="columns", how="all")
     return measured.dropna() if measured.shape[1] else measured.iloc[:0]
 
 
-def _numbers(values: pd.Series[float], shown: pd.DataFrame, digits: int) -> list[str]:
-    """Return a value for each method, as text."""
-    return [_number(value, digits) for value in values.reindex(shown.columns)]
-
-
 def _best(values: pd.Series[float], cells: Sequence[str], metric: Metric) -> list[int]:
-    """Return the places of the best values; what is shown alike is equally good."""
+    """Return the positions of the best values; values with the same text are equally good."""
     if len(values) < 2 or values.isna().all():
         return []
     winner = int(values.argmax() if metric.higher_is_better else values.argmin())
@@ -196,18 +178,8 @@ def _number(value: float, digits: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{digits}f}"
 
 
-def _spread(value: float, digits: int) -> str:
-    return "" if np.isnan(value) else f" ± {value:.{digits}f}"
-
-
 def to_markdown(text: str) -> str:
-    r"""Return text on one line of Markdown, also in a table: no column, tag, link or emphasis of its own.
-
-    Examples
-    --------
-    >>> print(to_markdown("<b>x_1</b> | _y_"))
-    \<b\>x_1\</b\> \| \_y\_
-    """
+    """Escape text for one line of Markdown, also in a table."""
     return _MARKDOWN.sub(r"\\\g<0>", _plain(text))
 
 
@@ -221,5 +193,5 @@ def _latex(text: str) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    """Return a row; at its beginning, LaTeX would take a bracket or a star for a part of the row before it."""
+    """Return a row; LaTeX would read a bracket or a star at its beginning as part of the row before."""
     return f"{'{}' if cells[0].startswith(('[', '*')) else ''}{' & '.join(cells)} \\\\"

@@ -1,4 +1,4 @@
-"""Pictures of comparisons, drawn with matplotlib on figures of their own: no window, no global state."""
+"""Pictures of comparisons, drawn with matplotlib on new figures: no window, no global state."""
 
 from __future__ import annotations
 
@@ -12,35 +12,33 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.exchange.files import write_atomically
-from bnplug.experiments._labels import label_points
-from bnplug.experiments._metrics import find_metric
-from bnplug.experiments.comparison import Comparison
+from bnplug.experiments._tables import find_metric
+from bnplug.experiments.compare import Comparison
 from bnplug.experiments.statistics import BonferroniDunn, Nemenyi
+from bnplug.files import write_atomically
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import ACCENT, INK, PALE, colour, finish, mark
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FORMATS = (".png", ".svg", ".pdf")
 
+# Possible positions of a label, best first: steps to the right and up, and distances in points.
+_SIDES = ((1, 1), (-1, 1), (1, -1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
+_AWAY = (4.0, 12.0, 24.0, 40.0)
+# Half of the width of a point.
+_MARK = 4.0
+_FONT = 8
+_LEADER = {"arrowstyle": "-", "color": PALE, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2}
+
 
 def critical_difference(result: Nemenyi | BonferroniDunn) -> Axes:
-    """Draw average ranks on a line, the best on the left, and how far apart they must be (Demšar 2006).
+    """Draw average ranks on a line, the best on the left, and the critical difference (Demšar 2006).
 
-    Parameters
-    ----------
-    result : Nemenyi or BonferroniDunn
-        After Nemenyi, a bar joins methods that do not differ; after Bonferroni-Dunn, a bar shows which ranks do not
-        differ from the control's.
-
-    Examples
-    --------
-    >>> from bnplug.experiments.statistics import nemenyi
-    >>> table = pd.DataFrame({"nb": [0.7, 0.6, 0.8], "tan": [0.8, 0.7, 0.9], "kdb": [0.9, 0.8, 0.7]})
-    >>> sorted(text.get_text() for text in critical_difference(nemenyi(table)).texts)[-3:]
-    ['kdb  1.67', 'nb  2.67', 'tan  1.67']
+    For Nemenyi, a bar joins methods that do not differ; for Bonferroni-Dunn, it shows the ranks that do not differ from
+    the control.
     """
     ranks = result.average_ranks
     lowest, highest = 1, len(ranks)
@@ -62,62 +60,42 @@ def critical_difference(result: Nemenyi | BonferroniDunn) -> Axes:
         _draw_method(ax, f"{name}  {rank:.2f}", rank, level, lowest if left else highest, left)
     for number, (start, end) in enumerate(bars):
         level = 0.3 + 0.22 * number
-        ax.plot(
-            [max(start, lowest), min(end, highest)], [level, level], color=ACCENT, linewidth=4, solid_capstyle="butt"
-        )
+        ends = [max(start, lowest), min(end, highest)]
+        ax.plot(ends, [level, level], color=ACCENT, linewidth=4, solid_capstyle="butt")
     return ax
 
 
 def scatter(comparison: Comparison, x: str, y: str, metric: str = "accuracy") -> Axes:
-    """Draw a point for each data set: one method's mean against another's; the better half is named.
-
-    Examples
-    --------
-    >>> from bnplug.experiments import compare
-    >>> ax = scatter(compare(["nb", "tan"], ["iris", "corral"], cv=2), "nb", "tan")
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('accuracy (%) of nb', 'accuracy (%) of tan')
-    """
-    found = find_metric(metric)
+    """Draw a point per data set: the mean of one method against the mean of another."""
+    measure = find_metric(metric)
     for name in (x, y):
         if name not in comparison.methods:
             raise ValueError(f"there is no method {name!r} in the comparison, only {comparison.methods}")
-    points = comparison.table(metric)[[x, y]].dropna() * found.scale
+    points = comparison.table(metric)[[x, y]].dropna() * measure.scale
     ax = new_axes((5.5, 5.5))
     low, high = (float(points.to_numpy().min()), float(points.to_numpy().max())) if len(points) else (0.0, 1.0)
     margin = 0.06 * (high - low) or 1.0
     limits = (low - margin, high + margin)
     ax.plot(limits, limits, color=PALE, linewidth=1, zorder=1)
     ax.scatter(points[x], points[y], color=ACCENT, s=36, zorder=3)
-    ax.set(xlim=limits, ylim=limits, aspect="equal", xlabel=f"{found.label} of {x}", ylabel=f"{found.label} of {y}")
-    above, below = (y, x) if found.higher_is_better else (x, y)
+    ax.set(xlim=limits, ylim=limits, aspect="equal", xlabel=f"{measure.label} of {x}", ylabel=f"{measure.label} of {y}")
+    above, below = (y, x) if measure.higher_is_better else (x, y)
     for name, place, side in ((above, (0.03, 0.97), "left"), (below, (0.97, 0.03), "right")):
         top = "top" if side == "left" else "bottom"
         ax.text(*place, f"{name} better", transform=ax.transAxes, ha=side, va=top, color=INK, style="italic")
     if len(points) <= 30:
-        label_points(ax, [str(name) for name in points.index], points.to_numpy())
+        _label_points(ax, [str(name) for name in points.index], points.to_numpy())
     return finish(ax)
 
 
 def missing_features(accuracies: pd.DataFrame) -> Axes:
     """Draw accuracy against the number of missing features: the mean over draws, and its spread.
 
-    Parameters
-    ----------
-    accuracies : frame
-        With the columns ``method``, ``missing``, ``draw`` and ``accuracy``, as
-        :func:`bnplug.experiments.hide_features` returns.
-
-    Examples
-    --------
-    >>> rows = [("tan", n, d, 0.9 - n / 10) for n in (0, 1, 2) for d in (0, 1)]
-    >>> ax = missing_features(pd.DataFrame(rows, columns=["method", "missing", "draw", "accuracy"]))
-    >>> ax.get_xlabel()
-    'missing features'
+    `accuracies` is the result of :func:`bnplug.experiments.hide_features`.
     """
     ax = new_axes((6.5, 4.2))
-    for number, (name, own) in enumerate(accuracies.groupby("method", sort=False)):
-        groups = 100 * own.set_index("missing")["accuracy"]
+    for number, (name, rows) in enumerate(accuracies.groupby("method", sort=False)):
+        groups = 100 * rows.set_index("missing")["accuracy"]
         mean, spread = groups.groupby(level=0).mean(), groups.groupby(level=0).std().fillna(0.0)
         _curve(ax, mean.index.to_numpy(), mean.to_numpy(), str(name), number)
         ax.fill_between(mean.index, mean - spread, mean + spread, color=colour(number), alpha=0.15, linewidth=0)
@@ -128,20 +106,9 @@ def missing_features(accuracies: pd.DataFrame) -> Axes:
 def convergence(
     traces: Mapping[str, Sequence[float]], ylabel: str = "score", xlabel: str = "step", logarithmic: bool = False
 ) -> Axes:
-    """Draw how a search or an optimisation got on: one curve for each method, from the start on.
+    """Draw the progress of searches or optimizations: one curve per method.
 
-    Parameters
-    ----------
-    traces : mapping of str to sequence of float
-        Values by step, such as a learner's ``trace_``.
-    xlabel, ylabel : str
-    logarithmic : bool
-        Count steps logarithmically, from 1 on: most happens early.
-
-    Examples
-    --------
-    >>> convergence({"tan": [0.5, 0.7, 0.8], "sa": [0.5, 0.9]}).get_ylabel()
-    'score'
+    `traces` has values by step, such as a learner's ``trace_``; on a `logarithmic` axis, steps are counted from 1.
     """
     ax = new_axes((6.5, 4.2))
     first = 1 if logarithmic else 0
@@ -155,40 +122,24 @@ def convergence(
 
 
 def time_accuracy(comparison: Comparison, metric: str = "accuracy") -> Axes:
-    """Draw each method's mean figure against its time to fit, the geometric mean over data sets, logarithmically.
-
-    Examples
-    --------
-    >>> from bnplug.experiments import compare
-    >>> time_accuracy(compare(["nb", "tan"], ["iris"], cv=2)).get_xlabel()
-    'fit (s)'
-    """
-    found = find_metric(metric)
+    """Draw each method's mean result against its time to fit, the geometric mean over data sets, on a log axis."""
+    measure = find_metric(metric)
     shared = comparison.complete(metric)
     seconds = comparison.table("fit_seconds").loc[shared.index, shared.columns]
     ax = new_axes((6.5, 4.2))
     ax.set_xscale("log")
-    points = np.column_stack([np.exp(np.log(seconds).mean()), shared.mean() * found.scale])
+    points = np.column_stack([np.exp(np.log(seconds).mean()), shared.mean() * measure.scale])
     for number, (x, y) in enumerate(points):
         ax.scatter([x], [y], color=colour(number), marker=mark(number), s=60, zorder=3)
     ax.margins(x=0.2, y=0.15)
     _span_a_decade(ax)
-    ax.set(xlabel=find_metric("fit_seconds").label, ylabel=found.label)
-    label_points(ax, [str(name) for name in shared.columns], points)
+    ax.set(xlabel=find_metric("fit_seconds").label, ylabel=measure.label)
+    _label_points(ax, [str(name) for name in shared.columns], points)
     return finish(ax)
 
 
 def save_figure(ax: Axes, path: str | os.PathLike[str]) -> None:
-    """Write the figure that holds `ax` to a PNG, SVG or PDF file, whole or not at all.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_figure(convergence({"tan": [0.5, 0.7]}), Path(folder, "a.png"))
-    ...     Path(folder, "a.png").read_bytes()[1:4]
-    b'PNG'
-    """
+    """Write the figure that holds `ax` to a PNG, SVG or PDF file, whole or not at all."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"a picture is saved as {', '.join(_FORMATS)}: give {str(path)!r} one of these endings")
@@ -198,7 +149,7 @@ def save_figure(ax: Axes, path: str | os.PathLike[str]) -> None:
 
 
 def _bars(result: Nemenyi | BonferroniDunn) -> list[tuple[float, float]]:
-    """Return the stretches of ranks that do not differ, those within others left out."""
+    """Return the maximal intervals of ranks that do not differ."""
     ranks, difference = result.average_ranks.to_numpy(), result.critical_difference
     if isinstance(result, BonferroniDunn):
         centre = float(result.average_ranks[result.control])
@@ -212,7 +163,7 @@ def _bars(result: Nemenyi | BonferroniDunn) -> list[tuple[float, float]]:
 
 
 def _draw_ruler(ax: Axes, lowest: float, highest: float, difference: float) -> None:
-    """Draw how long the critical difference is; without an end where the line of ranks is shorter."""
+    """Draw the length of the critical difference, without an end mark if it exceeds the line of ranks."""
     level, end = -1.0, min(lowest + difference, highest)
     ax.plot([lowest, end], [level, level], color=ACCENT, linewidth=2)
     for place in [lowest] if difference > highest - lowest else [lowest, end]:
@@ -229,7 +180,7 @@ def _draw_method(ax: Axes, text: str, rank: float, level: float, side: float, le
 
 
 def _span_a_decade(ax: Axes) -> None:
-    """Widen a logarithmic axis to a factor of ten, so that it has ticks and small differences look small."""
+    """Widen a logarithmic axis to at least a factor of ten: it then has ticks, and small differences look small."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     low, high = ax.get_xlim()
@@ -242,3 +193,73 @@ def _span_a_decade(ax: Axes) -> None:
 
 def _curve(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike, name: str, number: int, marks: bool = True) -> None:
     ax.plot(x, y, color=colour(number), marker=mark(number) if marks else None, markersize=5, linewidth=1.6, label=name)
+
+
+# Labels of points
+
+
+def _label_points(ax: Axes, names: Sequence[str], points: FloatArray) -> None:
+    """Write a name beside each point (in data coordinates); limits, scales and other texts must be set before."""
+    from matplotlib.figure import Figure
+
+    figure = ax.get_figure()
+    assert isinstance(figure, Figure)
+    # Before drawing, the axes have no position on the figure.
+    figure.draw_without_rendering()
+    dots = 72 / figure.dpi
+    places = dots * ax.transData.transform(points)
+    room, *taken = (dots * np.array(part.get_window_extent().extents) for part in (ax, *ax.texts))
+    texts = _join(names, places)
+    sizes = dots * np.array([_text_size(ax, text) for text in texts.values()]).reshape(-1, 2)
+    centres = _place_labels(places[list(texts)], sizes, room, taken)
+    for (number, text), centre, size in zip(texts.items(), centres, sizes, strict=True):
+        offset = centre - places[number]
+        near = np.all(np.abs(offset) < size / 2 + (_AWAY[0] + _AWAY[1]) / 2)
+        ax.annotate(
+            text, tuple(points[number]), tuple(offset), textcoords="offset points", ha="center", va="center",
+            fontsize=_FONT, color=INK, parse_math=False, in_layout=False, arrowprops=None if near else _LEADER,
+        )  # fmt: skip
+
+
+def _place_labels(points: FloatArray, sizes: FloatArray, room: FloatArray, taken: Sequence[FloatArray]) -> FloatArray:
+    """Return the centers [n, 2] of boxes beside points, chosen greedily, the most crowded points first.
+
+    All lengths are in points. `points` and `sizes` (widths and heights) have shape [n, 2]; `room` and the boxes in
+    `taken`, which are to be avoided, are left, bottom, right and top.
+    """
+    marks = np.hstack([points - _MARK, points + _MARK])
+    boxes, centres = list(taken), np.empty_like(points)
+    distances = np.abs(points[:, None] - points[None]).max(axis=2)
+    for i in np.argsort(-(distances < 2 * sizes.max(initial=0.0)).sum(axis=1), kind="stable"):
+        candidates = points[i] + np.array([np.multiply(side, sizes[i] / 2 + away) for away in _AWAY for side in _SIDES])
+        options = np.hstack([candidates - sizes[i] / 2, candidates + sizes[i] / 2])
+        hidden = _overlap(options, marks) + (_overlap(options, np.array(boxes)) if boxes else 0.0)
+        outside = sizes[i].prod() - _overlap(options, room[None])
+        best = int(np.argmin(np.round(hidden + outside, 6)))
+        centres[i] = candidates[best]
+        boxes.append(options[best])
+    return centres
+
+
+def _overlap(options: FloatArray, boxes: FloatArray) -> FloatArray:
+    """Return the total area of overlap of each option with the boxes."""
+    low = np.maximum(options[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(options[:, None, 2:], boxes[None, :, 2:])
+    area: FloatArray = np.clip(high - low, 0.0, None).prod(axis=2).sum(axis=1)
+    return area
+
+
+def _join(names: Sequence[str], places: FloatArray) -> dict[int, str]:
+    """Return the labels by the number of their point; names of coinciding points are joined."""
+    groups: dict[int, list[str]] = {}
+    for number, name in enumerate(names):
+        same = (first for first in groups if np.abs(places[first] - places[number]).max() < 1.0)
+        groups.setdefault(next(same, number), []).append(name)
+    return {number: ", ".join(group) for number, group in groups.items()}
+
+
+def _text_size(ax: Axes, text: str) -> FloatArray:
+    drawn = ax.text(0, 0, text, fontsize=_FONT, parse_math=False)
+    size = np.array(drawn.get_window_extent().size)
+    drawn.remove()
+    return size

@@ -1,9 +1,9 @@
 """Tests of whether methods differ, and bias and variance.
 
-Over many data sets (Demšar, 2006): `friedman` with `nemenyi` (all pairs) or `bonferroni_dunn` (against a
-control) afterwards take a frame, data sets x methods; `wilcoxon`, `paired_t_test` and `win_draw_loss` take two of
-its columns. Within one data set `corrected_t_test` takes the results of two methods on the same folds.
-Values that agree to nine decimals are tied: sums in another order differ in their last bits.
+Over many data sets (Demšar, 2006), `friedman`, followed by `nemenyi` (all pairs) or `bonferroni_dunn` (against a
+control), takes a frame with a row per data set and a column per method; `wilcoxon`, `paired_t_test` and
+`win_draw_loss` take two of its columns. Within one data set, `corrected_t_test` takes the results of two methods on
+the same folds. Values that agree to nine decimals are ties, because rounding errors depend on the order of sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from bnplug.arrays import FloatArray
+from bnplug.typing import FloatArray
 
 _Alternative = Literal["two-sided", "greater", "less"]
 _Values = Sequence[float] | FloatArray | pd.Series
@@ -27,19 +27,9 @@ _DECIMALS = 9
 
 @dataclass(frozen=True, eq=False)
 class Friedman:
-    """Whether the methods differ at all: ranks within data sets, averaged.
+    """Friedman's statistic, corrected for ties, and the less conservative F of Iman and Davenport.
 
-    Attributes
-    ----------
-    average_ranks : pandas.Series
-        By method, best (lowest) first.
-    n_datasets : int
-    chi_square, p_value : float
-        Friedman's statistic, corrected for ties, with ``degrees_of_freedom`` degrees of freedom.
-    f_statistic, f_p_value : float
-        Iman and Davenport's statistic, which is less conservative, with ``f_degrees_of_freedom``.
-    degrees_of_freedom : int
-    f_degrees_of_freedom : pair of int
+    ``average_ranks`` has the best (lowest) rank first.
     """
 
     average_ranks: pd.Series[float]
@@ -54,17 +44,9 @@ class Friedman:
 
 @dataclass(frozen=True, eq=False)
 class Nemenyi:
-    """Which methods differ from each other.
+    """Average ranks, best first, and the difference from which on two methods differ at level ``alpha``.
 
-    Attributes
-    ----------
-    average_ranks : pandas.Series
-        By method, best (lowest) first.
-    critical_difference : float
-        Two methods differ at level ``alpha`` where their average ranks are at least so far apart.
-    alpha : float
-    p_values : pandas.DataFrame
-        Methods x methods, in the order of the ranks, adjusted for the number of pairs.
+    ``p_values`` has methods as rows and columns, in the order of the ranks, adjusted for the number of pairs.
     """
 
     average_ranks: pd.Series[float]
@@ -75,18 +57,9 @@ class Nemenyi:
 
 @dataclass(frozen=True, eq=False)
 class BonferroniDunn:
-    """Which methods differ from a control.
+    """Average ranks, best first, and the difference from which on a method differs from ``control`` at ``alpha``.
 
-    Attributes
-    ----------
-    control : str
-    average_ranks : pandas.Series
-        By method, best (lowest) first.
-    critical_difference : float
-        A method differs from the control at level ``alpha`` where their average ranks are so far apart.
-    alpha : float
-    p_values : pandas.Series
-        By method, without the control, adjusted for the number of comparisons.
+    ``p_values``, by method without the control, are adjusted for the number of comparisons.
     """
 
     control: str
@@ -98,7 +71,7 @@ class BonferroniDunn:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A test of two methods: its statistic and p-value, and by how much the first is above the second."""
+    """A test of two methods; ``mean_difference`` is positive if the first has larger values."""
 
     statistic: float
     p_value: float
@@ -108,7 +81,7 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class WinDrawLoss:
-    """How often the first method is better than, as good as, and worse than the second; a sign test's p-value."""
+    """Numbers of data sets that the first method wins, draws and loses, and the p-value of a sign test."""
 
     win: int
     draw: int
@@ -125,24 +98,14 @@ class BiasVariance:
 
 
 def average_ranks(table: pd.DataFrame, higher_is_better: bool = True) -> pd.Series[float]:
-    """Rank the methods within each data set, 1 for the best, ties sharing the mean; average over data sets.
+    """Return the mean rank of each method over data sets, best first; 1 is the best, and ties share the mean.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Data sets x methods.
+        A row per data set, a column per method.
     higher_is_better : bool
         True for accuracy, False for losses and times.
-
-    Returns
-    -------
-    pandas.Series
-        By method, best first.
-
-    Examples
-    --------
-    >>> average_ranks(pd.DataFrame({"nb": [0.9, 0.7], "tan": [0.9, 0.8]})).to_dict()
-    {'tan': 1.25, 'nb': 1.75}
     """
     return _ranks(table, higher_is_better).mean().sort_values(kind="stable")
 
@@ -150,12 +113,7 @@ def average_ranks(table: pd.DataFrame, higher_is_better: bool = True) -> pd.Seri
 def friedman(table: pd.DataFrame, higher_is_better: bool = True) -> Friedman:
     """Test whether at least three methods perform alike over data sets (Friedman; Iman and Davenport).
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Data sets x methods.
-    higher_is_better : bool
-        True for accuracy, False for losses and times.
+    `table` and `higher_is_better` are as for :func:`average_ranks`.
 
     References
     ----------
@@ -176,35 +134,16 @@ def friedman(table: pd.DataFrame, higher_is_better: bool = True) -> Friedman:
     chi_square = 0.0 if all_tied else float(stats.friedmanchisquare(*ranks.to_numpy().T).statistic)
     room = n * (k - 1) - chi_square
     f_statistic = (n - 1) * chi_square / room if room > 1e-9 else np.inf
-    return Friedman(
-        average_ranks=ranks.mean().sort_values(kind="stable"),
-        n_datasets=n,
-        chi_square=chi_square,
-        degrees_of_freedom=k - 1,
-        p_value=float(stats.chi2.sf(chi_square, k - 1)),
-        f_statistic=f_statistic,
-        f_degrees_of_freedom=(k - 1, (k - 1) * (n - 1)),
-        f_p_value=float(stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))),
-    )
+    freedom = (k - 1, (k - 1) * (n - 1))
+    p_value, f_p_value = float(stats.chi2.sf(chi_square, k - 1)), float(stats.f.sf(f_statistic, *freedom))
+    means = ranks.mean().sort_values(kind="stable")
+    return Friedman(means, n, chi_square, k - 1, p_value, f_statistic, freedom, f_p_value)
 
 
 def nemenyi(table: pd.DataFrame, alpha: float = 0.05, higher_is_better: bool = True) -> Nemenyi:
-    """Compare all methods with each other after a Friedman test.
+    """Compare all methods with each other after a Friedman test, with a critical difference at level `alpha`.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Data sets x methods.
-    alpha : float
-        The level of the critical difference.
-    higher_is_better : bool
-        True for accuracy, False for losses and times.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"nb": [0.7, 0.6, 0.8], "tan": [0.8, 0.7, 0.9], "kdb": [0.9, 0.8, 0.7]})
-    >>> round(nemenyi(table).critical_difference, 3)
-    1.914
+    `table` and `higher_is_better` are as for :func:`average_ranks`.
     """
     ranks, error = _ranks_and_error(table, alpha, higher_is_better)
     k = len(ranks)
@@ -212,36 +151,16 @@ def nemenyi(table: pd.DataFrame, alpha: float = 0.05, higher_is_better: bool = T
     scale = np.sqrt(2) / error
     apart = np.abs(np.subtract.outer(ranks.to_numpy(), ranks.to_numpy()))
     p_values = np.clip(stats.studentized_range.sf(apart * scale, k, np.inf), 0.0, 1.0)
-    return Nemenyi(
-        average_ranks=ranks,
-        critical_difference=float(stats.studentized_range.ppf(1 - alpha, k, np.inf) / scale),
-        alpha=alpha,
-        p_values=pd.DataFrame(p_values, index=ranks.index, columns=ranks.index),
-    )
+    difference = float(stats.studentized_range.ppf(1 - alpha, k, np.inf) / scale)
+    return Nemenyi(ranks, difference, alpha, pd.DataFrame(p_values, ranks.index, ranks.index))
 
 
 def bonferroni_dunn(
     table: pd.DataFrame, control: str, alpha: float = 0.05, higher_is_better: bool = True
 ) -> BonferroniDunn:
-    """Compare every method with one, the control, after a Friedman test.
+    """Compare all methods with the column `control` after a Friedman test, with a critical difference at `alpha`.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Data sets x methods.
-    control : str
-        The column that the others are compared with.
-    alpha : float
-        The level of the critical difference.
-    higher_is_better : bool
-        True for accuracy, False for losses and times.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"nb": [0.7, 0.6, 0.8], "tan": [0.8, 0.7, 0.9], "kdb": [0.9, 0.8, 0.7]})
-    >>> result = bonferroni_dunn(table, "nb")
-    >>> round(result.critical_difference, 3), result.p_values.round(3).to_dict()
-    (1.83, {'tan': 0.441, 'kdb': 0.441})
+    `table` and `higher_is_better` are as for :func:`average_ranks`.
     """
     ranks, error = _ranks_and_error(table, alpha, higher_is_better)
     if control not in ranks.index:
@@ -249,27 +168,21 @@ def bonferroni_dunn(
     others = ranks.drop(control)
     z = np.abs(others.to_numpy() - ranks[control]) / error
     p_values = np.minimum(1.0, 2 * stats.norm.sf(z) * len(others))
-    return BonferroniDunn(
-        control=control,
-        average_ranks=ranks,
-        critical_difference=float(stats.norm.isf(alpha / (2 * len(others))) * error),
-        alpha=alpha,
-        p_values=pd.Series(p_values, index=others.index),
-    )
+    difference = float(stats.norm.isf(alpha / (2 * len(others))) * error)
+    return BonferroniDunn(control, ranks, difference, alpha, pd.Series(p_values, others.index))
 
 
 def wilcoxon(first: _Values, second: _Values, alternative: _Alternative = "two-sided") -> PairedTest:
-    """Wilcoxon's signed rank test of two methods over data sets; data sets without a difference are dropped.
+    """Compare two methods over data sets by Wilcoxon's signed-rank test, without the data sets on which they tie.
 
-    The p-value is scipy's: exact where that is feasible, for up to 50 data sets without ties, or else
-    from the normal approximation.
+    The p-value is exact for up to 50 data sets without ties, and otherwise from the normal approximation.
 
     Parameters
     ----------
     first, second : pandas.Series or sequence of float
-        One value for each data set; series are matched by their index.
+        A value per data set; series are matched by their index.
     alternative : {"two-sided", "greater", "less"}
-        Whether the first is asked to be different from, above or below the second.
+        Whether the values of the first differ from, exceed or are below those of the second.
 
     Examples
     --------
@@ -285,20 +198,9 @@ def wilcoxon(first: _Values, second: _Values, alternative: _Alternative = "two-s
 
 
 def paired_t_test(first: _Values, second: _Values, alternative: _Alternative = "greater") -> PairedTest:
-    """Student's paired t-test of two methods over data sets, one-sided unless told.
+    """Compare two methods over data sets by Student's paired t-test, by default one-sided.
 
-    Parameters
-    ----------
-    first, second : pandas.Series or sequence of float
-        One value for each data set; series are matched by their index.
-    alternative : {"greater", "less", "two-sided"}
-        Whether the first is asked to be above, below or different from the second.
-
-    Examples
-    --------
-    >>> result = paired_t_test([0.9, 0.8, 0.7], [0.8, 0.6, 0.6])
-    >>> round(result.statistic, 3), round(result.p_value, 4)
-    (4.0, 0.0286)
+    The parameters are as for :func:`wilcoxon`.
     """
     return _t_test(_differences(first, second), 0.0, alternative)
 
@@ -306,31 +208,23 @@ def paired_t_test(first: _Values, second: _Values, alternative: _Alternative = "
 def corrected_t_test(
     first: _Values, second: _Values, test_train_ratio: float, alternative: _Alternative = "two-sided"
 ) -> PairedTest:
-    """Nadeau and Bengio's corrected t-test of two methods on the same folds of one data set.
+    """Compare two methods on the same folds of one data set by the corrected t-test of Nadeau and Bengio.
 
-    Training parts overlap, so the folds' results vary less than those of independent samples would; the
-    variance is taken ``1 / n + test_train_ratio`` times instead of ``1 / n`` times. For repeated k-fold
-    cross-validation this is the corrected repeated k-fold test of Bouckaert and Frank.
+    Training sets overlap, so results vary less between folds than between independent samples. The variance is
+    therefore multiplied by ``1 / n + test_train_ratio`` instead of ``1 / n``. For repeated k-fold cross-validation,
+    this is the corrected test of Bouckaert and Frank.
 
     Parameters
     ----------
-    first, second : pandas.Series or sequence of float
-        One value for each fold of each repetition; series are matched by their index.
+    first, second, alternative
+        As for :func:`wilcoxon`, with a value per fold of each repetition.
     test_train_ratio : float
-        Rows tested for each row trained on: ``1 / (k - 1)`` with k folds.
-    alternative : {"two-sided", "greater", "less"}
-        Whether the first is asked to be different from, above or below the second.
+        The number of test rows per training row: ``1 / (k - 1)`` with k folds.
 
     References
     ----------
     Nadeau, Bengio: Inference for the generalization error (2003).
     Bouckaert, Frank: Evaluating the replicability of significance tests for comparing learning algorithms (2004).
-
-    Examples
-    --------
-    >>> folds = [0.9, 0.8, 0.7, 0.8], [0.8, 0.6, 0.6, 0.6]
-    >>> round(corrected_t_test(*folds, test_train_ratio=1 / 3).statistic, 3)
-    3.402
     """
     if not 0 < test_train_ratio < np.inf:
         raise ValueError(f"test_train_ratio={test_train_ratio!r}: expected a positive number, 1 / (k - 1) for k folds")
@@ -338,14 +232,9 @@ def corrected_t_test(
 
 
 def win_draw_loss(first: _Values, second: _Values, higher_is_better: bool = True) -> WinDrawLoss:
-    """Count data sets won, drawn and lost, with a two-tailed binomial sign test that leaves draws out.
+    """Count data sets won, drawn and lost, with a two-sided binomial sign test that ignores draws.
 
-    Parameters
-    ----------
-    first, second : pandas.Series or sequence of float
-        One value for each data set; series are matched by their index.
-    higher_is_better : bool
-        True for accuracy, False for losses and times.
+    `first` and `second` are as for :func:`wilcoxon`, `higher_is_better` as for :func:`average_ranks`.
 
     Examples
     --------
@@ -359,19 +248,18 @@ def win_draw_loss(first: _Values, second: _Values, higher_is_better: bool = True
 
 
 def bias_variance(y: npt.ArrayLike, predictions: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]) -> BiasVariance:
-    """Split the 0-1 loss into bias and variance (Kohavi and Wolpert), from repeated predictions of the same rows.
+    """Decompose the 0-1 loss into bias and variance (Kohavi and Wolpert), from repeated predictions of the same rows.
 
-    With p the share of a row's predictions that go to each class and t the indicator of its true class, its
-    squared bias is ``sum((t - p)^2) / 2`` and its variance ``(1 - sum(p^2)) / 2``; both are averaged over rows.
-    The noise is taken to be zero, as it is wherever a row's class is known only once.
+    If p is the distribution of a row's predicted classes and t the indicator of its true class, its squared bias is
+    ``sum((t - p)^2) / 2`` and its variance ``(1 - sum(p^2)) / 2``; both are averaged over rows. Noise is assumed zero.
 
     Parameters
     ----------
     y : array of shape (rows,)
         The true class of every row.
     predictions : iterable of (rows, predicted classes)
-        One pair for each fold of each repetition: positions in `y`, and the class predicted for each of them
-        by a model trained on other rows. Rows that no fold tests are left out.
+        A pair per fold of each repetition: positions in `y`, and the class that a model trained on other rows
+        predicts for each. Rows that are in no test set are ignored.
 
     References
     ----------
@@ -402,7 +290,6 @@ def bias_variance(y: npt.ArrayLike, predictions: Iterable[tuple[npt.ArrayLike, n
 
 
 def _ranks(table: pd.DataFrame, higher_is_better: bool) -> pd.DataFrame:
-    """Return the ranks within each data set, 1 for the best."""
     missing = np.argwhere(table.isna().to_numpy())
     if len(missing):
         dataset, method = table.index[missing[0, 0]], table.columns[missing[0, 1]]

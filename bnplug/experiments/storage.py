@@ -1,6 +1,6 @@
-"""The results file: a line of settings, then a line for each record as it comes, such as one fold of a comparison.
+"""Results files: a line of settings, then a line per record, such as one fold of a comparison.
 
-A run that was killed leaves at most its last line unfinished; the next run drops that line and goes on.
+A killed run leaves at most its last line unfinished; the next run drops that line and resumes.
 """
 
 from __future__ import annotations
@@ -11,48 +11,37 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bnplug._json import parse_json
 from bnplug.errors import printable
-from bnplug.exchange._json import parse_json
-from bnplug.exchange.files import naming_file, read_plain, write_atomically
+from bnplug.files import naming_file, read_plain, write_atomically
 
 Record = dict[str, Any]
-"""A line of a results file, as JSON holds it: names with numbers, text, lists. In a comparison it is one fold."""
+"""A line of a results file: a JSON object. In a comparison, it is one fold."""
 
 _HEADER_KEY = "bnplug_comparison"
 _VERSION = 1
 
 
 class ResultsFile:
-    r"""The records of one experiment, kept on disk as they come, so that a run that was stopped can go on.
+    """The records of one experiment on disk; an interrupted run can resume from them.
 
     Parameters
     ----------
     path : path-like
-        A file of JSON lines; made if it is not there.
+        A file of JSON lines; created if it does not exist.
     settings : mapping
-        What decides the results. A file with other settings is another experiment's, and is refused.
+        The settings that determine the results. A file with other settings is refused.
 
     Attributes
     ----------
     path : Path
     records : list of Record
-        What the file held when it was opened.
+        The content of the file when it was opened.
 
     Raises
     ------
     ValueError
-        If the file is not a results file, is another experiment's, or is damaged before its last line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = ResultsFile(Path(folder, "r.jsonl"), {"cv": "5"})
-    ...     file.append({"fold": 0})
-    ...     with open(file.path, "a") as stream:
-    ...         _ = stream.write('{"fold": 1, "accu')
-    ...     ResultsFile(file.path, {"cv": "5"}).records
-    [{'fold': 0}]
+        If the file is not a results file, belongs to another experiment, or is damaged before its last line.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
@@ -60,51 +49,36 @@ class ResultsFile:
         self.records: list[Record] = []
         wanted: dict[str, Any] = json.loads(json.dumps(settings))
         with naming_file(self.path):
-            self._open(wanted)
-
-    def _open(self, wanted: dict[str, Any]) -> None:
-        content = read_plain(self.path) if self.path.exists() else b""
-        whole = content[: content.rfind(b"\n") + 1]
-        if not whole:
-            self._start(content, wanted)
-            return
-        self.records = self.parse(whole.decode(errors="replace"), wanted, str(self.path))
-        if len(whole) < len(content):
-            os.truncate(self.path, len(whole))
+            content = read_plain(self.path) if self.path.exists() else b""
+            whole = content[: content.rfind(b"\n") + 1]
+            if not whole:
+                self._start(content, wanted)
+                return
+            self.records = self.parse(whole.decode(errors="replace"), wanted, str(self.path))
+            if len(whole) < len(content):
+                os.truncate(self.path, len(whole))
 
     @staticmethod
     def parse(text: str, settings: Mapping[str, Any], source: str) -> list[Record]:
-        """Return the records of a results file that is there as text, for one, shipped with a package.
-
-        Parameters
-        ----------
-        text : str
-            Whole lines.
-        settings : mapping
-            As for the file.
-        source : str
-            What errors call it.
-        """
+        """Return the records of a results file given as text, in whole lines; `source` is its name in messages."""
         lines = text.splitlines()
         _check_settings(source, _header(source, lines[0] if lines else ""), settings)
         return [_parse(source, number, line) for number, line in enumerate(lines[1:], start=2)]
 
     def append(self, record: Record) -> None:
-        """Write a record at the end of the file, at once."""
+        """Append a record to the file immediately."""
         with naming_file(self.path), open(self.path, "a", encoding="utf-8") as stream:
             stream.write(json.dumps(record, allow_nan=False) + "\n")
 
     def _start(self, content: bytes, settings: dict[str, Any]) -> None:
-        """Write the first line; `content` may be the beginning of one."""
+        """Write the first line; `content` may be the beginning of it."""
         beginning = b'{"%s"' % _HEADER_KEY.encode()
         if not beginning.startswith(content[: len(beginning)]):
             raise ValueError(f"{self.path} is not a results file; give the results another name")
         if not self.path.parent.is_dir():
-            raise FileNotFoundError(
-                f"there is no folder {str(self.path.parent)!r} for {self.path.name!r}: make it first"
-            )
-        header = json.dumps({_HEADER_KEY: _VERSION, "settings": settings})
-        write_atomically(self.path, header + "\n")
+            folder = str(self.path.parent)
+            raise FileNotFoundError(f"there is no folder {folder!r} for {self.path.name!r}: make it first")
+        write_atomically(self.path, json.dumps({_HEADER_KEY: _VERSION, "settings": settings}) + "\n")
 
 
 def _header(path: str, line: str) -> dict[str, Any]:
@@ -119,7 +93,7 @@ def _header(path: str, line: str) -> dict[str, Any]:
 
 
 def _check_settings(path: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
-    """Raise unless the settings are the same; the message says which ones differ, and how."""
+    """Raise a ``ValueError`` that describes the differences unless the settings are the same."""
     differences = [
         f"{name}: {_difference(there.get(name), here.get(name))}"
         for name in sorted(there.keys() | here.keys())
@@ -133,7 +107,7 @@ def _check_settings(path: str, there: Mapping[str, Any], here: Mapping[str, Any]
 
 
 def _difference(there: Any, here: Any) -> str:
-    """Say how a setting differs; of named things, which ones."""
+    """Describe how a setting differs, for a mapping by its keys."""
     if not isinstance(there, dict) or not isinstance(here, dict):
         return f"there {there!r}, here {here!r}"
     parts = {

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from bnplug.gradient.columns import Columns
-from bnplug.gradient.lbfgs import minimize
-from bnplug.gradient.losses import Loss, classified, conditional_nll
+from bnplug.gradient._rows import CompactRows, add_gradient, fill_log_joint
+from bnplug.gradient.lbfgs import minimize, two_loop
+from bnplug.gradient.losses import Loss, classified, conditional_nll, exponential, temperature
 from bnplug.gradient.objective import Objective
-from bnplug.gradient.problem import HeldOut, Problem, folds, held_out
-from bnplug.gradient.softmax import SoftmaxMinimum, SoftmaxProblem
-from bnplug.gradient.tempering import temperature
+from bnplug.gradient.problem import Columns, Problem, folds, held_out
 from bnplug.inference.complete import with_values
 
 __all__ = [
     "Columns",
-    "HeldOut",
+    "CompactRows",
     "Loss",
     "Objective",
     "Problem",
-    "SoftmaxMinimum",
-    "SoftmaxProblem",
+    "add_gradient",
     "classified",
     "conditional_nll",
+    "exponential",
+    "fill_log_joint",
     "folds",
     "held_out",
     "minimize",
     "temperature",
+    "two_loop",
     "with_values",
 ]

@@ -1,29 +1,26 @@
-"""Sums of a loss of the log joint over the rows, with their gradient: what discriminative parameters are learned by.
+"""Sums of a loss of the log joint over the rows of a table, with their gradient.
 
 A parameter learner writes its log parameters as the flat values of :class:`~bnplug.inference.complete.Terms`, and a
 loss as a compiled function over a block of rows; :class:`Objective` does the rest. Two things make a pass fast. Rows
-that agree in the class and in all variables that matter are one row of a larger weight. And terms with few
-configurations share a table, over the joint configurations that occur: a row looks up the sum of several terms at once.
-Where rows are in many blocks, each has its own, and their sums are added in the order of the blocks.
+that agree in the class and in all variables that matter become one row of a larger weight. Terms with few
+configurations share a table over the joint configurations that occur, and a row looks up the sum of several terms at
+once. If the rows are in many blocks, each block has its own sum, and the sums are added in the order of the blocks.
 
-Missing cells: a term adds nothing to the log joint of a row in which one of its variables is missing. Or, where the
-whole network is given, such a row has its exact marginal log joint; see :mod:`bnplug.gradient._incomplete_rows`.
+Missing cells: a term adds nothing to the log joint of a row in which one of its variables is missing. If the whole
+network is given, such a row has its exact marginal log joint.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.compiling import run_in_threads
-from bnplug.data.blocks import Blocks
-from bnplug.data.table import Table
-from bnplug.gradient._incomplete_rows import IncompleteRows
-from bnplug.gradient._shared_tables import (
-    class_codes,
+from bnplug.gradient._rows import (
+    CompactRows,
     distinct_rows,
     gather,
     gather_distinct,
@@ -36,16 +33,24 @@ from bnplug.gradient._shared_tables import (
     unmerge,
 )
 from bnplug.gradient.losses import Loss
-from bnplug.inference.complete import Terms
+from bnplug.inference._flat_tables import in_memory, in_shape
+from bnplug.inference.complete import Terms, terms, with_values
+from bnplug.inference.expectation import Expectation
 from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import _Normalization, is_c1
+from bnplug.table.blocks import Blocks
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
 
-# A block of log joints and one of derivatives stay in a second-level cache.
+# A block of log joints and one of derivatives fit into a second-level cache.
 _BLOCK_CELLS = 1 << 14
 _MAX_PARTS = 16
-# Rows of many blocks that differ are brought together if they are no more than this: sums are then those of a table in
-# memory, to the last bit where weights are whole numbers.
+# Up to this many distinct rows of many blocks are gathered: sums then equal those of a table in memory, to the last
+# bit if weights are integers.
 _MOST_GATHERED = 1 << 18
 _NO_PARAMS: FloatArray = np.empty(0)
+# From the expected counts of all cells, flat, to the derivative by the terms' values.
+_Chain = Callable[[FloatArray], FloatArray]
 
 
 class Objective:
@@ -54,29 +59,23 @@ class Objective:
     Parameters
     ----------
     terms : Terms
-        The nodes that matter, as :func:`bnplug.inference.complete.terms` gives them; their values are not looked at.
+        The nodes that matter, as :func:`bnplug.inference.complete.terms` returns them; their values are not used.
     table : Table
-        The training rows. A row of weight 2 is the row twice.
+        The training rows. A row of weight 2 counts twice.
     n_jobs : int, optional
         Threads. The result does not depend on it, bit for bit.
     tables : LogTables, optional
-        The network that the terms come from. Where it is given, a row with missing cells has its exact log joint,
-        log P(c, what the row knows), by the terms' values and the parameters that other nodes have in `tables`. On a C1
-        structure that is the log joint of the network that the values are normalised to, on others that of the product
-        of the tables; but for a number that is the same for all classes. Otherwise terms with a missing cell are left
-        out.
+        The network of the terms. With it, a row with missing cells has its exact log joint, log P(class, known cells),
+        by the terms' values and the parameters of other nodes in `tables`. On a C1 structure that is the log joint of
+        the normalized network, on others that of the product of the tables, up to a constant that is the same for all
+        classes. Without it, terms with a missing cell are omitted.
     unlabeled : bool
-        Whether rows may have no class, for losses that know what to do with one of -1.
-
-    Raises
-    ------
-    ValueError
-        If the class is missing in some row, and must not be.
+        Whether rows may have no class, for losses that handle a class of -1; otherwise they are a ``ValueError``.
 
     Attributes
     ----------
     n_rows : int
-        The number of distinct rows, over which a pass goes.
+        The number of distinct rows.
 
     Examples
     --------
@@ -85,8 +84,8 @@ class Objective:
     >>> from bnplug.gradient import conditional_nll
     >>> from bnplug.inference.complete import terms
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1], "c": ["n", "n", "y"]}), "c")
-    >>> own = terms(parameter_learner("ml").fit(table, table.dag([[1], []])), "c")
-    >>> nll, gradient = Objective(own, table)(np.zeros(own.values.size), conditional_nll)
+    >>> layout = terms(parameter_learner("ml").fit(table, table.dag([[1], []])), "c")
+    >>> nll, gradient = Objective(layout, table)(np.zeros(layout.values.size), conditional_nll)
     >>> print(round(nll / np.log(2), 6))
     3.0
     >>> gradient.tolist()
@@ -109,24 +108,17 @@ class Objective:
         self.n_rows = sum(self._blocks.call("__len__"))
 
     @property
-    def few_rows(self) -> _RowsOfBlock | None:
-        """The rows, where they are in memory and one thread passes over all at once; for other compiled code."""
+    def compact_rows(self) -> CompactRows | None:
+        """The rows for compiled code, if they are in memory and few enough for one block; otherwise None."""
         if type(self._blocks) is not Blocks:
             return None
-        [*others, rows] = self._blocks.call("few")
+        [*others, rows] = self._blocks.call("compact")
         return None if others else rows
 
     def __call__(self, values: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS) -> tuple[float, FloatArray]:
         """Return the sum of `loss` over the rows, and its derivative by every entry of `values`.
 
-        Parameters
-        ----------
-        values : float64 array
-            Log parameters in the layout of ``terms.values``.
-        loss : Loss
-            Such as :func:`~bnplug.gradient.conditional_nll`.
-        params : float64 array, optional
-            What the loss is given as its parameters.
+        `values` are log parameters in the layout of ``terms.values``, and `params` the parameters of the loss.
         """
         value, gradient = self._blocks.sum("sum", values, loss, params)
         return value, gradient
@@ -134,46 +126,22 @@ class Objective:
     def with_own(
         self, values: FloatArray, own: FloatArray, loss: Loss, params: FloatArray = _NO_PARAMS
     ) -> tuple[float, FloatArray, FloatArray]:
-        """Return what a call does where the class that a row has finds other values, and the derivative by `own` too.
+        """Return the sum with different values for the class of each row, and the derivatives by both arrays.
 
-        A row with the class y has the log joint of `values` with every class, and the sum of its entries in `own` more
-        with y: such as what leaving the row out changes.
-
-        Parameters
-        ----------
-        values, own : float64 arrays
-            In the layout of ``terms.values``.
-        loss, params
-            As for a call.
-
-        Raises
-        ------
-        ValueError
-            If the objective was given a network for rows with missing cells.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from bnplug import parameter_learner
-        >>> from bnplug.gradient import conditional_nll
-        >>> from bnplug.inference.complete import terms
-        >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1], "c": ["n", "n", "y"]}), "c")
-        >>> layout = terms(parameter_learner("ml").fit(table, table.dag([[1], []])), "c")
-        >>> values, own = np.zeros(layout.values.size), np.zeros(layout.values.size)
-        >>> nll, gradient, of_own = Objective(layout, table).with_own(values, own, conditional_nll)
-        >>> of_own.tolist()  # x = 0 and 1 with each class, then the class: where a row is
-        [-1.0, 0.0, 0.0, -0.5, -1.0, -0.5]
+        In a row with the class y, the log joint of y is increased by the sum of the row's entries in `own`, an array in
+        the layout of `values`: for example, by the effect of leaving the row out. Other classes use `values` alone. An
+        objective created with `tables` does not support this.
         """
         if self._exact:
-            raise ValueError("with_own is for terms alone: incomplete rows have no entries of their own to look up")
-        value, gradient, of_own = self._blocks.sum("sum_with_own", values, own, loss, params)
+            raise ValueError("with_own does not support an objective created with `tables`")
+        value, gradient, of_own = self._blocks.sum("sum", values, loss, params, own)
         return value, gradient, of_own
 
 
 def _rows_of_block(
     table: Table, terms: Terms, n_jobs: int | None, tables: LogTables | None, unlabeled: bool
-) -> _RowsOfBlock | IncompleteRows | _BothKinds:
-    """Return what passes over the rows: those with all that the terms read in another way than others."""
+) -> _RowsOfBlock | _IncompleteRows:
+    """Separate the rows that lack a cell the terms read, if they have an exact log joint."""
     if not unlabeled:
         refuse_unlabeled(table)
     lacking = np.zeros(table.n_rows, dtype=bool)
@@ -181,53 +149,32 @@ def _rows_of_block(
         for v in np.unique(terms.variables):
             lacking |= table.codes[v] == table.missing
     if tables is None or not lacking.any():
-        return _RowsOfBlock(table, terms, n_jobs, unlabeled)
-    incomplete = IncompleteRows(table.take(lacking), terms, tables, n_jobs, unlabeled)
-    if lacking.all():
-        return incomplete
-    return _BothKinds(_RowsOfBlock(table.take(~lacking), terms, n_jobs, unlabeled), incomplete)
-
-
-class _BothKinds:
-    """The rows of one block, with and without missing cells."""
-
-    def __init__(self, complete: _RowsOfBlock, incomplete: IncompleteRows) -> None:
-        self._complete, self._incomplete = complete, incomplete
-
-    def __len__(self) -> int:
-        return len(self._complete) + len(self._incomplete)
-
-    def few(self) -> None:
-        """No other compiled code passes over incomplete rows."""
-
-    def sum(self, values: FloatArray, loss: Loss, params: FloatArray) -> tuple[float, FloatArray]:
-        """Return the sum of `loss` over the rows of the block, and its derivative."""
-        value, gradient = self._complete.sum(values, loss, params)
-        more, of_more = self._incomplete.sum(values, loss, params)
-        return value + more, gradient + of_more
+        return _RowsOfBlock(table, terms, n_jobs)
+    complete = None if lacking.all() else _RowsOfBlock(table.take(~lacking), terms, n_jobs)
+    return _IncompleteRows(table.take(lacking), terms, tables, n_jobs, complete)
 
 
 class _RowsOfBlock:
-    """The rows of one block, made fewer, as passes go over them."""
+    """The distinct rows of one block, in parts that threads process."""
 
-    def __init__(self, table: Table, terms: Terms, n_jobs: int | None, unlabeled: bool = False) -> None:
+    def __init__(self, table: Table, terms: Terms, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs
         self._size = terms.values.size
-        rows = distinct_rows(table, np.unique(terms.variables), unlabeled)
-        self._y, self._weights = class_codes(table)[rows.places], rows.weights
+        rows = distinct_rows(table, np.unique(terms.variables))
+        self._y, self._weights = rows.y, rows.weights
         self.n_rows = len(rows.places)
         self._shared = share_tables(terms, rows)
         self._parts = self._part_bounds(terms.n_classes)
         self._block = max(1, _BLOCK_CELLS // terms.n_classes)
         self._merged = np.empty((self._shared.size, terms.n_classes))
         self._gradients = [np.empty_like(self._merged) for _ in self._parts]
-        # For each part, a block of log joints and one of derivatives.
+        # A block of log joints and one of derivatives for each part.
         self._blocks = [np.empty((2, min(self._block, last - first), terms.n_classes)) for first, last in self._parts]
 
     def _part_bounds(self, n_classes: int) -> list[tuple[int, int]]:
-        """Return the parts of rows that threads take: they follow from the data alone, and so does every sum.
+        """Return the parts of rows for the threads. They depend on the data alone, and so does every sum.
 
-        Each part has a gradient of its own, so parts are large against the tables.
+        Each part has its own gradient, so parts are large compared with the tables.
         """
         parts = min(_MAX_PARTS, self.n_rows * n_classes // max(2 * self._shared.size * n_classes, _BLOCK_CELLS))
         edges = np.linspace(0, self.n_rows, max(1, parts) + 1).astype(int)
@@ -236,47 +183,28 @@ class _RowsOfBlock:
     def __len__(self) -> int:
         return self.n_rows
 
-    def few(self) -> _RowsOfBlock | None:
-        """Return the rows, if there is one part of them, and one block."""
-        return self if len(self._parts) == 1 and self.n_rows <= self._block else None
+    def compact(self) -> CompactRows | None:
+        """Return the rows for compiled code, if they form a single part and block."""
+        if len(self._parts) > 1 or self.n_rows > self._block:
+            return None
+        shared = self._shared
+        rows = shared.members, shared.bounds, shared.index, self._y, self._weights
+        return CompactRows(*rows, self._merged, self._gradients[0], *self._blocks[0])
 
-    def arrays(self) -> tuple[Any, ...]:
-        """Return what a pass over the rows reads and fills, where they are few.
-
-        The members and bounds of the shared tables and the rows' places in them; classes and weights; then room for the
-        tables, their gradient, the log joints and their derivatives.
-        """
-        shared, (joint, derivative) = self._shared, self._blocks[0]
-        gathered = shared.members, shared.bounds, shared.index, self._y, self._weights
-        return *gathered, self._merged, self._gradients[0], joint, derivative
-
-    def sum(self, values: FloatArray, loss: Loss, params: FloatArray) -> tuple[float, FloatArray]:
-        """Return the sum of `loss` over the rows of the block, and its derivative."""
-        self._merge(values, self._merged)
-        run_part = partial(self._run_part, loss=loss, params=params)
-        sums = run_in_threads(run_part, range(len(self._parts)), n_jobs=self.n_jobs)
-        return float(sum(sums)), self._summed(self._gradients)
-
-    def sum_with_own(
-        self, values: FloatArray, own: FloatArray, loss: Loss, params: FloatArray
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Return the sum of `loss` where the class that a row has finds other values, and both derivatives."""
-        merged = np.empty_like(self._merged)
-        gradients = [np.zeros_like(merged) for _ in self._parts]
-        self._merge(values, self._merged)
-        self._merge(own, merged)
-
-        def run_part(part: int) -> float:
-            return self._run_part(part, loss, params, merged, gradients[part])
-
-        sums = run_in_threads(run_part, range(len(self._parts)), n_jobs=self.n_jobs)
-        return float(sum(sums)), self._summed(self._gradients), self._summed(gradients)
-
-    def _merge(self, values: FloatArray, merged: FloatArray) -> None:
-        merge(values, self._shared.members, self._shared.bounds, merged)
+    def sum(self, values: FloatArray, loss: Loss, params: FloatArray, own: FloatArray | None = None) -> tuple[Any, ...]:
+        """Return the sum of `loss` over the rows of the block, its derivative and, if `own` is given, that by `own`."""
+        shared, gradients, own_merged = self._shared, [self._gradients], None
+        merge(values, shared.members, shared.bounds, self._merged)
+        if own is not None:
+            own_merged = np.empty_like(self._merged)
+            merge(own, shared.members, shared.bounds, own_merged)
+            gradients.append([np.zeros_like(own_merged) for _ in self._parts])
+        run_part = partial(self._run_part, loss, params, own_merged)
+        sums = run_in_threads(run_part, self._parts, self._blocks, *gradients, n_jobs=self.n_jobs)
+        return float(sum(sums)), *map(self._summed, gradients)
 
     def _summed(self, gradients: list[FloatArray]) -> FloatArray:
-        """Return the gradient by the values, from those of the parts by the shared tables; the first is changed."""
+        """Add up the parts' gradients by the shared tables, in place, and return the gradient by the values."""
         total = gradients[0]
         for more in gradients[1:]:
             total += more
@@ -286,17 +214,17 @@ class _RowsOfBlock:
 
     def _run_part(
         self,
-        part: int,
         loss: Loss,
         params: FloatArray,
-        own: FloatArray | None = None,
+        own: FloatArray | None,
+        bounds: tuple[int, int],
+        scratch: FloatArray,
+        gradient: FloatArray,
         of_own: FloatArray | None = None,
     ) -> float:
-        """Add up one part of the rows, block by block; its gradient goes to ``self._gradients[part]`` and `of_own`."""
-        first, last = self._parts[part]
-        gradient = self._gradients[part]
+        """Add up one part of the rows, block by block; its derivatives go to `gradient` and `of_own`."""
+        (first, last), (joint, derivative) = bounds, scratch
         gradient[:] = 0.0
-        joint, derivative = self._blocks[part]
         others = np.empty(derivative.shape[1], dtype=np.int64)
         total = 0.0
         for low in range(first, last, self._block):
@@ -311,3 +239,105 @@ class _RowsOfBlock:
             if of_own is not None:
                 scatter_own(index, dL, y, of_own)
         return total
+
+
+class _IncompleteRows:
+    """The rows of one block, if some lack a cell that the class's terms read; `complete` are the others.
+
+    L[m, c] = log P(c, known cells of row m) is the log of a sum over all completions of the product of all tables. Its
+    derivative by a log parameter is the probability of that cell given c and the known cells. The gradient of a loss
+    therefore consists of expected counts, weighted by the derivatives of the loss.
+    """
+
+    def __init__(
+        self, table: Table, terms: Terms, tables: LogTables, n_jobs: int | None, complete: _RowsOfBlock | None
+    ) -> None:
+        self.n_jobs, self._complete = n_jobs, complete
+        rows = distinct_rows(table, np.arange(len(table.names)))
+        # Rows with the same missing cells share messages; sorted, they do so even if the cache of messages is full.
+        order = np.lexsort(table.codes[:, rows.places] == table.missing)
+        self._codes = np.ascontiguousarray(table.codes[:, rows.places[order]])
+        self._y, self._weights = rows.y[order], rows.weights[order]
+        target = table.target
+        with_parents = len(tables.parents[target]) > 0
+        network = _ThroughNetwork if with_parents and is_c1(tables.parents, target) else _AsTheyAre
+        self._parameters: _AsTheyAre = network(tables, target, terms)
+
+    def __len__(self) -> int:
+        return len(self._y) + (0 if self._complete is None else len(self._complete))
+
+    def compact(self) -> None:
+        """Incomplete rows have no compact form."""
+
+    def sum(self, values: FloatArray, loss: Loss, params: FloatArray) -> tuple[float, FloatArray]:
+        """Return the sum of `loss` over the rows, and its derivative."""
+        sums: dict[int, float] = {}
+
+        def weigh(joint: FloatArray, rows: slice) -> FloatArray:
+            derivative = np.empty_like(joint)
+            sums[rows.start] = loss(joint, self._y[rows], self._weights[rows], params, derivative)
+            return derivative
+
+        expectation, chain = self._parameters.at(values)
+        counts = expectation.flat_counts(self._codes, weigh, self.n_jobs)
+        # The batches do not depend on the threads, but their order of arrival does.
+        value, gradient = float(sum(sums[start] for start in sorted(sums))), chain(counts)
+        if self._complete is None:
+            return value, gradient
+        of_complete, by_complete = self._complete.sum(values, loss, params)
+        return of_complete + value, by_complete + gradient
+
+
+class _AsTheyAre:
+    """The product of the tables as they are.
+
+    Normalizing the tables of a C1 structure moves factors between them and, if the class has no parents, divides by a
+    number that is the same for all rows: the posterior is that of the normalized network.
+    """
+
+    def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
+        self._base = Expectation(tables, target)
+        outside = tables._with_arrays({name: np.full_like(cpt.values, -1.0) for name, cpt in tables.tables.items()})
+        numbers = with_values(outside, target, terms, np.arange(float(terms.values.size)))
+        # The index of each cell in the terms' values, in the order of memory; -1 for cells of other nodes.
+        which = in_memory(self._base.flat.layouts, [cpt.values for cpt in numbers.tables.values()]).astype(np.int64)
+        self._cells, self._size = np.flatnonzero(which >= 0), terms.values.size
+        self._values = which[self._cells]
+        self._logs = self._base.flat.values[len(which) :].copy()
+
+    def at(self, values: FloatArray) -> tuple[Expectation, _Chain]:
+        """Return the expectation under these values, and the chain rule from expected counts to the values."""
+        logs = self._logs.copy()
+        logs[self._cells] = values[self._values]
+        return self._base.with_logs(logs), self._chain
+
+    def _chain(self, counts: FloatArray) -> FloatArray:
+        gradient = np.empty(self._size)
+        gradient[self._values] = counts[self._cells]
+        return gradient
+
+
+class _ThroughNetwork(_AsTheyAre):
+    """The normalized network, if the class has parents.
+
+    Normalizing divides by numbers that depend on the class's parents. If these are missing, that changes the posterior,
+    and training must use the posterior of the network.
+    """
+
+    def __init__(self, tables: LogTables, target: str, terms: Terms) -> None:
+        super().__init__(tables, target, terms)
+        self._tables, self._target, self._terms = tables, target, terms
+
+    def at(self, values: FloatArray) -> tuple[Expectation, _Chain]:
+        """Return the expectation under the normalized network, and the chain rule through the normalization."""
+        raw = with_values(self._tables, self._target, self._terms, values)
+        normalization = _Normalization(raw, self._target)
+        normalized = [cpt.values for cpt in normalization.tables.tables.values()]
+        logs = in_memory(self._base.flat.layouts, normalized)
+        return self._base.with_logs(logs), partial(self._through, normalization)
+
+    def _through(self, normalization: _Normalization, counts: FloatArray) -> FloatArray:
+        tables = self._tables
+        by_network = dict(zip(tables.names, in_shape(tables, self._base.flat, counts), strict=True))
+        # These are not logarithms, but have the shapes of the tables.
+        return terms(tables._with_arrays(normalization.chain(by_network)), self._target).values

@@ -1,38 +1,38 @@
-"""What discriminative parameter learners share: a start, what they move, and a choice by held-out rows."""
+"""The shared parts of discriminative parameter learners: the problem, cross-validation, and columns of tables."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import product
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from bnplug.arrays import FloatArray
-from bnplug.compiling import run_in_threads
-from bnplug.data.table import Table
-from bnplug.gradient.columns import Columns
+from bnplug.compiling import kernel, run_in_threads
+from bnplug.contracts import InnerFold
 from bnplug.gradient.objective import Objective
-from bnplug.hooks.registry import parameter_learner
 from bnplug.inference.complete import Terms, terms, with_values
+from bnplug.inference.em import SmoothedFrequencies
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
+from bnplug.table.folds import split_rows
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
 class Problem:
-    """Log parameters to be learned on the rows of a table, for a structure, by a loss of the log joint.
+    """Learn the log parameters of a structure on the rows of a table, by a loss of the log joint.
 
-    The terms of the class and its children are learned; every other node keeps its generative estimates, which
-    no posterior of the class depends on where the features that the terms read are known. Where some are missing, and
-    ``table.incomplete`` is "em", the log joint of the row is exact, and depends on them.
+    The terms of the class and its children are learned. Every other node keeps its generative estimates; if no cell is
+    missing, the posterior of the class does not depend on them. If cells are missing and ``table.missing_policy`` is
+    "em", rows have their exact marginal log joint, which depends on all nodes.
 
     Parameters
     ----------
@@ -47,15 +47,14 @@ class Problem:
 
     Attributes
     ----------
-    table : Table
     generative : LogTables
-        The maximum-likelihood estimates.
+        The generative estimates.
     terms : Terms
-        Of the class and its children; their values are the estimates', a place to start.
+        The terms of the class and its children, with the estimates as values to start from.
     objective : Objective
         The sum of a loss over the training rows.
     takes_unlabeled : bool
-        Whether rows may have no class; False unless a class says otherwise, whose losses know such rows.
+        Whether rows may have no class. A subclass whose losses handle such rows sets it to True.
 
     Examples
     --------
@@ -75,46 +74,43 @@ class Problem:
     ) -> None:
         self.table = table
         self.alpha = alpha
-        self.generative: LogTables = parameter_learner("ml", alpha=alpha, floor=floor, n_jobs=n_jobs).fit(table, dag)
+        self.generative: LogTables = SmoothedFrequencies(alpha, floor, n_jobs).fit(table, dag)
         self.terms: Terms = terms(self.generative, table.target)
         self.objective = self.over(table, n_jobs)
 
     def over(self, rows: Table, n_jobs: int | None = None) -> Objective:
-        """Return the sum of a loss over other rows, such as those held out.
-
-        Those with missing cells are taken as ``rows.incomplete`` says: by their exact log joint where it is "em".
-        """
-        tables = self.generative if rows.incomplete == "em" else None
+        """Return the sum of a loss over other rows, with the exact log joint if ``rows.missing_policy`` is "em"."""
+        tables = self.generative if rows.missing_policy == "em" else None
         return Objective(self.terms, rows, n_jobs, tables, self.takes_unlabeled)
 
     @cached_property
     def marginal(self) -> bool:
-        """Whether some rows lack a cell that the terms read, and have an exact marginal log joint: not convex then."""
-        return self.table.incomplete == "em" and bool(self.table.has_missing[np.unique(self.terms.variables)].any())
+        """Whether some rows lack a cell that the terms read and have a marginal log joint, which is not convex."""
+        return self.table.missing_policy == "em" and bool(self.table.has_missing[np.unique(self.terms.variables)].any())
 
     @cached_property
     def ignoring(self) -> Objective:
-        """The sum of a loss over the training rows, each without the terms that read a cell it lacks."""
+        """The sum of a loss over the training rows, without the terms that read a missing cell."""
         return Objective(self.terms, self.table.ignoring(), self.objective.n_jobs)
 
     @cached_property
     def columns(self) -> Columns:
-        """Which entries of the terms' values make up a column of a table."""
+        """The columns of the tables within the terms' values."""
         return Columns.of(self.terms, self.generative, self.table.target)
 
     @cached_property
     def is_c1(self) -> bool:
-        """Whether the structure is C1, so that any values have the posterior of a network (Wettig)."""
+        """Whether the structure is C1: any values then have the posterior of a network (Wettig et al. 2003)."""
         return is_c1(self.generative.parents, self.table.target)
 
     def tables(self, values: FloatArray) -> LogTables:
-        """Return log parameters of all nodes, those of the class and its children from flat `values`."""
+        """Return the log parameters of all nodes, with flat `values` for the class and its children."""
         return with_values(self.generative, self.table.target, self.terms, values)
 
     def network(self, values: FloatArray) -> LogTables:
-        """Return :meth:`tables`, normalised into a network with the same posterior where the structure is C1."""
-        made = self.tables(values)
-        return made.normalize() if self.is_c1 else made
+        """Return :meth:`tables`; on a C1 structure, normalized into a network with the same posterior."""
+        tables = self.tables(values)
+        return tables.normalize() if self.is_c1 else tables
 
     def values(self, tables: LogTables) -> FloatArray:
         """Return the log parameters of the class and its children in `tables`: the inverse of :meth:`tables`."""
@@ -124,116 +120,106 @@ class Problem:
 _P = TypeVar("_P", bound=Problem)
 
 
-class HeldOut(NamedTuple):
-    """What was measured on held-out rows.
-
-    Attributes
-    ----------
-    sums : float64 array
-        The first axis is that of the measures; the rest is what they return, added up over the folds.
-    weight : float
-        The number of held-out rows, or the sum of their weights.
-    """
-
-    sums: FloatArray
-    weight: float
-
-
 def held_out(
-    table: Table,
-    cv: Any,
-    build: Callable[[Table], _P],
-    measures: Sequence[Callable[[_P, Objective], npt.ArrayLike]],
-    random_state: Any = None,
+    parts: Sequence[InnerFold],
+    build: Callable[[Table, DAG], _P],
+    measure: Callable[[_P, Objective], npt.ArrayLike],
     n_jobs: int | None = None,
-) -> HeldOut:
-    """Learn on the training rows of each fold, and add up what is measured on the others: cross-validation.
+) -> FloatArray:
+    """Learn on the training rows of each fold, and add up a measure of the held-out rows.
 
-    Parameters
-    ----------
-    table : Table
-    cv : int or splitter
-        A number is that of stratified folds, shuffled where `random_state` is given; or any splitter of scikit-learn.
-    build : function
-        Given the training rows, returns a problem; it should ask for one thread.
-    measures : sequence of functions
-        Each is given a problem of its own and the objective over the rows that are held out, learns on the one, and
-        returns sums over the other: an array of any shape.
-    random_state : int or RandomState, optional
-    n_jobs : int, optional
-        Threads, each for a fold and a measure. The result does not depend on it, bit for bit.
-
-    Raises
-    ------
-    ValueError
-        If `cv` is neither a number nor a splitter.
-
-    Examples
-    --------
-    How many rows does naive Bayes classify rightly that it was not learned on?
-
-    >>> import pandas as pd
-    >>> from bnplug.gradient import classified
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": [*"nnyyyn"]}), "c")
-    >>> naive_bayes = table.dag([[1], []])
-    >>> found = held_out(
-    ...     table, 2, lambda rows: Problem(rows, naive_bayes, n_jobs=1),
-    ...     [lambda problem, rows: rows(problem.terms.values, classified)[0]])
-    >>> found.sums.tolist(), found.weight
-    ([3.0], 6.0)
+    `build` returns a problem on the training rows and the structure of a fold, which should use one thread. `measure`
+    receives that problem and the objective over the held-out rows, and returns sums over these: any array. `n_jobs` are
+    threads over folds, on which the result does not depend, bit for bit.
     """
-    parts = list(folds(table, cv, random_state))
 
-    def measure(fold: tuple[Table, Table], own: Callable[[_P, Objective], npt.ArrayLike]) -> FloatArray:
-        train, test = fold
-        problem = build(train)
-        return np.asarray(own(problem, problem.over(test, n_jobs=1)), dtype=np.float64)
+    def run(part: InnerFold) -> FloatArray:
+        problem = build(part.train, part.dag)
+        return np.asarray(measure(problem, problem.over(part.held_out, n_jobs=1)), dtype=np.float64)
 
-    # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
+    # The limit holds for the whole process; set here, the first fold to end does not lift it.
     with threadpool_limits(1):
-        found = run_in_threads(lambda call: measure(*call), list(product(parts, measures)), n_jobs=n_jobs)
-    each = [np.stack(found[first : first + len(measures)]) for first in range(0, len(found), len(measures))]
-    return HeldOut(reduce(np.add, each), sum(test.total_weight for _, test in parts))
+        return np.asarray(reduce(np.add, run_in_threads(run, parts, n_jobs=n_jobs)))
 
 
 def folds(table: Table, cv: Any, random_state: Any = None) -> Iterator[tuple[Table, Table]]:
     """Yield the training rows and the held-out rows of each fold.
 
-    Rows without a class are among the training rows of every fold, and never held out.
-
-    Parameters
-    ----------
-    table : Table
-    cv : int or splitter
-        As for :func:`held_out`.
-    random_state : int or RandomState, optional
-
-    Raises
-    ------
-    ValueError
-        If `cv` is neither a number nor a splitter.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 0, 1], "c": [*"nyny"]}), "c")
-    >>> [(train.n_rows, test.n_rows) for train, test in folds(table, 2)]
-    [(2, 2), (2, 2)]
+    `cv` is the number of stratified folds, shuffled if `random_state` is given, or any splitter of scikit-learn. Rows
+    without a class belong to the training rows of every fold, and are never held out.
     """
-    from sklearn.model_selection import StratifiedKFold
-
     if not (isinstance(cv, Integral) or hasattr(cv, "get_n_splits")):
         raise ValueError(f"cv={cv!r} is not a number of folds or a splitter; held-out rows are needed to choose by")
-    splitter: Any = cv
-    if isinstance(cv, Integral):
-        splitter = StratifiedKFold(int(cv), shuffle=random_state is not None, random_state=random_state)
-    with warnings.catch_warnings():
-        # A class with fewer rows than folds is absent from some of them, which sums can bear.
-        warnings.simplefilter("ignore", UserWarning)
-        classes = table.column(table.target_index)
-        labeled = np.flatnonzero(classes != table.missing)
-        splits = list(splitter.split(np.zeros((len(labeled), 1)), classes[labeled]))
+    classes = table.column(table.target_index)
+    labeled = np.flatnonzero(classes != table.missing)
+    splits = split_rows(classes[labeled], cv, random_state)
     others = np.flatnonzero(classes == table.missing)
     for train, test in splits:
         rows = labeled[train] if len(others) == 0 else np.sort(np.concatenate([labeled[train], others]))
         yield table.take(rows), table.take(labeled[test])
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The CPT columns, each of which sums to one in a network, within the flat values of terms.
+
+    Term t is an array of shape ``(outer[t], states[t], inner[t])`` that begins at ``starts[t]``. Its columns run along
+    the middle axis. All four are int64 arrays of shape (terms,).
+    """
+
+    starts: IntArray
+    outer: IntArray
+    states: IntArray
+    inner: IntArray
+
+    @classmethod
+    def of(cls, terms: Terms, tables: LogTables, target: str) -> Columns:
+        """Return the columns of the terms of `tables`."""
+        sizes = np.diff([*terms.starts, terms.values.size])
+        states = np.array([len(tables.states[tables.names[node]]) for node in terms.nodes], dtype=np.int64)
+        is_class = np.array([tables.names[node] == target for node in terms.nodes])
+        outer = np.where(is_class, sizes // states, 1)
+        return cls(terms.starts, outer, states, sizes // states // outer)
+
+    def log_softmax(self, beta: FloatArray) -> FloatArray:
+        """Return log theta, the log softmax of every column of `beta`."""
+        result = self._reduced(beta, True)
+        np.subtract(beta, result, out=result)
+        # numpy vectorizes exponentials and logarithms, which a compiled loop does not.
+        with np.errstate(under="ignore"):
+            sums = self._reduced(np.exp(result), False)
+        result -= np.log(sums, out=sums)
+        return result
+
+    def chain(self, gradient: FloatArray, log_theta: FloatArray) -> FloatArray:
+        """Return the derivative by beta from that by log theta: g - theta x (column sum of g)."""
+        result = self._reduced(gradient, False)
+        with np.errstate(under="ignore"):
+            result *= np.exp(log_theta)
+        return np.subtract(gradient, result, out=result)
+
+    def _reduced(self, values: FloatArray, largest: bool) -> FloatArray:
+        """Return for each entry the maximum or the sum of its column."""
+        result = np.empty_like(values)
+        _reduce(values, self.starts, self.outer, self.states, self.inner, largest, result)
+        return result
+
+
+@kernel(allocates=False)
+def _reduce(values, starts, outer, states, inner, largest, result):  # type: ignore[no-untyped-def]
+    """Set result[e] to the maximum or the sum of e's column, for adjacent columns at once; shapes as in Columns."""
+    for t in range(starts.shape[0]):
+        r, q = states[t], inner[t]
+        for start in range(starts[t], starts[t] + outer[t] * r * q, r * q):
+            for i in range(start, start + q):
+                result[i] = values[i]
+            for j in range(q, r * q, q):
+                if largest:
+                    for i in range(start, start + q):
+                        result[i] = values[j + i] if values[j + i] > result[i] else result[i]
+                else:
+                    for i in range(start, start + q):
+                        result[i] += values[j + i]
+            for j in range(q, r * q, q):
+                for i in range(start, start + q):
+                    result[j + i] = result[i]

@@ -1,1 +1,1 @@
-"""How plugins are found, what they bring, and from names to methods."""
+"""Discovery of plugins, and access to methods by name."""

@@ -1,4 +1,4 @@
-"""Components: what a learner or a classifier is composed of, by name or as an instance."""
+"""Components of a learner or a classifier, given by name or as an instance."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from sklearn.base import clone
 from bnplug.contracts import resolve_with
 from bnplug.hooks import registry
 
-#: What a component takes from its owner where it has no value of its own.
+#: Parameters that a component inherits from its owner if they are None.
 INHERITED = ("random_state", "n_jobs", "verbose", "max_clique_size")
 
 
 def component(kind: str, spec: Any, owner: Any) -> Any:
-    """Return an instance of `spec`, ready to run inside `owner`; what the user gave stays as it is.
+    """Return a component of an estimator as a new instance, ready to run; the value given by the user is not changed.
 
     Parameters
     ----------
     kind : str
-        ``"structure learner"``, ``"score function"`` or another of what plugins bring.
+        ``"structure learner"``, ``"score function"`` or another kind of method.
     spec : str, (str, mapping) or instance
-        A registered name, that name with parameters, or an instance, which is cloned.
+        A registered name, a name with parameters, or an instance, which is cloned.
     owner : estimator
-        What is :data:`INHERITED` is taken from it where the component's own is None.
+        The component inherits its :data:`INHERITED` parameters if its own are None.
 
     Examples
     --------
-    A structure learner finds its score this way::
+    In a structure learner::
 
         score = component("score function", self.score, self)
     """
     made = registry.build(kind, spec)
     made = clone(made) if made is spec else made
-    own = made.get_params(deep=False)
-    inherited = {name: _from_owner(owner, name) for name in INHERITED if name in own and own[name] is None}
+    params = made.get_params(deep=False)
+    inherited = {name: _from_owner(owner, name) for name in INHERITED if name in params and params[name] is None}
     return made.set_params(**inherited)
 
 
@@ -59,13 +59,13 @@ def check_numbers(owner: Any, *names: str, positive: bool = False) -> None:
 
 
 def _from_owner(owner: Any, name: str) -> Any:
-    """Return the owner's value; of a random generator, a seed drawn from it."""
+    """Return the owner's value, or a seed drawn from it if it is a random generator."""
     value = getattr(owner, name, None)
     return int(value.randint(2**31 - 1)) if isinstance(value, np.random.RandomState) else value
 
 
 def _resolve(owner: Any, parameter: str, spec: Any) -> Any:
-    """Return the component that `spec` names as the value of a parameter of `owner`."""
+    """Return the component that `spec` means as the value of a parameter of `owner`."""
     if parameter not in registry.NESTED:
         raise ValueError(f"parameter {parameter!r} of {type(owner).__name__} has no parameters of its own")
     return registry.build(registry.NESTED[parameter], spec)

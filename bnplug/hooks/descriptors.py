@@ -1,7 +1,6 @@
-"""The frozen descriptors that hooks return: what a method is called, and how one is made.
+"""The frozen descriptors that hooks return: the name of a method and how to construct it.
 
-A descriptor is data. Making one imports nothing of the method itself: its ``factory`` may be a string
-``"module:Class"`` that is resolved when the method is first asked for.
+Its ``factory`` may be a string ``"module:Class"``, which is imported when the method is first used.
 """
 
 from __future__ import annotations
@@ -10,69 +9,61 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from bnplug import __version__
 from bnplug.errors import ContractError
-from bnplug.hooks.specs import HOOK_API_ACCEPTED
+from bnplug.hooks.specs import HOOK_API
 
 
 class Kind(StrEnum):
-    """What a descriptor describes, in the order of the hooks; a member is the text that messages and files have.
-
-    Examples
-    --------
-    >>> Kind.SCORE_FUNCTION == "score function"
-    True
-    """
+    """The kinds of methods, in the order of the hooks; messages and files contain the value of a member."""
 
     STRUCTURE_LEARNER = "structure learner"
     SCORE_FUNCTION = "score function"
     PARAMETER_LEARNER = "parameter learner"
-    INFERENCE_ENGINE = "inference engine"
+    ENGINE = "engine"
     CLASSIFIER = "classifier"
     DISCRETIZER = "discretizer"
     RECIPE = "recipe"
     REPRODUCTION = "reproduction"
+    FORMAT = "format"
 
 
-#: What stands for a discretiser where none is wanted: every distinct value of a column is a state.
+#: The discretizer of a model without one: every distinct value of a column is a state.
 NO_DISCRETIZER = "none"
 
-#: What stands for the discretiser that the parameter learner wants.
+#: The discretizer that the parameter learner prefers.
 AUTO_DISCRETIZER = "auto"
 
 #: A component of a recipe: a registered name, or that name with parameters.
 Component = str | tuple[str, Mapping[str, Any]]
-
-#: A field of a descriptor, what it must be, and the check of that.
-_Rule = tuple[str, str, Callable[[object], bool]]
 
 _IMPORTABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
 class Method:
-    """What is common to the descriptors of whatever has a class of its own.
+    """Base class of the descriptors of methods that are classes.
 
     Parameters
     ----------
     name : str
-        What users call it: ``"tan"``, ``"ccbn-w"``.
+        The name users write: ``"tan"``, ``"ccbn-w"``.
     factory : type or str
         The class, or ``"module:Class"``, which keeps the plugin's heavy imports out of discovery.
     summary : str
-        One line on what it does.
+        What it does, in one line.
     reference : str
         The paper or book that defines it.
     api : int
-        The ``HOOK_API`` that its author wrote it for, as a literal number.
+        The ``HOOK_API`` that the plugin was written for; by default the current one.
     stochastic : bool
         Whether its result depends on ``random_state``.
     aliases : tuple of str
-        Names that it had before. They go on working, with a ``DeprecationWarning`` that names the new one.
+        Earlier names. They still work, with a ``DeprecationWarning`` that gives the current name.
     parameter_aliases : mapping of str to str
-        Parameters that were renamed: the old name of each, and the new one.
+        Renamed parameters: the earlier name of each, and the current one.
     """
 
     kind: ClassVar[Kind]
@@ -81,7 +72,7 @@ class Method:
     factory: type | str
     summary: str
     reference: str
-    api: int
+    api: int = HOOK_API
     stochastic: bool = False
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
     parameter_aliases: Mapping[str, str] = field(default_factory=dict, kw_only=True, hash=False)
@@ -93,10 +84,10 @@ class Method:
 
 @dataclass(frozen=True)
 class StructureLearnerMethod(Method):
-    """Describes a :class:`~bnplug.StructureLearner`; ``needs_score``: it takes a parameter ``score``.
+    """Describes a :class:`~bnplug.StructureLearner`; ``needs_score``: it has a parameter ``score``.
 
-    ``constraints``: it takes ``required``, ``forbidden`` and ``tiers`` (:class:`~bnplug.search.Constraints`), and keeps
-    to them.
+    ``constraints``: it has the parameters ``required``, ``forbidden`` and ``tiers``
+    (:class:`~bnplug.search.Constraints`), and its graphs satisfy them.
     """
 
     kind: ClassVar[Kind] = Kind.STRUCTURE_LEARNER
@@ -122,20 +113,20 @@ class ParameterLearnerMethod(Method):
 
 
 @dataclass(frozen=True)
-class InferenceEngineMethod(Method):
-    """Describes an :class:`~bnplug.InferenceEngine`; ``exact``: its answers are those of enumeration."""
+class EngineMethod(Method):
+    """Describes an :class:`~bnplug.Engine`; ``exact``: its answers are exact."""
 
-    kind: ClassVar[Kind] = Kind.INFERENCE_ENGINE
+    kind: ClassVar[Kind] = Kind.ENGINE
 
     exact: bool = True
 
 
 @dataclass(frozen=True)
 class ClassifierMethod(Method):
-    """Describes a whole classifier of another shape than a network of one structure, such as an ensemble.
+    """Describes a classifier that is not a single Bayesian network, such as an ensemble.
 
-    Its factory is any scikit-learn classifier with ``predict_proba``; it gets raw columns, as they come. It can be
-    saved where it has the two methods of :class:`~bnplug.SavesState`. ``featured``: a newcomer should know it.
+    Its factory is any scikit-learn classifier with ``predict_proba``; it receives the raw columns. To be saved, it
+    needs the methods of :class:`~bnplug.SavesState`. ``featured``: ``bnplug demo`` runs it.
     """
 
     kind: ClassVar[Kind] = Kind.CLASSIFIER
@@ -145,10 +136,10 @@ class ClassifierMethod(Method):
 
 @dataclass(frozen=True)
 class DiscretizerMethod(Method):
-    """Describes a transformer of numbers to bins; ``supervised``: its cuts depend on the class.
+    """Describes a discretizer; ``supervised``: its cuts depend on the class.
 
-    Its factory is a scikit-learn transformer whose ``fit(X, y, sample_weight=None)`` leaves ``cut_points_``: for each
-    column an ascending array, or None for one that it leaves alone.
+    Its factory is a scikit-learn transformer whose ``fit(X, y, sample_weight=None)`` sets ``cut_points_``: an ascending
+    array for each column, or None for a column that it does not cut.
     """
 
     kind: ClassVar[Kind] = Kind.DISCRETIZER
@@ -158,26 +149,26 @@ class DiscretizerMethod(Method):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named composition: a whole classifier, by the names of its parts.
+    """A named composition of a structure learner, a parameter learner and a discretizer.
 
     Parameters
     ----------
     name : str
-        What users call it: ``"TAN-OMI-CR-ML"``.
+        The name users write: ``"TAN-OMI-CR-ML"``.
     structure, parameters : str or (str, mapping)
-        A registered name, or that name with parameters; a parameter may itself be such a pair.
+        A registered name, or a name with parameters; a parameter may itself be such a pair.
     discretizer : str or (str, mapping)
-        What makes numeric columns discrete; ``"auto"`` for what the parameter learner wants.
+        The discretizer of numeric columns; ``"auto"`` for the one that the parameter learner prefers.
     summary, reference : str
-        One line on what it is, and the paper it comes from.
+        A description in one line, and the paper it comes from.
     requires : tuple of str
-        Distributions that bring its components, named to users who lack them.
+        Distributions that provide its components; messages name those that are not installed.
     api : int
-        The ``HOOK_API`` that its author wrote it for.
+        As for :class:`Method`.
     featured : bool
-        Whether it is one of the methods that a newcomer should know; ``bnplug demo`` runs those.
+        Whether ``bnplug demo`` runs it.
     aliases : tuple of str
-        Names that it had before; see :class:`Method`.
+        As for :class:`Method`.
     """
 
     kind: ClassVar[Kind] = Kind.RECIPE
@@ -189,16 +180,18 @@ class Recipe:
     summary: str = field(kw_only=True)
     reference: str = field(kw_only=True)
     requires: tuple[str, ...] = ()
-    api: int = 1
+    api: int = HOOK_API
     featured: bool = field(default=False, kw_only=True)
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's protocol: ``run(data, out, quick)`` writes a page with its figures and ours.
+    """A paper's protocol: ``run(data, out, quick)`` writes a page with the published and the reproduced figures.
 
-    ``run`` is a function, or ``"module:function"``, resolved when the reproduction is asked for.
+    ``run`` is a function, or ``"module:function"``, resolved when the reproduction is asked for. If it has a method
+    ``run(data, out, quick, page_only=, resume=, minutes=)``, ``bnplug reproduce`` calls that method and passes these
+    options. It returns the page (``name`` and ``claims``, for the index of ``--all``) and a message if tasks failed.
     """
 
     kind: ClassVar[Kind] = Kind.REPRODUCTION
@@ -207,12 +200,55 @@ class Reproduction:
     run: Callable[..., Any] | str
     summary: str
     reference: str
+    api: int = HOOK_API
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True)
+class NetworkFormat:
+    """A format of network files; :mod:`bnplug.io.networks` has the types and building blocks of its functions.
+
+    Parameters
+    ----------
+    name : str
+        What users call it: ``"bif"``.
+    endings : tuple of str
+        The endings of file names, in lower case: ``(".xml", ".xmlbif")``.
+    write : callable, str or None
+        ``write(tables, encoder)``, or ``"module:function"``: takes :class:`~bnplug.LogTables` and the model's
+        :class:`~bnplug.table.encoder.ColumnEncoder` or None, returns the content of a file as text or bytes. None if
+        files can only be read.
+    read : callable, str or None
+        ``read(content)``, or ``"module:function"``: takes text or bytes, returns
+        :class:`~bnplug.io.networks.NetworkParts`, raises a :class:`~bnplug.ModelFileError` if the content is damaged.
+        None if files can only be written.
+    summary : str
+        One line about the format.
+    signature : str
+        A regular expression that matches near the beginning of such files. It recognizes content without a file name.
+    reference : str
+        Where the format is specified.
+    api : int
+        The ``HOOK_API`` for which the descriptor was written.
+    aliases : tuple of str
+        Former names; see :class:`Method`.
+    """
+
+    kind: ClassVar[Kind] = Kind.FORMAT
+
+    name: str
+    endings: tuple[str, ...]
+    write: Callable[..., Any] | str | None
+    read: Callable[..., Any] | str | None
+    summary: str
+    signature: str = field(default="", kw_only=True)
+    reference: str = field(default="", kw_only=True)
     api: int = 1
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 #: Whatever a hook may return.
-Descriptor = Method | Recipe | Reproduction
+Descriptor = Method | Recipe | Reproduction | NetworkFormat
 
 
 def check_descriptor(descriptor: Descriptor) -> None:
@@ -229,25 +265,20 @@ def check_descriptor(descriptor: Descriptor) -> None:
     if not descriptor.name.isprintable():
         raise ContractError(f"the name {descriptor.name!r} of a {descriptor.kind} has characters that cannot be shown")
     what = f"{descriptor.kind} {descriptor.name!r}"
-    if type(descriptor.api) is not int or descriptor.api not in HOOK_API_ACCEPTED:
+    if type(descriptor.api) is not int or descriptor.api != HOOK_API:
         raise ContractError(
-            f"{what} is written for hook api {descriptor.api!r}; bnplug {__version__} accepts "
-            f"{', '.join(map(str, HOOK_API_ACCEPTED))}: upgrade bnplug or the plugin, whichever is older"
+            f"{what} is written for hook api {descriptor.api!r}; bnplug {__version__} accepts {HOOK_API}: upgrade "
+            "bnplug or the plugin, whichever is older"
         )
-    for attribute, allowed, is_allowed in _rules(descriptor):
-        value = getattr(descriptor, attribute)
-        if not is_allowed(value):
+    values = {f.name: (getattr(descriptor, f.name), f.default) for f in fields(descriptor)}
+    for attribute, (allowed, is_allowed) in _RULES.items():
+        value, default = values.get(attribute, (None, None))
+        if value is not default and not is_allowed(value):
             raise ContractError(f"{what}: its {attribute} must be {allowed}, not {value!r}")
 
 
 def is_component(value: object) -> bool:
-    """Say whether this is a name, or a (name, parameters) pair.
-
-    Examples
-    --------
-    >>> is_component("tan"), is_component(("kdb", {"k": 2})), is_component(("a", "b"))
-    (True, True, False)
-    """
+    """Return whether a value is a name, or a (name, parameters) pair such as ``("kdb", {"k": 2})``."""
     if isinstance(value, tuple) and len(value) == 2:
         name, parameters = value
         return _is_text(name) and isinstance(parameters, Mapping) and all(map(_is_text, parameters))
@@ -255,29 +286,8 @@ def is_component(value: object) -> bool:
 
 
 def name_and_parameters(component: Component) -> tuple[str, Mapping[str, Any]]:
-    """Return the name and the parameters of a component.
-
-    Examples
-    --------
-    >>> name_and_parameters("tan"), name_and_parameters(("kdb", {"k": 2}))
-    (('tan', {}), ('kdb', {'k': 2}))
-    """
+    """Return the name and the parameters of a component; ``"tan"`` gives ``("tan", {})``."""
     return (component, {}) if isinstance(component, str) else component
-
-
-def _rules(descriptor: Descriptor) -> list[_Rule]:
-    """Return (field, what it must be, the check of that) for one kind of descriptor."""
-    common: list[_Rule] = [(name, "a non-empty string", _is_text) for name in ("summary", "reference")]
-    common.append(("aliases", "a tuple of names", _is_tuple_of_text))
-    if isinstance(descriptor, Method):
-        renamed = ("parameter_aliases", "a mapping of old names to new ones", _is_mapping_of_text)
-        return [*common, renamed, ("factory", "a class or 'module:Class'", _is_class)]
-    if isinstance(descriptor, Reproduction):
-        return [*common, ("run", "a function or 'module:function'", _is_function)]
-    components: list[_Rule] = [
-        (name, "a name or (name, parameters)", is_component) for name in ("structure", "parameters", "discretizer")
-    ]
-    return [*common, *components, ("requires", "a tuple of distribution names", _is_tuple_of_text)]
 
 
 def _is_text(value: object) -> bool:
@@ -292,16 +302,40 @@ def _is_mapping_of_text(value: object) -> bool:
     return isinstance(value, Mapping) and all(map(_is_text, [*value, *value.values()]))
 
 
-def _is_class(value: object) -> bool:
-    return isinstance(value, type) or _is_importable(value)
-
-
-def _is_function(value: object) -> bool:
-    return callable(value) or _is_importable(value)
-
-
 def _is_importable(value: object) -> bool:
     return isinstance(value, str) and _IMPORTABLE.fullmatch(value) is not None
+
+
+def _is_tuple_of_endings(value: object) -> bool:
+    return _is_tuple_of_text(value) and all(text[0] == "." and text == text.lower() for text in cast(Any, value))
+
+
+def _is_pattern(value: object) -> bool:
+    try:
+        return isinstance(value, str) and re.compile(value) is not None
+    except re.error:
+        return False
+
+
+# What the fields of a descriptor must hold, unless they hold their default.
+_RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
+    **dict.fromkeys(("summary", "reference"), ("a non-empty string", _is_text)),
+    "aliases": ("a tuple of names", _is_tuple_of_text),
+    "parameter_aliases": ("a mapping of old names to new ones", _is_mapping_of_text),
+    "factory": ("a class or 'module:Class'", lambda value: isinstance(value, type) or _is_importable(value)),
+    "run": ("a function or 'module:function'", lambda value: callable(value) or _is_importable(value)),
+    **dict.fromkeys(("structure", "parameters", "discretizer"), ("a name or (name, parameters)", is_component)),
+    "requires": ("a tuple of distribution names", _is_tuple_of_text),
+    "endings": ("a tuple of endings such as '.bif'", _is_tuple_of_endings),
+    "signature": ("a regular expression", _is_pattern),
+    **dict.fromkeys(
+        ("write", "read"),
+        (
+            "a function, 'module:function' or None",
+            lambda value: value is None or callable(value) or _is_importable(value),
+        ),
+    ),
+}
 
 
 def as_written(component: Any) -> str:

@@ -1,8 +1,8 @@
-"""Expressions: compositions that have no name of their own, written in one line.
+"""Expressions: compositions without a recipe, written in one line.
 
-``tan+ccbn-w`` is a structure with parameters, ``hill-climb[cr]`` a structure by a score, and each part may have
-parameters: ``hill-climb(max_parents=2)[cr(cv=5)]+ml(alpha=0.5)``. What is registered under a name is always that,
-whatever signs the name holds.
+``tan+ccbn-w`` is a structure learner with a parameter learner, ``hill-climb[cr]`` a structure learner with a score.
+Parts may have parameters: ``hill-climb(max_parents=2)[cr(cv=5)]+ml(alpha=0.5)``. A registered name takes precedence,
+even if it contains these characters.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bnplug.errors import AmbiguousNameError, UnknownMethodError, did_you_mean
 from bnplug.hooks import discovery, recipes, registry
 from bnplug.hooks.descriptors import Component, Kind, Method, Recipe, as_written, name_and_parameters
 
-#: The structure learner that a score goes with where none is written.
+#: The structure learner of an expression that names only a score.
 SEARCH = "hill-climb"
 
-#: What may stand first in an expression, or alone; a name that several have is the first one's.
+#: The kinds an expression may begin with, in order of precedence.
 WHOLES = (Kind.RECIPE, Kind.CLASSIFIER, Kind.STRUCTURE_LEARNER)
 
 _NAME = re.compile(r"[^\s()\[\]+,=]+")
@@ -34,7 +34,7 @@ _QUOTED = re.compile(r"""'(\\.|[^'\\])*'|"(\\.|[^"\\])*["]""", re.DOTALL)
 
 @dataclass(frozen=True)
 class Expression:
-    """A composition as it was written: parts that were not are None. Its text parses to the same expression.
+    """A parsed expression; omitted parts are None. Its text parses to the same expression.
 
     Examples
     --------
@@ -53,19 +53,19 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Return the expression that a text is.
+    """Parse an expression.
 
     Parameters
     ----------
     text : str
-        ``STRUCTURE``, ``STRUCTURE[SCORE]``, ``STRUCTURE+PARAMETERS`` or ``STRUCTURE[SCORE]+PARAMETERS``, where the
-        structure may be left out of all but the first. Each part is a name, or a name with parameters in parentheses,
-        ``NAME=VALUE``, whose values are numbers, quoted texts, True, False, None, or lists, tuples and dicts of these.
+        ``STRUCTURE``, ``STRUCTURE[SCORE]``, ``STRUCTURE+PARAMETERS`` or ``STRUCTURE[SCORE]+PARAMETERS``; the structure
+        may be omitted from all but the first. Each part is a name, or a name with parameters in parentheses,
+        ``NAME=VALUE``. Values are numbers, quoted strings, True, False, None, or lists, tuples and dicts of these.
 
     Raises
     ------
     ValueError
-        If it is none; the message says where it stops being one, and what was expected there.
+        If the text is not an expression; the message gives the position and what was expected there.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def parse(text: str) -> Expression:
 
 
 def split(text: str) -> list[str]:
-    """Return the expressions in a list that commas separate, those in parentheses, brackets and quotes apart.
+    """Split a list of expressions at its commas, except those in parentheses, brackets and quotes.
 
     Examples
     --------
@@ -99,12 +99,10 @@ def split(text: str) -> list[str]:
 
 
 def find_whole(name: str) -> Recipe | Method:
-    """Return the recipe, the classifier or the structure learner of this name; else an error that says what there is.
+    """Return the recipe, classifier or structure learner of this name.
 
     Examples
     --------
-    >>> find_whole("tan").kind.value
-    'structure learner'
     >>> find_whole("ml")
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: 'ml' is a parameter learner; write '+ml', or 'tan+ml' with a structure
@@ -120,51 +118,51 @@ def find_whole(name: str) -> Recipe | Method:
 
 
 def components(expression: Expression) -> dict[str, Component]:
-    """Return the parameters of a Bayesian-network classifier that a composition of learners stands for.
+    """Return the parameters of the `BayesianNetworkClassifier` that an expression describes.
 
     Parameters
     ----------
     expression : Expression
-        Its structure is a structure learner, a recipe, whose structure and discretiser are taken, or None.
+        Its structure is a structure learner, a recipe (which provides structure and discretizer), or None.
 
     Raises
     ------
     UnknownMethodError
         If a part is not registered, or is of another kind.
     TypeError
-        If a part has no such parameter, or the structure learner takes no score.
+        If a part has no such parameter, or the structure learner has no score.
 
     Examples
     --------
     >>> components(parse("hill-climb[cr]+ml(alpha=0.5)"))
     {'structure': ('hill-climb', {'score': 'cr'}), 'parameters': ('ml', {'alpha': 0.5})}
     """
-    found = _of_structure(expression)
+    parts = _of_structure(expression)
     if expression.score is not None:
-        name, params = name_and_parameters(found.get("structure", SEARCH))
+        name, params = name_and_parameters(parts.get("structure", SEARCH))
         _check_takes_score(name, params)
         registry.build(Kind.SCORE_FUNCTION, expression.score)
-        found["structure"] = (name, {**params, "score": expression.score})
+        parts["structure"] = (name, {**params, "score": expression.score})
     if expression.parameters is not None:
-        found["parameters"] = expression.parameters
-    for parameter in found.keys() & {"structure", "parameters"}:
-        registry.build(registry.NESTED[parameter], found[parameter])
-    return found
+        parts["parameters"] = expression.parameters
+    for parameter in parts.keys() & {"structure", "parameters"}:
+        registry.build(registry.NESTED[parameter], parts[parameter])
+    return parts
 
 
 def everything() -> list[str]:
-    """Return an expression for every recipe, classifier and structure learner, and one for all else that none has.
+    """Return expressions that together use every registered method.
 
-    A score that is in no available recipe is listed with `SEARCH`, such a parameter learner with ``tan``, so that
-    nothing which registers is left out. The search has a limit of parents there: a score that no edge can lower, as the
-    likelihood, would otherwise lead to tables that nothing has room for.
+    These are all recipes, classifiers and structure learners; `SEARCH` with each score that no available recipe
+    contains; and ``tan`` with each such parameter learner. The search is limited to two parents, since edges never
+    lower some scores, such as the likelihood.
 
     Examples
     --------
     >>> "tan" in everything(), "hill-climb(max_parents=2)[bdeu]" in everything()
     (True, True)
     """
-    available = [found.recipe for found in recipes.availabilities() if found.available]
+    available = [each.recipe for each in recipes.availabilities() if each.available]
     parts = [part for recipe in available for part in recipes.components(recipe)]
     used = {(kind, registry.name_of(registry.find(kind, name))) for kind, name in parts}
     scores = [name for name in _names(Kind.SCORE_FUNCTION) if (Kind.SCORE_FUNCTION, name) not in used]
@@ -179,17 +177,17 @@ def everything() -> list[str]:
 
 
 def _of_structure(expression: Expression) -> dict[str, Component]:
-    """Return what the first part says: a recipe's parts but for its parameters, or a structure."""
+    """Return the structure of an expression, and the discretizer if it begins with a recipe."""
     if expression.structure is None:
         return {}
     name, params = name_and_parameters(expression.structure)
-    found = find_whole(name)
-    if isinstance(found, Recipe) and not params and expression.score is None:
-        settled = recipes.at_home(found)
-        return {"structure": settled.structure, "discretizer": settled.discretizer}
-    if found.kind != Kind.STRUCTURE_LEARNER:
+    method = find_whole(name)
+    if isinstance(method, Recipe) and not params and expression.score is None:
+        recipe = recipes.at_home(method)
+        return {"structure": recipe.structure, "discretizer": recipe.discretizer}
+    if method.kind != Kind.STRUCTURE_LEARNER:
         raise TypeError(
-            f"{str(expression)!r}: {name!r} is a {found.kind}, and whole; a score goes with a structure learner, "
+            f"{str(expression)!r}: {name!r} is a {method.kind}, and whole; a score goes with a structure learner, "
             "parameters with a structure learner or a recipe"
         )
     return {"structure": expression.structure}
@@ -251,7 +249,7 @@ class _Reader:
         return Expression(structure, score, parameters)
 
     def _next(self) -> str:
-        """Return the next character that is no space, or nothing at the end."""
+        """Return the next character that is not a space, or an empty string at the end."""
         self.position = _SPACE.match(self.text, self.position).end()  # type: ignore[union-attr]
         return self.text[self.position : self.position + 1]
 
@@ -265,7 +263,7 @@ class _Reader:
         return (name.group(), params) if params else name.group()
 
     def _registered(self, kinds: Iterable[Kind]) -> re.Match[str] | None:
-        """Return the longest registered name that stands here and that the signs of an expression would cut off."""
+        """Match the longest registered name here among those that contain characters of the syntax."""
         methods = [method for kind in kinds for method in registry.methods(kind)]
         names = [name for one in methods for name in (one.name, *one.aliases) if not _NAME.fullmatch(name)]
         alternatives = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
@@ -273,7 +271,7 @@ class _Reader:
         return re.compile(pattern).match(self.text, self.position) if names else None
 
     def _parameters(self) -> dict[str, Any]:
-        """Return what stands in parentheses, and go past them."""
+        """Read parameters in parentheses."""
         call, end = self._call()
         params: dict[str, Any] = {}
         for place, name, value in self._arguments(call):
@@ -288,18 +286,18 @@ class _Reader:
         return params
 
     def _call(self) -> tuple[ast.Call, int]:
-        """Return the parentheses as Python reads them, and where they end: at the first that it can read."""
+        """Return the parentheses parsed as a Python call, and their end: the first one that parses."""
         ends = [match.end() for match in re.finditer(r"\)", self.text[self.position :])]
         for end in ends:
             with warnings.catch_warnings(), suppress(SyntaxError, ValueError, MemoryError, RecursionError):
                 warnings.simplefilter("ignore")
-                found = ast.parse(f"f{self.text[self.position : self.position + end]}", mode="eval").body
-                if isinstance(found, ast.Call):
-                    return found, self.position + end
+                parsed = ast.parse(f"f{self.text[self.position : self.position + end]}", mode="eval").body
+                if isinstance(parsed, ast.Call):
+                    return parsed, self.position + end
         self._fail("parameters are NAME=VALUE, with commas between" if ends else "the parenthesis is not closed")
 
     def _arguments(self, call: ast.Call) -> Iterator[tuple[int, str | None, ast.expr]]:
-        """Yield where each argument begins, its name and its value; Python counts lines, and bytes in a line."""
+        """Yield position, name and value of each argument; ``ast`` counts lines, and bytes within a line."""
         source = f"f{self.text[self.position :]}".splitlines(keepends=True)
         lines = [0, *accumulate(map(len, source))]
         arguments: list[tuple[int, int, str | None, ast.expr]]

@@ -1,8 +1,8 @@
-"""Names: which method a word means, where several distributions may claim it.
+"""Resolution of names: which method a name means if several distributions use it.
 
-A bare name belongs to whoever alone claims it; a built-in keeps its own. Of a name that several plugins claim each is
-reached by its qualified name, ``distribution:name``, which goes for every method always. An older name of a method, an
-alias, is claimed like a name.
+A bare name means the built-in method of that name, or else the only method that claims it. A qualified name,
+``distribution:name``, always works, and is required if several plugins claim a name. Earlier names of a method, its
+aliases, are claimed like names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bnplug.hooks.descriptors import Descriptor
 from bnplug.hooks.specs import PROJECT
 
-# What the distributions of plugins are called by convention, and may be left out of a qualified name.
+# The conventional prefix of plugin distributions, optional in qualified names.
 _PREFIX = f"{PROJECT}-"
 
 
@@ -31,19 +31,19 @@ def normalize(name: str) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """A method that claims a word, and the distribution, in its normal form, that brings it."""
+    """A method that claims a name, and the normalized name of its distribution."""
 
     distribution: str
     method: Descriptor
 
 
 class Names:
-    """What words mean among the methods of some distributions.
+    """The names of the methods of some distributions.
 
     Parameters
     ----------
     brought : iterable of Claim
-        Every method. Those of one distribution and kind have distinct names.
+        Every method. Within a distribution, the methods of a kind have distinct names.
 
     Examples
     --------
@@ -60,25 +60,20 @@ class Names:
         self.brought = tuple(brought)
         self._distributions = {claim.distribution for claim in self.brought}
         self._claims: dict[tuple[str, str], dict[str, Claim]] = {}
-        for claim in self.brought:
-            self._claim(claim.method.name, claim)
-        for claim in self.brought:
-            for alias in claim.method.aliases:
-                self._claim(alias, claim)
-
-    def _claim(self, word: str, claim: Claim) -> None:
-        """Let a method claim a word, unless another of its distribution has it."""
-        self._claims.setdefault((claim.method.kind, word), {}).setdefault(claim.distribution, claim)
+        names = [(claim.method.name, claim) for claim in self.brought]
+        aliases = [(alias, claim) for claim in self.brought for alias in claim.method.aliases]
+        for name, claim in (*names, *aliases):  # within a distribution, a name takes precedence over an alias
+            self._claims.setdefault((claim.method.kind, name), {}).setdefault(claim.distribution, claim)
 
     def claims(self, kind: str, word: str) -> list[Claim]:
-        """Return the methods of a kind that a word may mean: none, one, or several where it is ambiguous."""
+        """Return the methods of a kind that a word may mean: none, one, or several if it is ambiguous."""
         distribution, _, name = word.partition(":")
-        theirs = self._claims.get((kind, name), {})
+        claims = self._claims.get((kind, name), {})
         full = normalize(distribution)
         for known in (full, _PREFIX + full):
-            # Before a method whose own name has a colon: a qualified name always means the same.
-            if known in theirs:
-                return [theirs[known]]
+            # A qualified name takes precedence over a bare name that contains a colon.
+            if known in claims:
+                return [claims[known]]
         bare = self._claims.get((kind, word), {})
         return [bare[PROJECT]] if PROJECT in bare else list(bare.values())
 
@@ -88,7 +83,7 @@ class Names:
         return [distribution for distribution in claimed if distribution != claim.distribution]
 
     def qualified(self, claim: Claim) -> str:
-        """Return a method's name with its distribution's, without that one's prefix where nobody else is called so."""
+        """Return ``distribution:name``, without the prefix of the distribution if that is unambiguous."""
         short = claim.distribution.removeprefix(_PREFIX)
         return f"{claim.distribution if short in self._distributions else short}:{claim.method.name}"
 

@@ -1,4 +1,4 @@
-"""Recipes: whether one can be made here, what it lacks if not, and the parts that a classifier is made of."""
+"""Recipes: whether their components are installed, and the components as parameters of a classifier."""
 
 from __future__ import annotations
 
@@ -19,81 +19,62 @@ from bnplug.hooks.descriptors import (
 )
 from bnplug.hooks.names import normalize
 
-#: Discretisers that nothing registers.
+# Discretizers that are not registered.
 _UNNAMED = (NO_DISCRETIZER, AUTO_DISCRETIZER)
 
 
 def parts(name: str) -> dict[str, Any]:
-    """Return what a recipe is made of, as parameters of a classifier.
+    """Return the components of a registered recipe, as parameters of a classifier.
 
-    Parameters
-    ----------
-    name : str
-        A registered recipe.
-
-    Returns
-    -------
-    dict
-        ``structure`` and ``parameters`` as instances, ``discretizer`` as the recipe has it.
+    ``structure`` and ``parameters`` are instances.
 
     Raises
     ------
     UnknownMethodError
-        If there is no such recipe, or a method it is made of is not installed.
-
-    Examples
-    --------
-    >>> parts("no such recipe")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: there is no recipe 'no such recipe'...
+        If there is no such recipe, or one of its components is not installed.
     """
-    found = at_home(cast(Recipe, registry.find(Kind.RECIPE, name)))
-    reason = availability(found).reason
+    recipe = at_home(cast(Recipe, registry.find(Kind.RECIPE, name)))
+    reason = availability(recipe).reason
     if reason:
         raise UnknownMethodError(f"recipe {name!r} is not available: {reason}")
     return {
-        "structure": registry.build(Kind.STRUCTURE_LEARNER, found.structure),
-        "parameters": registry.build(Kind.PARAMETER_LEARNER, found.parameters),
-        "discretizer": found.discretizer,
+        "structure": registry.build(Kind.STRUCTURE_LEARNER, recipe.structure),
+        "parameters": registry.build(Kind.PARAMETER_LEARNER, recipe.parameters),
+        "discretizer": recipe.discretizer,
     }
 
 
 @dataclass(frozen=True)
 class RecipeAvailability:
-    """A recipe, and why it cannot be made here: ``reason`` is empty when it can."""
+    """A recipe, and why it is not available; ``reason`` is empty if it is."""
 
     recipe: Recipe
     reason: str
 
     @property
     def available(self) -> bool:
-        """Whether everything the recipe is made of is registered."""
+        """Whether all components of the recipe are registered."""
         return not self.reason
 
 
 def availabilities() -> list[RecipeAvailability]:
-    """Return every registered recipe, with what it lacks if it cannot be made here.
-
-    Examples
-    --------
-    >>> lacking = [found.recipe.name for found in availabilities() if not found.available]
-    """
-    return [availability(cast(Recipe, found)) for found in registry.methods(Kind.RECIPE)]
+    """Return every registered recipe, and why it is not available if it is not."""
+    return [availability(cast(Recipe, recipe)) for recipe in registry.methods(Kind.RECIPE)]
 
 
 def ready() -> set[str]:
-    """Return the names of the recipes that can be made here.
+    """Return the names of the recipes that are available.
 
     Examples
     --------
     >>> sorted({"NB-ML", "no such recipe"} & ready())
     ['NB-ML']
     """
-    return {found.recipe.name for found in availabilities() if found.available}
+    return {each.recipe.name for each in availabilities() if each.available}
 
 
 def availability(wanted: Recipe) -> RecipeAvailability:
-    """Return whether a recipe can be made here, and if not, why."""
+    """Return whether a recipe is available, and why not if it is not."""
     names = discovery.discovered().names
     reasons, missing = [], []
     for kind, name in components(wanted):
@@ -108,7 +89,7 @@ def availability(wanted: Recipe) -> RecipeAvailability:
 
 
 def components(wanted: Recipe) -> list[tuple[Kind, str]]:
-    """Return the kind and name of every component of a recipe, those inside others included.
+    """Return the kind and name of every component of a recipe, including nested ones.
 
     Examples
     --------
@@ -125,38 +106,32 @@ def components(wanted: Recipe) -> list[tuple[Kind, str]]:
 
 
 def at_home(wanted: Recipe) -> Recipe:
-    """Return a recipe that takes methods of its own distribution where others have their names too.
-
-    Examples
-    --------
-    >>> tree = Recipe("TREE", "tan", summary="A tree.", reference="Me (2026)")
-    >>> at_home(tree) == tree
-    True
-    """
+    """Return a recipe whose ambiguous component names are qualified by the distribution of the recipe."""
     names = discovery.discovered().names
     homes = [claim.distribution for claim in names.brought if claim.method == wanted]
 
-    def settled(kind: Kind, spec: Component) -> Component:
+    def resolved(kind: Kind, spec: Component) -> Component:
         name, params = name_and_parameters(spec)
         claims = names.claims(kind, name)
-        own = [names.qualified(claim) for claim in claims if len(claims) > 1 and claim.distribution in homes]
+        qualified = [names.qualified(claim) for claim in claims if len(claims) > 1 and claim.distribution in homes]
+        name = (*qualified, name)[0]
         nested = {
-            key: settled(registry.NESTED[key], value)
+            key: resolved(registry.NESTED[key], value)
             for key, value in params.items()
             if key in registry.NESTED and is_component(value)
         }
-        return (*own, name)[0] if not params else ((*own, name)[0], {**params, **nested})
+        return (name, {**params, **nested}) if params else name
 
     return replace(
         wanted,
-        structure=settled(Kind.STRUCTURE_LEARNER, wanted.structure),
-        parameters=settled(Kind.PARAMETER_LEARNER, wanted.parameters),
-        discretizer=settled(Kind.DISCRETIZER, wanted.discretizer),
+        structure=resolved(Kind.STRUCTURE_LEARNER, wanted.structure),
+        parameters=resolved(Kind.PARAMETER_LEARNER, wanted.parameters),
+        discretizer=resolved(Kind.DISCRETIZER, wanted.discretizer),
     )
 
 
 def _remedies(requires: tuple[str, ...]) -> list[str]:
-    """Say what to do about distributions that a recipe requires."""
+    """Return what to do about the distributions that a recipe requires."""
     installed = {normalize(info.distribution) for info in registry.plugins()}
     absent = [name for name in requires if normalize(name) not in installed]
     wanted = {normalize(name) for name in requires}
@@ -170,7 +145,7 @@ def _remedies(requires: tuple[str, ...]) -> list[str]:
 
 
 def _components(kind: Kind, spec: Component) -> Iterator[tuple[Kind, str]]:
-    """Yield the kind and name of a component and of those nested in its parameters."""
+    """Yield the kind and name of a component and of the components among its parameters."""
     name, params = name_and_parameters(spec)
     yield kind, name
     for key, value in params.items():

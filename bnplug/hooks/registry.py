@@ -1,6 +1,6 @@
-"""From names to methods: ``structure_learner("tan")`` and its kin, and what is there to ask for.
+"""Create methods by name, and look up registered methods.
 
-A method's own modules are imported when one is created, not before.
+The module of a method is imported when an instance is created, not before.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ from bnplug.errors import (
     warn_deprecated,
 )
 from bnplug.hooks import discovery
-from bnplug.hooks._guarding import within_limits
-from bnplug.hooks.descriptors import Descriptor, Kind, Method, Reproduction, is_component, name_and_parameters
+from bnplug.hooks.descriptors import (
+    Descriptor,
+    Kind,
+    Method,
+    NetworkFormat,
+    Reproduction,
+    is_component,
+    name_and_parameters,
+)
 from bnplug.hooks.discovery import PluginInfo
 from bnplug.hooks.names import Claim
 
 if TYPE_CHECKING:
-    from bnplug.contracts import (
-        ClassifierLike,
-        DiscretizerLike,
-        InferenceEngine,
-        ParameterLearner,
-        ScoreFunction,
-        StructureLearner,
-    )
+    from bnplug import contracts
 
 _T = TypeVar("_T")
 
-#: The class in ``bnplug.contracts`` that the methods of a kind derive from, or whose methods they have.
+#: The class in ``bnplug.contracts`` that the methods of each kind implement.
 CONTRACTS = {
     Kind.STRUCTURE_LEARNER: "StructureLearner",
     Kind.SCORE_FUNCTION: "ScoreFunction",
     Kind.PARAMETER_LEARNER: "ParameterLearner",
-    Kind.INFERENCE_ENGINE: "InferenceEngine",
+    Kind.ENGINE: "Engine",
     Kind.CLASSIFIER: "ClassifierLike",
     Kind.DISCRETIZER: "DiscretizerLike",
 }
 
-#: Constructor parameters that hold a component, with its kind.
+#: Constructor parameters that hold a component, and the kind of the component.
 NESTED = {
     "structure": Kind.STRUCTURE_LEARNER,
     "score": Kind.SCORE_FUNCTION,
     "parameters": Kind.PARAMETER_LEARNER,
     "discretizer": Kind.DISCRETIZER,
-    "inference": Kind.INFERENCE_ENGINE,
+    "engine": Kind.ENGINE,
 }
 
 
-def structure_learner(name: str, /, **params: Any) -> StructureLearner:
+def structure_learner(name: str, /, **params: Any) -> contracts.StructureLearner:
     """Create a structure learner by name.
 
     Parameters
@@ -70,10 +70,6 @@ def structure_learner(name: str, /, **params: Any) -> StructureLearner:
     **params
         Parameters of its constructor.
 
-    Returns
-    -------
-    StructureLearner
-
     Raises
     ------
     UnknownMethodError
@@ -81,137 +77,86 @@ def structure_learner(name: str, /, **params: Any) -> StructureLearner:
     TypeError
         If it has no such parameter.
     PluginError
-        If the plugin that brings it fails to import or construct it.
+        If the import or the constructor fails.
 
     Examples
     --------
     >>> structure_learner("kdb", k=2).k
     2
     """
-    return cast("StructureLearner", _create(Kind.STRUCTURE_LEARNER, name, params))
+    return cast("contracts.StructureLearner", _create(Kind.STRUCTURE_LEARNER, name, params))
 
 
-def score_function(name: str, /, **params: Any) -> ScoreFunction:
-    """Create a score by name; see :func:`structure_learner`.
-
-    Examples
-    --------
-    >>> score_function("no such score")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: there is no score function 'no such score'...
-    """
-    return cast("ScoreFunction", _create(Kind.SCORE_FUNCTION, name, params))
+def score_function(name: str, /, **params: Any) -> contracts.ScoreFunction:
+    """Create a score by name; see :func:`structure_learner`."""
+    return cast("contracts.ScoreFunction", _create(Kind.SCORE_FUNCTION, name, params))
 
 
-def parameter_learner(name: str, /, **params: Any) -> ParameterLearner:
-    """Create a parameter learner by name; see :func:`structure_learner`.
-
-    Examples
-    --------
-    >>> parameter_learner("ml", alpha=0.5).alpha
-    0.5
-    """
-    return cast("ParameterLearner", _create(Kind.PARAMETER_LEARNER, name, params))
+def parameter_learner(name: str, /, **params: Any) -> contracts.ParameterLearner:
+    """Create a parameter learner by name; see :func:`structure_learner`."""
+    return cast("contracts.ParameterLearner", _create(Kind.PARAMETER_LEARNER, name, params))
 
 
-def inference_engine(name: str, /, **params: Any) -> InferenceEngine:
-    """Create an engine of inference by name; see :func:`structure_learner`.
-
-    Examples
-    --------
-    >>> inference_engine("no such engine")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: there is no inference engine 'no such engine'...
-    """
-    return cast("InferenceEngine", _create(Kind.INFERENCE_ENGINE, name, params))
+def engine(name: str, /, **params: Any) -> contracts.Engine:
+    """Create an engine by name; see :func:`structure_learner`."""
+    return cast("contracts.Engine", _create(Kind.ENGINE, name, params))
 
 
-def discretizer(name: str, /, **params: Any) -> DiscretizerLike:
-    """Create a discretiser by name; see :func:`structure_learner`.
-
-    Examples
-    --------
-    >>> discretizer("quantile", n_bins=3).n_bins
-    3
-    """
-    return cast("DiscretizerLike", _create(Kind.DISCRETIZER, name, params))
+def discretizer(name: str, /, **params: Any) -> contracts.DiscretizerLike:
+    """Create a discretizer by name; see :func:`structure_learner`."""
+    return cast("contracts.DiscretizerLike", _create(Kind.DISCRETIZER, name, params))
 
 
-def classifier(name: str, /, **params: Any) -> ClassifierLike:
-    """Create a plugin's classifier by name; see :func:`structure_learner`.
-
-    Examples
-    --------
-    >>> classifier("no such classifier")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: there is no classifier 'no such classifier'...
-    """
-    return cast("ClassifierLike", _create(Kind.CLASSIFIER, name, params))
+def classifier(name: str, /, **params: Any) -> contracts.ClassifierLike:
+    """Create a plugin's classifier by name; see :func:`structure_learner`."""
+    return cast("contracts.ClassifierLike", _create(Kind.CLASSIFIER, name, params))
 
 
 def reproduction(name: str, /) -> Reproduction:
-    """Return a paper's protocol, its ``run(data, out, quick)`` ready to call.
+    """Return a paper's protocol with its function ``run(data, out, quick)`` imported."""
+    protocol = cast(Reproduction, find(Kind.REPRODUCTION, name))
+    return replace(protocol, run=_function(protocol, "run"))
 
-    Examples
-    --------
-    >>> reproduction("no such paper")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: there is no reproduction 'no such paper'...
-    """
-    found = cast(Reproduction, find(Kind.REPRODUCTION, name))
-    run = _import(found, found.run)
-    if not callable(run):
-        raise ContractError(f"{_label(found)}: its run must be a function, not {run!r}")
-    return replace(found, run=run)
+
+def network_format(name: str, /) -> NetworkFormat:
+    """Return a format of network files, with its ``write`` and ``read`` functions imported."""
+    registered = cast(NetworkFormat, find(Kind.FORMAT, name))
+    named = {part: getattr(registered, part) for part in ("write", "read")}
+    functions = {part: _function(registered, part) for part, target in named.items() if target is not None}
+    return replace(registered, **cast(Any, functions))
 
 
 def plugins() -> list[PluginInfo]:
-    """Return every plugin that is installed: what it brings, or why it was left out.
-
-    Examples
-    --------
-    >>> builtin = plugins()[0]
-    >>> builtin.distribution, builtin.status
-    ('bnplug', 'ok')
-    >>> "ml" in builtin.names["parameter learner"]
-    True
-    """
+    """Return every installed plugin, with its methods or the reason why it was left out."""
     return list(discovery.discovered().plugins)
 
 
 def methods(kind: str | None = None) -> list[Descriptor]:
-    """Return the descriptors of all registered methods, or of one kind; built-in ones come first.
-
-    Examples
-    --------
-    >>> "tan" in [method.name for method in methods("structure learner")]
-    True
-    """
+    """Return the descriptors of all registered methods, or of one kind; built-in methods come first."""
     kinds = tuple(Kind) if kind is None else (_known_kind(kind),)
     registered = discovery.discovered().methods.values()
     return [method for wanted in kinds for method in registered if method.kind == wanted]
 
 
 def find(kind: str, name: str) -> Descriptor:
-    """Return the descriptor that a name means; else an error that says what there is.
+    """Return the descriptor of a method.
 
     Parameters
     ----------
-    kind, name : str
-        What it is and what it is called: a bare name, a qualified one such as ``"bnplug:tan"``, or one that it had
-        before, with a ``DeprecationWarning``.
+    kind : str
+        The kind of the method.
+    name : str
+        A bare name, a qualified name such as ``"bnplug:tan"``, or an earlier name (with a ``DeprecationWarning``).
 
     Raises
     ------
     UnknownMethodError
-        If there is none.
+        If no method of this kind has the name; the message lists the registered names.
     AmbiguousNameError
-        If several plugins have it; the message gives their qualified names.
+        If several plugins use the name; the message gives the qualified names.
 
     Examples
     --------
-    >>> find("structure learner", "tan").name
-    'tan'
     >>> find("structure learner", "ml")
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: 'ml' is a parameter learner, not a structure learner...
@@ -233,24 +178,18 @@ def find(kind: str, name: str) -> Descriptor:
 
 
 def build(kind: str, spec: Any) -> Any:
-    """Turn a component into an instance.
+    """Return a component as an instance.
 
     Parameters
     ----------
     kind : str
-        What it is: ``"structure learner"``, ``"discretizer"``, any of the keys of :data:`CONTRACTS`.
+        A key of :data:`CONTRACTS`, such as ``"structure learner"``.
     spec : str, (str, mapping) or instance
-        A registered name; that name with parameters, where those that hold a component (:data:`NESTED`) may be such
-        pairs again; or an instance, which is returned as it is.
-
-    Returns
-    -------
-    instance of the kind's contract
+        A registered name; a name with parameters, in which parameters that hold a component (:data:`NESTED`) may be
+        pairs too; or an instance, which is returned unchanged.
 
     Examples
     --------
-    >>> build("structure learner", ("kdb", {"k": 2})).k
-    2
     >>> build("structure learner", ("kdb", {"kk": 2}))
     Traceback (most recent call last):
     TypeError: structure learner 'kdb' has no parameter 'kk'. Did you mean 'k'?...
@@ -283,19 +222,13 @@ def signature(method: Method) -> list[tuple[str, Any]]:
 
 
 def provider(method: Descriptor) -> PluginInfo:
-    """Return the plugin that brought a registered method.
-
-    Examples
-    --------
-    >>> provider(find("structure learner", "tan")).distribution
-    'bnplug'
-    """
-    found = discovery.discovered()
-    return found.providers[method.kind, found.names.shortest(_claim_of(method))]
+    """Return the plugin that provides a registered method."""
+    current = discovery.discovered()
+    return current.providers[method.kind, current.names.shortest(_claim_of(method))]
 
 
 def origin(component: object) -> str:
-    """Say where the class of a component comes from, for messages: its method and plugin, or its module.
+    """Return where the class of a component comes from, for messages: its method and plugin, or its module.
 
     Examples
     --------
@@ -308,39 +241,25 @@ def origin(component: object) -> str:
 
 
 def name_of(component: object) -> str | None:
-    """Return the shortest name that means a method alone, or the class of a component; None for one not registered.
+    """Return the shortest unambiguous name of a descriptor or of a component; None if it is not registered.
 
     Examples
     --------
     >>> name_of(structure_learner("kdb", k=2))
     'kdb'
-    >>> name_of(object()) is None
-    True
     """
     method = component if isinstance(component, Descriptor) else method_of(component)
     return None if method is None else discovery.discovered().names.shortest(_claim_of(method))
 
 
 def method_of(component: object) -> Method | None:
-    """Return the descriptor that a component's class is registered with; None where it is not.
-
-    Examples
-    --------
-    >>> method_of(structure_learner("kdb", k=2)).name
-    'kdb'
-    """
-    found = (method for method in methods() if isinstance(method, Method))
-    return next((method for method in found if _is_imported_as(method.factory, type(component))), None)
+    """Return the descriptor of a component's class; None if it is not registered."""
+    described = (method for method in methods() if isinstance(method, Method))
+    return next((method for method in described if _is_imported_as(method.factory, type(component))), None)
 
 
 def make(method: Method, params: Mapping[str, Any]) -> Any:
-    """Create what a registered method describes, with these parameters of its constructor.
-
-    Examples
-    --------
-    >>> make(find("structure learner", "kdb"), {"k": 2}).k
-    2
-    """
+    """Create an instance of a registered method with the given parameters of its constructor."""
     factory = _factory(method)
     params = renamed(method, params)
     check_parameters(f"{method.kind} {name_of(method)!r}", factory, params)
@@ -348,13 +267,7 @@ def make(method: Method, params: Mapping[str, Any]) -> Any:
 
 
 def renamed(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters for a method by their present names; an older one gives a `DeprecatedNameWarning`.
-
-    Examples
-    --------
-    >>> renamed(find("structure learner", "kdb"), {"k": 1})
-    {'k': 1}
-    """
+    """Return parameters of a method by their current names; an earlier name gives a `DeprecatedNameWarning`."""
     what = f"{method.kind} {name_of(method)!r}"
     present: dict[str, Any] = {}
     for given, value in params.items():
@@ -369,14 +282,7 @@ def renamed(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None:
-    """Raise a ``TypeError`` that names `what` unless a class can be called with the given parameters.
-
-    Examples
-    --------
-    >>> check_parameters("the tree", type(structure_learner("kdb")), {"kk": 2})
-    Traceback (most recent call last):
-    TypeError: the tree has no parameter 'kk'. Did you mean 'k'? Its parameters: k...
-    """
+    """Raise a ``TypeError`` that names `what` unless a class can be called with the given parameters."""
     parameters = _parameters(factory)
     names = [parameter.name for parameter in parameters]
     for name in given:
@@ -389,12 +295,11 @@ def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None
 
 
 def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
-    """Create the learner or score that is registered under a name."""
     return make(cast(Method, find(_component_kind(kind), name)), params)
 
 
 def _component_kind(kind: str) -> Kind:
-    """Return the kind of a method; a recipe and a reproduction are none."""
+    """Return a kind whose methods are classes."""
     known = _known_kind(kind)
     if known not in CONTRACTS:
         raise ValueError(f"a {known} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
@@ -402,7 +307,7 @@ def _component_kind(kind: str) -> Kind:
 
 
 def _claim_of(method: Descriptor) -> Claim:
-    """Return the claim of a registered method, or of a copy of it."""
+    """Return the claim of a registered method or of a copy of it."""
     brought = discovery.discovered().names.brought
     alike = [c for c in brought if (c.method.kind, c.method.name) == (method.kind, method.name)]
     if not alike:
@@ -437,7 +342,7 @@ def _label(method: Descriptor) -> str:
 
 
 def _contain(method: Descriptor, doing: str, call: Callable[[], _T]) -> _T:
-    """Call a plugin's code; what it raises becomes an error that names the method and the plugin."""
+    """Call a plugin's code; errors name the method and the plugin."""
     try:
         return discovery.contain(doing, call)
     except PluginError as error:
@@ -449,8 +354,16 @@ def _import(method: Descriptor, target: Callable[..., Any] | str) -> object:
         return target
     resolve = partial(pkgutil.resolve_name, target)
     if target.partition(":")[0] not in sys.modules:
-        resolve = partial(within_limits, resolve)
+        resolve = partial(discovery._within_limits, resolve)
     return _contain(method, f"import of {target}", resolve)
+
+
+def _function(method: Descriptor, field: str) -> Callable[..., Any]:
+    """Return the function in a field of a descriptor, imported."""
+    function = _import(method, getattr(method, field))
+    if not callable(function):
+        raise ContractError(f"{_label(method)}: its {field} must be a function, not {function!r}")
+    return function
 
 
 def _factory(method: Method) -> type:
@@ -466,7 +379,7 @@ def _contract(kind: Kind) -> type:
 
 
 def _class(contract: type) -> str:
-    """Say what a class must be that keeps a contract: derived from it, or, of a protocol, with its methods."""
+    """Describe the classes that implement a contract: derived from it or, if it is a protocol, with its methods."""
     if not getattr(contract, "_is_protocol", False):
         return f"a class derived from bnplug.{contract.__name__}"
     return f"a class with the methods {', '.join(name for name in vars(contract) if name[0] != '_')}"
@@ -477,14 +390,14 @@ def _article(kind: str) -> str:
 
 
 def _is_imported_as(factory: type | str, cls: type) -> bool:
-    """Say whether a factory is this class, without importing anything: an instance's class is imported."""
+    """Whether a factory is this class, without importing anything."""
     if isinstance(factory, type):
         return factory is cls
     module, _, qualified_name = factory.partition(":")
-    found: object = sys.modules.get(module)
+    value: object = sys.modules.get(module)
     for attribute in qualified_name.split("."):
-        found = getattr(found, attribute, None)
-    return found is cls
+        value = getattr(value, attribute, None)
+    return value is cls
 
 
 def _parameters(factory: type) -> list[inspect.Parameter]:

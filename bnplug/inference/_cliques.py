@@ -1,13 +1,18 @@
-"""Moral graphs, orders of elimination, and the size of the tables they need."""
+"""Moral graphs, orders of elimination, the size of the tables they need, and factors to sum variables out of."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import _align
+from bnplug.typing import CodeArray, FloatArray
 
 #: The default limit on the number of cells of the largest table that marginalizing may need.
 MAX_CLIQUE_SIZE = 10_000_000
@@ -29,15 +34,7 @@ def n_cells(tables: LogTables, names: Iterable[str]) -> int:
 
 
 class Clique(NamedTuple):
-    """A variable that is summed out, with the other variables of the tables that mention it.
-
-    Attributes
-    ----------
-    variable : str
-    neighbours : set of str
-    n_cells : int
-        The number of joint states of all of them.
-    """
+    """A variable that is summed out, the other variables of the tables that mention it, and their joint states."""
 
     variable: str
     neighbours: set[str]
@@ -48,35 +45,8 @@ class MoralGraph:
     """The graph that connects the variables of each table, for removing variables one by one.
 
     Removing a variable connects its neighbors, in time proportional to the square of their number. Callers that refuse
-    large cliques stop at the first one.
-
-    Parameters
-    ----------
-    tables : LogTables
-        The tables that define the number of states of each variable.
-    scopes : iterable of tuple of str, optional
-        The variables of each table; by default all families.
-    kept : iterable of str
-        Variables that are never removed.
-
-    Attributes
-    ----------
-    sizes : dict of str to int
-        For each remaining variable, the number of cells of its clique.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tables = LogTables(
-    ...     ["c", "x", "y"], {name: range(2) for name in "cxy"},
-    ...     {"c": ((), np.zeros(2)), "x": (("c",), np.zeros((2, 2))), "y": (("x",), np.zeros((2, 2)))})
-    >>> graph = MoralGraph(tables, kept=["c"])
-    >>> graph.sizes
-    {'x': 8, 'y': 4}
-    >>> graph.take_smallest()
-    Clique(variable='y', neighbours={'x'}, n_cells=4)
-    >>> graph.sizes
-    {'x': 4}
+    large cliques stop at the first one. `scopes` are the variables of each table, by default all families; variables
+    in `kept` are never removed. `sizes` holds the number of cells of the clique of each remaining variable.
     """
 
     def __init__(
@@ -89,10 +59,10 @@ class MoralGraph:
         for scope in families(tables) if scopes is None else scopes:
             for u in scope:
                 self._neighbours.setdefault(u, set()).update(scope)
-        for name, around in self._neighbours.items():
-            around.remove(name)
-        ends = {*kept}
-        self.sizes = {v: n_cells(tables, (v, *around)) for v, around in self._neighbours.items() if v not in ends}
+        fixed = {*kept}
+        self.sizes = {v: n_cells(tables, clique) for v, clique in self._neighbours.items() if v not in fixed}
+        for name, clique in self._neighbours.items():
+            clique.remove(name)
         self._heap = [(size, self._rank[v], v) for v, size in self.sizes.items()]
         heapq.heapify(self._heap)
 
@@ -151,44 +121,33 @@ def elimination_order(tables: LogTables, kept: Iterable[str] = ()) -> list[str]:
 def fits(tables: LogTables, scopes: Iterable[tuple[str, ...]], order: Sequence[str], limit: float) -> bool:
     """Whether summing variables out in a given order needs no table with more than `limit` cells."""
     rank = {name: place for place, name in enumerate(order)}
-    buckets: dict[str, set[str]] = {}
+    # The bucket of a variable has the scopes of which it is the first in the order; the last one has all others.
+    buckets: list[set[str]] = [set() for _ in range(len(order) + 1)]
     for scope in scopes:
-        _put({*scope}, buckets, rank)
-    for v in order:
-        clique = buckets.pop(v, set())
+        buckets[min((rank[u] for u in scope if u in rank), default=-1)].update(scope)
+    for v, clique in zip(order, buckets, strict=False):
         if n_cells(tables, clique) > limit:
             return False
-        _put(clique - {v}, buckets, rank)
+        rest = clique - {v}
+        buckets[min((rank[u] for u in rest if u in rank), default=-1)].update(rest)
     return True
-
-
-def _put(scope: set[str], buckets: dict[str, set[str]], rank: dict[str, int]) -> None:
-    """Add the variables of a table to the bucket of the first of them in the order, if any is in it."""
-    first = min((u for u in scope if u in rank), key=rank.__getitem__, default=None)
-    if first is not None:
-        buckets.setdefault(first, set()).update(scope)
 
 
 def check_clique(tables: LogTables, names: Sequence[str], limit: float) -> None:
     """Raise a ``ValueError`` if a table over `names` would hold more than `limit` cells, or have too many axes."""
-    if n_cells(tables, names) > limit:
-        raise too_large(tables, names, limit)
+    size = n_cells(tables, names)
+    if size > limit:
+        raise ValueError(
+            f"summing the missing variables out needs a table over {listed(names)}, {written(size)} cells, above "
+            f"max_clique_size={limit:,}. Raise it if memory allows, use a structure with fewer parents or features "
+            "with fewer states, or take estimates: engine='sampling'"
+        )
     if len(names) > _MOST_VARIABLES:
         raise ValueError(
             f"summing the missing variables out needs a table over {listed(names)}: {len(names):,} variables, and "
             f"arrays have at most {_MOST_VARIABLES} axes. Use a structure with fewer parents, or take estimates: "
-            "inference='sampling'"
+            "engine='sampling'"
         )
-
-
-def too_large(tables: LogTables, names: Sequence[str], limit: float, where: str = "") -> ValueError:
-    """Return the error that names the table that is too large."""
-    cells = written(n_cells(tables, names))
-    return ValueError(
-        f"{where}summing the missing variables out needs a table over {listed(names)}, {cells} cells, above "
-        f"max_clique_size={limit:,}. Raise it if memory allows, use a structure with fewer parents or features with "
-        "fewer states, or take estimates: inference='sampling'"
-    )
 
 
 def listed(names: Sequence[str]) -> str:
@@ -200,3 +159,105 @@ def listed(names: Sequence[str]) -> str:
 def written(size: int) -> str:
     """Format a number of cells for a message; Python does not format numbers with thousands of digits."""
     return f"{size:,}" if size <= _WRITTEN else f"more than {_WRITTEN:,}"
+
+
+#: A scope and the logarithms over it, an axis for each of its variables.
+Factor = tuple[tuple[str, ...], FloatArray]
+
+#: A function that removes an axis of logarithms: by their sum, or by their maximum.
+Reduce = Callable[[FloatArray, int], FloatArray]
+
+
+def log_sum(values: FloatArray, axis: int) -> FloatArray:
+    """Return the logarithm of the sum of exponentials along an axis; scipy's takes longer than a small table."""
+    largest = values.max(axis=axis, keepdims=True)
+    largest[np.isneginf(largest)] = 0.0
+    with np.errstate(divide="ignore", under="ignore"):
+        sums = np.log(np.exp(values - largest).sum(axis=axis))
+    return np.asarray(sums + largest.squeeze(axis))
+
+
+def known_states(tables: LogTables, target: str, row: CodeArray) -> dict[str, int]:
+    """Return the known features of a row, by name, and their states."""
+    missing = np.iinfo(row.dtype).max
+    return {u: int(code) for u, code in zip(tables.names, row, strict=True) if u != target and code != missing}
+
+
+@contextmanager
+def naming_row(m: int) -> Iterator[None]:
+    """Name the row in a ``ValueError``."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"row {m}: {error}") from None
+
+
+def connected(factors: Sequence[Factor], name: str) -> list[Factor]:
+    """Return the factors that a variable is in, those that share a variable with them, and so on."""
+    mentions: dict[str, list[tuple[str, ...]]] = {}
+    for scope, _ in factors:
+        for u in scope:
+            mentions.setdefault(u, []).append(scope)
+    reached, pending = {name}, [name]
+    while pending:
+        new = {u for scope in mentions.get(pending.pop(), ()) for u in scope} - reached
+        reached |= new
+        pending += new
+    return [(scope, values) for scope, values in factors if not reached.isdisjoint(scope)]
+
+
+class Factors:
+    """The remaining factors by number, and for each variable in `hidden` the numbers of those that mention it.
+
+    The order of elimination is found first, from the scopes alone. A clique with more than `max_clique_size` cells is
+    therefore refused before any table is computed. Variables in `kept` are not summed out. The list of a variable is
+    up to date once :meth:`cheapest` has returned it; before that it may include factors that no longer exist.
+    """
+
+    def __init__(
+        self,
+        tables: LogTables,
+        factors: Sequence[Factor],
+        kept: set[str],
+        max_clique_size: float = MAX_CLIQUE_SIZE,
+        reduce: Reduce = log_sum,
+    ) -> None:
+        self._order = iter(MoralGraph(tables, (scope for scope, _ in factors), kept).take_all(max_clique_size))
+        self._reduce = reduce
+        self.by_number = dict(enumerate(factors))
+        self._next = len(factors)
+        self.hidden: dict[str, list[int]] = {}
+        for number, (scope, _) in self.by_number.items():
+            for v in scope:
+                if v not in kept:
+                    self.hidden.setdefault(v, []).append(number)
+
+    def cheapest(self) -> tuple[str, tuple[str, ...]]:
+        """Return the variable with the smallest clique, the first of equal ones, and that clique."""
+        v = next(self._order)
+        self.hidden[v] = [number for number in self.hidden[v] if number in self.by_number]
+        return v, tuple(dict.fromkeys(u for number in self.hidden[v] for u in self.by_number[number][0]))
+
+    def sum_out(self, v: str, clique: tuple[str, ...]) -> None:
+        """Replace the factors of a variable by their product, summed over it."""
+        whole = product([self.by_number.pop(number) for number in self.hidden.pop(v)], clique)
+        rest = tuple(u for u in clique if u != v)
+        self.by_number[self._next] = rest, self._reduce(whole, clique.index(v))
+        for u in rest:
+            if u in self.hidden:
+                self.hidden[u].append(self._next)
+        self._next += 1
+
+    def measure(self, scope: tuple[str, ...]) -> FloatArray:
+        """Sum out all hidden variables, and return the product of what is left, with the axes of `scope`."""
+        while self.hidden:
+            self.sum_out(*self.cheapest())
+        return product(list(self.by_number.values()), scope)
+
+
+def product(factors: Sequence[Factor], scope: tuple[str, ...]) -> FloatArray:
+    """Return the sum of logarithmic factors, with the axes of `scope`, which holds all of theirs."""
+    total = np.zeros(())
+    for axes, values in factors:
+        total = total + _align(values, axes, scope)
+    return total

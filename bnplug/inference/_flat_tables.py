@@ -1,4 +1,7 @@
-"""The tables of a network as the compiled pass takes them: flat arrays of numbers and of records."""
+"""The tables of a network as flat arrays, and their instantiation with the observed cells of a row.
+
+The instantiated tables, the factors of a row, depend on its missing features and the class alone.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import config
 
-from bnplug.arrays import FloatArray, IntArray
-from bnplug.inference._cliques import elimination_order
+from bnplug.compiling import inner_kernel
+from bnplug.inference._cliques import elimination_order, families
 from bnplug.model.log_tables import LogTables
+from bnplug.typing import FloatArray, IntArray
 
 
 def record(integers: str, flags: str = "", numbers: str = "") -> np.dtype[Any]:
@@ -48,20 +52,11 @@ AXIS = record("variable stride size unit state")
 class FlatTables(NamedTuple):
     """The tables of a network, one behind the other. Variables are positions in its names.
 
-    Attributes
-    ----------
-    nodes : array of NODE
-    both_ways, order : int64 arrays
-        All nodes, children before parents, and all once more, parents first; the features in the order in which they
-        are summed out.
-    target, n_units : int
-        The class; how many tables there are when each is counted with any of its variables observed or not.
-    axes : array of AXIS
-        The axes of each table except the class, in the order in which they are summed out.
-    values : float64 array
-        The tables, one behind the other, and then their logarithms.
-    layouts : list of list of int
-        For each node the axes of its table, as positions in its family, in the order in which they are stored.
+    `nodes` are records NODE, and `axes` records AXIS: the axes of each table except the class, in the order of
+    elimination. `both_ways` lists all nodes children first, then parents first; `order` lists the features in the order
+    of elimination. `n_units` is the number of tables if each is counted with any of its variables observed or not.
+    `values` holds the tables, then their logarithms. `layouts` are the axes of each table, as positions in its family,
+    in the order in which they are stored.
     """
 
     nodes: npt.NDArray[Any]
@@ -79,33 +74,40 @@ def flat_tables(tables: LogTables, target: str) -> FlatTables:
     position = {name: v for v, name in enumerate(tables.names)}
     order = elimination_order(tables, [target])
     rank = {target: -1} | {name: place for place, name in enumerate(order)}
-    families = [(name, *table.parents) for name, table in tables.tables.items()]
-    layouts = [_layout([rank[u] for u in family]) for family in families]
-    log_values = np.concatenate(
-        [table.values.transpose(own).ravel() for table, own in zip(tables.tables.values(), layouts, strict=True)]
-    )
-    with np.errstate(over="ignore"):
-        values = np.concatenate([np.exp(log_values), log_values])
-    axes = [_axes(tables, family, own, rank) for family, own in zip(families, layouts, strict=True)]
-    nodes = _nodes(tables, target, [len(own) for own in axes])
+    scopes = families(tables)
+    layouts = [_layout([rank[u] for u in family]) for family in scopes]
+    logs = in_memory(layouts, [table.values for table in tables.tables.values()])
+    axes = [_axes(tables, family, layout, rank) for family, layout in zip(scopes, layouts, strict=True)]
+    # The number of tables that observing any of the variables of a table makes of it.
+    units = [prod(size + 1 for _, _, size, _ in of_table) for of_table in axes]
+    nodes = np.zeros(len(scopes), NODE)
+    nodes["card"] = [len(tables.states[name]) for name in tables.names]
+    nodes["log_card"] = np.log(nodes["card"])
     nodes["rank"] = [rank[name] for name in tables.names]
+    nodes["start"], _ = _bounds([table.values.size for table in tables.tables.values()])
+    nodes["axes"], nodes["axes_end"] = _bounds([len(of_table) for of_table in axes])
+    nodes["unit"], _ = _bounds(units)
+    nodes["with_class"] = [target in family for family in scopes]
     parents_first = [position[name] for name in TopologicalSorter(tables.parents).static_order()]
-    return FlatTables(
+    flat = FlatTables(
         nodes=nodes,
         both_ways=np.array(parents_first[::-1] + parents_first),
         order=np.array([position[name] for name in order], dtype=np.int64),
         target=position[target],
-        n_units=int(nodes["unit"][-1]) + _n_units(tables, families[-1], target),
-        axes=np.array([(position[u], *numbers, 0) for own in axes for u, *numbers in own], dtype=AXIS),
-        values=values,
+        n_units=sum(units),
+        axes=np.array([(position[u], *numbers, 0) for of_table in axes for u, *numbers in of_table], dtype=AXIS),
+        values=logs,
         layouts=layouts,
     )
+    flat = with_logs(flat, logs)
+    flat.nodes["proper"] = [table.normalized for table in tables.tables.values()]
+    return flat
 
 
 def with_logs(flat: FlatTables, logs: FloatArray) -> FlatTables:
     """Return the tables of the same network with other log parameters, in the order of memory.
 
-    No table counts as normalised then: whether one is would have to be looked at each time.
+    No table counts as normalized then, because checking would take time.
     """
     nodes = flat.nodes.copy()
     nodes["low"] = np.minimum(np.minimum.reduceat(np.where(np.isfinite(logs), logs, 0.0), nodes["start"]), 0.0)
@@ -115,20 +117,20 @@ def with_logs(flat: FlatTables, logs: FloatArray) -> FlatTables:
         return flat._replace(nodes=nodes, values=np.concatenate([np.exp(logs), logs]))
 
 
-def in_memory(flat: FlatTables, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def in_memory(layouts: Sequence[Sequence[int]], arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the numbers of all cells in the order of memory, from an array of the shape of each table."""
-    return np.concatenate([own.transpose(layout).ravel() for own, layout in zip(arrays, flat.layouts, strict=True)])
+    return np.concatenate([array.transpose(layout).ravel() for array, layout in zip(arrays, layouts, strict=True)])
 
 
 def in_shape(tables: LogTables, flat: FlatTables, cells: FloatArray) -> list[FloatArray]:
     """Return numbers of all cells, in the order of memory, as an array of the shape of each table."""
-    found, start = [], 0
+    arrays, start = [], 0
     for table, layout in zip(tables.tables.values(), flat.layouts, strict=True):
         stored = [table.values.shape[axis] for axis in layout]
-        own = cells[start : start + table.values.size].reshape(stored)
-        found.append(np.ascontiguousarray(own.transpose(np.argsort(layout))))
+        array = cells[start : start + table.values.size].reshape(stored)
+        arrays.append(np.ascontiguousarray(array.transpose(np.argsort(layout))))
         start += table.values.size
-    return found
+    return arrays
 
 
 def _layout(ranks: Sequence[int]) -> list[int]:
@@ -157,27 +159,120 @@ def _axes(
     return sorted(axes, key=lambda axis: rank[axis[0]])
 
 
-def _n_units(tables: LogTables, family: Sequence[str], target: str) -> int:
-    return prod(len(tables.states[u]) + 1 for u in family if u != target)
-
-
-def _nodes(tables: LogTables, target: str, n_axes: Sequence[int]) -> npt.NDArray[Any]:
-    arrays = [table.values for table in tables.tables.values()]
-    families = [(name, *table.parents) for name, table in tables.tables.items()]
-    nodes = np.zeros(len(arrays), NODE)
-    nodes["card"] = [len(tables.states[name]) for name in tables.names]
-    nodes["log_card"] = np.log(nodes["card"])
-    nodes["start"], _ = _bounds([array.size for array in arrays])
-    nodes["axes"], nodes["axes_end"] = _bounds(n_axes)
-    nodes["unit"], _ = _bounds([_n_units(tables, family, target) for family in families])
-    nodes["with_class"] = [target in family for family in families]
-    nodes["proper"] = [table.normalized for table in tables.tables.values()]
-    nodes["low"] = [array.min(initial=0.0, where=np.isfinite(array)) for array in arrays]
-    nodes["high"] = [array.max(initial=0.0) for array in arrays]
-    return nodes
-
-
 def _bounds(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return where parts of these sizes begin and end when they lie behind one another."""
     ends = [0, *accumulate(sizes)]
     return ends[:-1], ends[1:]
+
+
+# A variable in the current row: its state, -1 where missing; whether it is needed and relevant, and whether its table
+# has a relevant feature; the first factor in its bucket, or -1; the number of the last bucket whose factors had it, and
+# its place among the axes of the message.
+VARIABLE = record("state bucket stamp place", flags="needed relevant touched")
+
+# A factor, an instantiated table or a message: its number, the same in every row; the next one in its bucket; where
+# its numbers are; its axes, in the order in which they are summed out; bounds of its finite logarithms and 0.
+# As a part of a message: its strides along the axes of that; the first of these, but the very first, that it has (if
+# none, their number); where its current numbers are, how far apart along the variable and along the very first axis.
+# As a message: the variable that was summed out and the next; its parts; how many numbers it has, whether their sums
+# were taken of plain numbers, and the logarithm of what they are to be multiplied by; the message that was computed
+# before it, or 0.
+FACTOR = record(
+    "unit following kind start axes axes_end strides depth offset step inner variable next parts parts_end size "
+    "previous",
+    flags="plain",
+    numbers="low high scale",
+)
+
+# The numbers of a factor are in the network's tables, or in a message, plain or as logarithms.
+TABLE, PLAIN, LOG = 0, 1, 2
+
+
+@inner_kernel(allocates=False)
+def read_row(codes, m, missing, target, variables):  # type: ignore[no-untyped-def]
+    """Set the states of the variables to those of row m, -1 where missing; that of the class to 0."""
+    for v in range(codes.shape[0]):
+        variables[v].state = -1 if codes[v, m] == missing else np.int64(codes[v, m])
+    variables[target].state = 0
+
+
+@inner_kernel(allocates=False)
+def mark(nodes, axes, both_ways, variables):  # type: ignore[no-untyped-def]
+    """Find the missing features that matter; return whether there are any.
+
+    Barren nodes do not: missing, without a needed child, and with columns that sum to one. Of the others, those that
+    tables connect with the class are relevant; all else is the same for every class.
+    """
+    for v in range(nodes.shape[0]):
+        variables[v].needed = variables[v].state >= 0 or not nodes[v].proper
+        variables[v].relevant = variables[v].touched = False
+        variables[v].bucket = -1
+    for v in both_ways[: nodes.shape[0]]:
+        if variables[v].needed:
+            for i in range(nodes[v].axes, nodes[v].axes_end):
+                variables[axes[i].variable].needed = True
+    # The tables in one direction, then in the other, until nothing changes.
+    any_relevant, spread, start = False, True, 0
+    while spread:
+        spread = False
+        for v in both_ways[start : start + nodes.shape[0]]:
+            if not variables[v].needed:
+                continue
+            touched, new = False, False
+            for i in range(nodes[v].axes, nodes[v].axes_end):
+                variable = variables[axes[i].variable]
+                touched |= variable.relevant
+                new |= variable.state < 0 and not variable.relevant
+            if new and (touched or nodes[v].with_class):
+                any_relevant = spread = touched = True
+                for i in range(nodes[v].axes, nodes[v].axes_end):
+                    variable = variables[axes[i].variable]
+                    variable.relevant = variable.state < 0
+            variables[v].touched = touched
+        start = nodes.shape[0] - start
+    return any_relevant
+
+
+@inner_kernel(allocates=False)
+def mark_all(nodes, axes, target, variables):  # type: ignore[no-untyped-def]
+    """Take all missing features as relevant: each is counted, whether the class depends on it or not."""
+    for v in range(nodes.shape[0]):
+        variables[v].relevant = v != target and variables[v].state < 0
+        variables[v].bucket = -1
+    for v in range(nodes.shape[0]):
+        variables[v].touched = False
+        for i in range(nodes[v].axes, nodes[v].axes_end):
+            variables[v].touched |= variables[axes[i].variable].relevant
+
+
+@inner_kernel(allocates=False)
+def collect(nodes, target, variables, axes, factors, end):  # type: ignore[no-untyped-def]
+    """Instantiate each table that has a relevant feature, and put it in its bucket; count them.
+
+    end: from where on there is room for their axes.
+    """
+    n = np.int64(0)
+    for v in range(nodes.shape[0]):
+        if not variables[v].touched:
+            continue
+        node, factor = nodes[v], factors[n]
+        factor.axes, factor.start, factor.unit = end, node.start, node.unit
+        first = target
+        if node.with_class:
+            axes[end].variable, axes[end].stride = target, 1
+            end += 1
+        for i in range(node.axes, node.axes_end):
+            variable = variables[axes[i].variable]
+            if variable.relevant:
+                axes[end] = axes[i]
+                end += 1
+                if first == target:
+                    first = axes[i].variable
+            else:
+                factor.start += variable.state * axes[i].stride
+                factor.unit += (variable.state + 1) * axes[i].unit
+        factor.axes_end, factor.kind = end, TABLE
+        factor.low, factor.high = node.low, node.high
+        factor.following, variables[first].bucket = variables[first].bucket, n
+        n += 1
+    return n

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel
-from bnplug.inference._flat_tables import record
-from bnplug.inference._missing_part import mark, mark_all
+from bnplug.inference._flat_tables import mark, mark_all, read_row, record
 
 #: Progress of sampling: the current row and class, and the number of their draws so far; whether these are the repeated
 #: draws of `add_counts`; the largest log weight so far, and the sums of weights and of their squares relative to it.
@@ -39,13 +38,6 @@ def _begin(seed, nodes, target, variables, stream):  # type: ignore[no-untyped-d
             stream[0] = _mixed((stream[0] ^ np.uint64(variables[v].state + 1)) + _STEP)
         else:
             stream[0] = _mixed(stream[0] + _STEP)
-
-
-@inner_kernel(allocates=False)
-def _read(codes, m, missing, target, variables):  # type: ignore[no-untyped-def]
-    for v in range(codes.shape[0]):
-        variables[v].state = -1 if codes[v, m] == missing else np.int64(codes[v, m])
-    variables[target].state = 0
 
 
 @inner_kernel(allocates=False)
@@ -125,7 +117,7 @@ def estimate(  # type: ignore[no-untyped-def]
     at = progress[0]
     while at.row < rows.shape[0]:
         m = rows[at.row]
-        _read(codes, m, missing, target, variables)
+        read_row(codes, m, missing, target, variables)
         if not mark(nodes, axes, both_ways, variables):
             at.row += 1
             continue
@@ -178,7 +170,7 @@ def add_counts(network, axes, own, tables, codes, missing, seed, n, most, variab
     parents_first = both_ways[nodes.shape[0] :]
     at = progress[0]
     while at.row < weights.shape[0]:
-        _read(codes, at.row, missing, target, variables)
+        read_row(codes, at.row, missing, target, variables)
         _mark_each(nodes, axes, target, variables)
         while at.label < weights.shape[1]:
             weight = weights[at.row, at.label]

@@ -1,8 +1,8 @@
-"""EM: parameters from rows of which some cells, or the class, are not known (Dempster, Laird and Rubin 1977).
+"""EM: parameters from rows with missing cells or a missing class (Dempster, Laird and Rubin 1977).
 
-The expectation step counts each family as often as the current parameters expect, given what a row knows; the
-maximisation step estimates parameters from these counts as from any others. What is maximised never falls: it is the
-log-likelihood of what is known, plus the logarithm of a prior where the estimates have one.
+The expectation step computes expected counts of each family, given the known cells and the current parameters; the
+maximization step estimates parameters from these counts as from any others. The objective never falls: it is the
+log-likelihood of the known cells plus the log prior, if the estimates have one.
 """
 
 from __future__ import annotations
@@ -10,51 +10,52 @@ from __future__ import annotations
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from bnplug.arrays import CodeArray, FloatArray
 from bnplug.contracts import ParameterLearner
-from bnplug.data._counting import count_rows, with_unit_weights
-from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import check_numbers
-from bnplug.model.log_tables import LogTables
+from bnplug.inference.expectation import Expectation
+from bnplug.model.log_tables import LogTables, estimate
+from bnplug.table._counting import count_rows, with_unit_weights
+from bnplug.table.table import Table
+from bnplug.typing import CodeArray, FloatArray
 
 if TYPE_CHECKING:
-    from bnplug.data.blocks import Blocks
+    from bnplug.table.blocks import Blocks
     from bnplug.typing import DAG
 
-# What EM does where a learner has no parameter of that name.
+# The options of EM for learners without a parameter of that name.
 _DEFAULTS: dict[str, Any] = {"restarts": 0, "tol": 1e-6, "max_iter": 500}
 
-# With tol = 0: probabilities that move by no more are still; a value that differs by no more, relatively, is the same.
+# With tol = 0: the largest change of converged probabilities, and the relative change of an equal objective.
 _STILL, _ROUNDED = 1e-12, 1e-13
 
-# Seconds between two lines that tell how far it is.
+# Seconds between two progress messages.
 _PAUSE = 1.0
 
 
 class CountsLearner(ParameterLearner):
     """A parameter learner whose estimates follow from the counts of families, such as relative frequencies.
 
-    A subclass writes :meth:`from_counts`. It then learns from complete rows and, where ``table.incomplete`` is "em", by
-    EM from all that incomplete rows know, with a class or without. It may have the parameters ``restarts``, ``tol``,
-    ``max_iter``, ``random_state``, ``n_jobs`` and ``verbose``; ``ml`` tells what they mean.
+    A subclass implements :meth:`from_counts`. It then learns from complete rows and, if ``table.missing_policy`` is
+    "em", from all known cells of incomplete rows by EM, with or without a class. It may have the parameters
+    ``restarts``, ``tol``, ``max_iter``, ``random_state``, ``n_jobs`` and ``verbose``, with the meaning of ``ml``.
 
     Attributes
     ----------
     counts_ : list of float64 arrays
         The counts that the parameters were estimated from: for each variable an array with axes (variable, \\*parents).
     n_iter_ : int
-        How often they were.
+        The number of steps of EM; 1 without EM.
     log_likelihood_path_ : list of float
-        After EM: the log-likelihood of what is known plus :meth:`log_prior`, at the start and after each step. It never
-        falls.
+        After EM: the log-likelihood of the known cells plus :meth:`log_prior`, at the start and after each step.
 
     Examples
     --------
@@ -63,13 +64,13 @@ class CountsLearner(ParameterLearner):
     ...     def from_counts(self, table, dag, counts, rows):
     ...         families = zip(table.names, table.parents(dag), counts, strict=True)
     ...         tables = {
-    ...             name: ([table.names[p] for p in own], np.log((n + 1e-9) / (n + 1e-9).sum(axis=0)))
-    ...             for name, own, n in families
+    ...             name: ([table.names[p] for p in parents], np.log((n + 1e-9) / (n + 1e-9).sum(axis=0)))
+    ...             for name, parents, n in families
     ...         }
     ...         return LogTables(table.names, table.states, tables, table.target)
     >>> frame = pd.DataFrame({"x": [0, 0, 1, None], "c": [*"nnyy"]})
     >>> table = Table.from_frame(frame, "c")
-    >>> em = Table(table.codes, table.names, table.states, "c", incomplete="em")
+    >>> em = Table(table.codes, table.names, table.states, "c", missing_policy="em")
     >>> learner = PlainFrequencies()
     >>> np.exp(learner.fit(em, em.dag([[1], []]))["x"].values).round(3)[:, 1].tolist()
     [0.0, 1.0]
@@ -94,74 +95,82 @@ class CountsLearner(ParameterLearner):
             For each variable, the total weight of the rows in each cell, with axes (variable, \\*parents), parents
             ascending by their number. EM passes expected counts, which need not be whole numbers.
         rows : sequence of float64 arrays
-            The number of rows in each cell, in the same shapes: ``counts / rows`` is the mean weight of a row. Without
-            weights they equal the counts. With weights they are computed when an item is first accessed.
+            The number of rows in each cell, in the same shapes: ``counts / rows`` is the mean weight of a row. If rows
+            have weights, these numbers are computed when an item is first accessed.
         """
 
     def log_prior(self, table: Table, tables: LogTables) -> float:
-        """Return the logarithm, up to a constant, of the prior under which the estimates are the most probable ones.
+        """Return the log prior, up to a constant, under which the estimates are the most probable ones.
 
-        By default 0: the estimates are of maximum likelihood. A step after which the log-likelihood plus this is lower
-        is not made.
+        By default 0: maximum likelihood. EM rejects a step that lowers the log-likelihood plus this.
         """
         return 0.0
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return the estimates: by EM where ``table.incomplete`` is "em" and cells are missing.
+        """Return the estimates: by EM if ``table.missing_policy`` is "em" and cells are missing.
 
         Otherwise each table counts the rows in which its variables are known.
         """
         if table.learned_by_em:
-            found = expectation_maximization(self, table, dag)
-            self.counts_, self.log_likelihood_path_ = found.counts, found.path
-            self.n_iter_ = len(found.path) - 1
-            return found.tables
+            maximum = expectation_maximization(self, table, dag)
+            self.counts_, self.log_likelihood_path_ = maximum.counts, maximum.path
+            self.n_iter_ = len(maximum.path) - 1
+            return maximum.tables
         families = _families(table, dag)
         self.counts_, self.n_iter_ = table.counts(families), 1
         return self.from_counts(table, dag, self.counts_, row_counts(table, families, self.counts_))
 
 
-class _LazyCounts(Sequence[FloatArray]):
-    """Counts that are computed when an item is first accessed.
+class SmoothedFrequencies(CountsLearner):
+    """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table: ``ml`` without its options."""
 
-    Examples
-    --------
-    >>> counts = _LazyCounts(1, lambda: [np.array([2.0, 1.0])])
-    >>> len(counts), counts[0].tolist()
-    (1, [2.0, 1.0])
-    """
+    def __init__(self, alpha: float = 1.0, floor: float = 0.0, n_jobs: int | None = None) -> None:
+        self.alpha = alpha
+        self.floor = floor
+        self.n_jobs = n_jobs
+
+    def fit(self, table: Table, dag: DAG) -> LogTables:
+        """Return the smoothed relative frequencies, by EM if rows are incomplete."""
+        check_numbers(self, "alpha", "floor")
+        if not self.floor < 1:
+            raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
+        return super().fit(table, dag)
+
+    def from_counts(
+        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+    ) -> LogTables:
+        """Return the smoothed relative frequencies of the counts."""
+        tables = {
+            table.names[v]: ([table.names[p] for p in parents], estimate(counts[v], self.alpha, self.floor))
+            for v, parents in enumerate(table.parents(dag))
+        }
+        return LogTables(table.names, table.states, tables, table.target)
+
+    def log_prior(self, table: Table, tables: LogTables) -> float:
+        """Return the sum over cells of their virtual rows times the log parameter."""
+        total = 0.0
+        for _, values in tables.tables.values() if self.alpha > 0 else ():
+            total += self.alpha / values.size * float(values.sum())
+        return total
+
+
+class _LazyCounts(Sequence[FloatArray]):
+    """Counts that are computed when an item is first accessed."""
 
     def __init__(self, length: int, compute: Callable[[], Sequence[FloatArray]]) -> None:
-        self._length, self._compute = length, compute
-        self._counts: Sequence[FloatArray] | None = None
+        self._length, self._compute = length, cache(compute)
 
     def __len__(self) -> int:
         return self._length
 
-    @overload
-    def __getitem__(self, index: int) -> FloatArray: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[FloatArray]: ...
-
-    def __getitem__(self, index: int | slice) -> FloatArray | Sequence[FloatArray]:
-        if self._counts is None:
-            self._counts = self._compute()
-        return self._counts[index]
+    def __getitem__(self, index: Any) -> Any:
+        return self._compute()[index]
 
 
 def row_counts(table: Table, families: Sequence[tuple[int, ...]], counts: Sequence[FloatArray]) -> Sequence[FloatArray]:
     """Return the number of rows in each cell of families: `counts`, their weights, unless rows are weighted.
 
     Rows of weight 0 do not count. Weighted rows are counted when an item is first accessed.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": [0, 0, 1], "c": [*"nny"]})
-    >>> table = Table.from_frame(frame, "c", weights=[0.5, 0.2, 4.0])
-    >>> row_counts(table, [(0,)], table.counts([(0,)]))[0].tolist()
-    [2.0, 1.0]
     """
     if not table.weighted:
         return counts
@@ -169,17 +178,9 @@ def row_counts(table: Table, families: Sequence[tuple[int, ...]], counts: Sequen
 
 
 class Maximum(NamedTuple):
-    """Where EM ended.
+    """The result of EM: the tables, and the expected counts and expected rows that they were estimated from.
 
-    Attributes
-    ----------
-    tables : LogTables
-    counts : list of float64 arrays
-        The expected counts that the tables were estimated from.
-    rows : sequence of float64 arrays
-        The expected number of rows in each cell.
-    path : list of float
-        The log-likelihood plus the logarithm of the prior, at the start and after each step.
+    `path` holds the log-likelihood plus the log prior, at the start and after each step.
     """
 
     tables: LogTables
@@ -191,50 +192,29 @@ class Maximum(NamedTuple):
 def expectation_maximization(
     learner: CountsLearner, table: Table, dag: DAG, start: LogTables | None = None, **options: Any
 ) -> Maximum:
-    """Return the parameters of `learner` at a maximum of the likelihood of what the rows of `table` know.
+    """Return the parameters of `learner`, which is not modified, at a maximum of the likelihood of the known cells.
 
-    Parameters
-    ----------
-    learner : CountsLearner
-        It is not changed.
-    table : Table
-    dag : DAG
-    start : LogTables, optional
-        Where to start; by default at the estimates from available cases, those rows that know a family.
-    **options
-        ``restarts``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``verbose``, in the place of the learner's.
+    `start` is the first start, by default the estimates from available cases, the rows in which a family is known.
+    `options` are ``restarts``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state`` and ``verbose``, instead of the
+    learner's.
     """
     em = _Run(learner, table, dag, options)
-    best = em.climb(em.from_available() if start is None else start)
-    for tables in em.random_starts():
-        found = em.climb(tables)
-        best = found if found.path[-1] > best.path[-1] else best
-    em.tell_end(best)
+    best = max(map(em.climb, em.starts(start)), key=lambda maximum: maximum.path[-1])
+    if em.verbose:
+        print(f"em: {len(best.path) - 1} steps, log-likelihood {best.path[-1]:.10g}", file=sys.stderr, flush=True)
     return best
 
 
 def expected_family_counts(
     table: Table, tables: LogTables, n_jobs: int | None = None
 ) -> tuple[list[FloatArray], float]:
-    """Return how often `tables` expect each of their families in the rows, and the log-likelihood of what these know.
-
-    Examples
-    --------
-    >>> tables = LogTables(
-    ...     ["x", "c"], {"x": [0, 1], "c": ["n", "y"]},
-    ...     {"x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]])), "c": ((), np.log([0.5, 0.5]))}, "c")
-    >>> codes = np.array([[1, 255], [255, 0]], dtype=np.uint8)  # x is 1, and: the class is n
-    >>> table = Table(codes, tables.names, tables.states, "c", incomplete="em")
-    >>> counts, log_likelihood = expected_family_counts(table, tables)
-    >>> counts[0].round(3).tolist(), round(float(np.exp(log_likelihood)), 3)
-    ([[0.9, 0.0], [0.211, 0.889]], 0.225)
-    """
+    """Return the expected counts of each family under `tables`, and the log-likelihood of the known cells."""
     counts, log_likelihood, _ = _expect(table.spawn(_Rows), tables, n_jobs)
     return counts, log_likelihood
 
 
 class _Run:
-    """One learner on one table: what climbs from a start, and where to start."""
+    """EM of one learner on one table."""
 
     def __init__(self, learner: CountsLearner, table: Table, dag: DAG, options: dict[str, Any]) -> None:
         self.learner, self.table, self.dag = learner, table, dag
@@ -247,23 +227,20 @@ class _Run:
         self.n_jobs, self.verbose, self.random_state = (
             options.get(name, getattr(learner, name, None)) for name in ("n_jobs", "verbose", "random_state")
         )
-        self.rows, self.told = table.spawn(_Rows), time.monotonic()
+        self.rows, self.reported = table.spawn(_Rows), time.monotonic()
         families = _families(table, dag)
         self.available = table.counts(families)
         self.available_rows = row_counts(table, families, self.available)
 
-    def from_available(self) -> LogTables:
-        """Return estimates from the available cases of each family plus one virtual row, which prevents zeros."""
-        return self._from_available([np.ones(()) for _ in self.available])
-
-    def random_starts(self) -> list[LogTables]:
-        """Return estimates from these rows, each cell of which counts as much as an exponential draw says."""
+    def starts(self, first: LogTables | None) -> Iterator[LogTables]:
+        """Yield the first start, by default the estimates from available cases, and the random ones."""
+        yield self._from_available([np.ones(()) for _ in self.available]) if first is None else first
         random = check_random_state(self.random_state)
-        drawn = [[random.exponential(size=counts.shape) for counts in self.available] for _ in range(self.restarts)]
-        return [self._from_available(factors) for factors in drawn]
+        for _ in range(self.restarts):
+            yield self._from_available([random.exponential(size=counts.shape) for counts in self.available])
 
     def _from_available(self, factors: Sequence[FloatArray]) -> LogTables:
-        """Return estimates from available cases plus one virtual row, with a factor for each cell."""
+        """Return estimates from available cases plus one virtual row, with a factor for each cell; none is zero."""
 
         def multiplied(counts: Sequence[FloatArray]) -> list[FloatArray]:
             return [(cells + 1.0 / cells.size) * factor for cells, factor in zip(counts, factors, strict=True)]
@@ -272,7 +249,7 @@ class _Run:
         return self.learner.from_counts(self.table, self.dag, multiplied(self.available), rows)
 
     def climb(self, tables: LogTables) -> Maximum:
-        """Return where steps from `tables` lead: one that does not rise by `tol` times the value is the last."""
+        """Return the end of the steps from `tables`: the last one does not rise by `tol` times the value."""
         made_of = self.available, self.available_rows
         counts, value = self._expect(tables, warn=True)
         path = [value]
@@ -281,7 +258,7 @@ class _Run:
             new = self.learner.from_counts(self.table, self.dag, counts, rows)
             new_counts, value = self._expect(new)
             rise, moved = value - path[-1], _largest_move(tables, new)
-            # Near a maximum the value is flat to the last digit long before the parameters are.
+            # Near a maximum the value converges long before the parameters.
             goes_on = self.tol == 0 and moved > _STILL and abs(rise) <= _ROUNDED * abs(value)
             # Multiplying all weights by a constant changes rounding errors, so small changes are ignored.
             flat = self.table.weighted and abs(rise) <= _ROUNDED * abs(value)
@@ -289,7 +266,7 @@ class _Run:
                 tables, made_of, counts = new, (counts, rows), new_counts
             if rise > 0:
                 path.append(value)
-                self._tell(path)
+                self._report(path)
             if not rise > self.tol * abs(value) and not goes_on:
                 break
         return Maximum(tables, *made_of, path)
@@ -304,24 +281,18 @@ class _Run:
         counts, log_likelihood, impossible = _expect(self.rows, tables, self.n_jobs)
         if warn and impossible:
             warn_outside(
-                f"{impossible} row(s) are impossible under tables that are fixed, and tell nothing", BnplugWarning
+                f"{impossible} row(s) are impossible under tables that are fixed, and are ignored", BnplugWarning
             )
         return counts, log_likelihood + self.learner.log_prior(self.table, tables)
 
-    def _tell(self, path: list[float]) -> None:
-        if (self.verbose or 0) > 1 or (self.verbose and time.monotonic() - self.told >= _PAUSE):
-            self.told = time.monotonic()
+    def _report(self, path: list[float]) -> None:
+        if (self.verbose or 0) > 1 or (self.verbose and time.monotonic() - self.reported >= _PAUSE):
+            self.reported = time.monotonic()
             print(f"em: step {len(path) - 1}, log-likelihood {path[-1]:.10g}", file=sys.stderr, flush=True)
-
-    def tell_end(self, best: Maximum) -> None:
-        """Write a last line, unless silent."""
-        if self.verbose:
-            steps, value = len(best.path) - 1, best.path[-1]
-            print(f"em: {steps} steps, log-likelihood {value:.10g}", file=sys.stderr, flush=True)
 
 
 def _largest_move(tables: LogTables, other: LogTables) -> float:
-    """Return by how much a probability differs at most."""
+    """Return the largest difference of a probability."""
     pairs = zip(tables.tables.values(), other.tables.values(), strict=True)
     return max(float(np.abs(np.exp(a.values) - np.exp(b.values)).max()) for a, b in pairs)
 
@@ -331,13 +302,13 @@ def _families(table: Table, dag: DAG) -> list[tuple[int, ...]]:
 
 
 def _expect(rows: Blocks, tables: LogTables, n_jobs: int | None) -> tuple[list[FloatArray], float, int]:
-    """Return the expected counts over all blocks, the log-likelihood, and the number of rows that are impossible."""
+    """Return the expected counts over all blocks, the log-likelihood, and the number of impossible rows."""
     *counts, value, impossible = rows.sum("expect", tables, n_jobs)
     return counts, float(value), int(impossible)
 
 
 class _Rows:
-    """A block of rows: the complete ones are counted once, and the others as often as parameters change."""
+    """A block of rows: complete rows are counted once, incomplete ones whenever parameters change."""
 
     def __init__(self, block: Table, unweighted: bool = False) -> None:
         block = with_unit_weights(block) if unweighted else block
@@ -349,17 +320,15 @@ class _Rows:
 
     def expect(self, tables: LogTables, n_jobs: int | None) -> list[Any]:
         """Return the expected counts of each family, then the log-likelihood and the number of impossible rows."""
-        families = [tuple(map(tables.names.index, (name, *own))) for name, (own, _) in tables.tables.items()]
+        families = [tuple(map(tables.names.index, (name, *parents))) for name, (parents, _) in tables.tables.items()]
         if families != self.families:
             self.families, self.counts = families, self.complete.counts(families)
-        own = _Weights(self.incomplete)
+        weights = _Weights(self.incomplete)
         if not self.incomplete.n_rows:
             expected = [np.zeros_like(counts) for counts in self.counts]
         else:
-            from bnplug.inference.expectation import Expectation
-
-            expected = Expectation(tables, self.target).counts(self.incomplete.codes, own, n_jobs)
-        value, impossible = own.log_likelihood()
+            expected = Expectation(tables, self.target).counts(self.incomplete.codes, weights, n_jobs)
+        value, impossible = weights.log_likelihood()
         for counts, added, (_, values) in zip(self.counts, expected, tables.tables.values(), strict=True):
             seen = (counts > 0) & np.isfinite(values)
             value += float((counts[seen] * values[seen]).sum())
@@ -368,7 +337,7 @@ class _Rows:
 
 
 class _Weights:
-    """What a row counts for with each class: all of it with the one that it has, or as much as is probable."""
+    """The weight of a row with each class: its whole weight with its class, or the posterior if it has none."""
 
     def __init__(self, rows: Table) -> None:
         self.y: CodeArray = rows.codes[rows.target_index]
@@ -377,7 +346,7 @@ class _Weights:
         self.log_p = np.zeros(rows.n_rows)
 
     def __call__(self, joint: FloatArray, rows: slice) -> FloatArray:
-        """Return the weights of rows by their log joints; note what these say of what is known."""
+        """Return the weights of rows given their log joints, and store their log probabilities."""
         known, y = self.known[rows], self.y[rows]
         shares = np.zeros_like(joint)
         places = np.flatnonzero(known)
@@ -386,16 +355,16 @@ class _Weights:
         log_p[places] = joint[places, y[places]]
         if len(places) < len(joint):
             largest = joint[~known].max(axis=1)
-            largest = np.where(np.isneginf(largest), 0.0, largest)
-            own = np.exp(joint[~known] - largest[:, None])
-            total = own.sum(axis=1)
-            shares[~known] = own / np.where(total > 0, total, 1.0)[:, None]
+            largest[np.isneginf(largest)] = 0.0
+            scaled = np.exp(joint[~known] - largest[:, None])
+            total = scaled.sum(axis=1)
+            shares[~known] = scaled / np.where(total > 0, total, 1.0)[:, None]
             with np.errstate(divide="ignore"):
                 log_p[~known] = largest + np.log(total)
         self.log_p[rows] = log_p
         return np.asarray(shares * self.weights[rows, None])
 
     def log_likelihood(self) -> tuple[float, int]:
-        """Return that of all rows that are possible, and the number of the others."""
+        """Return the log-likelihood of all possible rows, and the number of impossible ones."""
         possible = np.isfinite(self.log_p)
         return float(self.weights[possible] @ self.log_p[possible]), int((~possible).sum())

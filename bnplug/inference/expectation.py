@@ -1,7 +1,9 @@
-"""Expected counts: how often each cell of a family occurs, given a class and what a row knows.
+"""Expected counts: how often each cell of a family occurs, given a class and the known cells of a row.
 
-They are the derivatives of the log joint by the log parameters, and what the expectation step of EM counts. Messages
-go up the clique tree to the class, and the rows' weights come down the same way, for all rows of a part together.
+They are the derivatives of the log joint by the log parameters, and the counts of EM's expectation step. Messages go
+up the clique tree to the class. The rows' weights come down the same way, for all rows of a part together: the count of
+a state of a message's separator is split among the states of the variable that was summed out, in proportion to their
+products, and added to the cells of the message's factors. Messages shared by several rows are processed once.
 """
 
 from __future__ import annotations
@@ -11,21 +13,25 @@ from copy import copy
 import numpy as np
 from scipy.special import logsumexp
 
-from bnplug.arrays import CodeArray, FloatArray
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Weigh
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, families, fits
-from bnplug.inference._factors import known_states, naming_row
-from bnplug.inference._flat_tables import flat_tables, in_shape, with_logs
-from bnplug.inference._memo import Memo
-from bnplug.inference._messages import DONE, FULL, TOO_LARGE, send_messages
-from bnplug.inference._missing_part import PLAIN, collect, mark_all
-from bnplug.inference._shares import share_out
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, NO_LIMIT, families, fits, known_states, naming_row
+from bnplug.inference._flat_tables import (
+    PLAIN,
+    collect,
+    flat_tables,
+    in_memory,
+    in_shape,
+    mark_all,
+    read_row,
+    with_logs,
+)
+from bnplug.inference._messages import DONE, FULL, TOO_LARGE, Memo, advance, begin, log_product, multiply, send_messages
 from bnplug.inference.queries import log_measure
 from bnplug.model.log_tables import LogTables
+from bnplug.typing import CodeArray, FloatArray
 
-# Rows whose log joints are there at a time; the least of a part; how many parts there are at most, and how many
-# numbers their counts may take together.
+# Rows per step; the least rows of a part; the most parts, and the most numbers for their counts together.
 _STEP, _PART, _PARTS, _COUNTS = 4096, 1024, 16, 2**22
 
 
@@ -37,31 +43,10 @@ def expected_counts(
     max_clique_size: int = MAX_CLIQUE_SIZE,
     n_jobs: int | None = None,
 ) -> list[FloatArray]:
-    """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, what row m knows)``.
+    """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, known cells of m)``.
 
-    Parameters
-    ----------
-    tables : LogTables
-    target : str
-        The class; what `codes` say about it is not read.
-    codes : unsigned array of shape (variables, rows)
-        In the order of ``tables.names``; the largest value of the type is missing.
-    weights : float64 array of shape (rows, classes)
-        They may be negative. A class that is impossible for a row adds nothing.
-    max_clique_size : int
-        The number of cells that the largest table may have.
-    n_jobs : int, optional
-        Threads, as joblib counts them. The result does not depend on it.
-
-    Examples
-    --------
-    >>> tables = LogTables(
-    ...     ["c", "x"], {"c": ["n", "p"], "x": [0, 1]},
-    ...     {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))})
-    >>> codes = np.array([[255, 255], [1, 255]], dtype=np.uint8)  # x is 1 in one row, and missing in the other
-    >>> expected_counts(tables, "c", codes, np.array([[0.0, 1.0], [0.0, 1.0]]))[1]
-    array([[0. , 0.2],
-           [0. , 1.8]])
+    Weights have the shape (rows, classes) and may be negative. A class that is impossible for a row adds nothing. The
+    other parameters are those of :class:`Expectation` and :meth:`Expectation.counts`.
     """
     shape = (codes.shape[1], len(tables.states[target]))
     if np.shape(weights) != shape:
@@ -70,94 +55,46 @@ def expected_counts(
 
 
 class Expectation:
-    """The tables of a network, ready to count what rows are expected to hold.
+    """The tables of a network with a class, prepared for expected counts.
 
-    Parameters
-    ----------
-    tables : LogTables
-    target : str
-        The class.
-    max_clique_size : int
-        The number of cells that the largest table may have.
-
-    Examples
-    --------
-    The step of EM that a row without a class takes: it counts with the posterior of its classes.
-
-    >>> tables = LogTables(
-    ...     ["c", "x"], {"c": ["n", "p"], "x": [0, 1]},
-    ...     {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))})
-    >>> joint = np.empty((2, 2))
-    >>> def posterior(own, rows):
-    ...     joint[rows] = own
-    ...     return np.exp(own - np.logaddexp.reduce(own, axis=1, keepdims=True))
-    >>> codes = np.array([[255, 255], [1, 255]], dtype=np.uint8)
-    >>> Expectation(tables, "c").counts(codes, posterior)[0].round(3)
-    array([0.611, 1.389])
-    >>> np.exp(joint).round(3)
-    array([[0.05, 0.4 ],
-           [0.5 , 0.5 ]])
+    A row that needs a table of more than `max_clique_size` cells is a ``ValueError`` that names its variables.
     """
 
     def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
-        self.tables = tables
-        self.target = target
-        self.max_clique_size = max_clique_size
+        self.tables, self.target, self.max_clique_size = tables, target, max_clique_size
         self.flat = flat_tables(tables, target)
         self._given: LogTables | None = tables
 
     def with_logs(self, logs: FloatArray) -> Expectation:
-        """Return the same network with other log parameters, flat, in the order of memory (``flat.layouts``).
-
-        What follows from the structure is kept: for the steps of an optimiser, which change the parameters alone.
-        """
+        """Return the same network with other log parameters, flat, in the order of memory (``flat.layouts``)."""
         other = copy(self)
         other.flat, other._given = with_logs(self.flat, logs), None
         return other
 
     def current_tables(self) -> LogTables:
-        """Return the tables that are counted by, which :meth:`with_logs` may have changed."""
+        """Return the current tables, which :meth:`with_logs` may have changed."""
         if self._given is None:
             logs = in_shape(self.tables, self.flat, self.flat.values[len(self.flat.values) // 2 :])
-            names, parents = self.tables.names, self.tables.parents
-            changed = {name: (parents[name], own) for name, own in zip(names, logs, strict=True)}
-            self._given = LogTables(names, self.tables.states, changed, self.tables.target)
+            self._given = self.tables._with_arrays(dict(zip(self.tables.names, logs, strict=True)))
         return self._given
 
     def counts(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
-        """Return the expected counts of each family, weighted by what `weigh` makes of the rows' log joints.
+        """Return the expected counts of each family, in the order of ``tables.names`` and the shape of its table.
 
-        Parameters
-        ----------
-        codes : unsigned array of shape (variables, rows)
-            In the order of ``tables.names``; the largest value of the type is missing. What it says about the class is
-            not read.
-        weigh : callable
-            ``weigh(joint, rows)`` gets L[m, c] = log P(c, what row m knows) for the rows of a slice, nothing left out,
-            and returns their weights, of the same shape; they may be negative. Each row comes once, in any order and
-            thread. A class that is impossible for a row adds nothing, whatever its weight.
-        n_jobs : int, optional
-            Threads, as joblib counts them. The result does not depend on it.
-
-        Returns
-        -------
-        list of float64 arrays
-            For each of ``tables.names`` an array of the shape of its table: its own axis first, then its parents'.
-
-        Raises
-        ------
-        ValueError
-            If a row needs a table of more than `max_clique_size` cells; the message names its variables.
+        ``weigh(joint, rows)`` receives L[m, c] = log P(c, known cells of m) for the rows of a slice, and returns their
+        weights, of the same shape, which may be negative. Each row comes once, in any order and thread. A class that is
+        impossible for a row adds nothing. `codes` and `n_jobs` are as in
+        :meth:`bnplug.inference.marginals.Marginalizer.log_joint`.
         """
         return in_shape(self.tables, self.flat, self.flat_counts(codes, weigh, n_jobs))
 
     def flat_counts(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> FloatArray:
-        """Return what :meth:`counts` does for all cells, one behind the other, in the order of memory."""
+        """Return the result of :meth:`counts` for all cells, flat, in the order of memory."""
         # A kernel is compiled for each kind of array.
         codes = np.ascontiguousarray(codes).view()
         codes.flags.writeable = False
         n_rows, n_cells = codes.shape[1], len(self.flat.values) // 2
-        # Each part adds up its own rows: which these are depends on the data alone.
+        # The parts depend on the data alone.
         n_parts = max(1, min(n_rows // _PART, _PARTS, _COUNTS // n_cells))
         bounds = [n_rows * i // n_parts for i in range(n_parts + 1)]
         parts = run_in_threads(
@@ -167,12 +104,10 @@ class Expectation:
 
 
 class _Part:
-    """Counts some of the rows, by messages of their own: the order in which they are added is that of the rows."""
+    """Expected counts of some of the rows, with their own messages, added in the order of the rows."""
 
     def __init__(self, expectation: Expectation, codes: CodeArray, weigh: Weigh) -> None:
-        self._of = expectation
-        self._codes = codes
-        self._weigh = weigh
+        self._of, self._codes, self._weigh = expectation, codes, weigh
         self._memo = Memo(expectation.flat)
         self._counts = np.zeros(self._memo.n_numbers)
 
@@ -195,7 +130,7 @@ class _Part:
         return total
 
     def _add(self, rows: slice, joint: FloatArray) -> tuple[int, int]:
-        """Send the messages of rows, and add the rows' weights to those that arrive; how many rows, what stopped it."""
+        """Send the messages of rows, and add the rows' weights; return the number of rows and the outcome."""
         n = self._run(rows, False, joint)
         outcome = self._memo.outcome
         if n > 0:
@@ -205,23 +140,21 @@ class _Part:
 
     def _run(self, rows: slice, adding: bool, numbers: FloatArray) -> int:
         memo, missing, limit = self._memo, np.iinfo(self._codes.dtype).max, int(min(self._of.max_clique_size, NO_LIMIT))
-        start, end = rows.start, rows.stop
-        return int(
-            _go_up(memo.network, self._codes, missing, start, end, limit, memo.arrays, adding, numbers, self._counts)
-        )
+        given = self._codes, missing, rows.start, rows.stop, limit
+        return int(_go_up(memo.network, *given, memo.arrays, adding, numbers, self._counts))
 
     def _weights(self, joint: FloatArray, rows: slice) -> FloatArray:
         return np.where(np.isneginf(joint), 0.0, self._weigh(joint, rows))
 
     def _share(self, total: FloatArray) -> None:
-        """Share out what messages count, and add what the tables then count to the total."""
-        share_out(self._memo.network[0], self._memo.arrays, self._counts)
-        own = self._counts[: len(total)]
-        total += own
-        own[:] = 0.0
+        """Distribute the counts of messages to the tables, and add these to the total."""
+        _share_out(self._memo.network[0], self._memo.arrays, self._counts)
+        of_tables = self._counts[: len(total)]
+        total += of_tables
+        of_tables[:] = 0.0
 
     def _will_be_too_large(self, m: int) -> bool:
-        """Whether a row that fills the cache alone needs a table that is too large, in the network's order."""
+        """Return whether a row that fills the cache alone needs a table that is too large, in the network's order."""
         if self._memo.n_rows > 0:
             return False
         tables = self._of.tables
@@ -231,22 +164,20 @@ class _Part:
         return not fits(tables, scopes, order, self._of.max_clique_size)
 
     def _by_other_cliques(self, m: int) -> FloatArray:
-        """Return the counts of a row by cliques of its own, which may be smaller than the network's."""
+        """Return the counts of a row by its own cliques, which may be smaller than the network's."""
         tables, target, limit = self._of.current_tables(), self._of.target, self._of.max_clique_size
         known = known_states(tables, target, self._codes[:, m])
-        flat = []
         with naming_row(m):
             joint = log_measure(tables, [target], known, {}, limit)
             weights = self._weights(joint[None], slice(m, m + 1))[0]
-            for name, layout in zip(tables.names, self._of.flat.layouts, strict=True):
-                flat.append(_expected(tables, name, target, known, weights, limit).transpose(layout).ravel())
-        return np.concatenate(flat)
+            counts = [_expected(tables, name, target, known, weights, limit) for name in tables.names]
+        return in_memory(self._of.flat.layouts, counts)
 
 
 def _expected(
     tables: LogTables, name: str, target: str, known: dict[str, int], weights: FloatArray, max_clique_size: int
 ) -> FloatArray:
-    """Return the share of one row in the counts of a family."""
+    """Return the contribution of one row to the counts of a family."""
     family = (name, *tables.tables[name].parents)
     counts = np.zeros(tables.tables[name].values.shape)
     possible = np.flatnonzero(weights)
@@ -267,21 +198,19 @@ def _expected(
 
 @kernel(allocates=False)
 def _go_up(network, codes, missing, start, end, max_cells, memo, adding, rows, counts):  # type: ignore[no-untyped-def]
-    """Send the messages of the rows from `start` to `end`; return how many were done.
+    """Send the messages of the rows from `start` to `end`; return the number of rows done.
 
-    network: the first fields of FlatTables; codes: (variables, all rows); memo: the arrays of a memo, which says what
-    stopped it; rows: float64 (rows, classes). It is filled with the log joint or, where adding is true, has the weights
-    of rows whose messages are all in the memo. These are added to what the last messages and complete tables count:
-    float64, for each number of the memo.
+    network: the first fields of FlatTables; codes: (variables, all rows); memo: the arrays of a memo, which stores the
+    outcome; rows: float64 (rows, classes), filled with the log joint or, if adding, the weights of rows whose messages
+    are all in the memo. Weights are added to the counts of the last messages and of complete tables; counts: float64,
+    for each number of the memo.
     """
     nodes, _, order, target, _ = network
     variables, axes, factors, _, _, _, counters = memo
     used = counters[0]
     asked = used.asked
     for m in range(start, end):
-        for v in range(nodes.shape[0]):
-            variables[v].state = -1 if codes[v, m] == missing else np.int64(codes[v, m])
-        variables[target].state = 0
+        read_row(codes, m, missing, target, variables)
         mark_all(nodes, axes, target, variables)
         n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
         used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
@@ -299,7 +228,7 @@ def _go_up(network, codes, missing, start, end, max_cells, memo, adding, rows, c
 
 @inner_kernel(allocates=False)
 def _cell(node, axes, variables):  # type: ignore[no-untyped-def]
-    """Where the table of a node has the states of its family, at the first class if that is in it."""
+    """Return the position of the states of a node's family in its table, at the first class."""
     cell = node.start
     for i in range(node.axes, node.axes_end):
         cell += variables[axes[i].variable].state * axes[i].stride
@@ -342,3 +271,93 @@ def _add_weights(nodes, target, memo, weights, counts):  # type: ignore[no-untyp
         for c in range(weights.shape[0]):
             counts[factor.start + c if factor.axes_end > factor.axes else factor.start] += weights[c]
         f = factor.following
+
+
+@kernel(allocates=False)
+def _share_out(nodes, memo, counts):  # type: ignore[no-untyped-def]
+    """Distribute the counts of all messages of a memo, from the last to the first, and set them to zero.
+
+    counts: float64, for each number of the memo; those of the tables are increased.
+    """
+    _, axes, factors, strides, _, numbers, counters = memo
+    used = counters[0]
+    m = used.last
+    while m > 0:
+        message = factors[m]
+        width = axes[message.axes].size if message.axes_end > message.axes else np.int64(1)
+        _share(nodes[message.variable].card, width, message, axes, factors, strides, numbers, used, counts)
+        m = message.previous
+
+
+@inner_kernel(allocates=False)
+def _share(card, width, message, axes, factors, strides, numbers, used, counts):  # type: ignore[no-untyped-def]
+    """Distribute the counts of one message, over the blocks of products that fill it."""
+    sums, stride = used.numbers, axes[message.axes].stride if message.size > 1 else np.int64(0)
+    for i in range(sums + width, sums + width + card * width):
+        numbers[i] = 1.0
+    changed = begin(message, axes)
+    known = np.int64(-1)
+    while changed >= 0:
+        known = max(known, changed)
+        own, counted = message.offset, False
+        for j in range(width):
+            counted |= counts[own + j * stride] != 0.0
+        if counted:
+            if message.plain:
+                block = multiply(numbers, message, message.parts_end, factors, card, width, sums + width, known)
+            else:
+                block = _log_products(numbers, message, factors, card, width, sums + width, used.logs)
+            _weigh(numbers, block, card, width, sums, counts, own, stride)
+            for b in range(message.parts, message.parts_end):
+                _add(counts, factors[b], numbers, block, card, width)
+            known = np.int64(-1)
+        changed = advance(message, axes, factors, strides)
+
+
+@inner_kernel(allocates=False)
+def _log_products(numbers, message, factors, card, width, block, logs):  # type: ignore[no-untyped-def]
+    """Fill a block, axes (variable, first axis), with products, each column divided by its largest; return it."""
+    for j in range(width):
+        largest = -np.inf
+        for i in range(card):
+            value = log_product(numbers, message, factors, i, j, logs)
+            numbers[block + i * width + j] = value
+            largest = max(largest, value)
+        for i in range(card):
+            place = block + i * width + j
+            numbers[place] = np.exp(numbers[place] - largest) if largest > -np.inf else 0.0
+    return block
+
+
+@inner_kernel(allocates=False)
+def _weigh(numbers, block, card, width, sums, counts, own, stride):  # type: ignore[no-untyped-def]
+    """Scale each column of a block so that it sums to the message's count there, which is set to zero."""
+    total = numbers[sums : sums + width]
+    for j in range(width):
+        total[j] = 0.0
+    for i in range(card):
+        row = numbers[block + i * width : block + (i + 1) * width]
+        for j in range(width):
+            total[j] += row[j]
+    for j in range(width):
+        # Impossible states were not counted.
+        total[j] = counts[own + j * stride] / total[j] if total[j] > 0.0 else 0.0
+        counts[own + j * stride] = 0.0
+    for i in range(card):
+        row = numbers[block + i * width : block + (i + 1) * width]
+        for j in range(width):
+            row[j] *= total[j]
+
+
+@inner_kernel(allocates=False)
+def _add(counts, part, numbers, block, card, width):  # type: ignore[no-untyped-def]
+    """Add a block to a part's counts."""
+    offset, inner, apart = part.offset, part.inner, part.step
+    for i in range(card):
+        row, own = numbers[block + i * width : block + (i + 1) * width], counts[offset + i * apart :]
+        if inner == 1:
+            for j in range(width):
+                own[j] += row[j]
+        else:
+            for j in range(width):
+                own[j * inner] += row[j]

@@ -1,34 +1,41 @@
-"""A table whose counts are those that a network expects, given what every row knows.
+"""Structural EM: learn a structure from incomplete rows with a learner for complete rows (Friedman 1998).
 
-So a learner that takes sums from its table learns from incomplete rows as from complete ones: the expectation step of
-structural EM (Friedman 1998). A predictive score of the core's kind takes the marginal log joints of the rows that have
-a class. Who reads rows instead gets these, with what is missing drawn from the network.
+The structure is learned from a table of expected counts under the current network, then the parameters of that
+structure by EM, until a structure recurs. Learners that use counts therefore learn from incomplete rows as from
+complete ones. Predictive scores of the core use the marginal log joints of the rows that have a class. Learners that
+read rows get rows with the missing cells drawn from the network.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property, partial
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 
-from bnplug.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from bnplug.data._counting import count_families
-from bnplug.data.block_table import BlockTable
-from bnplug.data.blocks import Block, Blocks, BlockStore, EachBlock, LocalStore
-from bnplug.data.table import Table
-from bnplug.inference._completions import all_completions, have_few_completions, split_by
-from bnplug.inference.batches import query_rows
-from bnplug.inference.completing import draw_missing
+from bnplug.inference.em import SmoothedFrequencies, expectation_maximization
 from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.predicting import query_rows
+from bnplug.inference.sample import _all_completions, _have_few_completions, _split_by, draw_missing
 from bnplug.model.log_tables import LogTables
+from bnplug.table._counting import count_families
+from bnplug.table.block_table import BlockTable
+from bnplug.table.blocks import Block, Blocks, BlockStore, EachBlock, LocalStore
+from bnplug.table.table import Table
+from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 
-# Joint distributions of so many missing cells of a row are kept, since many families ask for them.
+if TYPE_CHECKING:
+    from bnplug.typing import DAG
+
+# Joint distributions of up to this many missing cells of a row are cached, since many families need them.
 _KEPT = 2
 
-#: So many rows of a block stand for its rows at most where :meth:`ExpectedTable.expand` splits them; then it draws.
+#: The maximum number of rows that :meth:`ExpectedTable.expand` makes of a block before it draws states instead.
 MOST_ROWS = 1 << 20
 
 
@@ -38,33 +45,11 @@ class ExpectedTable(BlockTable):
     :meth:`counts` and :meth:`expand` are exact, over all rows, also those without a class. ``codes``, :meth:`map` and
     :meth:`spawn` give the rows that have a class, completed by one draw.
 
-    Parameters
-    ----------
-    rows : Table
-        With missing cells, maybe of the class.
-    network : callable
-        Returns the :class:`~bnplug.LogTables` that say what is expected; called when that is first asked for.
-    seed : int
-        What missing cells are drawn with.
-    n_jobs : int, optional
-        Threads. Nothing depends on it.
-
-    Examples
-    --------
-    >>> tables = LogTables(
-    ...     ["x", "c"], {"x": [0, 1], "c": ["n", "y"]},
-    ...     {"x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]])), "c": ((), np.log([0.5, 0.5]))}, "c")
-    >>> codes = np.array([[1, 255, 0], [255, 0, 0]], dtype=np.uint8)
-    >>> rows = Table(codes, tables.names, tables.states, "c", incomplete="em")
-    >>> expected = ExpectedTable(rows, lambda: tables)
-    >>> expected.counts([[0, 1]])[0].round(3).tolist(), expected.n_rows, expected.total_weight
-    ([[1.9, 0.0], [0.211, 0.889]], 2, 3.0)
-    >>> split = expected.expand([0])
-    >>> split.codes.tolist(), split.weights.round(3).tolist()
-    ([[1, 0, 1, 0], [255, 0, 0, 0]], [1.0, 0.9, 0.1, 1.0])
+    The `network` is a callable that returns the :class:`~bnplug.LogTables` of the expectations, and is called when
+    these are first needed. Missing cells are drawn with `seed`. Nothing depends on `n_jobs`, the number of threads.
     """
 
-    #: Tells what takes counts in its own way that those of :meth:`counts` are to be taken.
+    #: Whether :meth:`counts` must be used instead of counting rows.
     expects = True
 
     def __init__(self, rows: Table, network: Callable[[], LogTables], seed: int = 0, n_jobs: int | None = None) -> None:
@@ -75,7 +60,7 @@ class ExpectedTable(BlockTable):
 
     @cached_property
     def with_holes(self) -> Table:
-        """The rows that have a class, as they are."""
+        """The rows that have a class, with their missing cells."""
         return self._all.with_class()
 
     @property
@@ -85,7 +70,7 @@ class ExpectedTable(BlockTable):
 
     @property
     def block_sizes(self) -> tuple[int, ...]:
-        """The number of such rows of each block."""
+        """The number of these rows in each block."""
         return self.with_holes.block_sizes
 
     @property
@@ -100,12 +85,12 @@ class ExpectedTable(BlockTable):
 
     @property
     def has_missing(self) -> BoolArray:
-        """Of no variable any row lacks it: what it is, is expected."""
+        """All False: missing cells are filled in by expectation."""
         return np.zeros(len(self.names), dtype=np.bool_)
 
     @cached_property
     def tables(self) -> LogTables:
-        """The network that says what is expected."""
+        """The network of the expectations."""
         return self._network()
 
     @cached_property
@@ -116,63 +101,60 @@ class ExpectedTable(BlockTable):
     def store(self) -> LocalStore:  # type: ignore[override]
         """The rows that have a class, completed."""
         known = self.with_holes
-        found = known.map(_completed, self.tables, _seeds(self._seed, known.n_blocks), self._n_jobs)
-        return LocalStore([Block(*own) for own in found])
+        completed = known.map(_completed, self.tables, _seeds(self._seed, known.n_blocks), self._n_jobs)
+        return LocalStore([Block(*block) for block in completed])
 
     def __getattr__(self, name: str) -> Any:
         if name in ("codes", "weights"):
-            self.store  # noqa: B018 - which makes them
+            self.store  # noqa: B018 - sets them
         return super().__getattr__(name)
 
     def counts(self, families: Sequence[Sequence[int]], folds: npt.ArrayLike | None = None) -> list[FloatArray]:
-        """Return how often families are expected; with folds, those of rows without a class are in none."""
-        listed = [tuple(map(int, own)) for own in families]
+        """Return the expected counts of families; rows without a class belong to no fold."""
+        listed = [tuple(map(int, family)) for family in families]
         if folds is None:
-            return [own[0] for own in self._expected.sum("counts", listed, None, 0)]
+            return [counts[0] for counts in self._expected.sum("counts", listed, None, 0)]
         given = np.asarray(folds, dtype=np.int64)
-        own = np.full(self._all.n_rows, -1, dtype=np.int64)
-        own[self._all.column(self.target_index) != self.missing] = given
+        of_all = np.full(self._all.n_rows, -1, dtype=np.int64)
+        of_all[self._all.column(self.target_index) != self.missing] = given
         n_folds = int(given.max(initial=-1)) + 1
-        return self._expected.sum("counts", listed, self._all.split(own), n_folds)
+        return self._expected.sum("counts", listed, self._all.split(of_all), n_folds)
 
     def column(self, v: int) -> CodeArray:
-        """Return the codes of one variable in the rows that have a class; what is missing is drawn."""
+        """Return the codes of one variable in the rows that have a class, with missing cells drawn."""
         return self.with_holes.column(v) if v == self.target_index else super().column(v)
 
     def take(self, rows: npt.ArrayLike) -> ExpectedTable:
-        """Return some of the rows that have a class (numbers or a mask), as the same network expects them."""
+        """Return some of the rows that have a class (numbers or a mask), with the same network."""
         return ExpectedTable(self.with_holes.take(rows), lambda: self.tables, self._seed, self._n_jobs)
 
     def _with_weights_divided(self, divisors: FloatArray | None) -> ExpectedTable:
         return ExpectedTable(self._all._with_weights_divided(divisors), lambda: self.tables, self._seed, self._n_jobs)
 
     def expand(self, variables: Sequence[int]) -> ExpandedTable:
-        """Return all rows, with a class or without, as rows that know `variables`, weighted by their probability."""
-        blocks = [Block(*own) for own in self._all.map(_weighted)]
+        """Return all rows, with or without a class, expanded over `variables` and weighted by their probability."""
+        blocks = [Block(*block) for block in self._all.map(_weighted)]
         return ExpandedTable(LocalStore(blocks), self._all, self.tables, self._seed, self._n_jobs).expand(variables)
 
 
 class ExpandedTable(BlockTable):
-    """Rows some of which stand for the same row, each weighted by the probability of what it knows beyond that.
-
-    See :meth:`ExpectedTable.expand`, which makes them. What else the rows lack is missing, and can be expanded too.
-    """
+    """Rows expanded into weighted completions by :meth:`ExpectedTable.expand`; other cells may be missing."""
 
     def __init__(self, store: BlockStore, like: Table, tables: LogTables, seed: int, n_jobs: int | None) -> None:
         super().__init__(store, like.names, like.states, like.target, like.left_out, checked=True)
         self._like, self._tables, self._seed, self._n_jobs = like, tables, seed, n_jobs
 
     def expand(self, variables: Sequence[int]) -> ExpandedTable:
-        """Return rows that know `variables` too, those that lack one once for each of its states.
+        """Expand each row that lacks one of `variables` into a row for each of its states.
 
-        Where that would be more than `MOST_ROWS` in a block, the states of that variable are drawn.
+        If a block would have more than `MOST_ROWS` rows, the states of that variable are drawn.
         """
-        made = self
+        expanded = self
         for v in variables:
-            seeds = _seeds(self._seed + int(v), made.n_blocks)
-            found = made.map(_split, self._tables, int(v), seeds, self._n_jobs)
-            made = made._with_store(LocalStore([Block(*own) for own in found]))
-        return made
+            seeds = _seeds(self._seed + int(v), expanded.n_blocks)
+            split = expanded.map(_split, self._tables, int(v), seeds, self._n_jobs)
+            expanded = expanded._with_store(LocalStore([Block(*block) for block in split]))
+        return expanded
 
     def take(self, rows: npt.ArrayLike) -> Table:
         """Return a table of the given rows (numbers or a mask)."""
@@ -196,87 +178,106 @@ def _weighted(block: Table) -> tuple[CodeArray, FloatArray]:
 
 
 def _split(block: Table, tables: LogTables, v: int, seed: int, n_jobs: int | None) -> tuple[CodeArray, FloatArray]:
-    codes, shares, source = split_by(tables, block.codes, v, MOST_ROWS, np.random.RandomState(seed % 2**32), n_jobs)
+    codes, shares, source = _split_by(tables, block.codes, v, MOST_ROWS, np.random.RandomState(seed % 2**32), n_jobs)
     assert block.weights is not None
     return codes, block.weights[source] * shares
 
 
 class _ExpectedRows:
-    """A block of rows, and what the network says of their missing cells.
+    """A block of rows and the distribution of their missing cells.
 
-    In the place of rows that have few completions stand these, and are counted like any rows; of the others the network
-    is asked for what a family lacks.
+    Rows with few completions are replaced by these, which are counted like any rows. For other rows, the network is
+    queried for the missing part of each family.
     """
 
     def __init__(self, block: Table, tables: LogTables, n_jobs: int | None) -> None:
         self.tables, self.n_jobs = tables, n_jobs
-        self.few = have_few_completions(block.codes, block.cards)
+        self.few = _have_few_completions(block.codes, block.cards)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
-        found = all_completions(tables, block.codes[:, self.few])
-        self.source, own = found.source, weights[self.few][found.source] * found.shares
-        self.completed = Table(found.codes, block.names, block.states, block.target, own)
+        rows = _all_completions(tables, block.codes[:, self.few])
+        self.source, shares = rows.source, weights[self.few][rows.source] * rows.shares
+        self.completed = Table(rows.codes, block.names, block.states, block.target, shares)
         self.block, self.weights = block.take(~self.few), weights[~self.few]
         self.lacks = self.block.codes == block.missing
-        self._compiled: dict[str, Marginalizer] = {}
+        self._compile = cache(partial(Marginalizer, tables))
         self._shares: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
 
     def counts(self, families: Sequence[tuple[int, ...]], folds: IntArray | None, n_folds: int) -> list[FloatArray]:
-        """Return the expected counts of families, the fold first: those that know them, and shares of the others."""
+        """Return the expected counts of families, the fold first: complete rows, and shares of incomplete ones."""
         folds = np.full(len(self.few), -1) if folds is None else folds
         few, others = folds[self.few][self.source], np.where(folds < 0, n_folds, folds)[~self.few]
-        found = []
-        for family in families:
-            counts = _counted(self.completed, family, few, n_folds)
-            if len(others):
-                counts += _counted(self.block, family, folds[~self.few], n_folds)
+        result = count_families(self.completed, families, few, n_folds)
+        if len(others):
+            complete = count_families(self.block, families, folds[~self.few], n_folds)
+            for family, counts, of_complete in zip(families, result, complete, strict=True):
+                counts += of_complete
                 self._add_incomplete(family, others, counts)
-            found.append(counts)
-        return found
+        return result
 
     def _add_incomplete(self, family: tuple[int, ...], folds: IntArray, counts: FloatArray) -> None:
-        lacks = self.lacks[list(family)]
+        """Add the rows that lack a variable of a family, for each set of its variables that some of them lack."""
+        lacks, cards = self.lacks[list(family)], self.block.cards
         patterns = lacks.T @ (1 << np.arange(len(family)))
         for pattern in np.unique(patterns[patterns > 0]).tolist():
             axes = [i for i in range(len(family)) if pattern >> i & 1]
+            known = [i for i in range(len(family)) if i not in axes]
             rows = np.flatnonzero(patterns == pattern)
-            self._add(family, axes, rows, folds, counts)
-
-    def _add(
-        self, family: tuple[int, ...], axes: list[int], rows: IntArray, folds: IntArray, counts: FloatArray
-    ) -> None:
-        """Add rows that lack the variables at some axes of a family."""
-        known = [i for i in range(len(family)) if i not in axes]
-        cards = self.block.cards
-        shares = self._shares_of(tuple(family[i] for i in axes), rows) * self.weights[rows, None]
-        sizes = [len(counts), *(int(cards[family[i]]) for i in known)]
-        states = [folds[rows], *(self.block.codes[family[i], rows].astype(np.int64) for i in known)]
-        size = int(np.prod(sizes, dtype=np.int64))
-        places = np.ravel_multi_index(states, sizes)
-        added = np.stack([np.bincount(places, own, size) for own in shares.T], axis=1)
-        shape = [*sizes, *(int(cards[family[i]]) for i in axes)]
-        counts += added.reshape(shape).transpose(0, *(1 + np.argsort([*known, *axes])))
+            shares = self._shares_of(tuple(family[i] for i in axes), rows) * self.weights[rows, None]
+            sizes = [len(counts), *(int(cards[family[i]]) for i in known)]
+            places = np.ravel_multi_index([folds[rows], *self.block.codes[[family[i] for i in known]][:, rows]], sizes)
+            added = np.stack([np.bincount(places, share, prod(sizes)) for share in shares.T], axis=1)
+            shape = [*sizes, *(int(cards[family[i]]) for i in axes)]
+            counts += added.reshape(shape).transpose(0, *(1 + np.argsort([*known, *axes])))
 
     def _shares_of(self, variables: tuple[int, ...], rows: IntArray) -> FloatArray:
-        """Return P(variables | what a row knows) of rows that lack them, the last variable changing fastest."""
+        """Return P(variables | known cells) of rows that lack them, the last variable changing fastest."""
         if len(variables) > _KEPT:
             return self._asked(variables, rows)
         if variables not in self._shares:
             every = np.flatnonzero(self.lacks[list(variables)].all(axis=0))
             self._shares[variables] = every, self._asked(variables, every)
         every, shares = self._shares[variables]
-        found: FloatArray = shares[np.searchsorted(every, rows)]
-        return found
+        return np.asarray(shares[np.searchsorted(every, rows)])
 
     def _asked(self, variables: tuple[int, ...], rows: IntArray) -> FloatArray:
         names = [self.tables.names[v] for v in variables]
         return query_rows(self.tables, names, self._compile, self.block.codes[:, rows], self.n_jobs)
 
-    def _compile(self, name: str) -> Marginalizer:
-        if name not in self._compiled:
-            self._compiled[name] = Marginalizer(self.tables, name)
-        return self._compiled[name]
+
+#: The maximum number of structures learned after the first.
+MOST_STRUCTURES = 10
+
+# The parameters between two structures need not be exact.
+_BETWEEN: dict[str, Any] = {"tol": 1e-5, "max_iter": 100, "restarts": 0}
 
 
-def _counted(rows: Table, family: tuple[int, ...], folds: IntArray, n_folds: int) -> FloatArray:
-    """Return the counts of rows that know a family, the fold first."""
-    return count_families(rows, [family], folds, n_folds)[0]
+def structural_em(
+    learn: Callable[[Table], DAG],
+    table: Table,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int | None = None,
+) -> DAG:
+    """Learn a structure by structural EM; return the first that recurs, or the last of `MOST_STRUCTURES`.
+
+    `learn` is that of a :class:`~bnplug.StructureLearner`. It is called first with the rows of `table` that have a
+    class, whose statistics ignore rows with missing cells, and then with an :class:`ExpectedTable`. `random_state` is
+    the seed for drawing missing cells, for learners that read rows; each round uses the same draws. The result does not
+    depend on `n_jobs`, the number of threads. If `verbose`, every round is reported.
+    """
+    seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+    dag = learn(table.ignoring())
+    seen: list[list[list[int]]] = []
+    while table.parents(dag) not in seen and len(seen) < MOST_STRUCTURES:
+        seen.append(table.parents(dag))
+        # The parameters are computed on demand, since not every learner needs them.
+        dag = learn(ExpectedTable(table, partial(_by_em, table, dag, n_jobs), seed, n_jobs))
+        if verbose:
+            changed = sum(a != b for a, b in zip(seen[-1], table.parents(dag), strict=True))
+            print(f"structural em: round {len(seen)}, {changed} families changed", file=sys.stderr, flush=True)
+    return dag
+
+
+def _by_em(table: Table, dag: DAG, n_jobs: int | None) -> LogTables:
+    """Return the parameters of a structure by EM."""
+    return expectation_maximization(SmoothedFrequencies(), table, dag, n_jobs=n_jobs, **_BETWEEN).tables

@@ -1,51 +1,75 @@
-"""What each known feature contributes to the log odds of each class.
+"""Explain a posterior: the contribution of each feature, the most informative next feature, and sensitivities.
 
-Features are revealed one at a time, those not yet revealed being marginalised, and a feature's contribution is
-the change of a class's log odds when it is revealed. That change depends on what was revealed before it, so the
-mean over two orders is taken: the features as they come, and the reverse. Either way the prior log odds
-and all contributions add up to the posterior log odds. If a combination of features is impossible under every class,
-the prior log odds are used, as in prediction.
+**Contributions to the log odds of each class.** Features are revealed one at a time, the others marginalized, and a
+feature's contribution is the change of a class's log odds. The change depends on the features revealed before, so the
+mean over two orders is taken: the features in order, and reversed. The prior log odds and all contributions add up to
+the posterior log odds. If a combination of features is impossible under every class, the prior log odds are used, as in
+prediction.
+
+**Expected information of an unknown feature** X given evidence e, in nats:
+
+    I(C; X | e) = H(C | e) - sum over x of P(x | e) H(C | x, e)
+
+**Sensitivity**: exact derivatives of a posterior by each table entry (Darwiche 2003; Chan and Darwiche 2002). The
+other entries of the column move against it, in proportion to their size, so the column keeps its sum. Let ``g[k]`` be
+the derivative of P(y | e) by the entry of state k if it moved alone. Then
+
+    dP(y | e) / dtheta[k] = g[k] - sum over j != k of theta[j] g[j] / sum over j != k of theta[j],
+
+with the plain mean of the others if they are all 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import logsumexp
+from scipy.special import logsumexp, rel_entr
 
-from bnplug.arrays import CodeArray, FloatArray
-from bnplug.contracts import Marginals
-from bnplug.data.coding import label_index
-from bnplug.inference._shown import explanation_display
-from bnplug.inference.predicting import predictive_log_joint
-from bnplug.notebook._frames import with_display
+from bnplug.contracts import CompiledNetwork
+from bnplug.counts.information import INFORMATION_TIE
+from bnplug.errors import did_you_mean
+from bnplug.html._kit import with_display
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, log_sum
+from bnplug.inference.most_probable import _Calibrated, _evidence_factors
+from bnplug.inference.predicting import (
+    Compile,
+    blocks,
+    conditional,
+    distinct,
+    impossible_rows,
+    predictive_log_joint,
+    row_bytes,
+    with_states,
+)
+from bnplug.inference.queries import (
+    _explanation_display,
+    _rows_display,
+    check_variables,
+    impossible,
+    relevant,
+    split_evidence,
+)
+from bnplug.model.log_tables import LogTables
+from bnplug.table.coding import label_index
+from bnplug.typing import CodeArray, FloatArray, IntArray
 
-#: What explanations call the log odds that no feature contributed.
+#: The name of the prior log odds in explanations.
 PRIOR = "(prior)"
 
-# Log odds beyond this are as good as certain, and are cut off, so that contributions stay finite.
+# Log odds are clipped at this value to keep contributions finite.
 _CERTAIN = 1000.0
 
 
-def contributions(marginals: Marginals, codes: CodeArray, target: int, n_jobs: int | None = None) -> FloatArray:
-    """Return every feature's contribution to the log odds of every class.
+def contributions(marginals: CompiledNetwork, codes: CodeArray, target: int, n_jobs: int | None = None) -> FloatArray:
+    """Return every feature's contribution to the log odds of every class, of shape (rows, 1 + features, classes).
 
-    Parameters
-    ----------
-    marginals : Marginals
-    codes : unsigned array of shape (variables, rows)
-        In the order of the tables' names.
-    target : int
-        Which of the variables is the class.
-
-    Returns
-    -------
-    float64 array of shape (rows, 1 + features, classes)
-        First the prior log odds, then the features in the order of the tables' names; a missing
-        feature contributes 0.
+    The prior log odds come first, then the features in the order of the tables' names; a missing feature contributes 0.
+    `codes` have the shape (variables, rows), in the same order, and `target` is the position of the class.
     """
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
@@ -68,19 +92,189 @@ def to_long_frame(values: FloatArray, rows: pd.Index, features: list[str], class
     labels = label_index(classes.tolist())
     index = pd.MultiIndex.from_product([rows, names, range(len(labels))], names=["row", "feature", "class"])
     frame = pd.DataFrame({"contribution": values.ravel()}, index=index).reset_index()
-    told = pd.Series(labels.take(frame["class"].to_numpy()), dtype=labels.dtype)
-    return with_display(frame.assign(**{"class": told}), explanation_display)
+    named = pd.Series(labels.take(frame["class"].to_numpy()), dtype=labels.dtype)
+    return with_display(frame.assign(**{"class": named}), _explanation_display)
 
 
 def _log_odds(joint: FloatArray) -> FloatArray:
-    """Return log P(c) - log (1 - P(c)) of every class, cut off where it is certain."""
+    """Return log P(c) - log (1 - P(c)) of every class, clipped."""
     n_classes = joint.shape[1]
-    odds = np.empty_like(joint)
-    for c in range(n_classes):
-        others = logsumexp(np.delete(joint, c, axis=1), axis=1)
-        with np.errstate(invalid="ignore"):
-            odds[:, c] = joint[:, c] - others
-    # If every row is impossible under a network, all classes get the same log odds.
+    others = [logsumexp(np.delete(joint, c, axis=1), axis=1) for c in range(n_classes)]
+    with np.errstate(invalid="ignore"):
+        odds = joint - np.stack(others, axis=1)
+    # If every row is impossible under a network, all classes have the same log odds.
     impossible = np.isneginf(joint).all(axis=1)
     odds[impossible] = -np.log(n_classes - 1)
-    return np.clip(odds, -_CERTAIN, _CERTAIN)
+    clipped: FloatArray = np.clip(odds, -_CERTAIN, _CERTAIN)
+    return clipped
+
+
+def expected_information(
+    tables: LogTables, target: str, compiled: Compile, codes: CodeArray, n_jobs: int | None = None
+) -> FloatArray:
+    """Return I(class; feature | known cells) in nats, of shape (rows, variables).
+
+    NaN for the class `target`, for known features, and in impossible rows. The other parameters are those of
+    :func:`bnplug.inference.predicting.query_rows`.
+    """
+    missing, c = np.iinfo(codes.dtype).max, tables.names.index(target)
+    rows, places = distinct(codes, c)
+    result = np.full((rows.shape[1], len(tables.names)), np.nan)
+    classes = conditional(compiled(target), rows, n_jobs)
+    wrong = impossible_rows(tables, rows) | np.isnan(classes[:, 0])
+    for v, name in enumerate(tables.names):
+        lacking = np.flatnonzero((rows[v] == missing) & ~wrong)
+        if v == c or len(lacking) == 0:
+            continue
+        marginals = compiled(name)
+        for block in blocks(lacking, classes.shape[1] * row_bytes(rows, len(tables.states[name]))):
+            result[block, v] = _information(classes[block], marginals, rows.take(block, axis=1), c, n_jobs)
+            wrong[block] |= np.isnan(result[block, v])
+    result[wrong] = np.nan
+    return result[places]
+
+
+def _information(
+    classes: FloatArray, marginals: CompiledNetwork, rows: CodeArray, target: int, n_jobs: int | None
+) -> FloatArray:
+    """Return I(class; feature | row) from P(class | row) and the marginals of the feature."""
+    each = with_states(rows, target, classes.shape[1])
+    given = conditional(marginals, each, n_jobs).reshape(*classes.shape, -1)
+    # An impossible class contributes nothing.
+    joint = np.where(classes[..., None] > 0, classes[..., None] * given, 0.0)
+    apart = classes[..., None] * joint.sum(axis=1, keepdims=True)
+    return np.asarray(np.maximum(rel_entr(joint, apart).sum(axis=(1, 2)), 0.0))
+
+
+def ranked(worth: FloatArray) -> IntArray:
+    """Return for each row the columns by falling worth; ties go to the lowest column, NaN comes last."""
+    left = np.where(np.isnan(worth), -1.0, worth)
+    order = np.empty(worth.shape, dtype=np.int64)
+    rows = np.arange(len(worth))
+    for place in range(worth.shape[1]):
+        largest = left.max(axis=1, keepdims=True)
+        order[:, place] = (left >= largest - INFORMATION_TIE).argmax(axis=1)
+        left[rows, order[:, place]] = -np.inf
+    return order
+
+
+def check_costs(costs: Mapping[str, float] | None, features: list[str]) -> FloatArray | None:
+    """Return the cost of each of `features`; raise a ``ValueError`` unless exactly these have positive costs."""
+    if costs is None:
+        return None
+    given = dict(costs)
+    for name in given:
+        if name not in features:
+            raise ValueError(f"costs: there is no feature {name!r}.{did_you_mean(str(name), features)}")
+    absent = [name for name in features if name not in given]
+    if absent:
+        raise ValueError(f"costs: each feature needs a cost; {absent} have none")
+    for name, cost in given.items():
+        if not isinstance(cost, int | float | np.integer | np.floating) or not 0 < cost < np.inf:
+            raise ValueError(f"costs: {name!r} costs {cost!r}, which is not a positive number")
+    return np.array([float(given[name]) for name in features])
+
+
+def next_frame(
+    information: FloatArray, unknown: Any, features: list[str], rows: pd.Index[Any], costs: FloatArray | None = None
+) -> pd.DataFrame:
+    """Return a frame with the unknown features of each row, the most informative (per cost, if given) first.
+
+    `information` and `unknown` (booleans) have the shape (rows, features), `costs` the shape (features,); `rows` are
+    the labels of the rows.
+    """
+    worth = information if costs is None else information / costs
+    order = ranked(np.where(unknown, worth, np.nan))
+    # Known features come last, as NaN.
+    listed = np.take_along_axis(unknown, order, axis=1)
+    m, place = np.nonzero(listed)
+    v = order[m, place]
+    frame = pd.DataFrame({"row": rows.take(m), "feature": np.array(features, dtype=object)[v]})
+    frame = frame.assign(information=information[m, v])
+    ranking = frame if costs is None else frame.assign(cost=costs[v], per_cost=worth[m, v])
+    return with_display(ranking, _rows_display)
+
+
+def sensitivity(
+    tables: LogTables,
+    target: str,
+    evidence: Mapping[str, int | npt.ArrayLike] | None = None,
+    max_clique_size: int = MAX_CLIQUE_SIZE,
+) -> dict[str, FloatArray]:
+    """Return the derivative of P(target | evidence) by every entry of every table.
+
+    For each variable an array of its table's shape and, as the last axis, the states of the target, which has no known
+    state. Irrelevant entries have derivative 0. `evidence` and `max_clique_size` are as in
+    :func:`bnplug.inference.queries.query`.
+    """
+    known, soft = split_evidence(tables, evidence)
+    check_variables(tables, [target], known)
+    needed = relevant(tables, {target, *known, *soft})
+    names = [name for name in tables.names if name in needed]
+    factors = [_evidence_factors(tables, names, {**known, target: y}, soft) for y in range(len(tables.states[target]))]
+    answers = [_Calibrated(tables, of_state, log_sum, max_clique_size) for of_state in factors]
+    totals = np.array([answer.total for answer in answers])
+    if np.isneginf(totals).all():
+        raise impossible(evidence)
+    result = {name: np.zeros((*table.values.shape, len(totals))) for name, table in tables.tables.items()}
+    for number, name in enumerate(names):
+        family = (name, *tables.tables[name].parents)
+        for y, answer in enumerate(answers):
+            cells = tuple({**known, target: y}.get(u, slice(None)) for u in family)
+            with np.errstate(over="ignore"):
+                result[name][(*cells, y)] = np.exp(answer.outside(number) - logsumexp(totals))
+        _with_the_column(result[name], tables.tables[name].values, np.exp(totals - logsumexp(totals)))
+    return result
+
+
+def sensitivity_frame(
+    tables: LogTables, slopes: Mapping[str, FloatArray], target: str, posterior: FloatArray
+) -> pd.DataFrame:
+    """Return :func:`sensitivity` as a frame, the largest absolute derivative first.
+
+    Columns ``variable``, ``state``, ``given`` (a dict of the parents' states), ``parameter``, ``target`` (a state of
+    it), ``probability`` (the posterior of that state) and ``derivative``.
+    """
+    entries = [entry for name in tables.names for entry in _entries(tables, name)]
+    n_states = len(posterior)
+    frame = pd.DataFrame(entries, columns=["variable", "state", "given", "parameter"], dtype=object)
+    frame = frame.take(np.arange(len(entries)).repeat(n_states)).reset_index(drop=True)
+    labels = label_index(tables.states[target])
+    frame = frame.astype({"parameter": np.float64}).assign(
+        target=pd.Series(labels.take(np.tile(np.arange(n_states), len(entries))), dtype=labels.dtype),
+        probability=np.tile(posterior, len(entries)),
+        derivative=np.concatenate([slopes[name].ravel() for name in tables.names]),
+    )
+    order = np.argsort(-frame["derivative"].abs().to_numpy(), kind="stable")
+    return frame.take(order).reset_index(drop=True)
+
+
+def _entries(tables: LogTables, name: str) -> list[tuple[str, Any, dict[str, Any], float]]:
+    """Return the entries of a table: variable, state, the parents' states, parameter."""
+    parents, values = tables.tables[name]
+    family = [tables.states[u] for u in (name, *parents)]
+    cells = zip(product(*family), np.exp(values).ravel(), strict=True)
+    return [(name, state, dict(zip(parents, given, strict=True)), float(theta)) for (state, *given), theta in cells]
+
+
+def _with_the_column(slopes: FloatArray, logs: FloatArray, posterior: FloatArray) -> None:
+    """Turn derivatives of the numerator of P(y, e) / P(e) into those of P(y | e), with co-variation of the column."""
+    slopes -= posterior * slopes.sum(axis=-1, keepdims=True)
+    largest = logs.max(axis=0, keepdims=True)
+    theta = np.exp(logs - np.where(np.isneginf(largest), 0.0, largest))
+    # Sums over the others, not the sum minus the entry: that would cancel if one entry is nearly all.
+    others = _others(theta)
+    alone = others == 0
+    moved = _others(theta[..., None] * slopes) / np.where(alone, 1.0, others)[..., None]
+    spread = _others(slopes) / max(1, len(slopes) - 1)
+    slopes -= np.where(alone[..., None], spread, moved)
+    if len(slopes) == 1:
+        slopes[:] = 0.0
+
+
+def _others(values: FloatArray) -> FloatArray:
+    """Return at each position of the first axis the sum over all other positions."""
+    sums = np.zeros_like(values)
+    sums[1:] += np.cumsum(values[:-1], axis=0)
+    sums[:-1] += np.cumsum(values[:0:-1], axis=0)[::-1]
+    return sums

@@ -1,41 +1,155 @@
-"""Exact marginals: the log joint of every row with every class, whichever features the row misses.
+"""Exact marginals: the log joint of every row with every class, whichever features are missing.
 
-The tables of a network are taken as one measure, their product, and what is missing is summed out of
-it. For a network whose columns sum to one that measure is its joint distribution. Discriminative
-parameters that are not normalised define a measure too, with the posterior they were fitted for on
-complete rows; its marginals are what a missing feature then means, and no table is left out of them.
+The product of the tables is taken as a measure, and missing features are summed out of it. If the columns of a network
+sum to one, that measure is its joint distribution. Discriminative parameters that are not normalized define a measure
+too, with the posterior they were fitted for on complete rows; its marginals define the meaning of a missing feature,
+and no table is omitted.
+
+Features are summed out by compiled bucket elimination. Observed features are instantiated first, and every table
+shrinks to the missing part of the row. The missing features are then eliminated in the order of the network's clique
+tree: each collects the tables that still mention it in its bucket, and sends their product, summed over itself, to the
+bucket of the next missing feature in it. The class is kept to the end, as the last axis of every table that has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import CodeArray, FloatArray
-from bnplug.contracts import InferenceEngine, Marginals, Weigh
+from bnplug.compiling import kernel, run_in_threads
+from bnplug.contracts import CompiledNetwork, Engine, Weigh
 from bnplug.errors import ContractError
 from bnplug.hooks import registry
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE
+from bnplug.inference._cliques import (
+    MAX_CLIQUE_SIZE,
+    NO_LIMIT,
+    Factor,
+    Factors,
+    connected,
+    fits,
+    known_states,
+    naming_row,
+)
+from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, read_row
+from bnplug.inference._messages import DONE, TOO_LARGE, Memo, send_messages
 from bnplug.inference.complete import log_joint, terms
-from bnplug.inference.elimination import Elimination
 from bnplug.inference.expectation import Expectation, expected_counts
-from bnplug.inference.queries import log_measure, query, split_evidence
+from bnplug.inference.queries import _instantiated, log_measure, query, split_evidence
 from bnplug.model.log_tables import LogTables
+from bnplug.typing import CodeArray, FloatArray, IntArray
+
+# Rows that a thread takes at a time.
+_BLOCK = 1024
+
+
+class Elimination:
+    """The tables of a network, prepared for marginalizing missing features; parameters as in :class:`Marginalizer`."""
+
+    def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
+        self.tables, self.target, self.max_clique_size = tables, target, max_clique_size
+        self._flat = flat_tables(tables, target)
+        # One for each thread that has been at work, for the next rows.
+        self._memos: list[Memo] = []
+
+    def add_missing(self, codes: CodeArray, rows: IntArray, joint: FloatArray, n_jobs: int | None = None) -> None:
+        """Add to log joints of some `rows` the contribution of the tables that mention a missing feature.
+
+        `joint`, of shape (rows, classes), is changed in place. It holds the sum of all other tables of the class and
+        its children, as :func:`bnplug.inference.complete.log_joint` returns it. `codes` and `n_jobs` are as in
+        :meth:`Marginalizer.log_joint`.
+        """
+        missing, limit = np.iinfo(codes.dtype).max, int(min(self.max_clique_size, NO_LIMIT))
+        blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+
+        def add(left: IntArray) -> None:
+            memo = self._memo()
+            while len(left) > 0:
+                n = _add_missing(memo.network, codes, missing, left, limit, memo.arrays, joint)
+                left = left[n:]
+                if len(left) > 0 and (memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, left[0]])):
+                    joint[left[0]] = self._by_other_cliques(codes[:, left[0]], int(left[0]))
+                    left = left[1:]
+                elif len(left) > 0:
+                    memo.make_room()
+            self._memos.append(memo)
+
+        run_in_threads(add, blocks, n_jobs=n_jobs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memos": []}
+
+    def _memo(self) -> Memo:
+        try:
+            return self._memos.pop()
+        except IndexError:  # another thread may have taken the last one
+            return Memo(self._flat)
+
+    def _will_be_too_large(self, memo: Memo, row: CodeArray) -> bool:
+        """Whether a row that fills the cache alone needs a table that is too large, in the network's order."""
+        if memo.n_rows > 0:
+            return False
+        order = [self.tables.names[v] for v in self._flat.order]
+        return not fits(self.tables, (scope for scope, _ in self._factors(row)), order, self.max_clique_size)
+
+    def _factors(self, row: CodeArray) -> list[Factor]:
+        """Return the tables that are relevant to the class, reduced by the evidence of a row."""
+        known = known_states(self.tables, self.target, row)
+        # The evidence separates the other factors from the class: they are the same for all classes.
+        return connected(_instantiated(self.tables, {self.target, *known}, known), self.target)
+
+    def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
+        """Return the log joint of a row by an order of elimination for its evidence, whose cliques may be smaller."""
+        with naming_row(m):
+            factors = Factors(self.tables, self._factors(row), {self.target}, self.max_clique_size)
+        return factors.measure((self.target,))
+
+
+@kernel(allocates=False)
+def _add_missing(network, codes, missing, rows, max_cells, memo, result):  # type: ignore[no-untyped-def]
+    """result[m, c] += log of the sum, over row m's missing features, of the tables that mention one of them.
+
+    network: the first fields of FlatTables; codes: (variables, all rows); rows: int64; memo: the arrays of a memo,
+    which stores the outcome. Returns the number of rows done.
+    """
+    nodes, both_ways, order, target, _ = network
+    variables, axes, factors, _, _, numbers, counters = memo
+    used = counters[0]
+    for i in range(rows.shape[0]):
+        m = rows[i]
+        read_row(codes, m, missing, target, variables)
+        if not mark(nodes, axes, both_ways, variables):
+            continue
+        n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
+        used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
+        if used.outcome != DONE:
+            return i
+        used.rows += 1
+        f = variables[target].bucket
+        for c in range(result.shape[1]):
+            result[m, c] += used.scale
+        while f >= 0:
+            for c in range(result.shape[1]):
+                number = numbers[factors[f].start + c]
+                result[m, c] += np.log(number) if factors[f].kind == PLAIN else number
+            f = factors[f].following
+    return rows.shape[0]
+
 
 __all__ = ["MAX_CLIQUE_SIZE", "Marginalizer", "check_marginals", "check_saved_limits"]
 
 
-def check_marginals(compiled: object, engine: object) -> Marginals:
-    """Return what an engine's ``compile`` gave; a `ContractError` that names the engine unless it is `Marginals`."""
-    if not isinstance(compiled, Marginals):
-        raise ContractError(f"{registry.origin(engine)}: compile must return bnplug.Marginals, not {compiled!r}")
+def check_marginals(compiled: object, engine: object) -> CompiledNetwork:
+    """Return `compiled`, or raise a `ContractError` that names the engine if it is not a `CompiledNetwork`."""
+    if not isinstance(compiled, CompiledNetwork):
+        raise ContractError(f"{registry.origin(engine)}: compile must return bnplug.CompiledNetwork, not {compiled!r}")
     return compiled
 
 
-def check_saved_limits(engine: InferenceEngine) -> None:
+def check_saved_limits(engine: Engine) -> None:
     """Raise a ``ValueError`` if a parameter of an engine exceeds the limit for model folders."""
     for name, limit in engine.saved_limits.items():
         value = getattr(engine, name)
@@ -46,14 +160,13 @@ def check_saved_limits(engine: InferenceEngine) -> None:
             )
 
 
-class Marginalizer(Marginals):
+class Marginalizer(CompiledNetwork):
     """Log joints of rows with any pattern of missing features.
 
-    Each row is instantiated with what is observed, so that it costs what its missing part costs: naive
-    Bayes skips a missing feature, a tree sends messages along missing features only, and any other DAG
-    is summed clique by clique. Two kinds of node are left out first: barren ones (missing, with nothing
-    observed below them), where their columns sum to one, and those that the observed features separate
-    from the class. The latter are the same for every class, even where they are impossible.
+    The cost of a row depends on its missing part: naive Bayes skips a missing feature, a tree sends messages along
+    missing features only, and any other DAG is summed clique by clique. Two kinds of nodes are omitted: barren ones
+    (missing, with nothing observed below them) whose columns sum to one, and nodes that the observed features separate
+    from the class. The latter are the same for every class, even if they are impossible.
 
     Parameters
     ----------
@@ -62,7 +175,8 @@ class Marginalizer(Marginals):
     target : str
         The class.
     max_clique_size : int
-        The number of cells that the largest table may have.
+        The maximum number of cells of a table. A row that needs a larger one is a ``ValueError`` that names its
+        variables.
 
     Examples
     --------
@@ -77,31 +191,15 @@ class Marginalizer(Marginals):
     """
 
     def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
-        self.tables = tables
-        self.target = target
-        self.max_clique_size = max_clique_size
+        self.tables, self.target, self.max_clique_size = tables, target, max_clique_size
         self._terms = terms(tables, target)
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return L[m, c] = log P(c, what row m observes), up to what is the same for all classes.
+        """Return L[m, c] = log P(c, known cells of row m), up to a constant for each row, of shape (rows, classes).
 
-        Parameters
-        ----------
-        codes : unsigned array of shape (variables, rows)
-            In the order of the tables' names; the dtype's largest value is missing. What it says about
-            the class is not read.
-        n_jobs : int, optional
-            Threads, as joblib counts them. The result does not depend on it.
-
-        Returns
-        -------
-        float64 array of shape (rows, classes)
-            A row that is impossible under every class is all ``-inf``.
-
-        Raises
-        ------
-        ValueError
-            If a row needs a table of more than `max_clique_size` cells; the message names its variables.
+        `codes` have the shape (variables, rows), in the order of the tables' names; the dtype's largest value is
+        missing, and the class is not read. A row that is impossible under every class is all ``-inf``. `n_jobs` is the
+        number of threads, as joblib counts them, on which the result does not depend.
         """
         joint = log_joint(self._terms, codes)
         features = np.arange(len(codes)) != self.tables.names.index(self.target)
@@ -116,11 +214,9 @@ class Marginalizer(Marginals):
 
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
         """Return log P(evidence), relative to no evidence."""
-        measures = [
-            log_measure(self.tables, [], *split_evidence(self.tables, given), self.max_clique_size)
-            for given in (evidence, {})
-        ]
-        return float(measures[0] - measures[1])
+        known, soft = split_evidence(self.tables, evidence)
+        total = log_measure(self.tables, [], {}, {}, self.max_clique_size)
+        return float(log_measure(self.tables, [], known, soft, self.max_clique_size) - total)
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return expected counts; see :func:`bnplug.inference.expectation.expected_counts`."""
@@ -136,7 +232,7 @@ class Marginalizer(Marginals):
 
     @cached_property
     def _skipping_is_exact(self) -> bool:
-        """Whether to skip a missing feature, as the posterior does, is all: on naive Bayes, normalised."""
+        """Whether skipping missing features is exact: on normalized naive Bayes."""
         return all(
             table.parents == (() if name == self.target else (self.target,)) and table.normalized
             for name, table in self.tables.tables.items()

@@ -1,4 +1,4 @@
-"""Answers about any variables: P(variables | evidence), by variable elimination in logarithms."""
+"""P(variables | evidence) by variable elimination in logarithms, conflicts between findings, and notebook displays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
 
-from bnplug.arrays import FloatArray
-from bnplug.data.coding import State, label_index
+from bnplug.contracts import CompiledNetwork
 from bnplug.errors import did_you_mean
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, check_clique
-from bnplug.inference._factors import Factor, Factors, product
-from bnplug.inference._shown import answers_display, rows_display
+from bnplug.html import _kit as html
+from bnplug.html._kit import with_display
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE, Factor, Factors, check_clique
 from bnplug.model.log_tables import LogTables
-from bnplug.notebook._frames import with_display
+from bnplug.table.coding import State, label_index
+from bnplug.typing import FloatArray
 
 
 def query(
@@ -33,23 +33,17 @@ def query(
     ----------
     tables : LogTables
     variables : sequence of str
-        What is asked about, jointly.
+        The variables of the joint distribution.
     evidence : mapping of str to int or array, optional
-        What is known: the position of a variable's state in ``tables.states``, or a likelihood for each of its states
-        (soft evidence), of which the ratios count.
+        The position of a variable's state in ``tables.states``, or a likelihood for each of its states (soft
+        evidence), of which only the ratios matter.
     max_clique_size : int
-        The number of cells that the largest table may have.
+        The maximum number of cells of a table; a ``ValueError`` if a larger one is needed.
 
     Returns
     -------
     float64 array
         One axis for each of `variables`; it sums to one.
-
-    Raises
-    ------
-    ValueError
-        For an unknown or repeated variable, evidence that is impossible or no state, or a table of more
-        than `max_clique_size` cells.
 
     Examples
     --------
@@ -73,14 +67,7 @@ def query(
 def split_evidence(
     tables: LogTables, evidence: Mapping[str, int | npt.ArrayLike] | None
 ) -> tuple[dict[str, int], dict[str, FloatArray]]:
-    """Return the codes of states that are known, and the logarithms of likelihoods; both by name, and checked.
-
-    Examples
-    --------
-    >>> tables = LogTables(["c"], {"c": ["n", "p"]}, {"c": ((), np.log([0.25, 0.75]))})
-    >>> split_evidence(tables, {"c": 1}), split_evidence(tables, {"c": [1, 0]})
-    (({'c': 1}, {}), ({}, {'c': array([  0., -inf])}))
-    """
+    """Check the evidence, and return the codes of known states and the log likelihoods of soft evidence, by name."""
     given = dict(evidence or {})
     for name in given:
         _check_name(tables, name)
@@ -92,7 +79,7 @@ def split_evidence(
 
 
 def check_variables(tables: LogTables, variables: Sequence[str], known: Collection[str]) -> None:
-    """Raise a ``ValueError`` where a variable that is asked about is unknown, repeated, or no question."""
+    """Raise a ``ValueError`` if a queried variable is unknown, repeated or in the evidence."""
     for name in variables:
         _check_name(tables, name)
     if not variables or len({*variables, *known}) < len(variables) + len(known):
@@ -103,7 +90,7 @@ def check_variables(tables: LogTables, variables: Sequence[str], known: Collecti
 
 
 def impossible(evidence: Mapping[str, Any] | None) -> ValueError:
-    """Return the error of evidence that has probability 0."""
+    """Return the error for evidence with probability 0."""
     return ValueError(f"the evidence {dict(evidence or {})} is impossible: it has probability 0")
 
 
@@ -114,57 +101,31 @@ def log_measure(
     soft: Mapping[str, FloatArray],
     max_clique_size: int = MAX_CLIQUE_SIZE,
 ) -> FloatArray:
-    """Return log P(variables, evidence), one axis for each of `variables`, of which none is `known`.
+    """Return log P(variables, evidence), one axis for each of `variables`, none of which is `known`.
 
-    `soft` has logarithms of likelihoods.
-
-    Examples
-    --------
-    >>> tables = LogTables(["c"], {"c": ["n", "p"]}, {"c": ((), np.log([0.25, 0.75]))})
-    >>> np.exp(log_measure(tables, ["c"], {}, {"c": np.log([1.0, 0.2])}))
-    array([0.25, 0.15])
+    `known` holds states, `soft` log likelihoods.
     """
     factors = _instantiated(tables, {*variables, *known, *soft}, known)
     factors += [((name,), likelihood) for name, likelihood in soft.items()]
     check_clique(tables, tuple(variables), max_clique_size)
-    left = Factors(tables, factors, {*variables}, max_clique_size)
-    while left.hidden:
-        left.sum_out(*left.cheapest())
-    return product(list(left.by_number.values()), tuple(variables))
+    return Factors(tables, factors, {*variables}, max_clique_size).measure(tuple(variables))
 
 
 def query_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
-    """Return an answer of :func:`query` as a frame: a row for each joint state, by its labels, and ``probability``.
+    """Return the result of :func:`query` as a frame: the labels of each joint state, and ``probability``.
 
-    A variable of that name keeps it: the column of probabilities is then called ``probability_``.
-
-    Examples
-    --------
-    >>> query_frame(np.array([0.25, 0.75]), {"sky": ["rain", "sun"]})
-        sky  probability
-    0  rain         0.25
-    1   sun         0.75
+    If a variable has that name, the column of probabilities is called ``probability_``.
     """
     frame = _joint_states(states).assign(**{_unlike("probability", states): probabilities.ravel()})
-    return with_display(frame, answers_display)
+    return with_display(frame, _answers_display)
 
 
 def rows_frame(probabilities: FloatArray, states: Mapping[str, Sequence[State]], rows: pd.Index[Any]) -> pd.DataFrame:
-    """Return an answer for each of many rows as a frame: ``row``, the joint states by their labels, ``probability``.
-
-    Examples
-    --------
-    >>> rows_frame(np.array([[0.25, 0.75], [0.5, 0.5]]), {"sky": ["rain", "sun"]}, pd.Index(["mon", "tue"]))
-       row   sky  probability
-    0  mon  rain         0.25
-    1  mon   sun         0.75
-    2  tue  rain         0.50
-    3  tue   sun         0.50
-    """
+    """Return the results for many rows as a frame: ``row``, the labels of the joint states, and ``probability``."""
     joint = _joint_states(states)
     frame = joint.take(np.tile(np.arange(len(joint)), len(rows))).reset_index(drop=True)
     frame.insert(0, _unlike("row", states), rows.repeat(len(joint)))
-    return with_display(frame.assign(**{_unlike("probability", states): probabilities.ravel()}), rows_display)
+    return with_display(frame.assign(**{_unlike("probability", states): probabilities.ravel()}), _rows_display)
 
 
 def _unlike(column: str, names: Collection[str]) -> str:
@@ -174,10 +135,9 @@ def _unlike(column: str, names: Collection[str]) -> str:
 
 
 def _joint_states(states: Mapping[str, Sequence[State]]) -> pd.DataFrame:
-    codes = np.indices([len(own) for own in states.values()]).reshape(len(states), -1)
-    labels = [label_index(own) for own in states.values()]
-    cells = zip(states, labels, codes, strict=True)
-    return pd.DataFrame({name: pd.Series(own.take(c), dtype=own.dtype) for name, own, c in cells})
+    codes = np.indices([len(labels) for labels in states.values()]).reshape(len(states), -1)
+    columns = zip(states, map(label_index, states.values()), codes, strict=True)
+    return pd.DataFrame({name: pd.Series(labels.take(c), dtype=labels.dtype) for name, labels, c in columns})
 
 
 def _check_name(tables: LogTables, name: str) -> None:
@@ -198,13 +158,13 @@ def _log_likelihood(tables: LogTables, name: str, given: npt.ArrayLike) -> Float
 
 
 def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[Factor]:
-    """Return the tables that `names` depend on, with what is known filled in."""
+    """Return the tables that `names` depend on, instantiated with the known states."""
     needed = relevant(tables, names)
     return [instantiated(tables, name, known) for name in tables.names if name in needed]
 
 
 def relevant(tables: LogTables, names: set[str]) -> set[str]:
-    """Return the variables whose tables tell of `names`: these, their ancestors, and what does not sum to one."""
+    """Return the variables whose tables matter for `names`: these, their ancestors, and unnormalized tables."""
     needed = names | {name for name, table in tables.tables.items() if not table.normalized}
     pending = list(needed)
     while pending:
@@ -215,7 +175,96 @@ def relevant(tables: LogTables, names: set[str]) -> set[str]:
 
 
 def instantiated(tables: LogTables, name: str, known: Mapping[str, int]) -> Factor:
-    """Return a variable's table with what is known filled in."""
+    """Return a variable's table, instantiated with the known states."""
     family = (name, *tables.tables[name].parents)
     index = tuple(known.get(u, slice(None)) for u in family)
     return tuple(u for u in family if u not in known), np.asarray(tables.tables[name].values[index])
+
+
+def conflict(marginals: CompiledNetwork, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
+    """Return ``log(P(e1) P(e2) ... / P(e1, e2, ...))`` of findings, in nats.
+
+    Findings that support each other are more probable together than apart, and the measure is negative. Positive values
+    indicate a conflict: a rare case, an error in the data, or a case that the network does not model. The probability
+    of a soft finding is its expected likelihood. The evidence of a variable is the position of its state, or a
+    likelihood for each of its states; evidence with probability 0 is a ``ValueError``.
+    """
+    together = marginals.log_probability(evidence)
+    if np.isneginf(together):
+        raise impossible(evidence)
+    return sum(marginals.log_probability({name: finding}) for name, finding in evidence.items()) - together
+
+
+# Limits of a display, which shows the first part of larger objects.
+_MOST_LINES, _MOST_CLASSES, _MOST_CASES = 15, 8, 3
+
+
+def _answers_display(answers: pd.DataFrame) -> str:
+    """Return rows whose last column is a nonnegative number, for example a joint posterior, with bars."""
+    return html.display(*_lines(answers, len(answers)))
+
+
+def _rows_display(answers: pd.DataFrame) -> str:
+    """Return the same for several rows of data, whose labels are in the first column: the first rows."""
+    labels = answers.iloc[:, 0].tolist()
+    begins = [i for i in range(len(labels)) if i == 0 or labels[i] != labels[i - 1]]
+    end = [*begins, len(labels)][min(_MOST_CASES, len(begins))]
+    return html.display(*_lines(answers, end), _further(len(begins) - _MOST_CASES, "row"))
+
+
+def _lines(answers: pd.DataFrame, n_lines: int) -> list[str]:
+    shown = answers.head(min(n_lines, _MOST_LINES))
+    values = shown.iloc[:, -1].to_numpy(dtype=np.float64)
+    finite = np.isfinite(values)
+    largest = 1.0 if str(answers.columns[-1]).startswith("probability") else values[finite].max(initial=0.0) or 1.0
+    rows = [
+        [*map(_words, row[:-1]), html.Cell(html.number(value), bar=value / largest if np.isfinite(value) else None)]
+        for row, value in zip(shown.itertuples(index=False, name=None), values, strict=True)
+    ]
+    kinds = ["" if pd.api.types.is_float_dtype(kind) else "words" for kind in answers.dtypes]
+    head = [html.Cell(html.short(name), kind) for name, kind in zip(answers.columns, kinds, strict=True)]
+    return [html.table([head], rows, headings=0), _further(n_lines - len(shown), "line")]
+
+
+def _words(value: object) -> html.Cell:
+    return html.Cell(html.number(value)) if isinstance(value, float) else html.Cell(html.short(value), "words")
+
+
+def _further(n: int, noun: str) -> str:
+    return html.note(f"… and {n:,} more {noun}{'s' if n > 1 else ''}.") if n > 0 else ""
+
+
+def _explanation_display(explanation: pd.DataFrame) -> str:
+    """Display contributions to log odds: a table for each of the first rows, the largest contributions first."""
+    features, classes = explanation["feature"].tolist(), explanation["class"].tolist()
+    # Each row of data begins with the prior log odds of every class.
+    n_classes = next((i for i, name in enumerate(features) if name != features[0]), len(features))
+    cases = explanation["contribution"].to_numpy().reshape(features.count(features[0]) // n_classes, -1, n_classes)
+    size = cases[0].size
+    names, labels = features[:size:n_classes], explanation["row"].tolist()[::size]
+    expected = [(name, label) for name in names for label in classes[:n_classes]] * len(cases)
+    if explanation.shape[1] != 4 or list(zip(features, classes, strict=True)) != expected:
+        raise ValueError("the frame was changed and is no explanation")
+    shown = zip(labels[:_MOST_CASES], cases, strict=False)
+    parts = [part for label, case in shown for part in _contributions(label, names, classes[:n_classes], case)]
+    return html.display(*parts, _further(len(cases) - _MOST_CASES, "row"))
+
+
+def _contributions(case: object, names: list[str], classes: list[object], values: FloatArray) -> list[str]:
+    """Return the contributions to each class in one row of data, with their sum, the posterior log odds."""
+    size = np.abs(values).max(axis=1)
+    largest = size.max() or 1.0
+    order = [f for f in np.argsort(-size[1:], kind="stable") + 1 if size[f] > 0]
+    rows = [
+        [names[f], *(html.Cell(f"{x:+.3f}", bar=x / largest, signed=True) for x in values[f, :_MOST_CLASSES])]
+        for f in [0, *order[:_MOST_LINES]]
+    ]
+    total = [html.Cell(f"{value:+.3f}") for value in values.sum(axis=0)[:_MOST_CLASSES]]
+    silent, less = len(names) - 1 - len(order), len(order) - _MOST_LINES
+    remarks = [f"{silent:,} of {len(names) - 1:,} features add nothing."] if silent else []
+    remarks += [f"{less:,} more add less than these."] if less > 0 else []
+    return [
+        html.title(f"row {case}", "what each known feature adds to the log odds of each class"),
+        html.table([["log odds of", *classes[:_MOST_CLASSES]]], [*rows, ["sum", *total]], n_sums=1),
+        html.note(" ".join(remarks)) if remarks else "",
+    ]

@@ -1,4 +1,4 @@
-"""A given structure, and what a learner returns, is checked at the door: a fault is named with whoever made it."""
+"""Check given structures and the results of learners; errors name the learner."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bnplug.data._dags import check_acyclic, parents_by_number
-from bnplug.data.table import Table
 from bnplug.errors import ConstantPredictionWarning, ContractError, warn_outside
 from bnplug.hooks.registry import origin
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import is_c1
+from bnplug.table._dags import check_acyclic, parents_by_number
+from bnplug.table.table import Table
 
 if TYPE_CHECKING:
     from bnplug.model.pgmpy import DAG
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def given_dag(structure: Any, table: Table) -> DAG:
     """Return a given graph, or list of edges by name, as a DAG over the table's variables.
 
-    Edges of columns that are no variables because they tell nothing (``table.left_out``) are passed over.
+    Edges of omitted columns (``table.left_out``) are ignored.
     """
     if hasattr(structure, "is_directed") and not structure.is_directed():
         raise ValueError("structure is an undirected graph; a DAG says which end of an edge is the parent")
@@ -42,21 +42,9 @@ def given_dag(structure: Any, table: Table) -> DAG:
 
 
 def warn_of_constant_prediction(table: Table, parents: Sequence[Sequence[int]]) -> None:
-    """Warn if the class has neither parents nor children in a learned structure.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> table = Table.empty(["a", "c"], {"a": [0, 1], "c": [0, 1]}, "c")
-    >>> with warnings.catch_warnings(record=True) as warned:
-    ...     warnings.simplefilter("always")
-    ...     warn_of_constant_prediction(table, [[1], []])
-    ...     warn_of_constant_prediction(table, [[], []])
-    >>> [w.category.__name__ for w in warned]
-    ['ConstantPredictionWarning']
-    """
+    """Warn if the class has neither parents nor children in a learned structure."""
     target = table.target_index
-    if parents[target] or any(target in own for own in parents):
+    if parents[target] or any(target in of_node for of_node in parents):
         return
     warn_outside(
         f"No feature affects the prediction: in the learned structure, the class {table.target!r} has neither parents "
@@ -69,10 +57,7 @@ def warn_of_constant_prediction(table: Table, parents: Sequence[Sequence[int]]) 
 def check_dag(learned: Any, table: Table, learner: object) -> DAG:
     """Return what ``learn`` returned, a DAG or the parents of every variable as numbers, as a DAG of the table.
 
-    Raises
-    ------
-    ContractError
-        Naming the learner, if it is neither, has other nodes than the table has variables, or a cycle.
+    Anything else, other nodes than the table's variables, or a cycle is a ``ContractError`` that names the learner.
     """
     if parents_by_number(learned, table.names) is not None:
         return learned
@@ -101,10 +86,10 @@ def _check_graph(dag: Any, table: Table, learner: object) -> DAG:
 
 
 def check_tables(tables: Any, table: Table, parents: list[list[int]], learner: object) -> LogTables:
-    """Return learned parameters, normalised where the structure allows it; else a ``ContractError``.
+    """Return learned parameters, normalized where the structure allows it; else a ``ContractError``.
 
-    Parameters that do not sum to one give no Bayesian network. On a C1 structure there is one with
-    the same posterior, and it is returned in their place.
+    Parameters that do not sum to one define no Bayesian network. On a C1 structure, the network with the same posterior
+    is returned instead.
     """
     if not isinstance(tables, LogTables):
         raise ContractError(f"{origin(learner)}: fit returned a {type(tables).__name__}, not LogTables")

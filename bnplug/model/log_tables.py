@@ -1,4 +1,4 @@
-"""LogTables, the log parameters of a network, and the estimates that counts give."""
+"""LogTables, the log parameters of a network, and their estimation from counts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,62 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.arrays import FloatArray
-from bnplug.data.coding import State, label_index
-from bnplug.data.table import Table
 from bnplug.errors import NotRepresentableError, did_you_mean
-from bnplug.model._shown import cpt_display, nodes_display
-from bnplug.notebook._frames import with_display
+from bnplug.html import _kit as html
+from bnplug.html._kit import with_display
+from bnplug.table.coding import State, label_index
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG, DiscreteBayesianNetwork
 
-#: How far the log of a column's sum may be from 0 for the column to count as normalised.
+# The most states, configurations, nodes and labels that a notebook shows.
+_MOST_STATES, _MOST_CONFIGURATIONS, _MOST_NODES, _MOST_LISTED = 30, 16, 40, 6
+
+
+def _cpt_display(cpt: pd.DataFrame) -> str:
+    """Return P(node | parents) with its name: a row per state, a column per configuration of the parents."""
+    parents = [] if list(cpt.columns) == ["probability"] else list(map(str, cpt.columns.names))
+    given = f" | {', '.join(parents)}" if parents else ""
+    return html.display(html.title(f"P({cpt.index.name}{given})"), *_table(cpt))
+
+
+def _table(cpt: pd.DataFrame) -> list[html.Safe]:
+    """Return the first part of the table, each cell shaded by its probability, and a note if more is left."""
+    values = cpt.to_numpy(dtype=np.float64)[:_MOST_STATES, :_MOST_CONFIGURATIONS]
+    columns = cpt.columns[:_MOST_CONFIGURATIONS]
+    head = [
+        ["" if name is None else name, *columns.get_level_values(level)] for level, name in enumerate(columns.names)
+    ]
+    rows = [
+        [state, *(html.Cell(html.number(value), shade=value) for value in row)]
+        for state, row in zip(cpt.index, values, strict=False)
+    ]
+    if values.shape == cpt.shape:
+        return [html.table(head, rows)]
+    n_states, n_configurations = cpt.shape
+    left = f"The first part of {n_states:,} states x {n_configurations:,} configurations."
+    return [html.table(head, rows), html.note(left)]
+
+
+def _nodes_display(tables: LogTables) -> str:
+    """Return the nodes of a network with their states and parents; each node expands to its table."""
+    names = tables.names[:_MOST_NODES]
+    nodes = [
+        {
+            "name": name,
+            "states": html.listing(tables.states[name], _MOST_LISTED),
+            "parents": html.listing(tables.parents[name], _MOST_LISTED),
+            "tables": _table(tables.cpt(name)),
+        }
+        for name in names
+    ]
+    left = len(tables.names) - len(names)
+    return html.render("nodes.html", network=tables, summary=repr(tables), nodes=nodes, n_left=left)
+
+
+#: The largest absolute log of a column's sum for the column to count as normalized.
 NORMALIZED = 1e-9
 
 #: The largest absolute value of a finite log parameter, chosen so that sums over all nodes and rows stay finite.
@@ -33,15 +78,7 @@ _MAX_PARENTS = 63
 
 
 class LogTable(NamedTuple):
-    """One node's log parameters.
-
-    Attributes
-    ----------
-    parents : tuple of str
-        Ascending by their position in the tables' names.
-    values : float64 array
-        With axes ``(node, *parents)``.
-    """
+    """One node's `parents`, ascending by position in the tables' names, and log parameters, ``(node, *parents)``."""
 
     parents: tuple[str, ...]
     values: FloatArray
@@ -53,9 +90,9 @@ class LogTable(NamedTuple):
 
     @property
     def log_sums(self) -> FloatArray:
-        """The log of what each column sums to; infinite where that leaves the range of numbers."""
+        """The log of the sum of each column; infinite if it overflows."""
         with np.errstate(over="ignore", divide="ignore"):
-            # scipy's logsumexp takes ten times as long, to tell apart sums that are not near one.
+            # scipy's logsumexp takes ten times as long, for precision that matters only far from one.
             log_sums: FloatArray = np.log(np.exp(self.values).sum(axis=0))
         return log_sums
 
@@ -63,8 +100,8 @@ class LogTable(NamedTuple):
 class LogTables:
     """The log parameters of every node of a network.
 
-    What a parameter learner returns. A table need not be normalised: a discriminative learner's posterior
-    P(class | features) is what counts, and :meth:`normalize` looks for a network that has the same one.
+    The result of a parameter learner. A table need not be normalized: only the posterior P(class | features) of a
+    discriminative learner matters, and :meth:`normalize` finds a network with the same posterior.
 
     Parameters
     ----------
@@ -111,7 +148,10 @@ class LogTables:
         for name, table in self.tables.items():
             _check_labels(name, self.states[name])
             self._check_table(name, table, position)
-        self._check_acyclic()
+        try:
+            TopologicalSorter(self.parents).prepare()
+        except CycleError as error:
+            raise ValueError(f"the parents make a cycle: {' -> '.join(reversed(error.args[1]))}") from None
 
     def _check_table(self, name: str, table: LogTable, position: Mapping[str, int]) -> None:
         unknown = [parent for parent in table.parents if parent not in position]
@@ -135,12 +175,6 @@ class LogTables:
                 f"{_MAX_LOG_PARAMETER:g}, or -inf"
             )
 
-    def _check_acyclic(self) -> None:
-        try:
-            TopologicalSorter(self.parents).prepare()
-        except CycleError as error:
-            raise ValueError(f"the parents make a cycle: {' -> '.join(reversed(error.args[1]))}") from None
-
     def __getitem__(self, name: str) -> LogTable:
         """Return a node's parents and log parameters."""
         if name not in self.tables:
@@ -151,11 +185,16 @@ class LogTables:
         return name in self.tables
 
     def with_target(self, target: str | None) -> LogTables:
-        """Return the same parameters with `target` as the class; what has been checked is not checked again."""
+        """Return the same parameters with `target` as the class."""
         _check_target(target, self.names)
         other = copy(self)
         other.target = target
         return other
+
+    def _with_arrays(self, arrays: Mapping[str, npt.ArrayLike]) -> LogTables:
+        """Return the same network with other log parameters for some of its nodes."""
+        tables = {name: (parents, arrays.get(name, values)) for name, (parents, values) in self.tables.items()}
+        return LogTables(self.names, self.states, tables, self.target)
 
     @property
     def parents(self) -> dict[str, tuple[str, ...]]:
@@ -184,10 +223,7 @@ class LogTables:
     def probabilities(self) -> dict[str, FloatArray]:
         """Return the probabilities of every node, with axes ``(node, *parents)``.
 
-        Raises
-        ------
-        NotRepresentableError
-            If a table is not normalised; :meth:`normalize` may help.
+        A table that is not normalized is a ``NotRepresentableError``; :meth:`normalize` may help.
         """
         name = self.unnormalized_node()
         if name is not None:
@@ -197,25 +233,22 @@ class LogTables:
         return {name: np.exp(table.values) for name, table in self.tables.items()}
 
     def _way_out(self) -> str:
-        """Say whether, and if not why, there is a network with the same posterior of the class."""
+        """Explain whether a network with the same posterior of the class exists."""
         from bnplug.model.wettig import violation
 
-        found = None if self.target is None else violation(self.parents, self.target)
-        if found is None:
+        violated = None if self.target is None else violation(self.parents, self.target)
+        if violated is None:
             return "normalize() gives one with the same posterior where the structure allows it"
-        node, (a, b) = found
+        node, (a, b) = violated
         return (
             f"nor need any on this structure have the same posterior, since it is not C1: the parents {a!r} and {b!r} "
             f"of {node!r} are not adjacent"
         )
 
     def normalize(self, target: str | None = None) -> LogTables:
-        """Return normalised tables with the same posterior of the class (Wettig's algorithm).
+        """Return normalized tables with the same posterior of the class (Wettig's algorithm).
 
-        Raises
-        ------
-        NotRepresentableError
-            If the structure is not C1; the message names the node.
+        A structure that is not C1 is a ``NotRepresentableError``; the message names the node.
         """
         from bnplug.model.wettig import normalize
 
@@ -225,17 +258,17 @@ class LogTables:
         return normalize(self, chosen)
 
     def cpt(self, name: str) -> pd.DataFrame:
-        """Return a node's parameters, without the logarithm: a row for each state, a column for each configuration.
+        """Return a node's probabilities: a row for each state, a column for each configuration of the parents.
 
-        A configuration is one of the parents' states; where there is no parent, the column is ``"probability"``.
+        Without parents, the column is called ``"probability"``.
         """
         parents, values = self[name]
         rows = pd.Index(self.states[name], dtype=object, name=name)
         if not parents:
-            return with_display(pd.DataFrame({"probability": np.exp(values)}, index=rows), cpt_display)
+            return with_display(pd.DataFrame({"probability": np.exp(values)}, index=rows), _cpt_display)
         columns = pd.MultiIndex.from_product([label_index(self.states[p]) for p in parents], names=parents)
         frame = pd.DataFrame(np.exp(values).reshape(len(rows), -1), index=rows, columns=columns)
-        return with_display(frame, cpt_display)
+        return with_display(frame, _cpt_display)
 
     def to_dag(self) -> DAG:
         """Return the structure as a pgmpy DAG, its nodes in the order of the names."""
@@ -246,10 +279,7 @@ class LogTables:
     def to_network(self) -> DiscreteBayesianNetwork:
         """Return the pgmpy network with these parameters.
 
-        Raises
-        ------
-        NotRepresentableError
-            If a table is not normalised (:meth:`normalize` may help), or has more parents than pgmpy takes.
+        A table that is not normalized, or has more parents than pgmpy takes, is a ``NotRepresentableError``.
         """
         from bnplug.model.pgmpy import make_network
 
@@ -267,18 +297,9 @@ class LogTables:
         return cls(names, states, tables, target)
 
     def log_likelihood(self, table: Table, incomplete: bool = False) -> float:
-        """Return the log-likelihood of the rows of `table`, each as often as its weight says.
+        """Return the weighted log-likelihood of the rows of `table`, which has the same variables and states.
 
-        Parameters
-        ----------
-        table : Table
-        incomplete : bool
-            Whether rows may have missing cells: each family's term is then of the rows in which all of it is known.
-
-        Raises
-        ------
-        ValueError
-            If the table's variables or states are not these, or a cell is missing and must not be.
+        If `incomplete`, rows may have missing cells: each family then uses the rows in which it is complete.
         """
         if set(table.names) != set(self.names) or any(table.states[n] != self.states[n] for n in self.names):
             raise ValueError("the table's variables or states differ from those of these parameters")
@@ -296,22 +317,16 @@ class LogTables:
         return f"LogTables({len(self.names)} nodes, {len(self.edges)} edges, {self.n_parameters} parameters)"
 
     def _repr_html_(self) -> str:
-        return nodes_display(self)
+        return _nodes_display(self)
 
 
 def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> FloatArray:
     """Return log probabilities from counts with axes ``(node, *parents)``.
 
     ``theta = (n[j|h] + alpha / (r q)) / (n[h] + alpha / q)`` for r states and q parent configurations
-    (Peharz et al. 2013, eq. 4): virtual counts that are consistent between tables.
-
-    Parameters
-    ----------
-    counts : float array
-    alpha : float
-        The virtual sample size. With 0, a configuration never seen is uniform.
-    floor : float
-        Probabilities below it are lifted to it, and the column renormalised.
+    (Peharz et al. 2013, eq. 4): virtual counts that are consistent between tables. `alpha` is the virtual sample size;
+    with 0, a configuration never seen is uniform. Probabilities below `floor` are lifted to it, and the column
+    renormalized.
     """
     states = counts.shape[0]
     smoothed = counts + alpha / counts.size
@@ -326,15 +341,17 @@ def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> Floa
 
 
 def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: int) -> None:
-    """Raise a ``ValueError`` where the tables of a structure would hold more than `max_parameters` cells.
+    """Raise a ``ValueError`` if the tables of a structure would hold more than `max_parameters` cells.
 
-    Called before anything is allocated; the message names the largest node, its parents and its size. A node with more
-    parents than a table has axes is refused too, also where they have one state each.
+    Called before anything is allocated; the message names the largest node. A node with more parents than an array has
+    axes is refused too.
     """
-    for node, own in enumerate(parents):
-        if len(own) > _MAX_PARENTS:
-            raise ValueError(f"{table.names[node]!r} has {len(own)} parents, over {_MAX_PARENTS}; use fewer parents")
-    sizes = [prod(int(table.cards[v]) for v in (node, *own)) for node, own in enumerate(parents)]
+    for node, of_node in enumerate(parents):
+        if len(of_node) > _MAX_PARENTS:
+            raise ValueError(
+                f"{table.names[node]!r} has {len(of_node)} parents, over {_MAX_PARENTS}; use fewer parents"
+            )
+    sizes = [prod(int(table.cards[v]) for v in (node, *of_node)) for node, of_node in enumerate(parents)]
     if sum(sizes) <= max_parameters:
         return
     node = int(np.argmax(sizes))
@@ -352,7 +369,7 @@ def _check_target(target: str | None, names: tuple[str, ...]) -> None:
 
 
 def _check_labels(name: str, labels: tuple[State, ...]) -> None:
-    # By type and text, since 1 and True, and 0.0 and -0.0, are equal and yet two labels.
+    # By type and text: 1 and True, or 0.0 and -0.0, are equal but distinct labels.
     if not labels or len({(type(label), repr(label)) for label in labels}) < len(labels):
         raise ValueError(f"node {name!r}: its states must be one or more distinct labels, not {list(labels)}")
 

@@ -1,4 +1,4 @@
-"""The only door to pgmpy: its DAG, its CPDs and its networks, made from and turned into our own terms.
+"""Conversion from and to pgmpy's graphs, CPDs and networks; no other module of the core imports pgmpy.
 
 Importing pgmpy takes a second or more, so this module is imported inside functions, when first needed.
 """
@@ -12,10 +12,11 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
-from bnplug.data.coding import State
 from bnplug.errors import NotRepresentableError
+from bnplug.model.wettig import _align
+from bnplug.table.coding import State
+from bnplug.typing import FloatArray
 
 with warnings.catch_warnings():
     # Some of pgmpy's modules warn of others that they import: nothing that a user of ours could change.
@@ -29,7 +30,8 @@ __all__ = ["DAG", "DiscreteBayesianNetwork", "JunctionTrees", "is_dag", "make_da
 # pgmpy has a letter for each variable of a table.
 _MAX_PARENTS = 51
 
-_Family = tuple[tuple[str, ...], npt.NDArray[np.float64]]
+_Family = tuple[tuple[str, ...], FloatArray]
+_Clique = tuple[int, ...]
 
 
 def make_dag(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> DAG:
@@ -59,11 +61,14 @@ def make_network(
     names: Sequence[str], states: Mapping[str, Sequence[State]], families: Mapping[str, _Family]
 ) -> DiscreteBayesianNetwork:
     """Return the pgmpy network of `families`: parents and probabilities by name, with axes ``(node, *parents)``."""
-    _check_parents(families)
+    for name, (parents, _) in families.items():
+        if len(parents) > _MAX_PARENTS:
+            raise NotRepresentableError(
+                f"{name!r} has {len(parents)} parents; pgmpy takes tables of up to {_MAX_PARENTS}. Use fewer parents"
+            )
     network = DiscreteBayesianNetwork()
     network.add_nodes_from(names)
-    for name in names:
-        nx.DiGraph.add_edges_from(network, [(parent, name) for parent in families[name][0]])
+    nx.DiGraph.add_edges_from(network, [(parent, name) for name in names for parent in families[name][0]])
     for name in names:
         parents, probabilities = families[name]
         network.add_cpds(
@@ -78,14 +83,6 @@ def make_network(
         )
     network.check_model()
     return network
-
-
-def _check_parents(families: Mapping[str, _Family]) -> None:
-    for name, (parents, _) in families.items():
-        if len(parents) > _MAX_PARENTS:
-            raise NotRepresentableError(
-                f"{name!r} has {len(parents)} parents; pgmpy takes tables of up to {_MAX_PARENTS}. Use fewer parents"
-            )
 
 
 def read_network(
@@ -114,126 +111,89 @@ class JunctionTrees:
     pgmpy multiplies probabilities, which underflow, and stops its calibration once beliefs differ by less than 1e-8,
     as small probabilities always do.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        The number of states of each variable.
-    factors : sequence of (tuple of int, float64 array)
-        Scopes and logarithms of tables. Each variable is in at least one scope.
-    cliques : sequence of sequence of int
-        Sets of variables to connect. They make the graph chordal, and are its largest cliques.
+    `sizes` are the numbers of states of the variables, `factors` the scopes and logarithms of tables; each variable is
+    in at least one scope. `cliques` are sets of variables to connect, the largest cliques of a chordal graph.
     """
 
     def __init__(
-        self,
-        sizes: Sequence[int],
-        factors: Sequence[tuple[tuple[int, ...], npt.NDArray[np.float64]]],
-        cliques: Iterable[Sequence[int]],
+        self, sizes: Sequence[int], factors: Sequence[tuple[_Clique, FloatArray]], cliques: Iterable[Sequence[int]]
     ) -> None:
         graph = nx.Graph()
         graph.add_nodes_from(range(len(sizes)))
         for clique in cliques:
             graph.add_edges_from(combinations(clique, 2))
-        self._trees = []
+        self._forest, self._roots = nx.Graph(), []
         for part in nx.connected_components(graph):
             network = DiscreteMarkovNetwork()
             network.add_nodes_from(sorted(part))
             network.add_edges_from(sorted(tuple(sorted(edge)) for edge in graph.edges(part)))
             network.add_factors(*(DiscreteFactor([v], [sizes[v]], np.ones(sizes[v])) for v in sorted(part)))
             tree = network.to_junction_tree()
-            factors_of_part = [(scope, logs) for scope, logs in factors if scope[0] in part]
-            self._trees.append(_Propagation(list(tree.nodes()), list(tree.edges()), sizes, factors_of_part))
+            self._roots.append(next(iter(tree.nodes())))
+            self._forest.add_nodes_from(tree.nodes())
+            self._forest.add_edges_from(tree.edges())
+        self._potentials = {clique: np.zeros([sizes[v] for v in clique]) for clique in self._forest}
+        for scope, logs in factors:
+            home = self._clique(scope)
+            self._potentials[home] += _align(logs, scope, home)
 
-    def belief(
-        self, scope: Sequence[int], likelihoods: Mapping[int, npt.NDArray[np.float64]]
-    ) -> npt.NDArray[np.float64]:
+    def belief(self, scope: Sequence[int], likelihoods: Mapping[int, FloatArray]) -> FloatArray:
         """Return the log marginal of variables of one clique, up to a constant; all -inf for impossible evidence.
 
         `likelihoods` are logarithms. Evidence on another component of the graph is ignored, even if it is impossible.
         """
-        tree, root = self._clique(scope)
-        tree.collect(root, likelihoods)
-        return tree.marginal(root, scope)
+        root = self._clique(scope)
+        self._combine(likelihoods)
+        self._collect(root)
+        return self._marginal(root, scope)
 
-    def log_total(self, likelihoods: Mapping[int, npt.NDArray[np.float64]]) -> float:
+    def log_total(self, likelihoods: Mapping[int, FloatArray]) -> float:
         """Return the logarithm of the sum over all variables; `likelihoods` are logarithms."""
-        return sum(tree.collect(tree.cliques[0], likelihoods) for tree in self._trees)
+        self._combine(likelihoods)
+        return sum(map(self._collect, self._roots))
 
     def beliefs(
-        self, scopes: Sequence[Sequence[int]], likelihoods: Mapping[int, npt.NDArray[np.float64]]
-    ) -> list[npt.NDArray[np.float64]] | None:
+        self, scopes: Sequence[Sequence[int]], likelihoods: Mapping[int, FloatArray]
+    ) -> list[FloatArray] | None:
         """Return the marginals of sets of variables, each within a clique; None if the evidence is impossible.
 
         `likelihoods` are logarithms, marginals are probabilities.
         """
-        for tree in self._trees:
-            root = tree.cliques[0]
-            if np.isneginf(tree.collect(root, likelihoods)):
+        self._combine(likelihoods)
+        for root in self._roots:
+            if np.isneginf(self._collect(root)):
                 return None
-            tree.distribute(root)
-        logs = [tree.marginal(clique, scope) for scope in scopes for tree, clique in [self._clique(scope)]]
+            for sender, receiver in nx.bfs_edges(self._forest, root):
+                self._send(sender, receiver)
+        logs = [self._marginal(self._clique(scope), scope) for scope in scopes]
         with np.errstate(under="ignore"):
             shares = [np.exp(belief - belief.max()) for belief in logs]
         return [share / share.sum() for share in shares]
 
     def together(self, scope: Sequence[int]) -> bool:
         """Whether variables are in one clique."""
-        return any({*scope} <= {*clique} for tree in self._trees for clique in tree.cliques)
+        return any({*scope} <= {*clique} for clique in self._forest)
 
-    def _clique(self, scope: Sequence[int]) -> tuple[_Propagation, tuple[int, ...]]:
-        return next((tree, clique) for tree in self._trees for clique in tree.cliques if {*scope} <= {*clique})
+    def _clique(self, scope: Sequence[int]) -> _Clique:
+        return next(clique for clique in self._forest if {*scope} <= {*clique})
 
-
-class _Propagation:
-    """Messages along one junction tree, in two rounds: to a root, and back (Lauritzen, Spiegelhalter 1988).
-
-    Parameters
-    ----------
-    cliques : list of tuple of int
-    edges : list of pairs of cliques
-    sizes : sequence of int
-        The number of states of each variable.
-    factors : sequence of (tuple of int, float64 array)
-        Scopes and logarithms of tables.
-    """
-
-    def __init__(
-        self,
-        cliques: list[tuple[int, ...]],
-        edges: Iterable[tuple[tuple[int, ...], tuple[int, ...]]],
-        sizes: Sequence[int],
-        factors: Sequence[tuple[tuple[int, ...], npt.NDArray[np.float64]]],
-    ) -> None:
-        self.cliques = cliques
-        self._tree = nx.Graph(edges)
-        self._tree.add_nodes_from(cliques)
-        self._potentials = {clique: np.zeros([sizes[v] for v in clique]) for clique in cliques}
-        for scope, logs in factors:
-            home = next(clique for clique in cliques if {*scope} <= {*clique})
-            self._potentials[home] += _along(logs, scope, home)
-
-    def collect(self, root: tuple[int, ...], likelihoods: Mapping[int, npt.NDArray[np.float64]]) -> float:
-        """Combine the tables with the log likelihoods of the evidence, and send messages to the root.
-
-        Returns the logarithm of the sum over all variables.
-        """
-        self.beliefs = {clique: potential.copy() for clique, potential in self._potentials.items()}
-        self._sent: dict[frozenset[tuple[int, ...]], npt.NDArray[np.float64]] = {}
+    def _combine(self, likelihoods: Mapping[int, FloatArray]) -> None:
+        """Combine the tables with the log likelihoods of the evidence."""
+        self._beliefs = {clique: potential.copy() for clique, potential in self._potentials.items()}
+        self._sent: dict[frozenset[_Clique], FloatArray] = {}
         for v, logs in likelihoods.items():
-            home = next((clique for clique in self.cliques if v in clique), None)
-            if home is not None:
-                self.beliefs[home] += _along(logs, (v,), home)
-        scales = [self._send(sender, receiver) for receiver, sender in reversed(list(nx.bfs_edges(self._tree, root)))]
-        return float(self.marginal(root, ())) + sum(scales)
+            home = self._clique((v,))
+            self._beliefs[home] += _align(logs, (v,), home)
 
-    def distribute(self, root: tuple[int, ...]) -> None:
-        """Send messages back from the root."""
-        for sender, receiver in nx.bfs_edges(self._tree, root):
-            self._send(sender, receiver)
+    def _collect(self, root: _Clique) -> float:
+        """Send messages to a root (Lauritzen, Spiegelhalter 1988); return the log of the sum over its tree."""
+        edges = reversed(list(nx.bfs_edges(self._forest, root)))
+        scales = [self._send(sender, receiver) for receiver, sender in edges]
+        return float(self._marginal(root, ())) + sum(scales)
 
-    def marginal(self, clique: tuple[int, ...], scope: Sequence[int]) -> npt.NDArray[np.float64]:
+    def _marginal(self, clique: _Clique, scope: Sequence[int]) -> FloatArray:
         """Return the logarithm of the belief in variables of a clique, one axis for each."""
-        belief = self.beliefs[clique]
+        belief = self._beliefs[clique]
         others = tuple(axis for axis, v in enumerate(clique) if v not in scope)
         largest = belief.max(axis=others, keepdims=True)
         largest[np.isneginf(largest)] = 0.0
@@ -242,13 +202,13 @@ class _Propagation:
         kept = [v for v in clique if v in scope]
         return np.asarray(summed.transpose([kept.index(v) for v in scope]))
 
-    def _send(self, sender: tuple[int, ...], receiver: tuple[int, ...]) -> float:
+    def _send(self, sender: _Clique, receiver: _Clique) -> float:
         """Multiply the receiver's belief by the sender's, divided by the message that went the other way.
 
         The message is divided by its largest value, whose logarithm is returned.
         """
         shared = [v for v in receiver if v in sender]
-        message = self.marginal(sender, shared)
+        message = self._marginal(sender, shared)
         largest = float(message.max())
         scale = largest if np.isfinite(largest) else 0.0
         message -= scale
@@ -258,11 +218,5 @@ class _Propagation:
         if before is not None:
             # Where the earlier message was 0, the belief of the receiver, which sent it, is 0 too.
             message = np.where(np.isneginf(before), -np.inf, message) - np.where(np.isneginf(before), 0.0, before)
-        self.beliefs[receiver] += _along(message, shared, receiver)
+        self._beliefs[receiver] += _align(message, shared, receiver)
         return scale
-
-
-def _along(values: npt.NDArray[np.float64], scope: Sequence[int], clique: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Return values over `scope` as an array that broadcasts over the axes of `clique`."""
-    ordered = values.transpose([scope.index(v) for v in clique if v in scope])
-    return ordered[tuple(slice(None) if v in scope else None for v in clique)]

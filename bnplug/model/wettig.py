@@ -1,8 +1,8 @@
-"""The C1 test, and Wettig's normalisation of log parameters (Peharz et al. 2013, Algorithm 1).
+"""The C1 test, Wettig's normalization of log parameters (Peharz et al. 2013, Algorithm 1), and the Markov blanket.
 
-On a C1 structure any log parameters, normalised or not, have a Bayesian network with the same posterior
-of the class; on any other structure some have none. Structures come as a mapping from each node to its
-parents: ``tables.parents``, a DAG's ``dag.pred``, or ``dict(enumerate(parents))`` for numbers.
+On a C1 structure any log parameters, normalized or not, have a Bayesian network with the same posterior of the class;
+on any other structure some have none. Structures are mappings from each node to its parents: ``tables.parents``, a
+DAG's ``dag.pred``, or ``dict(enumerate(parents))`` for numbers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.errors import NotRepresentableError, did_you_mean
 from bnplug.model.log_tables import LogTables
+from bnplug.typing import FloatArray
 
 _Node = TypeVar("_Node", bound=Hashable)
 _Parents = Mapping[_Node, Collection[_Node]]
@@ -25,14 +25,9 @@ _Parents = Mapping[_Node, Collection[_Node]]
 def is_c1(parents: _Parents[_Node], target: _Node) -> bool:
     """Return whether every class child has a covering parent (Condition 1 of Peharz et al. 2013).
 
-    The same as: the parents of every class child are pairwise adjacent, pairs of class parents excepted.
+    Equivalently, the parents of every class child are pairwise adjacent, except for pairs of class parents.
 
-    Parameters
-    ----------
-    parents : mapping of node to its parents
-        For every node of an acyclic graph.
-    target : node
-        The class.
+    `parents` maps every node of an acyclic graph to its parents, and `target` is the class.
 
     Examples
     --------
@@ -40,8 +35,6 @@ def is_c1(parents: _Parents[_Node], target: _Node) -> bool:
 
     >>> is_c1({"c": [], "a": ["c"], "b": ["c"], "x": ["a", "b", "c"]}, "c")
     False
-    >>> is_c1({"c": [], "a": ["c"], "b": ["a", "c"], "x": ["a", "b", "c"]}, "c")
-    True
     >>> is_c1({"a": [], "b": [], "c": ["a", "b"], "x": ["a", "b", "c"]}, "c")
     True
     """
@@ -49,24 +42,19 @@ def is_c1(parents: _Parents[_Node], target: _Node) -> bool:
 
 
 def violation(parents: _Parents[_Node], target: _Node) -> tuple[_Node, tuple[_Node, _Node]] | None:
-    """Return the first class child without a covering parent and two of its parents that are the reason.
+    """Return the first class child without a covering parent, and the two of its parents that are the reason.
 
     The two are not adjacent, and not both parents of the class.
-
-    Examples
-    --------
-    >>> violation({"c": [], "a": ["c"], "b": ["c"], "x": ["a", "b", "c"]}, "c")
-    ('x', ('a', 'b'))
     """
     if target not in parents:
         hint = did_you_mean(str(target), map(str, parents))
         raise ValueError(f"the class {target!r} is not among the {len(parents)} nodes.{hint}")
     class_parents = set(parents[target])
-    for node, own in parents.items():
-        if target in own and not _covering(parents, node):
+    for node, of_node in parents.items():
+        if target in of_node and not _covering(parents, node):
             return node, next(
                 (a, b)
-                for a, b in combinations(own, 2)
+                for a, b in combinations(of_node, 2)
                 if a not in parents[b] and b not in parents[a] and not {a, b} <= class_parents
             )
     return None
@@ -75,58 +63,35 @@ def violation(parents: _Parents[_Node], target: _Node) -> tuple[_Node, tuple[_No
 def covering_parents(parents: _Parents[_Node], target: _Node) -> dict[_Node, _Node]:
     """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}.
 
-    Raises
-    ------
-    NotRepresentableError
-        If a class child has none; the message names it and two parents that are not adjacent.
-
-    Examples
-    --------
-    >>> covering_parents({"c": [], "a": ["c"], "b": ["a", "c"], "z": ["b"]}, "c")
-    {'a': 'c', 'b': 'a'}
+    A class child without one is a ``NotRepresentableError`` that names it and two parents that are not adjacent.
     """
-    found = violation(parents, target)
-    if found is not None:
-        node, (a, b) = found
+    violated = violation(parents, target)
+    if violated is not None:
+        node, (a, b) = violated
         raise NotRepresentableError(
             f"the structure is not C1: the class child {node!r} has no covering parent, since its parents "
-            f"{a!r} and {b!r} are not adjacent, nor both parents of the class {target!r}. Normalisation "
+            f"{a!r} and {b!r} are not adjacent, nor both parents of the class {target!r}. Normalization "
             "could not keep the posterior of the class; join the two by an edge, or take one of them from "
             f"{node!r}"
         )
-    return {node: cover for node, own in parents.items() if target in own for cover in _covering(parents, node)}
+    return {node: cover for node, of_node in parents.items() if target in of_node for cover in _covering(parents, node)}
 
 
 def normalize(tables: LogTables, target: str) -> LogTables:
-    """Return normalised tables with the same posterior of the class for all values of the features.
+    """Return normalized tables with the same posterior of the class for all values of the features.
 
-    From children to parents, each column gives up its log-sum-exp. That of a class child goes to the
-    entries of its covering parent's table that agree with the column; that of the class, and of nodes
-    whose terms are the same for all classes, drops out of the posterior.
+    From children to parents, each column is divided by its sum. The sum of a class child moves to the entries of its
+    covering parent's table that agree with the column. The sums of the class, and of nodes whose terms are the same for
+    all classes, drop out of the posterior.
 
-    The likelihood of complete rows does not fall where no column sums to more than one, nor does any
-    weighted sum of the parameters whose weights are consistent counts (Lemma 1): those of every class
-    child, summed over its states, equal those of its covering parent's table, summed over the parents
-    that the covering parent has on its own. Where tables were counted on different rows, it can fall.
+    The likelihood of complete rows does not fall if no column sums to more than one, nor does any weighted sum of the
+    parameters whose weights are consistent counts (Lemma 1): those of every class child, summed over its states, equal
+    those of its covering parent's table, summed over the other parents of that parent. It can fall if tables were
+    counted on different rows.
 
-    Parameters
-    ----------
-    tables : LogTables
-        Log parameters on a C1 structure; they are left as they are. A column of a class child that is
-        ``-inf`` throughout becomes uniform, and what it made impossible stays so, except where that
-        leaves no possible class at all: for values of the class parents under which no row has a posterior.
-    target : str
-        The class.
-
-    Returns
-    -------
-    LogTables
-        On the same structure; what is normalised already comes back equal, but for rounding.
-
-    Raises
-    ------
-    NotRepresentableError
-        If the structure is not C1, whatever the parameters; the message names the node.
+    A structure that is not C1 is a ``NotRepresentableError`` that names the node. A column of a class child that is
+    ``-inf`` throughout becomes uniform, and what it made impossible stays so, unless no class would be possible: for
+    values of the class parents under which no row has a posterior. Normalized tables come back equal, up to rounding.
 
     References
     ----------
@@ -150,18 +115,7 @@ def normalize(tables: LogTables, target: str) -> LogTables:
 
 
 class _Normalization:
-    """Normalised tables, as :func:`normalize` returns them, and derivatives by the tables that they come from.
-
-    Parameters
-    ----------
-    tables, target
-        As for :func:`normalize`; what it raises is raised here.
-
-    Attributes
-    ----------
-    tables : LogTables
-        Normalised, with the same posterior of the class.
-    """
+    """The normalized tables of :func:`normalize`, and the chain rule to the original ones."""
 
     def __init__(self, tables: LogTables, target: str) -> None:
         parents = tables.parents
@@ -173,20 +127,13 @@ class _Normalization:
             if node in self._covers:
                 cover = self._covers[node]
                 values[cover] = values[cover] + _align(sums, parents[node], (cover, *parents[cover]))
-        changed = {name: (parents[name], values[name]) for name in parents}
-        self.tables = LogTables(tables.names, tables.states, changed, tables.target)
+        self.tables = tables._with_arrays(values)
 
     def chain(self, derivatives: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return the derivatives of a number by the tables as they were, from those by the normalised ones.
-
-        Parameters
-        ----------
-        derivatives : mapping of str to float64 array
-            For every node, of the shape of its table.
-        """
+        """Return the derivatives by the original tables from those by the normalized ones, by node."""
         parents = self.tables.parents
         result: dict[str, FloatArray] = {}
-        # What a column gave to its covering parent, which comes before it, it gets back by the share of each entry.
+        # A column gets back what it gave to its covering parent, which comes first, by the share of each entry.
         for node in self._order:
             given = derivatives[node].sum(axis=0)
             if node in self._covers:
@@ -197,16 +144,16 @@ class _Normalization:
 
 
 def _covering(parents: _Parents[_Node], node: _Node) -> list[_Node]:
-    """Return the covering parents of `node`: one, of which all its other parents are parents, or none."""
-    own = set(parents[node])
-    return [parent for parent in own if own <= {parent, *parents[parent]}]
+    """Return the covering parent of `node`, which has all its other parents as parents, if there is one."""
+    of_node = set(parents[node])
+    return [parent for parent in of_node if of_node <= {parent, *parents[parent]}]
 
 
 def _normalize_columns(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the columns (along the first axis) normalised, and the log of their former sums.
+    """Return the columns (along the first axis) normalized, and the log of their former sums.
 
-    A column that is ``-inf`` throughout becomes uniform. The largest entry is taken off first and apart
-    from the rest of the log-sum-exp, so that columns of large numbers sum to one just as exactly.
+    A column that is ``-inf`` throughout becomes uniform. The largest entry is subtracted first, apart from the rest of
+    the log-sum-exp: columns of large numbers then sum to one just as exactly.
     """
     largest = values.max(axis=0)
     empty = np.isneginf(largest)
@@ -215,17 +162,30 @@ def _normalize_columns(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return shifted - rest, largest + rest
 
 
-def _align(array: FloatArray, axes: Sequence[str], family: Sequence[str]) -> FloatArray:
-    """Return `array` with its axes in the order of `family`, of length 1 for variables it does not have."""
-    present = [variable for variable in family if variable in axes]
-    absent = tuple(axis for axis, variable in enumerate(family) if variable not in axes)
-    ordered = array.transpose([axes.index(variable) for variable in present])
-    return np.expand_dims(ordered, absent)
+def _align(values: FloatArray, axes: Sequence[_Node], family: Sequence[_Node]) -> FloatArray:
+    """Return `values` with its axes in the order of `family`, of length 1 for variables it does not have."""
+    ordered = values.transpose([axes.index(variable) for variable in family if variable in axes])
+    return ordered[tuple(slice(None) if variable in axes else None for variable in family)]
 
 
 def _gather(array: FloatArray, family: Sequence[str], axes: Sequence[str]) -> FloatArray:
-    """Return the sums of `array` over the variables that `axes` does not have: :func:`_align` the other way."""
+    """Return the sums of `array` over the variables not in `axes`: the transpose of :func:`_align`."""
     absent = tuple(axis for axis, variable in enumerate(family) if variable not in axes)
     present = [variable for variable in family if variable in axes]
     summed: FloatArray = array.sum(axis=absent).transpose([present.index(variable) for variable in axes])
     return summed
+
+
+def markov_blanket(parents: _Parents[_Node], node: _Node) -> list[_Node]:
+    """Return the parents, children and co-parents of a node, in the order of `parents`, such as ``LogTables.parents``.
+
+    Examples
+    --------
+    >>> markov_blanket({"a": [], "b": [], "c": ["a"], "d": ["c", "b"], "e": ["d"]}, "c")
+    ['a', 'b', 'd']
+    """
+    blanket = set(parents[node])
+    for child, of_child in parents.items():
+        if node in of_child:
+            blanket |= {child, *of_child}
+    return [other for other in parents if other in blanket and other != node]

@@ -1,12 +1,14 @@
-"""Scores: how good a graph is for a table, whole or by small changes; higher is better.
+"""Scores of graphs, and evaluators that score small changes of a graph; higher is better.
 
-Here are the two kinds that are fast, and what they are made of; the scores themselves are in
+This package has the two fast kinds of scores, decomposable and predictive ones. The scores themselves are in
 :mod:`bnplug.builtin.scores` and in plugins.
 """
 
 from __future__ import annotations
 
-from bnplug.scoring._candidates import Candidates
+from bnplug.scoring._evaluating import PredictiveEvaluator
+from bnplug.scoring._gains import Bounds, Gain, winner
+from bnplug.scoring._layout import Candidates
 from bnplug.scoring.decomposable import (
     DecomposableEvaluator,
     DecomposableScore,
@@ -15,10 +17,7 @@ from bnplug.scoring.decomposable import (
     log_likelihood_with_each,
     n_configurations,
 )
-from bnplug.scoring.evaluating import PredictiveEvaluator
-from bnplug.scoring.gains import Bounds, winner
 from bnplug.scoring.predictive import PredictiveScore
-from bnplug.scoring.resampling import Splitter, draw_folds
 from bnplug.scoring.walking import Accepted, Walk
 
 __all__ = [
@@ -27,12 +26,11 @@ __all__ = [
     "Candidates",
     "DecomposableEvaluator",
     "DecomposableScore",
+    "Gain",
     "PredictiveEvaluator",
     "PredictiveScore",
-    "Splitter",
     "Walk",
     "dimension",
-    "draw_folds",
     "log_likelihood",
     "log_likelihood_with_each",
     "n_configurations",

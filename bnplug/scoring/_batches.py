@@ -1,103 +1,103 @@
-"""A batch of candidates in one compiled call: each one's families, its table, and what the rows make of it.
+"""Score a batch of candidates in one compiled call, or walk over the terms of a decomposable score.
 
-The arrays of a call are bundled (:mod:`bnplug.scoring._bundles`).
+The arrays of a call are bundled (:mod:`bnplug.scoring._bundles`). A walk looks up the terms of families in a hash
+table. Its families are features with the class and up to k features as parents. An integer identifies each of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel
-from bnplug.scoring import _deltas, _passes
-from bnplug.scoring._walks import (
-    BACK,
-    FIRST,
-    GO_ON,
-    LEAPT,
-    MADE,
-    MEASURED,
-    MOVED,
-    SCORED,
-    STOP,
-    TOO_WIDE,
-    go_on_at,
-)
+from bnplug.scoring import _passes
+from bnplug.scoring._bundles import GO_BACK, LEAP, MEASURE, MOVE, MOVE_MADE, SCORED, TOO_WIDE
+from bnplug.scoring._tables import find_slots, make_table
+from bnplug.scoring._walks import FIRST, GO_ON, MOVING, PHASE, STOP, VALUE, advance
+from bnplug.typing import FloatArray, IntArray
+
+_EMPTY = -1
+
+# Integers are spread by the upper bits of their product with this one, 2 ** 64 over the golden ratio.
+_SPREAD = 0x9E3779B97F4A7C15
+_BITS = 64
+
+_LARGEST_CODE = 2**62
 
 
 @kernel(allocates=False)
 def score_candidates(rows, joint, criterion, graph, batch, first, stop, in_turn, scratch, steps):  # type: ignore[no-untyped-def]
-    """Fill the scores of the candidates first <= i < stop of a Batch, or move there; see its status.
+    """Do the tasks of the candidates first <= i < stop of a Batch; return how many were scored.
 
-    One that changes no gain is passed over. One below its `at_least` gets -inf; one that is too wide is marked so, and
-    not scored. With `in_turn` the first one that is not below is the last, as is one that is too wide. Where `steps`
-    are those of a walk, it is gone on with: see `go_on`. Returns how many candidates were scored.
+    A candidate that changes no gain is passed over. A score below its `at_least` may be -inf. A candidate with more
+    configurations than the scratch has room for gets the status TOO_WIDE. With `in_turn`, the first candidate that
+    reaches its `at_least`, or is too wide, is the last. If `steps` belong to a walk, it continues: see `go_on`.
     """
-    at_least, scores, status, last, numbers = batch.at_least, batch.scores, batch.status, scratch.last, steps.numbers
+    at_least, scores, tasks, status = batch.at_least, batch.scores, batch.tasks, batch.status
+    last, numbers = scratch.last, steps.numbers
     n_scored = 0
     going = True
     while going:
         last[0], last[1] = stop - 1, -1
         for i in range(first, stop):
-            asked = status[i]
-            n_slots = _deltas.find_slots(
+            task = tasks[i]
+            n_slots = find_slots(
                 batch.nodes, batch.bounds, batch.parents, batch.starts[i], batch.starts[i + 1],
                 graph.n_parents, graph.parents, rows.target, scratch.slots,
             )  # fmt: skip
-            if n_slots > 0 or asked in (MEASURED, MADE):
+            if n_slots > 0 or task in (MEASURE, MOVE_MADE):
                 # A leap is a move, then a score and, where that is too low, the way back.
-                leaps, size, goes_on = asked == LEAPT, np.int64(0), True
-                step = MOVED if leaps else asked
+                leaps, size, goes_on = task == LEAP, np.int64(0), True
+                step = MOVE if leaps else task
                 while goes_on:
-                    n_own = 0 if step == MEASURED else n_slots
-                    size = look_at(rows, joint, criterion, graph, batch, i, n_own, step, scratch)
-                    fails = step == MEASURED and not scores[i] >= at_least[i]
-                    goes_on = leaps and size > 0 and (step == MOVED or fails)
-                    step = MEASURED if step == MOVED else BACK
-                status[i] = TOO_WIDE if size == 0 else LEAPT if leaps else SCORED
+                    n_used = 0 if step == MEASURE else n_slots
+                    size = look_at(rows, joint, criterion, graph, batch, i, n_used, step, scratch)
+                    fails = step == MEASURE and not scores[i] >= at_least[i]
+                    goes_on = leaps and size > 0 and (step == MOVE or fails)
+                    step = MEASURE if step == MOVE else GO_BACK
+                status[i] = TOO_WIDE if size == 0 else SCORED
                 n_scored += 1
-                if asked == MADE and numbers[GO_ON] != 0:
+                if task == MOVE_MADE and numbers[GO_ON] != 0:
                     n_scored -= 1
-                if asked in (MADE, LEAPT) and numbers[GO_ON] != 0:
+                if task in (MOVE_MADE, LEAP) and numbers[GO_ON] != 0:
                     scratch.known[batch.nodes[i]] = False
             if in_turn and (status[i] == TOO_WIDE or scores[i] >= at_least[i]):
                 last[0] = i
                 break
         going = numbers[GO_ON] != 0
         if going:
-            going = go_on_at(numbers[GO_ON])(
-                numbers, steps.reals, steps.features, steps.pairs, steps.required, steps.paths, steps.accepted,
-                steps.values, steps.layers, graph.n_parents, graph.parents, batch.nodes, batch.bounds, batch.parents,
-                at_least, scores, status, last,
-            )  # fmt: skip
+            going = advance(steps, graph, batch, last)
             first, stop = numbers[FIRST], numbers[STOP]
     return n_scored
 
 
 @inner_kernel(allocates=False, called_once=True)
-def look_at(rows, joint, criterion, graph, batch, i, n_slots, asked, scratch):  # type: ignore[no-untyped-def]
-    """Score candidate i of a batch, move there or back; return how many configurations, 0 if there is no room for them.
+def look_at(rows, joint, criterion, graph, batch, i, n_slots, task, scratch):  # type: ignore[no-untyped-def]
+    """Score candidate i of a batch, move there or back; return its number of configurations, 0 if they do not fit.
 
-    Of no slots, that is the graph as it is.
+    Without slots, it is the current graph.
     """
     last = scratch.last
-    if asked == MEASURED and criterion.whole and rows.weights.shape[0] == 0:
+    if task == MEASURE and criterion.whole and rows.weights.shape[0] == 0:
         n_low = _passes.count_low(joint.gap, criterion.high_gap, criterion.low_gap)
         if n_low >= 0:
             low_loss = criterion.maximum - criterion.low_value
             total = criterion.maximum * rows.tested_weight - low_loss * n_low
             batch.scores[i] = total / criterion.divisor - batch.penalties[i]
             return np.int64(1)
-    size = last[2] if asked == MADE else make_table(rows, graph, batch, i, n_slots, scratch)
+    size = last[2] if task == MOVE_MADE else make_table(rows, graph, batch, i, n_slots, scratch)
     last[2] = size
     if size == 0:
         return size
     last[1] = i
-    if asked == BACK:
+    if task == GO_BACK:
         for cell in range(rows.n_folds * size * rows.cards[rows.target]):
             scratch.terms[cell] = -scratch.terms[cell]
             if scratch.zeros.shape[0] > 0:
                 scratch.zeros[cell] = -scratch.zeros[cell]
-    if asked >= MOVED:
+    if task >= MOVE:
         _passes.add_table(
             rows.bounds, rows.n_folds * rows.cards[rows.target], joint.values, joint.zeros, scratch.configuration,
             size, scratch.terms, scratch.zeros, joint.gap, joint.rival, joint.second_gap, joint.lowest, joint.highest,
@@ -108,103 +108,11 @@ def look_at(rows, joint, criterion, graph, batch, i, n_slots, asked, scratch):  
     return size
 
 
-@inner_kernel(allocates=False)
-def find_features(  # type: ignore[no-untyped-def]
-    sizes, target, n_parents, parents, nodes, bounds, given, n_slots, slots, family, features, last
-):
-    """Put the features of a candidate into `features`, their number into last[3]; return how many configurations.
-
-    They are in ascending order, so that candidates of the same features have the same table.
-    """
-    n = 0
-    for i in range(n_slots):
-        n_own = _deltas.find_parents(slots[i], nodes, bounds, given, n_parents, parents, family)
-        n = _deltas.add_features(nodes[slots[i] // 2], family, n_own, target, features, n)
-    for i in range(1, n):
-        own, j = features[i], i
-        while j > 0 and features[j - 1] > own:
-            features[j] = features[j - 1]
-            j -= 1
-        features[j] = own
-    last[3] = n
-    width = 1.0
-    for i in range(n):
-        width *= sizes[features[i]]
-    return width
-
-
-@inner_kernel(allocates=False, called_once=True)
-def make_table(rows, graph, batch, number, n_slots, scratch):  # type: ignore[no-untyped-def]
-    """Make the table of a candidate of this number; return how many configurations, 0 if there is no room for them.
-
-    Where `columns` are given, so are the places of families, the configurations of rows, and their number in last[2].
-    """
-    nodes, bounds, given = batch.nodes, batch.bounds, batch.parents
-    slots, family, features = scratch.slots, scratch.family, scratch.features
-    cards, sizes, target, n_folds = rows.cards, rows.sizes, rows.target, rows.n_folds
-    n_classes = cards[target]
-    placed = scratch.columns.shape[0] > 0
-    width = 1.0
-    if not placed:
-        width = find_features(
-            sizes, target, graph.n_parents, graph.parents, nodes, bounds, given, n_slots, slots, family, features,
-            scratch.last,
-        )  # fmt: skip
-        if width > scratch.limit:
-            return 0
-        _deltas.number_rows(rows.codes, sizes, features, scratch.last[3], scratch.configuration)
-    size, n = scratch.last[2] if placed else np.int64(width), scratch.last[3]
-    terms, zeros = scratch.terms, scratch.zeros
-    if batch.counts.shape[0] > 0:
-        first = batch.places[number]
-        for i in range((n_folds + 1) * size * n_classes):
-            scratch.counts[i] = batch.counts[first + i]
-    elif n_slots > 0:
-        _deltas.count(scratch.configuration, rows.bounds, rows.weights, n_classes, size, scratch.counts)
-    else:  # the only configuration of no features occurs
-        for i in range((n_folds + 1) * n_classes):
-            scratch.counts[i] = 1
-    cells = size * n_classes
-    for i in range(n_folds * cells):
-        terms[i] = 0.0
-        if zeros.shape[0] > 0:
-            zeros[i] = 0
-    for i in range(n_slots):
-        node, put_in = nodes[slots[i] // 2], slots[i] % 2 == 1
-        n_own = _deltas.find_parents(slots[i], nodes, bounds, given, graph.n_parents, graph.parents, family)
-        first = i * cells if placed else 0
-        place = scratch.place[first : first + cells]
-        if placed:
-            columns = scratch.columns[i]
-        else:
-            columns = _deltas.place_family(features, n, node, family, n_own, cards, sizes, target, place)
-        wide = (columns if node == target else cards[node] * columns) * n_classes
-        # Where only configurations that occur are numbered, other candidates have other numbers.
-        keeps = not put_in and not placed and n_folds * wide <= scratch.kept.shape[1]
-        logs = scratch.kept[node] if keeps else scratch.logs
-        if not (keeps and scratch.known[node]):
-            numbers = np.float64(cards[node])
-            for p in range(n_own):
-                numbers *= cards[family[p]]
-            _deltas.find_logs(
-                scratch.counts, place, cells, wide, n_folds, rows.resubstitution, rows.unit, rows.alpha / numbers,
-                scratch.own, logs,
-            )  # fmt: skip
-            _deltas.take_logs(
-                logs, n_folds, wide, columns * n_classes, n_classes, cards[node], rows.floor, node == target,
-                scratch.sums,
-            )  # fmt: skip
-            if keeps:
-                scratch.known[node] = True
-        _deltas.add_logs(logs, wide, place, cells, n_folds, 1 if put_in else -1, terms, zeros)
-    return size
-
-
 @inner_kernel(allocates=False, called_once=True)
 def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
-    """The score that a table leads to, or -inf as soon as it is known to be below `at_least`.
+    """Return the score that a table leads to, or -inf as soon as it is known to be below `at_least`.
 
-    The total starts where every row has the largest value, and only falls: so it bounds the score all the way.
+    The total starts as if every row had the largest value, and only falls: it always bounds the score.
     """
     if joint.gap.shape[0] > 0:
         return score_by_gaps(rows, joint, criterion, size, penalty, at_least, scratch)
@@ -228,7 +136,7 @@ def score_table(rows, joint, criterion, size, penalty, at_least, scratch):  # ty
 
 @inner_kernel(allocates=False)
 def score_by_gaps(rows, joint, criterion, size, penalty, at_least, scratch):  # type: ignore[no-untyped-def]
-    """As `score_table`, of a gain that gaps tell something of."""
+    """Do the same for a gain with bounds on gaps."""
     number, terms, zeros, pending = scratch.configuration, scratch.terms, scratch.zeros, scratch.pending
     gap, values, bounds, weights, divisor = joint.gap, joint.values, rows.bounds, rows.weights, criterion.divisor
     total, low_loss = criterion.maximum * rows.tested_weight, criterion.maximum - criterion.low_value
@@ -244,14 +152,14 @@ def score_by_gaps(rows, joint, criterion, size, penalty, at_least, scratch):  # 
             stop = start + pending.shape[0] if bounds[s + 1] - start > pending.shape[0] else bounds[s + 1]
             total -= low_loss * _passes.decide(
                 start, stop, b, first + y, n_classes, weights, gap, joint.lowest, joint.highest, number, scratch.high,
-                scratch.low, scratch.ends[2 * s], scratch.ends[2 * s + 1], pending, scratch.found,
+                scratch.low, scratch.ends[2 * s], scratch.ends[2 * s + 1], pending, scratch.n_pending,
             )  # fmt: skip
-            done, n_pending = 0, scratch.found[0]
+            done, n_pending = 0, scratch.n_pending[0]
             if n_pending > 0 and criterion.droppable and total / divisor - penalty < at_least:
                 return -np.inf
             while done < n_pending:
                 upto = done + block if n_pending - done > block else n_pending
-                n = _passes.settle(
+                n = _passes.collect_undecided(
                     done, upto, pending, y, first, weights, joint.rival, joint.second_gap, values, joint.zeros,
                     number, terms, zeros, scratch.high, criterion.high_gap, criterion.low_gap, criterion.slope,
                     low_loss, scratch.joint, scratch.labels, scratch.weights, scratch.short,
@@ -272,40 +180,145 @@ def score_by_gaps(rows, joint, criterion, size, penalty, at_least, scratch):  # 
     return total / divisor - penalty
 
 
-@kernel(allocates=False)
-def lay_out(rows, graph, starts, nodes, bounds, parents, scratch, sizes, features, ends):  # type: ignore[no-untyped-def]
-    """Fill sizes[i] with the number of configurations of candidate i, 0 where it changes no gain.
+class Terms:
+    """A hash table of the terms of families over n variables, with open addressing.
 
-    Its features become features[ends[i] : ends[i + 1]].
+    The class is a parent of every family and left out of its number; k is the largest number of other parents.
+    `codes` holds the number of the family in each place, -1 if it is empty, and `values` the terms; their size is a
+    power of two.
     """
-    for i in range(sizes.shape[0]):
-        n = 0
-        n_slots = _deltas.find_slots(
-            nodes, bounds, parents, starts[i], starts[i + 1], graph.n_parents, graph.parents, rows.target, scratch.slots
-        )
-        if n_slots > 0:
-            sizes[i] = find_features(
-                rows.sizes, rows.target, graph.n_parents, graph.parents, nodes, bounds, parents, n_slots,
-                scratch.slots, scratch.family, scratch.features, scratch.last,
-            )  # fmt: skip
-            n = scratch.last[3]
+
+    def __init__(self, n: int, target: int, k: int) -> None:
+        self.n = n
+        self.target = target
+        self.k = k
+        self._n_terms = 0
+        self._make(10)
+
+    @staticmethod
+    def fit(n: int, k: int) -> bool:
+        """Return whether every family has a number."""
+        return bool(n * (n + 1) ** k < _LARGEST_CODE)
+
+    def add(self, child: int, parents: Iterable[int], term: float) -> None:
+        """Add a term, unless it is known."""
+        code, left = child, self.k
+        for p in parents:
+            if p != self.target:
+                code, left = code * (self.n + 1) + p + 1, left - 1
+        self._put(code * (self.n + 1) ** left, term)
+        if 2 * self._n_terms > len(self.codes):
+            kept = self.codes >= 0
+            codes, values = self.codes[kept].tolist(), self.values[kept].tolist()
+            self._make(_BITS - self.shift + 1)
+            for other, value in zip(codes, values, strict=True):
+                self._put(other, value)
+
+    def _make(self, bits: int) -> None:
+        self.shift = _BITS - bits
+        self.codes: IntArray = np.full(1 << bits, _EMPTY)
+        self.values: FloatArray = np.zeros(1 << bits)
+        self._n_terms = 0
+
+    def _put(self, code: int, term: float) -> None:
+        at = (code * _SPREAD) % 2**_BITS >> self.shift
+        while self.codes[at] not in (_EMPTY, code):
+            at = (at + 1) % len(self.codes)
+        self._n_terms += int(self.codes[at] == _EMPTY)
+        self.codes[at], self.values[at] = code, term
+
+
+class Walked(NamedTuple):
+    """Buffers of a walk over terms."""
+
+    current: FloatArray  # (variables,): the terms of the current graph
+    drawn: FloatArray  # (batch,): the terms of the candidates
+    parts: FloatArray  # (variables + 1,): see exact_sum
+    last: IntArray  # (3,): for go_on; and whether a term is not known
+
+
+@kernel(allocates=False)
+def walk_terms(codes, values, shift, base, target, k, walked, steps, graph, batch):  # type: ignore[no-untyped-def]
+    """Continue a walk over terms until it ends (see `go_on`), or a candidate's term is not known.
+
+    codes, values, shift: of Terms; base: the number of variables plus one.
+    """
+    numbers, current, drawn, last = steps.numbers, walked.current, walked.drawn, walked.last
+    nodes, bounds, given, scores = batch.nodes, batch.bounds, batch.parents, batch.scores
+    going = True
+    while going:
+        first, stop = numbers[FIRST], numbers[STOP]
+        last[0], last[2] = stop - 1, 0
+        if numbers[PHASE] == MOVING:
+            current[nodes[first]] = drawn[first]
+            scores[first] = exact_sum(current, walked.parts)
+        else:
+            # All of a batch are looked up first: unknown terms are computed together.
+            for i in range(first, stop):
+                code, left = nodes[i], k
+                for p in range(bounds[i], bounds[i + 1]):
+                    if given[p] != target:
+                        code = code * base + given[p] + 1
+                        left -= 1
+                for _ in range(left):
+                    code *= base
+                at = find(codes, shift, code)
+                if at < 0:
+                    last[2] = 1
+                    return False
+                drawn[i] = values[at]
+            for i in range(first, stop):
+                scores[i] = steps.reals[VALUE] + (drawn[i] - current[nodes[i]])
+                if scores[i] >= batch.at_least[i]:
+                    last[0] = i
+                    break
+        last[1] = last[0]
+        going = advance(steps, graph, batch, last)
+    return True
+
+
+@inner_kernel(allocates=False)
+def find(codes, shift, code):  # type: ignore[no-untyped-def]
+    """Return the place of a family's term, -1 if it is not known."""
+    at = np.int64(np.uint64(code) * np.uint64(_SPREAD) >> np.uint64(shift))
+    while codes[at] != code and codes[at] != _EMPTY:
+        at = (at + 1) % codes.shape[0]
+    return at if codes[at] == code else -1
+
+
+@inner_kernel(allocates=False)
+def exact_sum(values, parts):  # type: ignore[no-untyped-def]
+    """Return the sum of numbers, rounded once, as `math.fsum`.
+
+    parts: the rounding errors, as numbers that do not overlap (Shewchuk 1997).
+    """
+    n = 0
+    plain = 0.0
+    for v in range(values.shape[0]):
+        x = values[v]
+        plain += x
+        kept = 0
         for j in range(n):
-            features[ends[i] + j] = scratch.features[j]
-        ends[i + 1] = ends[i] + n
-
-
-@kernel(allocates=False)
-def count_tables(rows, features, ends, places, counts, first, stop, configuration, numbered):  # type: ignore[no-untyped-def]
-    """Fill counts[places[i] : places[i + 1]] with the table of features[ends[i] : ends[i + 1]], for first <= i < stop.
-
-    One that has no place is passed over.
-    configuration: scratch, or what those of the rows are if they are `numbered`.
-    """
-    n_classes, width = rows.cards[rows.target], rows.bounds.shape[0] - 1
-    for i in range(first, stop):
-        own, table = features[ends[i] : ends[i + 1]], counts[places[i] : places[i + 1]]
-        if table.shape[0] == 0:
-            continue
-        if not numbered:
-            _deltas.number_rows(rows.codes, rows.sizes, own, own.shape[0], configuration)
-        _deltas.count(configuration, rows.bounds, rows.weights, n_classes, table.shape[0] // width, table)
+            y = parts[j]
+            large, small = (x, y) if abs(x) >= abs(y) else (y, x)
+            x = large + small
+            lost = small - (x - large)
+            if lost != 0.0:
+                parts[kept] = lost
+                kept += 1
+        parts[kept] = x
+        n = kept + 1
+    if not np.isfinite(plain):
+        return plain
+    n -= 1
+    total, lost = parts[n], 0.0
+    while n > 0 and lost == 0.0:
+        n -= 1
+        large = total
+        total = large + parts[n]
+        lost = parts[n] - (total - large)
+    # Half way between two numbers, the remaining parts decide.
+    if n > 0 and ((lost < 0.0 and parts[n - 1] < 0.0) or (lost > 0.0 and parts[n - 1] > 0.0)):
+        further = total + 2.0 * lost
+        total = further if further - total == 2.0 * lost else total
+    return total

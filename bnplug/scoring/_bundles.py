@@ -1,62 +1,62 @@
-"""What compiled calls are given, and what is kept between them: plain arrays, bundled by what they are about."""
+"""Bundles of arrays that kernels take: the log joint, the criterion, candidates, their tables, and scratch space.
+
+Counts over all blocks are cached by features as long as the folds stay the same: a step of a search changes one or two
+families, and most of its neighbors need the same tables as before.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.scoring import _passes
-from bnplug.scoring._rows import FoldedRows
+from bnplug.scoring._layout import Candidates, FlatGraph, FoldedRows
+from bnplug.scoring._tables import lay_out
+from bnplug.typing import CodeArray, FloatArray, IntArray
 
-# A block of log joints on their way to the gain leaves room in a first-level cache.
+# Cells of log joints given to the gain at a time: they leave room in a first-level cache.
 _BLOCK_CELLS = 2048
 
-# So many rows are decided by their gaps before those that are not are looked at: whole blocks of them.
+# Rows whose gaps are compared with thresholds before the undecided ones are examined: whole blocks.
 _AT_ONCE = 16 * _passes.BLOCK_ROWS
 
-#: The log parameters of families of the current graph are kept where a family has at most so many, in all folds.
+# Log parameters of a family of the current graph are cached if it has at most this many, in all folds.
 _MOST_LOGS = 1 << 12
+
+# The largest number of cells that are cached; the least recently used tables are dropped.
+_MOST_KEPT = 1 << 23
+
+#: The features of a table in ascending order, as bytes.
+Key = bytes
+
+#: Outcome of a candidate: it changes no gain, or was not reached; it was scored; the scratch has no room for it.
+PASSED_OVER, SCORED, TOO_WIDE = range(3)
+
+#: Task for a candidate: score it; score the graph as it is; move there; move there by the table in the scratch; move
+#: there, score it, and go back if the score is too low; go back.
+SCORE, MEASURE, MOVE, MOVE_MADE, LEAP, GO_BACK = range(6)
 
 
 class Joint(NamedTuple):
-    """The log joint of every tested row under the current graph.
+    """The log joint of every tested row under the current graph; `gap` to `highest` are empty without plateaus."""
 
-    Attributes
-    ----------
-    values : float64 array of shape (tested rows, classes)
-        The sum of the finite terms.
-    zeros : int16 array of the same shape, or (0, 0) where no probability can be zero
-        How many terms are ``-inf``, which could not be taken out of a sum again.
-    gap : float32 array of shape (tested rows,), or (0,) where the gain has no plateau
-        The log joint of the row's class minus the largest of another one; nan where all are ``-inf``.
-    rival : unsigned array of the same shape
-        That other class.
-    second_gap : float32 array of the same shape
-        The log joint of the row's class minus the second largest of another one, or a little less.
-    lowest, highest : float32 arrays of shape (blocks,)
-        The smallest and the largest gap of each block of rows of a segment.
-    labels : int64 array of shape (tested rows,), or (0,) where there are gaps
-        The classes.
-    fill : int
-        Where there are no gaps, the address of `fill` of :mod:`bnplug.scoring._passes`.
-    """
-
-    values: FloatArray
-    zeros: npt.NDArray[np.int16]
-    gap: npt.NDArray[np.float32]
-    rival: CodeArray
-    second_gap: npt.NDArray[np.float32]
-    lowest: npt.NDArray[np.float32]
-    highest: npt.NDArray[np.float32]
-    labels: IntArray
-    fill: int
+    values: FloatArray  # (tested rows, classes): the sum of the finite terms
+    zeros: npt.NDArray[np.int16]  # the number of terms that are -inf, which cannot be subtracted; (0, 0) if finite
+    gap: npt.NDArray[np.float32]  # (tested rows,): that of the row's class minus the largest other; nan if all are -inf
+    rival: CodeArray  # (tested rows,): that other class
+    second_gap: npt.NDArray[np.float32]  # (tested rows,): minus the second largest other, or slightly less
+    lowest: npt.NDArray[np.float32]  # (blocks,): the smallest gap of each block of rows of a segment
+    highest: npt.NDArray[np.float32]  # (blocks,): the largest gap
+    labels: IntArray  # (tested rows,): the classes; empty if there are gaps
+    fill: int  # the address of `fill` of bnplug.scoring._passes; 0 if there are gaps
 
 
-def no_joint(rows: FoldedRows, gapped: bool) -> Joint:
-    """Return the log joint of no family at all."""
+def empty_joint(rows: FoldedRows, gapped: bool) -> Joint:
+    """Return the log joint of a graph without families."""
     shape = (rows.n_tested, rows.n_classes)
     n_gaps = rows.n_tested if gapped else 0
     lengths = np.diff(rows.bounds[: rows.n_folds * rows.n_classes + 1])
@@ -76,149 +76,72 @@ def no_joint(rows: FoldedRows, gapped: bool) -> Joint:
 
 
 def block_ends(rows: FoldedRows, gap: npt.NDArray[np.float32]) -> dict[str, Any]:
-    """Return the smallest and the largest gap of each block of rows of a segment, by their names in a Joint."""
+    """Return `lowest` and `highest` of a Joint."""
     starts = [m for low, high in rows.segments() for m in range(low, high, _passes.BLOCK_ROWS)]
     return {"lowest": np.minimum.reduceat(gap, starts), "highest": np.maximum.reduceat(gap, starts)}
 
 
 class Criterion(NamedTuple):
-    """A gain, its parameters, its bounds, and how its values become a score.
+    """A gain, its bounds (see :class:`~bnplug.scoring.Bounds`), and how its values become a score."""
 
-    Attributes
-    ----------
-    gain : int
-        The address of the compiled function.
-    params : float64 array
-    maximum : float
-        What no row's value exceeds, if `droppable`; else 0.
-    high_gap, low_gap, low_value : float
-        The value is `maximum` where the gap is at least `high_gap`, `low_value` where it is at most `low_gap`; nan
-        is a gap that is never reached.
-    slope : float
-        What the value falls by for each unit that the gap is below `high_gap`; nan if it does not fall so.
-    droppable : bool
-        Whether `maximum` bounds the score, so that a candidate can be dropped in the middle of its pass.
-    divisor : float
-        What the weighted sum of values, in units, is divided by.
-    whole : bool
-        Whether every value is a whole number.
-    """
-
-    gain: int
+    gain: int  # the address of the compiled function
     params: FloatArray
-    maximum: float
-    high_gap: float
+    maximum: float  # 0 unless droppable
+    high_gap: float  # nan: never reached, as low_gap
     low_gap: float
     low_value: float
-    slope: float
-    droppable: bool
-    divisor: float
+    slope: float  # nan: not linear
+    droppable: bool  # whether `maximum` bounds the score: a candidate can be dropped in the middle of its pass
+    divisor: float  # divides the weighted sum of the values, in units
     whole: bool
 
 
 class Batch(NamedTuple):
-    """Candidates that are scored together.
-
-    Attributes
-    ----------
-    starts : int64 array of shape (candidates + 1,)
-        Candidate i changes the variables ``nodes[starts[i]:starts[i + 1]]``.
-    nodes : int64 array
-    bounds : int64 array
-        The j-th of them gets the parents ``parents[bounds[j]:bounds[j + 1]]``.
-    parents : int64 array
-    penalties, at_least : float64 arrays of shape (candidates,)
-        The penalty of the graph that each leads to, and the score below which ``-inf`` will do.
-    scores : float64 array of shape (candidates,)
-        Their scores; at first, what they are if no gain changes.
-    status : uint8 array of shape (candidates,)
-        ``PASSED_OVER``, ``SCORED`` or ``TOO_WIDE``; at first ``PASSED_OVER``, or what is asked for.
-    counts : int64 array
-        The tables of the candidates, one behind the other, where they are counted elsewhere; (0,) where rows are.
-    places : int64 array of shape (candidates + 1,)
-        Where the table of each begins.
-    """
+    """Candidates that are scored together; the first four arrays are those of :class:`~bnplug.scoring.Candidates`."""
 
     starts: IntArray
     nodes: IntArray
     bounds: IntArray
     parents: IntArray
-    penalties: FloatArray
-    at_least: FloatArray
-    scores: FloatArray
-    status: npt.NDArray[np.uint8]
-    counts: IntArray
-    places: IntArray
+    penalties: FloatArray  # (candidates,): the penalty of the graph that each leads to
+    at_least: FloatArray  # (candidates,): a lower score may be -inf
+    scores: FloatArray  # (candidates,): output; initialized with the scores if no gain changes
+    tasks: npt.NDArray[np.uint8]  # (candidates,): SCORE, MEASURE, ...
+    status: npt.NDArray[np.uint8]  # (candidates,): output; initialized with PASSED_OVER
+    counts: IntArray  # the tables of all candidates if they were counted over several blocks, else empty
+    places: IntArray  # (candidates + 1,): where the table of each begins
 
 
 class Scratch(NamedTuple):
-    """What the scoring of one candidate after another writes to.
+    """Buffers for scoring one candidate after another. A table is flat, ``[fold, configuration, class]``."""
 
-    Attributes
-    ----------
-    limit : int
-        The most configurations that a candidate may have here.
-    configuration : uint32 array of shape (rows,)
-    counts, terms, zeros : int64, float64 and int16 arrays
-        The table of a candidate comes first in them: ``[fold, configuration, class]``. Counts have one fold more, of
-        rows that are never tested. No zeros are counted where no probability can be zero.
-    place : int64 array
-        See `find_logs`; for a candidate whose places are given, those of each slot in turn.
-    columns : int64 array
-        For such a candidate, the number of parent configurations of each slot.
-    slots, family, features : int64 arrays
-        Those of a candidate, or of one of its families, come first.
-    own, logs, sums : int64 and float64 arrays
-        Counts and log parameters of a family.
-    high, low, ends : float32 arrays
-        See `find_thresholds`.
-    pending : uint32 array of shape (rows looked at before any is settled,)
-        Those of them that no gap decided.
-    found : int64 array of shape (1,)
-        How many there are.
-    joint : float64 array of shape (block, classes)
-        New log joints on their way to the gain.
-    labels, weights, values : int64, float64 and float64 arrays of shape (block,)
-        What goes with them, and what the gain makes of them: nan until then. There are no weights where every row
-        counts once.
-    by_class : float64 array of shape (classes + 4, rows of a block)
-        See `add_table`.
-    known : bool array of shape (variables,)
-        Whether the log parameters of a variable's family in the current graph are in `kept`.
-    kept : float64 array of shape (variables, most numbers of a family)
-    short : float64 array of shape (1,)
-    last : int64 array of shape (4,)
-        What a call came to: the last candidate; the one whose table is here, -1 for none; how many configurations that
-        has, and how many features.
-    """
-
-    limit: int
-    configuration: npt.NDArray[np.uint32]
-    counts: IntArray
-    terms: FloatArray
-    zeros: npt.NDArray[np.int16]
-    place: IntArray
-    columns: IntArray
-    slots: IntArray
-    family: IntArray
-    features: IntArray
-    own: IntArray
-    logs: FloatArray
-    sums: FloatArray
-    high: npt.NDArray[np.float32]
+    limit: int  # the largest number of configurations
+    configuration: npt.NDArray[np.uint32]  # (rows,)
+    counts: IntArray  # a table, with one more fold for rows that are never tested
+    terms: FloatArray  # a table
+    zeros: npt.NDArray[np.int16]  # a table; empty if no probability can be zero
+    place: IntArray  # see find_logs; if only occurring configurations are numbered, the places of each slot in turn
+    columns: IntArray  # in that case, the number of parent configurations of each slot; else empty
+    slots: IntArray  # of a candidate
+    family: IntArray  # the parents of a slot
+    features: IntArray  # of a candidate
+    family_counts: IntArray  # see find_logs
+    logs: FloatArray  # the log parameters of a family
+    sums: FloatArray  # see take_logs
+    high: npt.NDArray[np.float32]  # see find_thresholds, as low and ends
     low: npt.NDArray[np.float32]
     ends: npt.NDArray[np.float32]
-    pending: npt.NDArray[np.uint32]
-    found: IntArray
-    joint: FloatArray
-    labels: IntArray
-    weights: FloatArray
-    values: FloatArray
-    by_class: FloatArray
-    known: npt.NDArray[np.bool_]
-    kept: FloatArray
-    short: FloatArray
-    last: IntArray
+    pending: npt.NDArray[np.uint32]  # rows that their gap does not decide
+    n_pending: IntArray  # (1,)
+    joint: FloatArray  # (block, classes): new log joints on their way to the gain
+    labels: IntArray  # (block,): their classes
+    weights: FloatArray  # (block,): their weights; empty if every row counts once
+    values: FloatArray  # (block,): their values, nan before
+    by_class: FloatArray  # (classes + 4, rows of a block): see add_table
+    known: npt.NDArray[np.bool_]  # (variables,): whether the log parameters of the current family are in `kept`
+    kept: FloatArray  # (variables, most numbers of a family)
+    short: FloatArray  # (1,): see collect_undecided
+    last: IntArray  # the last candidate; the one whose table is here, or -1; its numbers of configurations, features
 
 
 def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
@@ -234,7 +157,7 @@ def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
         features=np.empty(n, dtype=np.int64),
         ends=np.empty(2 * n_segments, dtype=np.float32),
         pending=np.empty(min(_AT_ONCE, max(1, rows.n_tested)), dtype=np.uint32),
-        found=np.zeros(1, dtype=np.int64),
+        n_pending=np.zeros(1, dtype=np.int64),
         joint=np.empty((block, rows.n_classes)),
         labels=np.empty(block, dtype=np.int64),
         weights=np.empty(0 if len(rows.weights) == 0 else block),
@@ -248,7 +171,7 @@ def make_scratch(rows: FoldedRows, limit: int) -> Scratch:
 
 
 def with_room(scratch: Scratch, rows: FoldedRows, limit: int) -> Scratch:
-    """Return a Scratch that has the arrays of another, but room for `limit` configurations."""
+    """Return a Scratch that shares the arrays of another, with new ones for `limit` configurations."""
     return scratch._replace(**_room(rows, limit))
 
 
@@ -260,9 +183,121 @@ def _room(rows: FoldedRows, limit: int) -> dict[str, Any]:
         "terms": np.empty(rows.n_folds * cells),
         "zeros": np.empty(0 if rows.finite else rows.n_folds * cells, dtype=np.int16),
         "place": np.empty(cells, dtype=np.int64),
-        "own": np.empty((rows.n_folds + 1) * cells, dtype=np.int64),
+        "family_counts": np.empty((rows.n_folds + 1) * cells, dtype=np.int64),
         "logs": np.empty(rows.n_folds * cells),
         "sums": np.empty(rows.n_folds * cells),
         "high": np.empty(rows.n_folds * cells, dtype=np.float32),
         "low": np.empty(rows.n_folds * cells, dtype=np.float32),
     }
+
+
+class Given(NamedTuple):
+    """The tables of candidates, counted over all blocks."""
+
+    counts: IntArray  # [fold, configuration, class] of one candidate after the other
+    places: IntArray  # (candidates + 1,): where those of each begin
+    # (features, configurations): those that occur, for a single candidate with too many to number them all.
+    states: IntArray | None = None
+
+    def one(self, i: int) -> Given:
+        """Return the table of candidate i."""
+        if not len(self.places):
+            return self
+        first, last = self.places[i], self.places[i + 1]
+        return Given(self.counts[first:last], np.array([0, last - first]), self.states)
+
+    def writable(self) -> Given:
+        """Return arrays of the types that kernels are compiled for; arrays from other processes may be read-only."""
+        return Given(_writable(self.counts), _writable(self.places), self.states)
+
+
+#: There is one block, which counts by itself.
+NOT_GIVEN = Given(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+class Layout(NamedTuple):
+    """The tables of candidates."""
+
+    sizes: FloatArray  # (candidates,): the number of configurations, 0 if no gain changes
+    features: IntArray  # of one candidate after the other, each ascending
+    ends: IntArray  # (candidates + 1,): those of candidate i are features[ends[i]:ends[i + 1]]
+
+    @classmethod
+    def of(cls, header: FoldedRows, graph: FlatGraph, candidates: Candidates, scratch: Scratch) -> Layout:
+        """Return the tables of candidates from a graph."""
+        arrays = candidates.starts, candidates.nodes, candidates.bounds, candidates.parents
+        most = np.maximum(graph.n_parents[candidates.nodes], 0) + np.diff(candidates.bounds) + 1
+        features = np.empty(int(most.sum()), dtype=np.int64)
+        layout = cls(np.zeros(len(candidates)), features, np.zeros(len(candidates) + 1, dtype=np.int64))
+        lay_out(header, graph, *arrays, scratch, *layout)
+        return layout
+
+    def key(self, i: int) -> Key:
+        """Return the key of a candidate's table."""
+        return self.features[self.ends[i] : self.ends[i + 1]].tobytes()
+
+
+class Tables(NamedTuple):
+    """Tables to count: see `count_tables`."""
+
+    features: IntArray
+    ends: IntArray  # (tables + 1,): the features of table i are features[ends[i]:ends[i + 1]]
+    places: IntArray  # (tables + 1,): where its counts begin
+
+    @classmethod
+    def of(cls, keys: Sequence[Key], cells: Sequence[int]) -> Tables:
+        """Return tables with so many cells each."""
+        features = np.frombuffer(b"".join(keys), dtype=np.int64)
+        return cls(features, _starts(len(key) // 8 for key in keys), _starts(cells))
+
+    def writable(self) -> Tables:
+        """Return arrays of the types that kernels are compiled for."""
+        return Tables(*map(_writable, self))
+
+
+class KeptCounts:
+    """A cache of counts by features."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[Key, IntArray] = OrderedDict()
+        self._n_cells = 0
+
+    def lacking(self, keys: Iterable[Key]) -> list[Key]:
+        """Return the keys that are not cached."""
+        return [key for key in keys if key not in self._counts]
+
+    def add(self, keys: Sequence[Key], counts: IntArray, places: IntArray) -> None:
+        """Cache counts, given one table after the other."""
+        for key, first, last in zip(keys, places[:-1], places[1:], strict=True):
+            # A copy: a view would keep the whole array alive.
+            self._counts[key] = counts[first:last].copy()
+            self._n_cells += int(last - first)
+
+    def given(self, keys: Sequence[Key]) -> Given:
+        """Return the counts of tables, all of them cached; tables beyond the limit are dropped afterwards."""
+        tables = [self._counts[key] for key in keys]
+        for key in keys:
+            self._counts.move_to_end(key)
+        while self._n_cells > _MOST_KEPT and len(self._counts) > 1:
+            self._n_cells -= len(self._counts.popitem(last=False)[1])
+        return Given(np.concatenate(tables), _starts(map(len, tables)))
+
+
+def in_groups(cells: Sequence[int], most: int) -> Iterator[slice]:
+    """Yield which tables are counted in one call: up to `most` cells, and at least one table."""
+    first, total = 0, 0
+    for i, size in enumerate(cells):
+        if i > first and total + size > most:
+            yield slice(first, i)
+            first, total = i, 0
+        total += size
+    if first < len(cells):
+        yield slice(first, len(cells))
+
+
+def _starts(lengths: Iterable[int]) -> IntArray:
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _writable(array: IntArray) -> IntArray:
+    return np.require(array, requirements=["C", "W"])

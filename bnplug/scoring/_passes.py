@@ -1,40 +1,37 @@
-"""One pass over the rows for a candidate: what its table makes of the gains.
+"""One pass over the rows for a candidate: the sum of the gain, given the candidate's table.
 
 Most rows are decided without their log joint. A row's *gap* is the log joint of its class minus that of the best rival;
-what a change can do to it at least and at most follows from the row's configuration. Where the gain has a plateau, its
-value is known; where the gaps of a block of rows are such that no configuration brings one off its plateau, none of
-them is looked at. Only the other rows are, and only those whose new gap is on no plateau are given to the gain itself.
+the row's configuration bounds the change of the gap from below and above. On a plateau of the gain the value is known,
+and if no configuration can move any gap of a block of rows off its plateau, the whole block is skipped. Only rows whose
+new gap may be on no plateau are given to the gain itself.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
-from numba import config, types
+from numba import types
 
-from bnplug.compiling import inner_kernel, interrupts_held_back
-from bnplug.compiling._addresses import compile_at, function_at
-from bnplug.scoring._compiled_gains import gain_at
+from bnplug.compiling import inner_kernel
+from bnplug.compiling._addresses import called_by_address
+from bnplug.scoring._gains import gain_at
 
-#: The rows of a segment go by in blocks of so many.
+#: The number of rows of a segment in a block.
 BLOCK_ROWS = 64
 
-# What makes a number of 32 bits smaller, and larger, whatever it is rounded to.
+# Factors that make a number smaller, or larger, after rounding to 32 bits.
 _BELOW, _ABOVE = 1.0 - 2.0**-23, 1.0 + 2.0**-23
 
 
 @inner_kernel(allocates=False)
 def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, low_gap, high, low, ends):  # type: ignore[no-untyped-def]
-    """Fill, for [fold, configuration, class], from which gap on the new one is high, and up to which it is low.
+    """Fill, for [fold, configuration, class], the gap above which the new gap is high, and below which it is low.
 
     ends: [fold, class, 2], the largest of the first and the smallest of the second, over configurations that occur;
-    nan where one is.
-    A zero that is put in makes a class -inf, one that is taken out may or may not revive it: a limit is nan or infinite
-    then.
-    Limits and gaps have 32 bits. A gap that is above a limit, or below it, is so before both are rounded, too; one that
-    is equal to it decides nothing, not even if both are infinite. high is rounded up, so that what a change can do to a
-    gap is at least high_gap - high.
+    nan if one of them is nan.
+    A zero that is added makes a class -inf; one that is removed may or may not revive it. The limit is then nan or
+    infinite.
+    Limits and gaps have 32 bits. If a gap is strictly above or below a limit, this also holds before rounding; equality
+    decides nothing, not even of infinities. high is rounded up: a change alters a gap by at least high_gap - high.
     """
     counted = zeros.shape[0] > 0
     if n_classes == 2 and not counted:
@@ -83,19 +80,19 @@ def find_thresholds(counts, terms, zeros, n_folds, size, n_classes, high_gap, lo
 
 @inner_kernel(allocates=False)
 def raised(value):  # type: ignore[no-untyped-def]
-    """A number that is not smaller than this one when it is rounded to 32 bits."""
+    """Return a number that is not below `value` after rounding to 32 bits."""
     return value * (_ABOVE if value > 0 else _BELOW)
 
 
 @inner_kernel(allocates=False)
 def lowered(value):  # type: ignore[no-untyped-def]
-    """A number that is not larger than this one when it is rounded to 32 bits."""
+    """Return a number that is not above `value` after rounding to 32 bits."""
     return value * (_BELOW if value > 0 else _ABOVE)
 
 
 @inner_kernel(allocates=False)
 def _find_two_thresholds(counts, terms, n_folds, size, high_gap, low_gap, high, low, ends):  # type: ignore[no-untyped-def]
-    """As `find_thresholds` for two classes without zeros: what raises the gap of one lowers that of the other."""
+    """Do the same for two classes without zeros, whose gaps change by opposite amounts."""
     for f in range(n_folds):
         least = most = np.float64(np.nan)
         for row in range(f * size, f * size + size):
@@ -112,13 +109,13 @@ def _find_two_thresholds(counts, terms, n_folds, size, high_gap, low_gap, high, 
 @inner_kernel(allocates=False)
 def decide(  # type: ignore[no-untyped-def]
     start, stop, block, first, n_classes, weights, gap, lowest, highest, number, high, low, all_high, all_low, pending,
-    found,
+    n_pending,
 ):  # fmt: skip
-    """Put the rows that their gap alone does not decide into `pending`; return what those weigh that are low for sure.
+    """Put the rows that their gap alone does not decide into `pending`; return the weight of certainly low rows.
 
     The rows start to stop are of one segment, whose cells are first, first + n_classes, ..., and begin with this
-    `block`. found[0]: how many are pending. No inner loop branches: every row is written to `pending`, and the next one
-    over it where it was decided.
+    `block`. n_pending[0]: the number of pending rows. No inner loop branches: every row is written to `pending`, and
+    overwritten by the next one if it was decided.
     """
     weighted = weights.shape[0] > 0
     weight = np.int64(0)
@@ -136,13 +133,13 @@ def decide(  # type: ignore[no-untyped-def]
                 n += np.uint64(not (is_low | (gap[m] > high[k])))
         start = end
         block += 1
-    found[0] = n
+    n_pending[0] = n
     return weight
 
 
 @inner_kernel(allocates=False)
 def count_low(gap, high_gap, low_gap):  # type: ignore[no-untyped-def]
-    """How many of the rows are low; -1 if the gap of one does not tell whether it is low or high, or there are none."""
+    """Return the number of low rows; -1 if some gap is neither low nor high, or there are no rows."""
     high_from, low_upto = np.float32(high_gap), np.float32(low_gap)
     n_low = n_high = np.int64(0)
     for m in range(gap.shape[0]):
@@ -152,14 +149,14 @@ def count_low(gap, high_gap, low_gap):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel(allocates=False)
-def settle(  # type: ignore[no-untyped-def]
+def collect_undecided(  # type: ignore[no-untyped-def]
     start, stop, pending, y, first, weights, rival, second_gap, values, dead, number, terms, zeros, high,
     high_gap, low_gap, slope, low_loss, joint, labels, weight_of, short,
 ):  # fmt: skip
-    """Give those of the pending rows to the gain that are on no plateau and no slope; return their number.
+    """Collect the pending rows that are on no plateau and no slope, for the gain; return their number.
 
-    They are of class y, and go to joint, labels, weight_of (block of rows); what the others fall short of the largest
-    value is in short[0]. A row's best rival so far is looked at first, exactly, and the others by the second gap.
+    They are of class y, and go to joint, labels, weight_of (block of rows). short[0]: by how much the other rows fall
+    short of the largest value. A row's best rival is examined first, exactly, and the others by the second gap.
     """
     n_classes, counted, sloped = values.shape[1], zeros.shape[0] > 0, slope == slope
     low_weight = 0
@@ -175,19 +172,19 @@ def settle(  # type: ignore[no-untyped-def]
             if ahead <= low_gap:
                 low_weight += weight
                 continue
-            # What a change can do to the gap at least is high_gap - from_gap: no other class comes closer than this.
+            # A change alters the gap by at least high_gap - from_gap: no other class comes closer than this.
             if sloped and ahead <= second_gap[m] + (high_gap - from_gap):
                 fallen += weight * slope * (high_gap - ahead) if ahead < high_gap else 0.0
                 continue
             if ahead >= high_gap and second_gap[m] >= from_gap:
                 continue
-        own = largest = -np.inf
+        true = largest = -np.inf
         for c in range(n_classes):
             gone = counted and dead[m, c] + zeros[cell + c] > 0
             new = joint[n, c] = -np.inf if gone else values[m, c] + terms[cell + c]
-            own = new if c == y else own
+            true = new if c == y else true
             largest = new if c != y and new > largest else largest
-        ahead = own - largest
+        ahead = true - largest
         low_weight += weight if ahead <= low_gap else 0
         if sloped and ahead < high_gap:
             fallen += weight * slope * (high_gap - ahead)
@@ -240,28 +237,15 @@ _FILL = types.void(
     types.int64, _REAL, _SMALL, types.float64[:, ::1], _REAL,
 )  # fmt: skip
 
-#: Returns `fill`, inside a kernel that most who use it never need for a gain without a plateau.
-fill_at = function_at(_FILL)
-
-if config.DISABLE_JIT:
-
-    def fill_at(address):  # type: ignore[no-untyped-def]
-        """Return `fill`, which has no address."""
-        return fill
-
-
-@cache
-def fill_address() -> int:
-    """Return where `fill` is; it is compiled when a gain without a plateau first needs it."""
-    with interrupts_held_back():
-        return 0 if config.DISABLE_JIT else int(compile_at(fill.py_func, _FILL, allocates=False).address)
+#: `fill` is called by its address: it is compiled only for gains without a plateau.
+fill_at, fill_address = called_by_address(fill, _FILL)
 
 
 @inner_kernel(allocates=False)
 def ask(gain, params, maximum, n, joint, labels, weight_of, values):  # type: ignore[no-untyped-def]
-    """Return by how much the first n rows of a block fall short of the largest value, as the gain has it.
+    """Return by how much the first n rows of a block fall short of the largest value, by the gain.
 
-    values: nan, and nan again afterwards, so that a row that the gain leaves out is told.
+    values: nan before and after, to detect rows that the gain leaves out.
     """
     gain_at(gain)(joint[:n], labels[:n], params, values[:n])
     # Four sums: each waits for its last addition.
@@ -284,10 +268,10 @@ def ask(gain, params, maximum, n, joint, labels, weight_of, values):  # type: ig
 def add_table(  # type: ignore[no-untyped-def]
     bounds, n_segments, values, dead, number, size, terms, zeros, gap, rival, second_gap, lowest, highest, columns
 ):
-    """Make a change to the log joint and, where the gain makes use of them, to the gaps and the rivals.
+    """Add a table to the log joint and, if the gain has plateaus, update gaps and rivals.
 
-    columns: float64 (classes + 4, BLOCK_ROWS), scratch: the log joints of a block by class, so that what is done to
-    them vectorises over rows; and four rows more, of which the last is -inf.
+    columns: float64 (classes + 4, BLOCK_ROWS), scratch: the log joints of a block by class, for loops
+    vectorized over rows, and four more rows, of which the last is -inf.
     """
     n_classes, counted, gapped = np.uint64(values.shape[1]), zeros.shape[0] > 0, gap.shape[0] > 0
     b = 0
@@ -321,10 +305,10 @@ def add_table(  # type: ignore[no-untyped-def]
 def find_gaps(columns, start, stop, y, gap, rival, second_gap):  # type: ignore[no-untyped-def]
     """Fill the gaps and the rivals of the rows start to stop, of class y, from their log joints [class, row].
 
-    Four rivals at a time: the largest of two pairs, then of both, and then of all so far; what it beats may be second.
+    Four rivals at a time: the largest of two pairs, then of both, and then of all so far.
     """
     n, n_classes = stop - start, columns.shape[0] - 4
-    own, largest, second, best = columns[y], columns[n_classes], columns[n_classes + 1], columns[n_classes + 2]
+    true, largest, second, best = columns[y], columns[n_classes], columns[n_classes + 1], columns[n_classes + 2]
     for i in range(n):
         largest[i] = second[i] = -np.inf
         best[i] = 0.0 if y > 0 else 1.0
@@ -349,14 +333,14 @@ def find_gaps(columns, start, stop, y, gap, rival, second_gap):  # type: ignore[
             largest[i] = high if larger else before
             second[i] = beaten if beaten > rest else rest
     for i in range(n):
-        gap[start + i], rival[start + i] = np.float32(own[i] - largest[i]), np.uint32(best[i])
-        # What it decides is true of the larger one.
-        second_gap[start + i] = np.float32(lowered(own[i] - second[i]))
+        gap[start + i], rival[start + i] = np.float32(true[i] - largest[i]), np.uint32(best[i])
+        # Rounded down: decisions hold for the larger value.
+        second_gap[start + i] = np.float32(lowered(true[i] - second[i]))
 
 
 @inner_kernel(allocates=False)
 def find_ends(gap, start, stop, lowest, highest, b):  # type: ignore[no-untyped-def]
-    """Fill the smallest and the largest of the gaps start to stop; nan where one is."""
+    """Fill the smallest and the largest of the gaps start to stop; nan if one of them is nan."""
     one_least = two_least = one_most = two_most = gap[stop - np.uint64(1)]
     undefined = one_most != one_most
     # Two at a time: each comparison waits for the last one.

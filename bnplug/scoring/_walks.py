@@ -1,81 +1,65 @@
-"""Random walks inside kernels: which candidates come next, which of them is accepted, and what is kept of that.
+"""Kernels of random walks over structures: draw candidates, accept one of them, record it.
 
-A walk goes from batch to batch: candidates are drawn, tried in turn, and the first that is good enough is moved to.
-Whoever scores them calls `go_on` after each stretch of candidates, which says what to do next.
+A walk proceeds in batches: candidates are drawn, tried in turn, and the first that is good enough is moved to. Whatever
+scores them calls `go_on` after each stretch of candidates, which determines what comes next.
+
+Random numbers are those of numpy's generators, drawn inside kernels through the addresses that numpy documents for
+extensions (``BitGenerator.ctypes``). Exponential numbers come from uniform ones by the ziggurat of 256 layers of
+Marsaglia and Tsang (2000), as in numpy.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import NamedTuple
+import ctypes
+from math import exp, log1p
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
+from numba.np.random._constants import fe_double, ke_double, we_double, ziggurat_exp_r
 
-from bnplug.arrays import FloatArray, IntArray
-from bnplug.compiling import inner_kernel, interrupts_held_back
-from bnplug.compiling._addresses import compile_at, function_at
-from bnplug.scoring._drawing import exponential, uniform
+from bnplug.compiling import inner_kernel, kernel
+from bnplug.compiling._addresses import called_by_address
+from bnplug.scoring._bundles import LEAP, MOVE_MADE, PASSED_OVER, SCORE, TOO_WIDE
+from bnplug.typing import FloatArray, IntArray
 
-#: What `numbers` of Steps hold. Where `go_on` and the generator are; how far the walk is; its limits; the batch: how
-#: many candidates it has, how many were counted as tried, and those that are to be scored next; how many searches for a
-#: path there were; and whether a move and what it leads to take less than a score and then the move.
+#: Positions in `numbers` of Steps: the addresses of `go_on` and of the generator; progress and limits of the walk; the
+#: batch: its size, how many of it were counted as tried, the candidates to be scored next; the number of path searches;
+#: whether moving and then measuring costs less than scoring and then moving; whether no candidate is legal.
 (
     GO_ON, NEXT_DOUBLE, NEXT_UINT64, GENERATOR, PHASE, TRIES, SUCCESSES, N_ACCEPTED, CHANGED, UNTIL, MAX_TRY,
-    MAX_SUCCESS, MAX_BATCH, TARGET, K, UNTIL_MOVES, SIZE, DONE, FIRST, STOP, SEARCHES, LEAPS, N_NUMBERS,
-) = range(23)  # fmt: skip
+    MAX_SUCCESS, MAX_BATCH, TARGET, K, UNTIL_MOVES, SIZE, DONE, FIRST, STOP, SEARCHES, LEAPS, STUCK, N_NUMBERS,
+) = range(24)  # fmt: skip
 
-#: What `reals` hold: the score of the current graph, what a score may fall by, and the relative tie of scores; and the
-#: largest change of the score so far, as far as it is known, or nan.
+#: Positions in `reals`: the score of the current graph, the scale of accepted losses, the relative tie of scores, and
+#: the largest change of the score so far, as far as it is known, or nan.
 VALUE, SCALE, TIE, LARGEST = range(4)
 
-#: What comes next: a new batch, or the end; to look at what was scored; to take note of a move that was made.
+#: Phases: draw a new batch, or end; look at the scores; record a move.
 DRAWING, TRYING, MOVING = range(3)
 
-#: The columns of `accepted`: the tries so far, the feature, whether the score rose, how many parents; and then those.
-AT, CHILD, BETTER, N_OWN, OWN = range(5)
-
-#: What became of a candidate: it changes no gain, or was not come to; it was scored; it has more configurations than
-#: the scratch has room for. What is asked for, if not a score of what can change one: that of the graph as it is; to
-#: move there, which is no score; to move there by the table that is in the scratch; to move there, to score it then and
-#: to go back where it is below what it must be; and to go back, which is no score.
-PASSED_OVER, SCORED, TOO_WIDE, MEASURED, MOVED, MADE, LEAPT, BACK = range(8)
+#: The columns of `accepted`: the tries so far, the feature, whether the score rose, the number of parents, the parents.
+AT, CHILD, BETTER, N_PARENTS, PARENTS = range(5)
 
 
 class Steps(NamedTuple):
-    """A random walk as arrays.
-
-    Attributes
-    ----------
-    numbers : int64 array
-    reals : float64 array
-    features : int64 array
-    pairs : int64 array of shape (pairs, 2)
-        A feature and what it may get as a new parent; empty where all pairs of features are allowed.
-    required : bool array of shape (variables, variables), or (0, 0) where nothing is
-        Whether the first must keep the second as a parent.
-    paths : int64 array of shape (2, variables)
-        The last search for a path that met a variable; those that it is still to go back from.
-    accepted : int64 array of shape (most moves, 4 + most parents)
-    values : float64 array of shape (most moves,)
-        The score after each.
-    layers : float64 array of shape (3, 256)
-        See `bnplug.scoring._drawing`.
-    """
+    """A random walk as arrays."""
 
     numbers: IntArray
     reals: FloatArray
     features: IntArray
-    pairs: IntArray
-    required: npt.NDArray[np.bool_]
-    paths: IntArray
-    accepted: IntArray
-    values: FloatArray
-    layers: FloatArray
+    pairs: IntArray  # (pairs, 2): a feature and a parent that it may get; empty if all pairs are allowed
+    required: npt.NDArray[np.bool_]  # [v, u]: whether v must keep the parent u; (0, 0) if nothing is required
+    paths: IntArray  # (2, variables): the last path search that reached each variable, and a stack
+    accepted: IntArray  # (most moves, 4 + most parents)
+    values: FloatArray  # (most moves,): the score after each
+    layers: FloatArray  # LAYERS
 
 
-#: What goes with candidates that are no part of a walk.
+#: For candidates that are not part of a walk.
 NO_STEPS = Steps(
     numbers=np.zeros(N_NUMBERS, dtype=np.int64),
     reals=np.empty(0),
@@ -92,14 +76,14 @@ NO_STEPS = Steps(
 @inner_kernel(allocates=False)
 def go_on(  # type: ignore[no-untyped-def]
     numbers, reals, features, pairs, required, paths, accepted, values, layers,
-    n_parents, parents, nodes, bounds, given, at_least, scores, status, last,
+    n_parents, parents, nodes, bounds, given, at_least, scores, tasks, status, last,
 ):  # fmt: skip
-    """Say whether the walk goes on by candidates ``numbers[FIRST]:numbers[STOP]`` of the batch.
+    """Return whether the walk continues with candidates ``numbers[FIRST]:numbers[STOP]`` of the batch.
 
-    The arrays are those of Steps, of a FlatGraph, of a Batch (`given` are its parents), and of a Scratch: candidate
-    ``last[0]`` is the last that was looked at, and ``last[1]`` the one that compiled code can move to. If the walk does
-    not go on, it ends where the phase is DRAWING; TRYING waits for the score of that candidate, or has found one that
-    is nan; MOVING waits for the move there.
+    The arrays are those of Steps, of a FlatGraph, of a Batch (`given` are its parents), and of a Scratch: ``last[0]``
+    is the last candidate that was scored, and ``last[1]`` the one that compiled code can move to. If the walk does not
+    continue, the phase says why. DRAWING: it ends. TRYING: it waits for the score of that candidate, or the score is
+    nan. MOVING: it waits for the move there.
     """
     tried, value = last[0], reals[VALUE]
     tied = _tie(reals, value)
@@ -116,19 +100,19 @@ def go_on(  # type: ignore[no-untyped-def]
         numbers[FIRST], numbers[STOP] = tried + 1, numbers[SIZE]
         if scores[tried] >= at_least[tried]:
             numbers[PHASE] = MOVING
-            if status[tried] != LEAPT:
-                status[tried] = MADE
+            if tasks[tried] != LEAP:
+                tasks[tried] = MOVE_MADE
                 numbers[FIRST], numbers[STOP] = tried, tried + 1
                 return last[1] == tried and numbers[N_ACCEPTED] + 1 < numbers[UNTIL_MOVES]
         elif tried + 1 < numbers[SIZE]:
             return True
     if numbers[PHASE] == MOVING:
         child, low, row = nodes[tried], bounds[tried], accepted[numbers[N_ACCEPTED]]
-        n_own = bounds[tried + 1] - low
-        n_parents[child] = n_own
-        for p in range(n_own):
-            row[OWN + p] = parents[child, p] = given[low + p]
-        row[AT], row[CHILD], row[N_OWN] = numbers[TRIES], child, n_own
+        n_new = bounds[tried + 1] - low
+        n_parents[child] = n_new
+        for p in range(n_new):
+            row[PARENTS + p] = parents[child, p] = given[low + p]
+        row[AT], row[CHILD], row[N_PARENTS] = numbers[TRIES], child, n_new
         row[BETTER] = scores[tried] > value + tied
         value = values[numbers[N_ACCEPTED]] = reals[VALUE] = scores[tried] + 0.0  # never -0.0
         tied = _tie(reals, value)
@@ -136,9 +120,8 @@ def go_on(  # type: ignore[no-untyped-def]
         numbers[SUCCESSES] += 1
     numbers[PHASE] = DRAWING
     tries, left = numbers[TRIES], numbers[MAX_TRY] - numbers[TRIES]
-    if left <= 0 or tries >= numbers[UNTIL] or numbers[SUCCESSES] >= numbers[MAX_SUCCESS]:
-        return False
-    if _is_stuck(numbers, features, pairs, paths, n_parents, parents):
+    numbers[STUCK] = _is_stuck(numbers, features, pairs, paths, n_parents, parents)
+    if left <= 0 or tries >= numbers[UNTIL] or numbers[SUCCESSES] >= numbers[MAX_SUCCESS] or numbers[STUCK] != 0:
         return False
     size = (tries + 1) // (numbers[SUCCESSES] + 1)
     size = left if left < size else size
@@ -150,9 +133,10 @@ def go_on(  # type: ignore[no-untyped-def]
         # u < exp(change / scale) with u uniform is -change < scale e with e exponential.
         e = exponential(numbers[NEXT_DOUBLE], numbers[NEXT_UINT64], numbers[GENERATOR], layers)
         at_least[i] = value - (reals[SCALE] * e if reals[SCALE] * e > tied else tied)
-        # What may lower the score by more than any change so far will most likely be accepted.
+        # A candidate that may lower the score by more than any change so far will most likely be accepted.
         leaps = numbers[LEAPS] != 0 and numbers[N_ACCEPTED] + 1 < numbers[UNTIL_MOVES]
-        status[i] = LEAPT if leaps and reals[SCALE] * e > reals[LARGEST] else PASSED_OVER
+        status[i] = PASSED_OVER
+        tasks[i] = LEAP if leaps and reals[SCALE] * e > reals[LARGEST] else SCORE
     numbers[PHASE] = TRYING
     numbers[SIZE], numbers[DONE], numbers[FIRST], numbers[STOP] = size, 0, 0, size
     return True
@@ -161,34 +145,59 @@ def go_on(  # type: ignore[no-untyped-def]
 _WHOLE, _REAL, _MATRIX = types.int64[::1], types.float64[::1], types.int64[:, ::1]
 _SIGNATURE = types.boolean(
     _WHOLE, _REAL, _WHOLE, _MATRIX, types.boolean[:, ::1], _MATRIX, _MATRIX, _REAL, types.float64[:, ::1],
-    _WHOLE, _MATRIX, _WHOLE, _WHOLE, _WHOLE, _REAL, _REAL, types.uint8[::1], _WHOLE,
+    _WHOLE, _MATRIX, _WHOLE, _WHOLE, _WHOLE, _REAL, _REAL, types.uint8[::1],
+    types.uint8[::1], _WHOLE,
 )  # fmt: skip
 
-#: Returns `go_on`, inside a kernel that most who use it never need to go on a walk.
-go_on_at = function_at(_SIGNATURE)
+#: `go_on` is called by its address: it is compiled only for walks.
+go_on_at, go_on_address = called_by_address(go_on, _SIGNATURE)
 
 
-@cache
-def go_on_address() -> int:
-    """Return where `go_on` is; it is compiled when a walk first needs it."""
-    with interrupts_held_back():
-        return int(compile_at(go_on.py_func, _SIGNATURE, allocates=False).address)
+@inner_kernel(allocates=False, called_once=True)
+def advance(steps, graph, batch, last):  # type: ignore[no-untyped-def]
+    """Call `go_on` with the arrays of bundles."""
+    going = go_on_at(steps.numbers[GO_ON])(
+        steps.numbers, steps.reals, steps.features, steps.pairs, steps.required, steps.paths, steps.accepted,
+        steps.values, steps.layers, graph.n_parents, graph.parents, batch.nodes, batch.bounds, batch.parents,
+        batch.at_least, batch.scores, batch.tasks, batch.status, last,
+    )  # fmt: skip
+    return bool(going)
+
+
+@kernel(allocates=False)
+def advance_once(steps, graph, batch, last):  # type: ignore[no-untyped-def]
+    """Call `go_on` from Python."""
+    advance(steps, graph, batch, last)
+
+
+@kernel(allocates=False)
+def draw_batch(steps, graph, batch, size):  # type: ignore[no-untyped-def]
+    """Draw the first `size` candidates of a batch; return how many were drawn: none if no candidate is legal."""
+    numbers, pairs, paths = steps.numbers, steps.pairs, steps.paths
+    if _is_stuck(numbers, steps.features, pairs, paths, graph.n_parents, graph.parents):
+        return 0
+    for i in range(size):
+        _draw(
+            numbers, steps.features, pairs, steps.required, paths, graph.n_parents, graph.parents, batch.nodes,
+            batch.bounds, batch.parents, i,
+        )  # fmt: skip
+    return size
 
 
 @inner_kernel(allocates=False)
 def _tie(reals, value):  # type: ignore[no-untyped-def]
-    """By how much a score may differ from `value` and tie with it."""
+    """Return how far a score may differ from `value` and still tie with it."""
     size = abs(value)
     return reals[TIE] * (size if size > 1.0 else 1.0) if size < np.inf else 0.0
 
 
 @inner_kernel(allocates=False)
 def _is_stuck(numbers, features, pairs, paths, n_parents, parents):  # type: ignore[no-untyped-def]
-    """Whether no candidate is legal; without rules, only where every two features are joined."""
+    """Whether no candidate is legal; without rules, only if every two features are joined."""
     for i in range(pairs.shape[0]):
         if _is_new(numbers, paths, n_parents, parents, pairs[i, 0], pairs[i, 1]):
             return False
-    # Each has the class as a parent, too.
+    # The class is a parent of each.
     n, n_edges = features.shape[0], -features.shape[0]
     for i in range(n):
         n_edges += n_parents[features[i]]
@@ -197,7 +206,7 @@ def _is_stuck(numbers, features, pairs, paths, n_parents, parents):  # type: ign
 
 @inner_kernel(allocates=False)
 def _draw(numbers, features, pairs, required, paths, n_parents, parents, nodes, bounds, given, i):  # type: ignore[no-untyped-def]
-    """Draw a feature and its new parents, ascending. Pairs that close a cycle, or are there, are drawn again."""
+    """Draw a feature and its new parents, ascending. Pairs that are joined already or close a cycle are drawn again."""
     next_double, generator, target = numbers[NEXT_DOUBLE], numbers[GENERATOR], numbers[TARGET]
     new = False
     child = parent = lost = np.int64(-1)
@@ -209,31 +218,31 @@ def _draw(numbers, features, pairs, required, paths, n_parents, parents, nodes, 
             child = features[np.int64(uniform(next_double, generator) * features.shape[0])]
             parent = features[np.int64(uniform(next_double, generator) * features.shape[0])]
         new = _is_new(numbers, paths, n_parents, parents, child, parent)
-    own = parents[child, : n_parents[child]]
-    if own.shape[0] > numbers[K]:
+    current = parents[child, : n_parents[child]]
+    if current.shape[0] > numbers[K]:
         n_loose = 0
-        for p in range(own.shape[0]):
-            n_loose += own[p] != target and not (required.shape[0] > 0 and required[child, own[p]])
+        for p in range(current.shape[0]):
+            n_loose += current[p] != target and not (required.shape[0] > 0 and required[child, current[p]])
         left = np.int64(uniform(next_double, generator) * n_loose)
-        for p in range(own.shape[0]):
-            if own[p] != target and not (required.shape[0] > 0 and required[child, own[p]]):
-                lost = own[p] if left == 0 else lost
+        for p in range(current.shape[0]):
+            if current[p] != target and not (required.shape[0] > 0 and required[child, current[p]]):
+                lost = current[p] if left == 0 else lost
                 left -= 1
     n, waits = bounds[i], True
-    for p in range(own.shape[0] + 1):
-        if waits and (p == own.shape[0] or parent < own[p]):
+    for p in range(current.shape[0] + 1):
+        if waits and (p == current.shape[0] or parent < current[p]):
             given[n] = parent
             n += 1
             waits = False
-        if p < own.shape[0] and own[p] != lost:
-            given[n] = own[p]
+        if p < current.shape[0] and current[p] != lost:
+            given[n] = current[p]
             n += 1
     nodes[i], bounds[i + 1] = child, n
 
 
 @inner_kernel(allocates=False)
 def _is_new(numbers, paths, n_parents, parents, child, parent):  # type: ignore[no-untyped-def]
-    """Whether a parent is not there yet, and closes no cycle: going back from it never comes to the child."""
+    """Whether a parent is new and closes no cycle: its ancestors do not include the child."""
     met, waiting, target = paths[0], paths[1], numbers[TARGET]
     for p in range(n_parents[child]):
         if parents[child, p] == parent:
@@ -255,3 +264,73 @@ def _is_new(numbers, paths, n_parents, parents, child, parent):  # type: ignore[
                 waiting[n] = u
                 n += 1
     return True
+
+
+# Without compilation, a generator is known by its id.
+_generators: dict[int, np.random.Generator] = {}
+
+
+def addresses(generator: np.random.Generator) -> tuple[int, int, int]:
+    """Return the addresses of a generator's functions for doubles and 64-bit integers, and of its state.
+
+    The generator must live for as long as they are used.
+    """
+    if config.DISABLE_JIT:
+        _generators[id(generator)] = generator
+        return 0, 0, id(generator)
+    interface: Any = generator.bit_generator.ctypes
+    functions = interface.next_double, interface.next_uint64
+    double, whole = (int(ctypes.cast(function, ctypes.c_void_p).value or 0) for function in functions)
+    return double, whole, int(interface.state_address)
+
+
+#: The ziggurat of numpy, (3, 256): the integers below which a point of a layer is under the curve for certain, the
+#: factor from integers to numbers, and the curve at the end of the layer.
+LAYERS: FloatArray = np.array([ke_double, we_double, fe_double], dtype=np.float64)
+
+
+def _call(result: Any) -> Any:
+    """Return an intrinsic that calls a function of the state by its address."""
+
+    def call(typing_context, address, state):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            kind = ir.FunctionType(context.get_value_type(result), [ir.IntType(64)])
+            function = builder.inttoptr(arguments[0], kind.as_pointer())
+            return builder.call(function, [arguments[1]])
+
+        return result(types.int64, types.int64), generate
+
+    return intrinsic(call)
+
+
+#: Inside a kernel, the next number of ``Generator.random``; arguments are the addresses of next_double and the state.
+uniform = _call(types.float64)
+_bits = _call(types.uint64)
+
+
+@inner_kernel(allocates=False)
+def exponential(next_double, next_uint64, state, layers):  # type: ignore[no-untyped-def]
+    """Return the next number of ``Generator.standard_exponential``."""
+    while True:
+        bits = _bits(next_uint64, state) >> np.uint64(3)
+        layer = bits & np.uint64(255)
+        number = np.float64(bits >> np.uint64(8))
+        x = number * layers[1, layer]
+        if number < layers[0, layer]:
+            return x
+        if layer == 0:
+            return ziggurat_exp_r - np.float64(log1p(-uniform(next_double, state)))
+        below, above = layers[2, layer], layers[2, layer - np.uint64(1)]
+        if (above - below) * uniform(next_double, state) + below < exp(-x):
+            return x
+
+
+if config.DISABLE_JIT:
+
+    def uniform(next_double, state):  # type: ignore[no-untyped-def]
+        """Return the next number of ``Generator.random``."""
+        return _generators[state].random()
+
+    def exponential(next_double, next_uint64, state, layers):  # type: ignore[no-untyped-def]
+        """Return the next number of ``Generator.standard_exponential``."""
+        return _generators[state].standard_exponential()

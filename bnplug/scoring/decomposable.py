@@ -1,32 +1,39 @@
 """Decomposable scores: a sum of local terms, one for each variable and its parents.
 
 All are computed from unsmoothed counts. Every parent set of a variable is scored on the rows in which that variable is
-known; "unknown" is one more state of each parent that has missing cells.
+known; "unknown" is one more state of each parent that has missing cells. If each parent set were scored on the rows in
+which all of it is known, larger sets would be scored on fewer rows, and every column with missing cells would look like
+an excellent parent.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import partial
 from itertools import groupby, pairwise
 from math import fsum, prod
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+from numba import config
 
-from bnplug.arrays import FloatArray
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
-from bnplug.counts.counting import CountsWithEach
-from bnplug.data.table import Table
+from bnplug.counts.counting import CountsWithEach, count_occurring, lay_out_with_each
 from bnplug.errors import ContractError
-from bnplug.scoring._candidates import Candidates, FlatGraph, Toggles
-from bnplug.scoring._family_counts import FamilyCounts
-from bnplug.scoring._terms import Terms, Walked, walk_terms
-from bnplug.scoring._walks import DRAWING, PHASE, SIZE, VALUE
-from bnplug.scoring.walking import Walk, _can_be_compiled, _room_in
+from bnplug.scoring._batches import Terms, Walked, walk_terms
+from bnplug.scoring._layout import Candidates, Toggles
+from bnplug.scoring._walks import DRAWING, GO_ON, LEAPS, PHASE, SIZE, VALUE, go_on_address
+from bnplug.scoring.walking import Walk
+from bnplug.table.block_table import BlockTable
+from bnplug.table.blocks import ConvertedStore, Rows
+from bnplug.table.coding import smallest_dtype
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
@@ -36,21 +43,21 @@ _Family = tuple[int, tuple[int, ...]]
 # With fewer cells to count than this in all new families together, threads cost more than they save.
 _WORTH_THREADS = 1 << 21
 
-# A family with more cells is counted on its own, by the configurations that occur.
+# A family with more cells is counted separately, by the configurations that occur.
 _COUNTED_TOGETHER = 1 << 16
 
-# A walk comes back to Python after so many tries: some hundredths of a second.
+# A walk returns to Python after so many tries: some hundredths of a second.
 _WALKED_TRIES = 1 << 14
 
 
 class DecomposableScore(ScoreFunction):
     """A score that is the sum of :meth:`local` over all variables.
 
-    A subclass writes :meth:`local`, from counts; each term is then taken once only.
+    A subclass implements :meth:`local`, from counts; each term is computed once.
 
     Examples
     --------
-    The Akaike criterion, from the log-likelihood of the core:
+    The Akaike criterion:
 
     >>> import pandas as pd
     >>> class Akaike(DecomposableScore):
@@ -77,45 +84,44 @@ class DecomposableScore(ScoreFunction):
     ) -> Iterable[float]:
         """Return the terms of `child` with `parents` and one more, for each of `others`.
 
-        A class that has :meth:`local` too may take them together, which is quicker; where a subclass has another
-        :meth:`local`, that is asked for every one.
+        A class that overrides both methods can compute them together, which is faster. If a subclass overrides
+        :meth:`local` alone, that is called for each.
         """
         families = [tuple(sorted((*parents, u))) for u in others]
         tables = counts.tables(int(table.cards[child]))
-        return [self.local(table, child, own, found) for own, found in zip(families, tables, strict=True)]
+        return [self.local(table, child, *pair) for pair in zip(families, tables, strict=True)]
 
     def score(self, table: Table, dag: DAG) -> float:
         """Return the sum of the local terms of `dag`."""
         return self.evaluator(table).start(table.parents(dag))
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> DecomposableEvaluator:
-        """Return an evaluator that keeps every local term it has taken."""
+        """Return an evaluator that caches local terms."""
         return DecomposableEvaluator(self, table, n_jobs)
 
 
 class DecomposableEvaluator(Evaluator):
-    """Scores the neighbours of a graph by their local terms."""
+    """Scores the neighbors of a graph by their local terms."""
 
-    #: Tells a search that what a change gains stays true until one of its families changes.
     decomposable = True
 
     def __init__(self, score: DecomposableScore, table: Table, n_jobs: int | None = 1) -> None:
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
-        self._counts = FamilyCounts(table)
-        # Of each child, by its parents as the bits of a whole number: one more or less is one operation.
+        self._counts = _FamilyCounts(table)
+        # For each child, by its parents as the bits of an integer: toggling one is one operation.
         self._terms: list[dict[int, float]] = [{} for _ in table.names]
         self._looked_up: Terms | None = None
         self._local_with_each = _with_each(score)
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Add up the terms of a graph."""
-        self.parents = [tuple(sorted(own)) for own in parents]
+        self.parents = [tuple(sorted(family)) for family in parents]
         families = list(enumerate(self.parents))
         self._take(families)
         self._now = [self._known(*family) for family in families]
-        # An exact sum: the value of a graph does not depend on the way that led to it.
+        # An exact sum: the value of a graph does not depend on the path to it.
         self.value = fsum(self._now)
         return self.value
 
@@ -124,7 +130,7 @@ class DecomposableEvaluator(Evaluator):
         return float(self.propose_many([changes])[0])
 
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
-        """Return the score of every candidate; terms not seen before are taken in threads."""
+        """Return the score of every candidate; new terms are computed in threads."""
         self.n_evaluations += len(candidates)
         if isinstance(candidates, Toggles):
             return self._propose_toggles(candidates)
@@ -134,7 +140,7 @@ class DecomposableEvaluator(Evaluator):
         return np.array([self.value + sum(rises[first:last]) for first, last in pairwise(starts)], dtype=np.float64)
 
     def _propose_toggles(self, toggles: Toggles) -> FloatArray:
-        """Return the score of every candidate, child by child: terms that are known make no object."""
+        """Return the score of every candidate, child by child, without an object for known terms."""
         children = zip(toggles.nodes.tolist(), toggles.others.tolist(), strict=True)
         runs = [(v, _bits(self.parents[v]), [u for _, u in run]) for v, run in groupby(children, itemgetter(0))]
         self._take_toggled(runs)
@@ -143,10 +149,7 @@ class DecomposableEvaluator(Evaluator):
         return scores
 
     def _take_toggled(self, runs: Iterable[tuple[int, int, list[int]]]) -> None:
-        """Take the terms, not known yet, of children with one of some others less among the parents, or one more.
-
-        runs : child, its parents of now as bits, others
-        """
+        """Compute the unknown terms of runs (child, its current parents as bits, others that are toggled)."""
         grown: dict[int, list[int]] = {}
         families: list[_Family] = []
         for v, now, others in runs:
@@ -160,28 +163,25 @@ class DecomposableEvaluator(Evaluator):
 
     def commit(self, changes: Changes) -> float:
         """Exchange the terms of the variables that change."""
-        families = [(v, tuple(sorted(own))) for v, own in changes.items()]
+        families = [(v, tuple(sorted(family))) for v, family in changes.items()]
         self._take(families)
         parents, now = self.parents.copy(), self._now.copy()
-        for v, own in families:
-            parents[v], now[v] = own, self._known(v, own)
-        # Together: an interrupt finds no half of a move.
+        for v, family in families:
+            parents[v], now[v] = family, self._known(v, family)
+        # In one statement: an interrupt never leaves half a move.
         self.parents, self._now, self.value = parents, now, fsum(now)
         return self.value
 
     def walk(self, walk: Walk) -> bool:
-        """Go on with a walk in compiled code; terms not seen before are taken in between, a batch of them together."""
+        """Continue a walk in compiled code; new terms are computed in between, a batch at a time."""
         n, k = len(self.parents), walk.k
-        if not _can_be_compiled() or not Terms.fit(n, k):
+        if config.DISABLE_JIT or not Terms.fit(n, k):
             return False
         if self._looked_up is None or self._looked_up.k != k:
             self._looked_up = Terms(n, walk.target, k)
         terms, before = self._looked_up, walk.tries
-        graph, batch, steps = (
-            _room_in(FlatGraph.of(self.parents), k),
-            walk.room(),
-            walk.begin(self.value, _WALKED_TRIES),
-        )
+        graph, batch, steps = walk.graph(), walk.room(), walk.begin(self.value, _WALKED_TRIES)
+        steps.numbers[GO_ON], steps.numbers[LEAPS] = go_on_address(), 0
         current = np.array(self._now)
         walked = Walked(current, np.empty(len(batch.nodes)), np.empty(n + 1), np.zeros(3, dtype=np.int64))
         candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
@@ -190,7 +190,7 @@ class DecomposableEvaluator(Evaluator):
         ):
             self.parents = [graph.parents_of(v) for v in range(n)]
             drawn = candidates[: int(steps.numbers[SIZE])]
-            families = [(v, tuple(own)) for changes in drawn for v, own in changes.items()]
+            families = [(v, tuple(parents)) for changes in drawn for v, parents in changes.items()]
             self._take(families)
             for family in families:
                 terms.add(*family, self._known(*family))
@@ -204,11 +204,11 @@ class DecomposableEvaluator(Evaluator):
         return True
 
     def _known(self, child: int, parents: Iterable[int]) -> float:
-        """Return a term that was taken."""
+        """Return a known term."""
         return self._terms[child][_bits(parents)]
 
     def _take(self, families: Iterable[_Family]) -> None:
-        """Take the terms not known yet. Families with one parent more than now are counted together."""
+        """Compute the unknown terms. Families with one more parent than now are counted together."""
         grown: dict[int, list[int]] = {}
         others: list[_Family] = []
         new = [(child, parents) for child, parents in families if _bits(parents) not in self._terms[child]]
@@ -222,13 +222,13 @@ class DecomposableEvaluator(Evaluator):
         self._count(grown, others)
 
     def _count(self, grown: dict[int, list[int]], others: list[_Family]) -> None:
-        """Take the terms of children with one parent more, each of those given, and of other families, in threads."""
+        """Compute, in threads, the terms of children with one more parent, and of other families."""
         jobs = [partial(self._take_with_each, v, self.parents[v], added) for v, added in grown.items() if added]
         jobs += [
-            partial(self._take_with_each, child, own[:-1], own[-1:])
-            if own and self._is_small(child, own[:-1])
-            else partial(self._take_one, child, own)
-            for child, own in others
+            partial(self._take_with_each, child, parents[:-1], parents[-1:])
+            if parents and self._is_small(child, parents[:-1])
+            else partial(self._take_one, child, parents)
+            for child, parents in others
         ]
         if not jobs:
             return
@@ -240,11 +240,11 @@ class DecomposableEvaluator(Evaluator):
             job()
 
     def _is_small(self, child: int, parents: tuple[int, ...]) -> bool:
-        """Say whether a family may be counted with one parent more."""
+        """Return whether a family may be counted with one more parent."""
         return n_configurations(self._counts.table, (child, *parents)) <= _COUNTED_TOGETHER
 
     def _take_with_each(self, child: int, parents: tuple[int, ...], added: Sequence[int]) -> None:
-        """Take the terms of `child` with `parents` and each one of `added`."""
+        """Compute the terms of `child` with `parents` and each one of `added`."""
         counts = self._counts.count_with_each(child, parents, added)
         terms = self._local_with_each(self._counts.view(child), child, parents, added, counts)
         before = _bits(parents)
@@ -256,13 +256,67 @@ class DecomposableEvaluator(Evaluator):
         self._terms[child][_bits(parents)] = float(self.score.local(self._counts.view(child), child, parents, counts))
 
 
+class _FamilyCounts:
+    """Counts of a child and its parents over the rows in which the child is known.
+
+    In `table`, "unknown" is the last state of every variable that has missing cells.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._incomplete = table.has_missing
+        self.table = _with_unknown_states(table, self._incomplete) if self._incomplete.any() else table
+        self._views = [table if self.table is table else self._view(table, v) for v in range(len(table.names))]
+
+    def _view(self, table: Table, child: int) -> Table:
+        view = copy(table)
+        view.cards = self.table.cards.copy()
+        view.cards[child] = table.cards[child]
+        return view
+
+    def view(self, child: int) -> Table:
+        """Return the table to score a child's families with: `cards` includes the unknown states of parents."""
+        return self._views[child]
+
+    def count(self, child: int, parents: Sequence[int]) -> FloatArray:
+        """Count the states of `child` in the configurations of its parents, as an array (child, configurations)."""
+        counts = count_occurring(self.table, child, parents)[0]
+        return counts[:-1] if self._incomplete[child] else counts
+
+    def count_with_each(self, child: int, parents: Sequence[int], others: Sequence[int]) -> CountsWithEach:
+        """Count `child` with `parents` and one more parent, for each of `others`."""
+        cells, starts, stops = lay_out_with_each(self.table, child, parents, others)
+        if self._incomplete[child]:  # omit its unknown state, the last part of each table
+            stops = stops - (stops - starts) // int(self.table.cards[child])
+        return CountsWithEach(cells, starts, stops)
+
+
+def _with_unknown_states(table: Table, incomplete: npt.NDArray[np.bool_]) -> Table:
+    """Return a table with one more state for the missing cells of each incomplete variable."""
+    states = {
+        name: (*table.states[name], "unknown") if has_missing else table.states[name]
+        for name, has_missing in zip(table.names, incomplete, strict=True)
+    }
+    dtype = smallest_dtype(table.cards + incomplete)
+    if isinstance(table, BlockTable):
+        store = ConvertedStore(table.store, _name_unknown, table.cards, dtype)
+        return BlockTable(store, table.names, states, table.target, table.left_out, checked=True)
+    codes, weights = _name_unknown((table.codes, table.weights), table.cards, dtype)
+    return Table(codes, table.names, states, table.target, weights, table.left_out)
+
+
+def _name_unknown(rows: Rows, cards: IntArray, dtype: np.dtype[Any]) -> Rows:
+    """Replace the code of missing cells, which is above all others, by the first code after the states."""
+    codes, weights = rows
+    return np.minimum(codes.astype(dtype, copy=False), cards.astype(dtype)[:, None]), weights
+
+
 def _toggled(parents: tuple[int, ...], u: int) -> tuple[int, ...]:
-    """Return parents without u, if it is one of them, or with it."""
+    """Return parents with u toggled."""
     return tuple(p for p in parents if p != u) if u in parents else tuple(sorted((*parents, u)))
 
 
 def _bits(parents: Iterable[int]) -> int:
-    """Return a set of variables as the bits of a whole number."""
+    """Return a set of variables as the bits of an integer."""
     bits = 0
     for p in parents:
         bits |= 1 << p
@@ -271,12 +325,14 @@ def _bits(parents: Iterable[int]) -> int:
 
 def _with_each(score: DecomposableScore) -> Callable[..., Iterable[float]]:
     """Return how a score takes the terms of many families: together, unless its `local` is of a later class."""
-    one, each = (next(own for own in type(score).__mro__ if name in vars(own)) for name in ("local", "local_with_each"))
+    one, each = (
+        next(base for base in type(score).__mro__ if name in vars(base)) for name in ("local", "local_with_each")
+    )
     return score.local_with_each if issubclass(each, one) else partial(DecomposableScore.local_with_each, score)
 
 
 def _families(candidates: Candidates) -> tuple[list[int], list[_Family]]:
-    """Return where each candidate's families begin, and where the last end, and all of them one after the other."""
+    """Return the start of each candidate's families and the end of the last, and all families."""
     bounds, parents = candidates.bounds.tolist(), candidates.parents.tolist()
     first, last = int(candidates.starts[0]), int(candidates.starts[-1])
     nodes = candidates.nodes[first:last].tolist()
@@ -291,9 +347,9 @@ def log_likelihood(counts: FloatArray) -> float:
 
 def log_likelihood_with_each(n_states: int, counts: CountsWithEach) -> FloatArray:
     """Return the same of many tables of a child with so many states."""
-    found = np.empty(len(counts.starts))
-    _log_likelihoods(*counts, n_states, found)
-    return found
+    terms = np.empty(len(counts.starts))
+    _log_likelihoods(*counts, n_states, terms)
+    return terms
 
 
 def dimension(table: Table, child: int, parents: Sequence[int]) -> int:
@@ -321,7 +377,7 @@ def _log_likelihood(counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _log_likelihoods(cells, starts, stops, n_states, found):  # type: ignore[no-untyped-def]
-    """Fill `found` with the log-likelihood of each table, whose cells are those from its start to its stop."""
-    for i in range(found.shape[0]):
-        found[i] = _log_likelihood(cells[starts[i] : stops[i]].reshape(n_states, (stops[i] - starts[i]) // n_states))
+def _log_likelihoods(cells, starts, stops, n_states, terms):  # type: ignore[no-untyped-def]
+    """Fill `terms` with the log-likelihood of each table, whose cells are those from its start to its stop."""
+    for i in range(terms.shape[0]):
+        terms[i] = _log_likelihood(cells[starts[i] : stops[i]].reshape(n_states, (stops[i] - starts[i]) // n_states))

@@ -1,44 +1,37 @@
-"""Predictive scores: a gain times a resampling, minus a penalty.
+"""Predictive scores: the sum of a gain over tested rows, minus a penalty.
 
-A score of this kind sums over rows a gain of the row's log joints, whose parameters come from a training
-part: all rows (resubstitution), or those outside the row's fold. Missing cells: a family is counted in the
-training rows where all its variables are known, and its term is left out of the log joint of a row in
-which one of them is missing. Inside structural EM (``missing="em"``) parameters come from expected counts, and
-the log joints are marginal: what a row lacks is summed out.
+The gain depends on the row's log joints, whose parameters come from training rows: all rows (resubstitution), or those
+outside the row's fold. Missing cells: a family is counted in the training rows in which all its variables are known,
+and its term is left out of the log joint of a row in which one of them is missing. Inside structural EM
+(``missing="em"``) parameters come from expected counts, and missing cells are marginalized.
 """
 
 from __future__ import annotations
 
-from itertools import takewhile
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import FloatArray, IntArray
 from bnplug.contracts import Evaluator, ScoreFunction
-from bnplug.data.table import Table
 from bnplug.errors import ContractError
 from bnplug.hooks.components import check_numbers
-from bnplug.scoring._block_evaluating import BlockEvaluator
-from bnplug.scoring._compiled_gains import compile_gain, try_gain
-from bnplug.scoring.evaluating import PredictiveEvaluator
-from bnplug.scoring.gains import Bounds, Gain
-from bnplug.scoring.resampling import Splitter, draw_folds
+from bnplug.scoring._evaluating import BlockEvaluator, PredictiveEvaluator
+from bnplug.scoring._gains import Bounds, Gain, compile_gain, try_gain
+from bnplug.table.folds import Splitter, draw_folds
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.inference.expected_table import ExpectedTable
     from bnplug.typing import DAG
 
 
-_OLDER_NAMES = {"gain": "loss", "gain_params": "loss_params", "gain_bounds": "loss_bounds"}
-
-
 class PredictiveScore(ScoreFunction):
-    """A gain of each row's log joints, over a resampling.
+    """The sum or mean over tested rows of a gain of the row's log joints.
 
-    A subclass names its gain, and is as fast as the scores of the core. Everything but ``gain`` has a default.
+    A subclass names its gain, and is as fast as the built-in scores. Everything but ``gain`` has a default.
 
     Parameters
     ----------
@@ -48,35 +41,32 @@ class PredictiveScore(ScoreFunction):
     floor : float
         The smallest probability.
     cv : int, splitter or None
-        None tests on the training rows. A number is that of stratified folds, which are shuffled if
-        `random_state` is given. Any splitter of scikit-learn goes whose test sets do not overlap; rows it
-        never tests only train.
+        None tests on the training rows. An int is the number of stratified folds, which are shuffled if `random_state`
+        is given. A scikit-learn splitter must have test sets that do not overlap; rows that it never tests only train.
     random_state : int, RandomState or None
-        What the folds are drawn from, where they are shuffled.
+        Shuffles the folds.
 
     Attributes
     ----------
     gain : function
-        ``gain(L, y, params, out)``, as :mod:`bnplug.scoring.gains` describes it.
+        ``gain(L, y, params, out)`` fills ``out[m]`` with the value of row m. ``L`` holds log joints (rows x classes),
+        ``y`` the classes, ``params`` the numbers of :meth:`gain_params`. It is a plain function at the top of a module,
+        compiled when it is first used, and calls only numpy, :mod:`math`, :func:`winner` and functions of the same file
+        decorated with :data:`bnplug.compiling.kernel`.
     aggregate : {"sum", "mean"}
-        What is made of the values of the tested rows.
+        How the values of the tested rows are combined.
     needs_finite : bool
-        Whether the gain cannot do with zero probabilities, so that `alpha` or `floor` must be positive.
-    redraws : bool
-        Whether the folds are drawn anew at each step of a search.
+        Whether zero probabilities are not allowed: `alpha` or `floor` must then be positive.
+    resamples : bool
+        Whether new folds are drawn at each step of a search.
     keeps : bool
-        Whether a score that draws anew leaves the current graph the score of the folds on which it was chosen, rather
-        than scoring it on the new ones, too.
-
-    Notes
-    -----
-    In the first version a gain was called a loss. The older names ``loss``, ``loss_params`` and ``loss_bounds`` of a
-    subclass mean the same as ``gain``, ``gain_params`` and ``gain_bounds``.
+        Whether a score that `resamples` keeps the current graph's score on the folds on which it was chosen, instead of
+        scoring it on the new ones.
 
     Examples
     --------
-    A third party's score: what the decisions cost, by a matrix [true class, decision], classes being numbered as in
-    ``table.states[table.target]``. A compiled gain does not check indices: see that shapes are right in `gain_params`.
+    A third party's score: the cost of decisions by a matrix [true class, decision], with classes numbered as in
+    ``table.states[table.target]``. A compiled gain does not check indices: check shapes in `gain_params`.
 
     >>> import pandas as pd
     >>> from bnplug.scoring import PredictiveScore, winner
@@ -107,17 +97,6 @@ class PredictiveScore(ScoreFunction):
     aggregate: ClassVar[Literal["sum", "mean"]] = "sum"
     needs_finite: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # Every class between this one and the base has both names already.
-        new = takewhile(lambda base: base is cls or not issubclass(base, PredictiveScore), cls.__mro__)
-        for base in reversed(list(new)):
-            for name, older in _OLDER_NAMES.items():
-                if name in vars(base) or older in vars(base):
-                    given = vars(base)[name if name in vars(base) else older]
-                    setattr(cls, name, given)
-                    setattr(cls, older, given)
-
     def __init__(
         self,
         alpha: float = 1.0,
@@ -131,37 +110,32 @@ class PredictiveScore(ScoreFunction):
         self.random_state = random_state
 
     def gain_params(self, table: Table) -> npt.ArrayLike:
-        """Return the numbers that the gain gets as ``params``, flat; their shape is to be checked here."""
+        """Return the numbers that the gain gets as ``params``, flattened; check their shape here."""
         return np.empty(0)
 
     def gain_bounds(self, table: Table) -> Bounds | None:
-        """Return what is known of the gain from a row's gap alone, or None.
-
-        A subclass whose bounds do not depend on the table may leave it out: ``def gain_bounds(self)``.
-        """
+        """Return bounds on the gain by a row's gap, or None."""
         return None
-
-    loss_params, loss_bounds = gain_params, gain_bounds
 
     @property
     def keeps(self) -> bool:
-        """Whether the current graph keeps its score where folds are drawn anew."""
+        """Whether the current graph keeps its score when folds are drawn anew."""
         return False
 
     def folds(self, table: Table, random: np.random.RandomState | None) -> IntArray | None:
         """Return each row's fold, negative for one that is never tested; None tests on the training rows.
 
-        `random` is the same object at each call of one search, and None where ``random_state`` is.
+        `random` is the same object at each call of one search, and None if ``random_state`` is None.
         """
         return draw_folds(table, self.cv, random)
 
     def penalty(self, table: Table, child: int, parents: tuple[int, ...]) -> float:
-        """Return what the family of `child` costs; the sum over all families is subtracted from the gain."""
+        """Return the penalty of the family of `child`; the sum over all families is subtracted from the gain."""
         return 0.0
 
     @property
     def penalized(self) -> bool:
-        """Whether the score has a penalty of its own."""
+        """Whether the score has a penalty."""
         return type(self).penalty is not PredictiveScore.penalty
 
     def score(self, table: Table, dag: DAG) -> float:
@@ -169,14 +143,14 @@ class PredictiveScore(ScoreFunction):
         return self.evaluator(table).start(table.parents(dag))
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> Evaluator:
-        """Return an evaluator that keeps the log joint of every row, where the row is."""
+        """Return an evaluator that keeps the log joint of every row."""
         self._check()
         gain = type(self).gain
         try_gain(gain, int(table.cards[table.target_index]), self._numbers(table))
         compile_gain(gain)
         if table.expects:
-            # Loaded where it is needed: the engine comes with it.
-            from bnplug.scoring._marginal_evaluating import MarginalEvaluator
+            # Imported on demand: it imports the engine.
+            from bnplug.scoring._marginal import MarginalEvaluator
 
             return MarginalEvaluator(self, cast("ExpectedTable", table), n_jobs)
         if table.n_blocks > 1:

@@ -1,34 +1,38 @@
-"""A random walk over structures, of which an evaluator makes many tries in one compiled call."""
+"""Random walks over structures: many tries in one compiled call, or by proposals to any evaluator."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import config
 
-from bnplug.arrays import IntArray
+from bnplug.contracts import Changes, Evaluator
+from bnplug.errors import ContractError
 from bnplug.scoring import _walks
 from bnplug.scoring._bundles import Batch
-from bnplug.scoring._candidates import FlatGraph
-from bnplug.scoring._drawing import addresses, layers
-from bnplug.scoring._walks import Steps
+from bnplug.scoring._layout import Candidates, FlatGraph
+from bnplug.scoring._walks import LAYERS, Steps, addresses
+from bnplug.typing import IntArray
+
+# A walk by proposals goes on for so many tries or seconds, and the rest of a batch.
+_PROPOSED, _SECONDS = 1 << 10, 0.02
 
 
 class Accepted(NamedTuple):
-    """A change that a walk made.
+    """A change that a walk accepted.
 
     Attributes
     ----------
     tries : int
-        How many tries the walk had made by then, this one included.
+        The number of tries so far, including this one.
     child : int
-        The feature that got other parents.
+        The feature whose parents changed.
     parents : list of int
-        Its parents now, ascending.
+        Its new parents, ascending.
     value : float
-        The score now.
+        The new score.
     better : bool
         Whether the score rose by more than a tie.
     """
@@ -41,17 +45,19 @@ class Accepted(NamedTuple):
 
 
 class Walk:
-    """Where a random walk over structures is, and how it goes on: what :meth:`bnplug.Evaluator.walk` takes.
+    """A random walk over structures: its state, and how it continues.
 
-    In these structures the class is a parent of every feature, which has up to `k` features as parents beside it. A
-    try draws a feature and a new feature parent for it, again while the pair is joined already or would close a cycle;
-    the parent is added while there are fewer than `k`, else it takes the place of one of them, which is drawn. If the
-    score changes by d, the try is accepted where ``d > -tie`` or, as often as not, with probability
-    ``exp(d / scale)``.
+    In these structures the class is a parent of every feature, and each feature has up to `k` features as further
+    parents. A try draws a feature and a new feature parent, again if the pair is joined already or would close a cycle.
+    The parent is added if there are fewer than `k`; otherwise it replaces one of them, drawn at random. If the score
+    changes by d, the try is accepted if ``d > -tie`` or else with probability ``exp(d / scale)``.
 
     Candidates are drawn in batches of ``(tries + 1) // (successes + 1)``, at most `max_batch`: about one of them is
-    accepted, and those after it were drawn in vain. First all candidates of a batch are drawn by ``generator.random``,
-    and then, by ``generator.standard_exponential``, what each must score.
+    accepted, and those after it are discarded. ``generator.random`` draws all candidates of a batch, and then
+    ``generator.standard_exponential`` the score that each must reach.
+
+    :meth:`run` continues the walk by any evaluator. One that implements :meth:`bnplug.Evaluator.walk` makes many tries
+    in one compiled call; the results are the same to the last bit.
 
     Parameters
     ----------
@@ -60,32 +66,33 @@ class Walk:
     target : int
         The class.
     generator : numpy.random.Generator
-        Is left where the walk ends.
     scale : float
-        By about how much the score may fall.
+        About how far the score may fall.
     k : int
         The largest number of feature parents.
     max_try, max_success : int
-        The walk ends after so many tries, or accepted ones.
+        The walk ends after so many tries, or accepted tries.
     tries, successes : int
-        How many of both there were before.
+        The numbers of both at the start.
     tie : float
-        Scores tie that differ by less than this, times their size where that is above 1.
+        Scores tie if they differ by less than this, times their size if it is above 1.
     max_batch : int
-        The most candidates that are drawn at once.
+        The largest number of candidates that are drawn at once.
     pairs : sequence of (int, int), optional
         The pairs of a feature and a new parent that may be drawn; by default all.
     required : sequence of iterables of int, optional
-        For every variable the parents that it must keep.
+        For every variable, the parents that it must keep.
 
     Attributes
     ----------
     tries : int
-        How many tries there were.
+        The number of tries so far.
     changed : bool
-        Whether a score was met that does not tie with the one before.
+        Whether some try led to a score that does not tie with the current one.
+    stuck : bool
+        Whether no candidate was legal when the walk stopped.
     accepted : list of Accepted
-        What the walk has done since it was made.
+        The accepted changes.
 
     Examples
     --------
@@ -98,8 +105,7 @@ class Walk:
     >>> evaluator.start(parents)
     -8.31...
     >>> walk = Walk(parents, 2, np.random.default_rng(0), scale=1.0, max_try=10, max_success=5)
-    >>> evaluator.walk(walk)
-    True
+    >>> walk.run(evaluator)
     >>> walk.tries, walk.accepted
     (1, [Accepted(tries=1, child=1, parents=[0, 2], value=-5.54..., better=True)])
     """
@@ -123,7 +129,7 @@ class Walk:
     ) -> None:
         if pairs is not None and not len(pairs):
             raise ValueError("pairs must have one at least: there is nothing to draw from an empty list")
-        self.parents = [tuple(sorted(own)) for own in parents]
+        self.parents = [tuple(sorted(family)) for family in parents]
         self.target = int(target)
         self.generator = generator
         self.k = int(k)
@@ -138,24 +144,78 @@ class Walk:
             self._numbers[place] = number
         self._pairs = np.array(() if pairs is None else pairs, dtype=np.int64).reshape(-1, 2)
         self._required = np.zeros((0, 0) if required is None else (len(self.parents),) * 2, dtype=np.bool_)
-        for v, own in enumerate(required or ()):
-            self._required[v, list(own)] = True
+        for v, kept in enumerate(required or ()):
+            self._required[v, list(kept)] = True
 
     @property
     def tries(self) -> int:
-        """How many tries there were."""
+        """The number of tries so far."""
         return int(self._numbers[_walks.TRIES])
 
     @property
+    def stuck(self) -> bool:
+        """Whether no candidate was legal when the walk stopped."""
+        return bool(self._numbers[_walks.STUCK])
+
+    def run(self, evaluator: Evaluator, value: float | None = None) -> None:
+        """Continue for some hundredths of a second or one batch of candidates, whichever is more.
+
+        Parameters
+        ----------
+        evaluator : Evaluator
+            Its current graph is that of the walk.
+        value : float, optional
+            The score of that graph; by default ``evaluator.value``.
+        """
+        if evaluator.walk(self):
+            return
+        value = evaluator.value if value is None else value
+        graph, batch, steps = self.graph(), self.room(), self.begin(value, _PROPOSED)
+        candidates, numbers = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents), steps.numbers
+        numbers[_walks.GO_ON], numbers[_walks.LEAPS], last = _walks.go_on_address(), 0, np.array([0, -1])
+        end = time.monotonic() + _SECONDS
+        try:
+            _walks.advance_once(steps, graph, batch, last)
+            while numbers[_walks.PHASE] != _walks.DRAWING:
+                if numbers[_walks.PHASE] == _walks.TRYING:  # a new batch
+                    drawn = list(candidates[: int(numbers[_walks.STOP])])
+                    scores = evaluator.propose_in_turn(drawn, batch.at_least[: len(drawn)].copy())
+                    batch.scores[: len(scores)], last[0] = scores, len(scores) - 1
+                    for i in np.flatnonzero(np.isnan(scores)).tolist():
+                        raise ContractError(f"the score of the parents {drawn[i]} is nan")
+                    if time.monotonic() >= end:
+                        numbers[_walks.UNTIL] = 0
+                else:
+                    batch.scores[last[0]] = evaluator.commit(drawn[last[0]])
+                _walks.advance_once(steps, graph, batch, last)
+        finally:
+            self.end(steps)
+
+    def draw(self, n: int) -> list[Changes]:
+        """Return n candidates as the next tries would draw them; none if no candidate is legal."""
+        graph, batch, steps = self.graph(), self.room(), self.begin(0.0, 1)
+        candidates, drawn = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents), list[Changes]()
+        while len(drawn) < n:
+            size = int(_walks.draw_batch(steps, graph, batch, min(n - len(drawn), len(batch.nodes))))
+            if size == 0:
+                return []
+            drawn += candidates[:size]
+        return drawn
+
+    def graph(self) -> FlatGraph:
+        """Return the current graph, with room for `k` feature parents."""
+        return FlatGraph.of(self.parents).with_room(self.k + 1)
+
+    @property
     def batch_size(self) -> int:
-        """How many candidates are drawn next."""
+        """The number of candidates that are drawn next."""
         numbers = self._numbers
         left = numbers[_walks.MAX_TRY] - numbers[_walks.TRIES]
         about_one = (numbers[_walks.TRIES] + 1) // (numbers[_walks.SUCCESSES] + 1)
         return int(max(0, min(numbers[_walks.MAX_BATCH], left, about_one)))
 
     def begin(self, value: float, n_tries: int) -> Steps:
-        """Return the walk as arrays, from the score of the current graph on, for `n_tries` and the rest of a batch."""
+        """Return the walk as arrays, given the score of the current graph, for `n_tries` and the rest of a batch."""
         numbers, n = self._numbers, len(self.parents)
         n_tries = max(1, min(n_tries, int(numbers[_walks.MAX_TRY] - numbers[_walks.TRIES])))
         numbers[_walks.UNTIL] = numbers[_walks.TRIES] + n_tries
@@ -171,9 +231,9 @@ class Walk:
             pairs=self._pairs,
             required=self._required,
             paths=np.zeros((2, n), dtype=np.int64),
-            accepted=np.empty((n_tries, _walks.OWN + self.k + 1), dtype=np.int64),
+            accepted=np.empty((n_tries, _walks.PARENTS + self.k + 1), dtype=np.int64),
             values=np.empty(n_tries),
-            layers=layers(),
+            layers=LAYERS,
         )
 
     def room(self) -> Batch:
@@ -187,28 +247,18 @@ class Walk:
             penalties=np.zeros(n),
             at_least=np.zeros(n),
             scores=np.zeros(n),
+            tasks=np.zeros(n, dtype=np.uint8),
             status=np.zeros(n, dtype=np.uint8),
             counts=np.empty(0, dtype=np.int64),
             places=np.empty(0, dtype=np.int64),
         )
 
     def end(self, steps: Steps) -> None:
-        """Keep what compiled code has done."""
+        """Record the changes that compiled code accepted."""
         self.changed |= bool(self._numbers[_walks.CHANGED])
         n = int(self._numbers[_walks.N_ACCEPTED])
         for row, value in zip(steps.accepted[:n].tolist(), steps.values[:n].tolist(), strict=True):
-            tries, child, better, n_own = row[: _walks.OWN]
-            own = row[_walks.OWN : _walks.OWN + n_own]
-            self.accepted.append(Accepted(tries, child, own, value, bool(better)))
-            self.parents[child] = tuple(own)
-
-
-def _room_in(graph: FlatGraph, k: int) -> FlatGraph:
-    """Return a graph with room for the class and k feature parents of every variable."""
-    lacking = k + 1 - graph.parents.shape[1]
-    return graph if lacking <= 0 else graph._replace(parents=np.pad(graph.parents, ((0, 0), (0, lacking))))
-
-
-def _can_be_compiled() -> bool:
-    """Say whether walks can be: where nothing is compiled, nothing calls numpy's generators by address."""
-    return not config.DISABLE_JIT
+            tries, child, better, n_parents = row[: _walks.PARENTS]
+            parents = row[_walks.PARENTS : _walks.PARENTS + n_parents]
+            self.accepted.append(Accepted(tries, child, parents, value, bool(better)))
+            self.parents[child] = tuple(parents)

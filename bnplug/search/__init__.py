@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from bnplug.search._climbing import climb
 from bnplug.search.constraints import Constraints
-from bnplug.search.greedy import GreedySearch, first_best, score_tie
-from bnplug.search.hill_climb import climb
-from bnplug.search.met import BestMet
+from bnplug.search.greedy import GreedySearch, Progress, TopGraphs, first_best, score_tie
 from bnplug.search.moves import Graph, Move, Moves, Neighbourhood
-from bnplug.search.progress import Progress
 
 __all__ = [
-    "BestMet",
     "Constraints",
     "Graph",
     "GreedySearch",
@@ -18,6 +15,7 @@ __all__ = [
     "Moves",
     "Neighbourhood",
     "Progress",
+    "TopGraphs",
     "climb",
     "first_best",
     "score_tie",

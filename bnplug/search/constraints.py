@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.arrays import BoolArray
-from bnplug.data._dags import check_acyclic
 from bnplug.errors import did_you_mean
+from bnplug.table._dags import check_acyclic
+from bnplug.typing import BoolArray
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
 
 #: A pair (parent, child) of positions in ``table.names``.
 _Edge = tuple[int, int]
@@ -71,11 +71,7 @@ class Constraints:
     """
 
     def __init__(
-        self,
-        table: Table,
-        required: Any = None,
-        forbidden: Any = None,
-        tiers: Iterable[Iterable[str]] | None = None,
+        self, table: Table, required: Any = None, forbidden: Any = None, tiers: Iterable[Iterable[str]] | None = None
     ) -> None:
         self.table = table
         self._required = _edges(table, required, "required")
@@ -170,17 +166,17 @@ class Constraints:
                 f"{label} gives the class no parents, and the edge {names[u]!r} -> {names[target]!r} is required; "
                 "hill-climb could honour that"
             )
-        parents = [sorted({*own, *self.required_parents(v)}) for v, own in enumerate(self.table.naive_bayes())]
+        parents = [sorted({*family, *self.required_parents(v)}) for v, family in enumerate(self.table.naive_bayes())]
         for v in self.table.features:
             if not self.allowed_parents(v, [target]):
                 raise ValueError(
                     f"{label} makes the class a parent of every feature, and the edge {names[target]!r} -> "
                     f"{names[v]!r} is forbidden, or against the tiers; hill-climb could honour that"
                 )
-            own = [names[u] for u in parents[v] if u != target]
-            if most is not None and len(own) > most:
+            feature_parents = [names[u] for u in parents[v] if u != target]
+            if most is not None and len(feature_parents) > most:
                 raise ValueError(
-                    f"{label} gives a feature at most {most} feature parent(s), and {own} are required of "
+                    f"{label} gives a feature at most {most} feature parent(s), and {feature_parents} are required of "
                     f"{names[v]!r}; hill-climb could honour that"
                 )
         return parents
@@ -206,8 +202,8 @@ class Constraints:
                 raise ValueError(
                     f"the edge {names[u]!r} -> {names[v]!r} of the start is forbidden, or against the tiers"
                 )
-        own = _parents_in(edges)
-        parents = [own.get(v, []) for v in range(len(names))]
+        by_child = _parents_in(edges)
+        parents = [by_child.get(v, []) for v in range(len(names))]
         # Names the cycle, if there is one.
         self.table.dag(parents)
         return parents
@@ -233,7 +229,7 @@ def _edges(table: Table, edges: Any, what: str) -> set[_Edge]:
         return set()
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise ValueError(f"{what}={edges!r} is no list of edges, pairs (parent, child) of names")
-    found = set()
+    pairs = set()
     for edge in edges:
         if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
             raise ValueError(f"{what}: an edge is a pair (parent, child) of names, not {edge!r}")
@@ -241,23 +237,23 @@ def _edges(table: Table, edges: Any, what: str) -> set[_Edge]:
         if edge[0] == edge[1]:
             raise ValueError(f"{what}: {edge!r} is no edge between two variables")
         if parent is not None and child is not None:
-            found.add((parent, child))
-    return found
+            pairs.add((parent, child))
+    return pairs
 
 
 def _tiers(table: Table, tiers: Iterable[Iterable[str]] | None) -> dict[int, int]:
     """Return the number of each variable's tier, for those that are in one."""
     if isinstance(tiers, str) or not isinstance(tiers, Iterable | None):
         raise ValueError(f"tiers={tiers!r} is no list of tiers, each a list of names")
-    found: dict[int, int] = {}
+    tier_of: dict[int, int] = {}
     for number, tier in enumerate(tiers or ()):
         if isinstance(tier, str) or not isinstance(tier, Iterable):
             raise ValueError(f"tiers: a tier is a list of names, not {tier!r}")
         for name in tier:
             v = _position(table, name, "tiers")
-            if v is not None and found.setdefault(v, number) != number:
+            if v is not None and tier_of.setdefault(v, number) != number:
                 raise ValueError(f"tiers: {name!r} is in two of them")
-    return found
+    return tier_of
 
 
 def _position(table: Table, name: Any, what: str) -> int | None:
@@ -272,10 +268,10 @@ def _position(table: Table, name: Any, what: str) -> int | None:
 
 def _parents_in(edges: Iterable[_Edge]) -> dict[int, list[int]]:
     """Return the parents of each variable that has some."""
-    found: dict[int, list[int]] = {}
+    parents: dict[int, list[int]] = {}
     for u, v in sorted(edges):
-        found.setdefault(v, []).append(u)
-    return found
+        parents.setdefault(v, []).append(u)
+    return parents
 
 
 def _matrix(size: int, edges: Iterable[_Edge]) -> BoolArray:

@@ -1,21 +1,21 @@
 """The moves of a search over graphs: one edge is deleted, reversed or added, and no cycle is ever made.
 
-A graph keeps who reaches whom, so that all legal moves come from a few operations on matrices. Everywhere
-here ``matrix[u, v]`` is about the edge from u to v.
+A graph keeps its ancestor matrix, from which one compiled pass finds all legal moves. Everywhere here ``matrix[u, v]``
+is about the edge from u to v.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from operator import or_
+from copy import copy
 from typing import NamedTuple, overload
 
 import numpy as np
 
-from bnplug.arrays import BoolArray, IntArray
+from bnplug.compiling import kernel
 from bnplug.contracts import Changes
 from bnplug.scoring import Candidates
+from bnplug.typing import BoolArray, IntArray
 
 #: The kinds of moves, in the order in which tied moves are preferred: the smaller graph comes first.
 KINDS = ("delete", "reverse", "add")
@@ -67,47 +67,43 @@ class Graph:
         size = len(parents)
         self.parents: list[list[int]] = [[] for _ in range(size)]
         self.edges: BoolArray = np.zeros((size, size), dtype=bool)
-        # Who reaches each variable, as the bits of a whole number: unions of small sets take no array.
-        self._ancestors = [1 << v for v in range(size)]
-        self._reaches: BoolArray | None = None
-        for v, own in enumerate(parents):
-            self.set_parents(v, own)
+        # [v, u]: whether u reaches v; every variable reaches itself.
+        self._ancestors: BoolArray = np.eye(size, dtype=bool)
+        self._n_parents, self._n_ancestors = np.zeros((2, size), dtype=np.int64)
+        for v, family in enumerate(parents):
+            self.set_parents(v, family)
 
     def set_parents(self, v: int, parents: Iterable[int]) -> None:
         """Give `v` other parents."""
-        own, ancestors = sorted(parents), self._ancestors
-        if own == self.parents[v]:
+        family = sorted(parents)
+        if family == self.parents[v]:
             return
-        if any(ancestors[u] >> v & 1 for u in own):
-            raise ValueError(f"parents {own} of variable {v} make a cycle")
-        self.parents[v] = own
-        self.edges[:, v] = False
-        self.edges[own, v] = True
-        self._reaches = None
-        # Only what v reaches gets other ancestors. Who has fewer of them comes first: a topological order.
-        reached = [w for w, bits in enumerate(ancestors) if bits >> v & 1]
-        for w in sorted(reached, key=lambda w: ancestors[w].bit_count()):
-            ancestors[w] = reduce(or_, [ancestors[u] for u in self.parents[w]], 1 << w)
+        if any(self._ancestors[u, v] for u in family):
+            raise ValueError(f"parents {family} of variable {v} make a cycle")
+        for u in set(family).symmetric_difference(self.parents[v]):
+            _toggle(self.edges, self._ancestors, self._n_parents, self._n_ancestors, u, v)
+        self.parents[v] = family
 
     @property
     def reaches(self) -> BoolArray:
         """Whether there is a directed path from one to another."""
-        if self._reaches is None:
-            size = len(self.parents)
-            n_bytes = -(-size // 8)
-            packed = np.frombuffer(b"".join(bits.to_bytes(n_bytes, "little") for bits in self._ancestors), np.uint8)
-            columns = np.unpackbits(packed.reshape(size, n_bytes), axis=1, count=size, bitorder="little")
-            self._reaches = columns.view(np.bool_).T
-        return self._reaches
+        return self._ancestors.T
+
+    def copy(self) -> Graph:
+        """Return the same graph, to be changed separately."""
+        other = copy(self)
+        other.parents, other.edges = self.parents.copy(), self.edges.copy()
+        other._ancestors, other._n_parents = self._ancestors.copy(), self._n_parents.copy()
+        return other
 
     def apply(self, changes: Mapping[int, Sequence[int]]) -> None:
         """Give several variables other parents at once."""
         if len(changes) > 1:
             # What goes, goes first: a reversed edge would be a cycle for a moment.
-            for v, own in changes.items():
-                self.set_parents(v, set(self.parents[v]) & set(own))
-        for v, own in changes.items():
-            self.set_parents(v, own)
+            for v, family in changes.items():
+                self.set_parents(v, [u for u in self.parents[v] if u in family])
+        for v, family in changes.items():
+            self.set_parents(v, family)
 
     def changes(self, move: Move) -> dict[int, list[int]]:
         """Return the new parents of the variables that `move` touches."""
@@ -211,43 +207,79 @@ class Neighbourhood:
         size = len(graph.parents)
         self.graph = graph
         self.kinds = frozenset(kinds)
-        self.allowed = np.ones((size, size), dtype=bool) if allowed is None else allowed
-        self.fixed = np.zeros((size, size), dtype=bool) if fixed is None else fixed
-        self.capacity = np.full(size, size) if capacity is None else capacity
+        self.allowed = np.ascontiguousarray(np.ones((size, size), dtype=bool) if allowed is None else allowed)
+        self.fixed = np.ascontiguousarray(np.zeros((size, size), dtype=bool) if fixed is None else fixed)
+        self.capacity = np.ascontiguousarray(np.full(size, size) if capacity is None else capacity, dtype=np.int64)
+        self._made = np.array([kind in self.kinds for kind in KINDS])
 
-    def at(self, parents: Sequence[Iterable[int]]) -> Neighbourhood:
-        """Return the neighbourhood of another graph under the same rules."""
-        return Neighbourhood(Graph(parents), self.kinds, self.allowed, self.fixed, self.capacity)
+    def at(self, parents: Sequence[Iterable[int]] | Graph) -> Neighbourhood:
+        """Return the neighborhood of another graph under the same rules."""
+        graph = parents if isinstance(parents, Graph) else Graph(parents)
+        return Neighbourhood(graph, self.kinds, self.allowed, self.fixed, self.capacity)
+
+    def marks(self) -> BoolArray:
+        """Return for each of ``KINDS`` the edges to which it may be done, (3, variables, variables)."""
+        marks = np.empty((len(KINDS), *self.allowed.shape), dtype=bool)
+        graph = self.graph.edges, self.graph._ancestors, self.graph._n_parents
+        _mark(*graph, self.allowed, self.fixed, self.capacity, self._made, marks)
+        return marks
 
     def legal(self) -> dict[str, BoolArray]:
         """Return for each kind of move the edges to which it may be done."""
-        edges, reaches = self.graph.edges, self.graph.reaches
-        loose = edges & ~self.fixed
-        room = edges.sum(axis=0) < self.capacity
-        legal = {
-            "delete": loose,
-            "reverse": loose & self.allowed.T & room[:, None] & self._only_path(),
-            "add": self.allowed & ~(reaches.T | edges) & room,
-        }
-        for kind in legal.keys() - self.kinds:
-            legal[kind] = np.zeros_like(edges)
-        return legal
+        return dict(zip(KINDS, self.marks(), strict=True))
 
     def moves(self) -> list[Move]:
         """Return the legal moves in order: deletions, reversals, additions, each by parent, then by child."""
-        found = self.candidates()
-        return [found.move(i) for i in range(len(found))]
+        return [Move(KINDS[kind], u, v) for kind, u, v in np.argwhere(self.marks()).tolist()]
 
     def candidates(self) -> Moves:
         """Return what the legal moves change, in their order."""
-        found = [np.argwhere(mask) for mask in self.legal().values()]
-        kinds = np.repeat(np.arange(len(KINDS)), [len(edges) for edges in found])
-        return Moves(self.graph.edges.copy(), kinds, np.concatenate(found))
+        kinds, *ends = np.nonzero(self.marks())
+        return Moves(self.graph.edges.copy(), kinds, np.column_stack(ends))
 
-    def _only_path(self) -> BoolArray:
-        """Say for which edges there is no second path from parent to child: then reversal makes no cycle."""
-        edges, reaches = self.graph.edges, self.graph.reaches
-        # Children of the parent that reach the child; the child itself is one of them.
-        through = edges.astype(np.float32) @ reaches.astype(np.float32)
-        only: BoolArray = edges & (through == 1)
-        return only
+
+@kernel(allocates=False)
+def _mark(edges, ancestors, n_parents, allowed, fixed, capacity, kinds, marks):  # type: ignore[no-untyped-def]
+    """Fill marks[kind, u, v]: whether a move of this kind may be made to the edge from u to v."""
+    n = edges.shape[0]
+    for u in range(n):
+        room = n_parents[u] < capacity[u]
+        for v in range(n):
+            free = n_parents[v] < capacity[v] and allowed[u, v] and not ancestors[u, v]
+            marks[0, u, v] = marks[1, u, v] = False
+            marks[2, u, v] = free and not edges[u, v] and kinds[2]
+            if edges[u, v] and not fixed[u, v]:
+                marks[0, u, v] = kinds[0]
+                # A second path from u to v would be a cycle with the reversed edge.
+                only = room and allowed[v, u] and kinds[1]
+                for w in range(n):
+                    only = only and not (edges[u, w] and w != v and ancestors[v, w])
+                marks[1, u, v] = only
+
+
+@kernel(allocates=False)
+def _toggle(edges, ancestors, n_parents, n_ancestors, u, v):  # type: ignore[no-untyped-def]
+    """Remove the edge from u to v, or add it, which must not close a cycle; n_ancestors: (variables,), scratch."""
+    n = edges.shape[0]
+    edges[u, v] = not edges[u, v]
+    n_parents[v] += 1 if edges[u, v] else -1
+    if edges[u, v]:
+        for w in range(n):
+            if ancestors[w, v]:
+                for a in range(n):
+                    ancestors[w, a] |= ancestors[u, a]
+        return
+    # Only v and its descendants lose ancestors. In the order of their numbers of ancestors, parents come first.
+    for w in range(n):
+        n_ancestors[w] = 0
+        for a in range(n):
+            n_ancestors[w] += ancestors[w, a] if ancestors[w, v] else 0
+    for rank in range(1, n + 1):
+        for w in range(n):
+            if n_ancestors[w] == rank:
+                for a in range(n):
+                    ancestors[w, a] = a == w
+                for p in range(n):
+                    if edges[p, w]:
+                        for a in range(n):
+                            ancestors[w, a] |= ancestors[p, a]

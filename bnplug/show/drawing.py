@@ -1,6 +1,6 @@
-"""Pictures of a classifier's graph: the one place that draws a network, as SVG or with matplotlib.
+"""Pictures of a classifier's graph, as SVG, Graphviz or Mermaid text, or with matplotlib.
 
-The class is accented, and the edges that leave it are pale and behind the others.
+The class is accented; its outgoing edges are pale and behind the others.
 """
 
 from __future__ import annotations
@@ -10,25 +10,23 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
-from bnplug.exchange.files import write_atomically
-from bnplug.notebook._text import xml_text
+import numpy as np
+
+from bnplug.files import write_atomically
+from bnplug.html._kit import render, xml_text
 from bnplug.show import palette
-from bnplug.show._graph import CheckedGraph, checked_graph
-from bnplug.show._labels import FONT_SIZE
-from bnplug.show._rows import BOX_HEIGHT
-from bnplug.show.layout import Arrow, Box, Picture, Point, picture_of
+from bnplug.show._routes import FONT_SIZE, Arrow, Picture, picture_of, svg_number, svg_path
+from bnplug.show._sheet import BOX_HEIGHT, checked_graph
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["new_axes", "new_panels", "plot", "save_picture", "to_dot", "to_mermaid", "to_svg"]
-
-# What matplotlib writes.
+# The formats that matplotlib writes.
 _DRAWN = (".png", ".pdf", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
-_EDGE_WIDTH, _BORDER_WIDTH, _CORNER = 1.4, 1.3, 6.0
+_EDGE_WIDTH, _BORDER, _CORNER = 1.4, 1.3, 6.0
 
 
 def to_svg(
@@ -42,92 +40,55 @@ def to_svg(
 
     Parameters
     ----------
-    names, edges, target
-        As for :func:`bnplug.show.layout.layout`.
+    names : sequence of str
+        The nodes, in the order of the table.
+    edges : iterable of (parent, child)
+        The edges, as pairs of names.
+    target : str
+        The name of the class.
     marked : collection of str
         Nodes to highlight, such as the Markov blanket of the class.
     clickable : bool
-        Give each node's group, of class ``bn-node``, its name as ``data-node``, for a page's script.
+        Whether the group of each node, of class ``bn-node``, has the name as ``data-node``, for a page's script.
 
     Returns
     -------
     str
-        The SVG, on white paper of its own. Hovering over a node shows its whole name and its parents.
-
-    Examples
-    --------
-    >>> svg = to_svg(["a", "y"], [("y", "a")], "y")
-    >>> svg.startswith("<svg "), svg.endswith("</svg>")
-    (True, True)
+        The SVG, on a white background. Hovering over a node shows its whole name and its parents.
     """
     picture = picture_of(names, edges, target, marked)
-    left, top, width, height = (_number(length) for length in picture.frame())
-    # No height: browsers then keep the proportions where the page is narrower than the picture.
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {width} {height}" width="{width}" '
-        f'style="max-width:100%" role="img" aria-label={_attribute(_summary(picture.graph))} '
-        f'font-family="Helvetica, Arial, \'DejaVu Sans\', sans-serif" font-size="{_number(FONT_SIZE)}" '
-        'text-anchor="middle">',
-        f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="{_CORNER}" fill="{palette.PAPER}"/>',
-        *(_svg_line(f"M{_points(rail)}", palette.CLASS_EDGE) for rail in picture.rails),
-        *(_svg_edge(edge, picture.graph) for edge in picture.edges),
-        *(_svg_node(box, picture, clickable) for box in picture.boxes),
-        "</svg>",
-    ]
-    return "\n".join(lines)
+    return render(
+        "graph.svg",
+        picture=picture,
+        graph=picture.graph,
+        frame=list(map(svg_number, picture.frame)),
+        clickable=clickable,
+        colours=[_colours(picture, node) for node in range(len(names))],
+        edge_colours=[_edge_colour(edge, picture) for edge in picture.edges],
+        palette=palette,
+        length=svg_number,
+        path=svg_path,
+        sizes={"font": FONT_SIZE, "height": BOX_HEIGHT, "corner": _CORNER, "border": _BORDER, "line": _EDGE_WIDTH},
+    )
 
 
 def to_dot(names: Sequence[str], edges: Iterable[tuple[str, str]], target: str, marked: Collection[str] = ()) -> str:
-    """Return a classifier's graph in the language of Graphviz, for whoever lays it out there.
-
-    Parameters
-    ----------
-    names, edges, target, marked
-        As for :func:`to_svg`.
-
-    Examples
-    --------
-    >>> print(to_dot(["a", 'say "b"'], [("a", 'say "b"')], "a"))
-    digraph classifier {
-      node [shape=box, style="rounded,filled", fontname="Helvetica"];
-      "a" [fillcolor="#...", color="#...", fontcolor="#..."];
-      "say \\"b\\"" [fillcolor="#...", color="#...", fontcolor="#..."];
-      "a" -> "say \\"b\\"" [color="#..."];
-    }
-    """
+    """Return a classifier's graph in the language of Graphviz; parameters as for :func:`to_svg`."""
     picture = picture_of(names, edges, target, marked)
-    own = [_dot_text(name) for name in picture.graph.names]
+    names = [_dot_text(name) for name in picture.graph.names]
     lines = ["digraph classifier {", '  node [shape=box, style="rounded,filled", fontname="Helvetica"];']
-    for node, name in enumerate(own):
+    for node, name in enumerate(names):
         fill, line, ink = _colours(picture, node)
         lines.append(f'  {name} [fillcolor="{fill}", color="{line}", fontcolor="{ink}"];')
     for edge in picture.edges:
-        colour = palette.CLASS_EDGE if edge.parent == picture.graph.target else palette.FEATURE_EDGE
-        lines.append(f'  {own[edge.parent]} -> {own[edge.child]} [color="{colour}"];')
+        lines.append(f'  {names[edge.parent]} -> {names[edge.child]} [color="{_edge_colour(edge, picture)}"];')
     return "\n".join([*lines, "}"])
 
 
 def to_mermaid(
     names: Sequence[str], edges: Iterable[tuple[str, str]], target: str, marked: Collection[str] = ()
 ) -> str:
-    """Return a classifier's graph in the language of Mermaid, which GitHub and many notebooks draw in Markdown.
-
-    Parameters
-    ----------
-    names, edges, target, marked
-        As for :func:`to_svg`.
-
-    Examples
-    --------
-    >>> print(to_mermaid(["a", 'say "b"'], [("a", 'say "b"')], "a"))
-    flowchart TD
-      n0["a"]:::target
-      n1["say #34;b#34;"]
-      n0 --> n1
-      classDef default fill:#...,stroke:#...,color:#...
-      classDef marked fill:#...,stroke:#...,color:#...
-      classDef target fill:#...,stroke:#...,color:#...
-    """
+    """Return a classifier's graph in the language of Mermaid, for Markdown; parameters as for :func:`to_svg`."""
     graph = checked_graph(names, edges, target, marked)
     lines = ["flowchart TD"]
     for node, name in enumerate(graph.names):
@@ -147,28 +108,12 @@ def plot(
     marked: Collection[str] = (),
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a classifier's graph with matplotlib.
+    """Draw a classifier's graph with matplotlib; return the axes. Parameters are as for :func:`to_svg`.
 
-    Parameters
-    ----------
-    names, edges, target, marked
-        As for :func:`to_svg`.
-    ax : matplotlib Axes, optional
-        Where to draw. By default a figure of its own, as large as the graph needs; no window opens.
-
-    Returns
-    -------
-    matplotlib Axes
-        The picture; ``.figure`` is the figure that holds it.
-
-    Examples
-    --------
-    >>> axes = plot(["a", "y"], [("y", "a")], "y")
-    >>> sorted(text.get_text() for text in axes.texts)
-    ['a', 'y']
+    By default, the axes are on a new figure as large as the graph needs. No window opens.
     """
     picture = picture_of(names, edges, target, marked)
-    left, top, width, height = picture.frame()
+    left, top, width, height = picture.frame
     if ax is None:
         ax = new_axes((width / 96, height / 96))
         ax.set_position((0.0, 0.0, 1.0, 1.0))
@@ -182,38 +127,12 @@ def plot(
 
 
 def new_axes(size: tuple[float, float]) -> Axes:
-    """Make axes on a figure of their own, outside pyplot: no window, no change of the backend.
-
-    Parameters
-    ----------
-    size : (width, height)
-        The size of the figure in inches.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        Where matplotlib is not installed.
-
-    Examples
-    --------
-    >>> new_axes((4, 3)).figure.get_size_inches().tolist()
-    [4.0, 3.0]
-    """
+    """Make axes on a new figure of this width and height in inches, outside pyplot: no window opens."""
     return new_panels(1, 1, size)[0][0]
 
 
 def new_panels(rows: int, columns: int, size: tuple[float, float]) -> list[list[Axes]]:
-    """Make several axes on a figure of their own, as :func:`new_axes` does: a list for each row.
-
-    Examples
-    --------
-    >>> [len(row) for row in new_panels(2, 3, (9, 6))]
-    [3, 3]
-    """
+    """Make several axes on a new figure, as :func:`new_axes` does: a list for each row."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -221,6 +140,25 @@ def new_panels(rows: int, columns: int, size: tuple[float, float]) -> list[list[
     figure = Figure(figsize=size, layout="constrained")
     panels: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False).tolist()
     return panels
+
+
+def plot_explanation(explanation: pd.DataFrame, label: object, title: str, ax: Axes | None = None) -> Axes:
+    """Draw the contributions to the log odds of a class in one row as bars, the largest on top; return the axes.
+
+    `explanation` is the result of a classifier's ``explain`` for one row. By default, the axes are on a new figure.
+    """
+    from bnplug.inference.explain import PRIOR
+
+    chosen = explanation[explanation["class"] == label].set_index("feature")["contribution"]
+    chosen = chosen[(chosen != 0) | (chosen.index == PRIOR)].sort_values(key=np.abs)
+    axes = new_axes((7, 1.2 + 0.3 * len(chosen))) if ax is None else ax
+    colours = [palette.AGAINST if value < 0 else palette.FOR for value in chosen]
+    axes.barh(range(len(chosen)), chosen.to_numpy(), color=colours)
+    axes.set_yticks(range(len(chosen)), [str(name) for name in chosen.index])
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_xlabel("contribution to the log odds")
+    axes.set_title(title)
+    return axes
 
 
 def save_picture(
@@ -235,26 +173,17 @@ def save_picture(
     Parameters
     ----------
     path : path-like
-        Its ending is the format: ``.svg``, ``.dot`` (or ``.gv``; Graphviz), ``.mmd`` (Mermaid), or what needs
-        matplotlib, ``.png``, ``.pdf``, ``.eps``, ``.ps``, ``.jpg``, ``.tif``, ``.webp``.
+        The suffix is the format: ``.svg``, ``.dot`` (or ``.gv``; Graphviz), ``.mmd`` (Mermaid), or with matplotlib
+        ``.png``, ``.pdf``, ``.eps``, ``.ps``, ``.jpg``, ``.tif``, ``.webp``.
     names, edges, target, marked
         As for :func:`to_svg`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_picture(Path(folder, "nb.svg"), ["a", "y"], [("y", "a")], "y")
-    ...     Path(folder, "nb.svg").read_text(encoding="utf-8")[:4]
-    '<svg'
     """
     path = Path(path)
     suffix = path.suffix.lower()
     texts = {".svg": to_svg, ".dot": to_dot, ".gv": to_dot, ".mmd": to_mermaid}
-    if suffix not in (*texts, *_DRAWN):
-        raise ValueError(
-            f"a picture is saved as {', '.join((*texts, *_DRAWN))}: give {str(path)!r} one of these endings"
-        )
+    endings = (*texts, *_DRAWN)
+    if suffix not in endings:
+        raise ValueError(f"a picture is saved as {', '.join(endings)}: give {str(path)!r} one of these endings")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save {path.name!r} in: make it first")
     if suffix in texts:
@@ -265,92 +194,39 @@ def save_picture(
         write_atomically(path, drawn.getvalue())
 
 
-def _number(length: float) -> str:
-    return f"{length:.1f}".removesuffix(".0")
-
-
-def _points(points: Iterable[Point]) -> str:
-    return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(xml_text(text))
-
-
 def _dot_text(text: str) -> str:
-    """Return a name as Graphviz reads it, a line end as a line end."""
+    """Quote a name for Graphviz, keeping its line ends."""
     escaped = xml_text(text).replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\r", "").replace("\n", "\\n") + '"'
 
 
 def _mermaid_text(text: str) -> str:
-    """Return a name on one line; what Mermaid or HTML could take for something else goes by its number."""
+    """Return a name on one line, with special characters of Mermaid and HTML as character codes."""
     plain = " ".join(xml_text(text).split()) or " "
     return "".join(f"#{ord(letter)};" if letter in '"#<>&`\\;' else letter for letter in plain)
 
 
-def _title(text: str) -> str:
-    return f"<title>{escape(xml_text(text))}</title>"
-
-
-def _summary(graph: CheckedGraph) -> str:
-    return (
-        f"Bayesian network classifier; class: {graph.names[graph.target]}; "
-        f"features: {len(graph.names) - 1}; edges: {len(graph.edges)}"
-    )
-
-
-def _svg_line(path: str, colour: str) -> str:
-    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{_EDGE_WIDTH}"/>'
-
-
-def _svg_edge(edge: Arrow, graph: CheckedGraph) -> str:
-    colour = palette.CLASS_EDGE if edge.parent == graph.target else palette.FEATURE_EDGE
-    steps = "".join(("L" if len(step) == 1 else "C") + _points(step) for step in edge.shaft())
-    return (
-        f'<g class="bn-edge">{_title(f"{graph.names[edge.parent]} → {graph.names[edge.child]}")}'
-        f"{_svg_line(f'M{_points([edge.start])}{steps}', colour)}"
-        f'<path d="M{_points(edge.head())}Z" fill="{colour}"/></g>'
-    )
+def _edge_colour(edge: Arrow, picture: Picture) -> str:
+    return palette.CLASS_EDGE if edge.parent == picture.graph.target else palette.FEATURE_EDGE
 
 
 def _colours(picture: Picture, node: int) -> tuple[str, str, str]:
-    """Fill, border and text colour of a node."""
+    """Return the fill, border and text color of a node."""
     if node == picture.graph.target:
         return palette.CLASS
-    if node in picture.graph.marked:
-        return palette.MARKED
-    return palette.FEATURE
-
-
-def _svg_node(box: Box, picture: Picture, clickable: bool) -> str:
-    graph, name = picture.graph, picture.graph.names[box.node]
-    parents = ", ".join(graph.names[parent] for parent in graph.parents[box.node]) or "none"
-    title = _title(f"{name}\nparents: {parents}")
-    fill, line, ink = _colours(picture, box.node)
-    data = f' data-node={_attribute(name)} cursor="pointer"' if clickable else ""
-    bold = ' font-weight="bold"' if box.node == graph.target else ""
-    return (
-        f'<g class="bn-node"{data}>{title}'
-        f'<rect x="{_number(box.x - box.width / 2)}" y="{_number(box.y - BOX_HEIGHT / 2)}" '
-        f'width="{_number(box.width)}" height="{_number(BOX_HEIGHT)}" rx="{_number(_CORNER)}" '
-        f'fill="{fill}" stroke="{line}" stroke-width="{_BORDER_WIDTH}"/>'
-        f'<text x="{_number(box.x)}" y="{_number(box.baseline)}" fill="{ink}"{bold}>'
-        f"{escape(box.label)}</text></g>"
-    )
+    return palette.MARKED if node in picture.graph.marked else palette.FEATURE
 
 
 def _plot_edges(ax: Axes, picture: Picture, scale: float) -> None:
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path as Curve
 
-    target = picture.graph.target
     curves = [Curve(rail) for rail in picture.rails]
     for edge in picture.edges:
         points = [edge.start, *(point for step in edge.shaft() for point in step)]
         codes = [Curve.LINETO if len(step) == 1 else Curve.CURVE4 for step in edge.steps for _ in step]
         curves.append(Curve(points, [Curve.MOVETO, *codes]))
-    colours = [palette.CLASS_EDGE if edge.parent == target else palette.FEATURE_EDGE for edge in picture.edges]
+    colours = [_edge_colour(edge, picture) for edge in picture.edges]
     lines = PathCollection(curves, facecolors="none", edgecolors=[palette.CLASS_EDGE] * len(picture.rails) + colours)
     lines.set(linewidth=_EDGE_WIDTH * scale, zorder=1)
     ax.add_collection(lines, autolim=False)
@@ -361,14 +237,14 @@ def _plot_edges(ax: Axes, picture: Picture, scale: float) -> None:
 def _plot_nodes(ax: Axes, picture: Picture, scale: float) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
-    left, top, width, height = picture.frame()
+    left, top, width, height = picture.frame
     ax.add_patch(Rectangle((left, top), width, height, facecolor=palette.PAPER, edgecolor="none", zorder=0))
     style = f"round,pad=0,rounding_size={_CORNER}"
     for box in picture.boxes:
         fill, line, ink = _colours(picture, box.node)
         corner = (box.x - box.width / 2, box.y - BOX_HEIGHT / 2)
         patch = FancyBboxPatch(corner, box.width, BOX_HEIGHT, style, facecolor=fill, edgecolor=line)
-        patch.set(linewidth=_BORDER_WIDTH * scale, zorder=2)
+        patch.set(linewidth=_BORDER * scale, zorder=2)
         ax.add_patch(patch)
         text = ax.text(box.x, box.baseline, box.label, color=ink, ha="center", va="baseline", zorder=3)
         text.set(size=FONT_SIZE * scale, parse_math=False)

@@ -1,4 +1,4 @@
-"""How good a fitted classifier is on rows whose class is known: accuracy, probabilities, confusion."""
+"""Evaluation of a fitted classifier on rows with known classes: accuracy, probabilities, confusion matrix."""
 
 from __future__ import annotations
 
@@ -10,53 +10,41 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import _check_sample_weight
 
-from bnplug.arrays import BoolArray, FloatArray
-from bnplug.data.class_labels import label_array
-from bnplug.data.coding import MISSING, UNSEEN, Codes, label_index, match_column
+from bnplug.sources._distributions import Distribution, Points
+from bnplug.table.class_labels import label_array
+from bnplug.table.coding import MISSING, UNSEEN, Codes, label_index, match_column
+from bnplug.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-__all__ = [
-    "Evaluation",
-    "_check_probabilities",
-    "_class_codes",
-    "_labelled",
-    "area_under_curve",
-    "decisions",
-    "evaluate",
-    "evaluate_probabilities",
-]
-
-#: What is wrong where there is nothing to evaluate on.
 _NO_ROW = "there is no row to evaluate on"
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What :func:`evaluate` found.
+    """The result of :func:`evaluate`.
 
     Attributes
     ----------
     n_rows : int
         The rows with a positive weight.
     accuracy : float
-        The share of rows whose class is predicted.
+        The share of rows whose class is predicted correctly.
     balanced_accuracy : float
-        The mean over the classes in the data of the share of their rows that are predicted right.
+        The mean recall over the classes in the data.
     auc : float or None
-        The area under the ROC curve; of more than two classes, the mean over the classes in the data of each
-        one's area against the rest. None where the data holds only one class.
+        The area under the ROC curve; for more than two classes, the mean over the classes in the data of the area of
+        each class against the rest. None if the data contains only one class.
     log_loss : float
         The mean of -log P(true class); a probability of 0 counts as the smallest relative step of a float.
     brier : float
         The mean over rows of the squared errors of all classes' probabilities, summed: from 0 to 2. With two
         classes it is twice the score of one class's probability.
     mean_cost : float or None
-        What the predictions cost on average, by the model's ``costs``; None where it has none.
+        The mean cost of the predictions under the model's ``costs``; None if the model has no costs.
     confusion : pandas frame
-        Weights of rows (numbers, where rows have no weights); a row for each true class, a column for each
-        predicted one.
+        Total weights of rows (or their numbers, without weights): a row per true class, a column per predicted class.
     """
 
     n_rows: int
@@ -70,18 +58,13 @@ class Evaluation:
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """The figures that are one number, by what a reader calls them."""
-        figures = {
-            "accuracy": self.accuracy,
-            "balanced accuracy": self.balanced_accuracy,
-            "AUC": self.auc,
-            "log loss": self.log_loss,
-            "Brier score": self.brier,
-        }
+        """The measures that are one number, by name."""
+        figures = {"accuracy": self.accuracy, "balanced accuracy": self.balanced_accuracy, "AUC": self.auc}
+        figures |= {"log loss": self.log_loss, "Brier score": self.brier}
         return figures if self.mean_cost is None else {**figures, "mean cost": self.mean_cost}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
+        """Return all results as JSON-compatible values."""
         return {
             "rows": self.n_rows,
             **{name.lower().replace(" ", "_"): value for name, value in self.figures.items()},
@@ -93,42 +76,27 @@ class Evaluation:
 def evaluate(
     model: BayesianNetworkClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None
 ) -> Evaluation:
-    """Compare what a fitted classifier predicts with the true classes.
+    """Compare the predictions of a fitted classifier, also of a plugin, with the true classes.
 
     Parameters
     ----------
-    model : BayesianNetworkClassifier, or a classifier of a plugin
+    model : BayesianNetworkClassifier
         Fitted.
     X : frame or array
-        The rows; missing features are marginalised.
+        The rows; missing features are marginalized.
     y : array-like
-        The true class of each row.
+        The true class of each row, known to the model.
     sample_weight : array-like, optional
         A weight of 2 is the row twice, 0 is absence.
-
-    Raises
-    ------
-    ValueError
-        Where `y` has missing labels, or ones that the model does not know; the message names them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bnplug import BayesianNetworkClassifier
-    >>> X = pd.DataFrame({"sky": ["sun", "sun", "rain", "rain"]})
-    >>> model = BayesianNetworkClassifier("nb").fit(X, ["go", "go", "stay", "stay"])
-    >>> found = evaluate(model, X, ["go", "go", "stay", "go"])
-    >>> found.accuracy, found.confusion.to_numpy().tolist()
-    (0.75, [[2, 1], [0, 1]])
     """
     probabilities = model.predict_proba(X)
     return evaluate_probabilities(model, probabilities, y, sample_weight, decisions(model, X, probabilities))
 
 
 def decisions(model: Any, X: Any, probabilities: FloatArray) -> Codes:
-    """Return what a classifier predicts for rows, as positions in its ``classes_``, where their posterior is known.
+    """Return a classifier's predictions as positions in its ``classes_``, given the rows and their posterior.
 
-    A classifier of a plugin is asked to predict, since it need not take the most probable class.
+    The classifier of a plugin need not predict the most probable class, so its ``predict`` is called.
     """
     if hasattr(model, "decide"):
         return np.asarray(model.decide(probabilities))
@@ -142,9 +110,9 @@ def evaluate_probabilities(
     sample_weight: npt.ArrayLike | None = None,
     predicted: Codes | None = None,
 ) -> Evaluation:
-    """Return what :func:`evaluate` does, from what ``model.predict_proba`` returned for the rows.
+    """Return what :func:`evaluate` returns, from the result of ``model.predict_proba``.
 
-    `predicted`: what :func:`decisions` returned for them; by default what ``model.decide`` makes of the probabilities.
+    `predicted` is the result of :func:`decisions`; by default, ``model.decide`` is applied to the probabilities.
     """
     predicted = model.decide(probabilities) if predicted is None else predicted
     truth = _class_codes(model, y).astype(np.int64)
@@ -157,37 +125,40 @@ def evaluate_probabilities(
         truth, probabilities, predicted, weights = truth[kept], probabilities[kept], predicted[kept], weights[kept]
     if len(truth) == 0:
         raise ValueError(_NO_ROW)
-    _check_probabilities(probabilities)
+    losses, errors = _row_losses(probabilities, truth)
     costs, n_classes = getattr(model, "costs_", None), len(model.classes_)
     confusion = np.bincount(truth * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
-    of_class = confusion.sum(axis=1)
-    present = of_class > 0
-    own = np.clip(probabilities[np.arange(len(truth)), truth], np.finfo(np.float64).eps, None)
-    errors = ((probabilities - np.eye(n_classes)[truth]) ** 2).sum(axis=1)
-    return Evaluation(
+    return _result(
+        model,
+        confusion,
         n_rows=len(truth),
-        accuracy=float(confusion.trace() / confusion.sum()),
-        balanced_accuracy=float((confusion.diagonal()[present] / of_class[present]).mean()),
         auc=area_under_curve(truth, probabilities, weights),
-        log_loss=float(np.average(-np.log(own), weights=weights)),
+        log_loss=float(np.average(losses, weights=weights)),
         brier=float(np.average(errors, weights=weights)),
         mean_cost=None if costs is None else float(np.average(costs[truth, predicted], weights=weights)),
-        confusion=_labelled(confusion, model.classes_.tolist()),
     )
 
 
-def _check_probabilities(probabilities: FloatArray) -> None:
-    """Raise a ``ValueError`` for numbers that are no probabilities."""
+def _row_losses(probabilities: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return -log P(true class) and the Brier score of each row; raise if `probabilities` are not probabilities."""
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
-        raise ValueError(
-            "predict_proba of the model returns numbers that are no probabilities, below 0, above 1 or nan"
-        )
+        raise ValueError("predict_proba of the model returns values that are no probabilities: below 0, above 1 or nan")
+    of_truth = np.clip(probabilities[np.arange(len(truth)), truth], np.finfo(np.float64).eps, None)
+    errors: FloatArray = ((probabilities - np.eye(probabilities.shape[1])[truth]) ** 2).sum(axis=1)
+    return -np.log(of_truth), errors
 
 
-def _labelled(confusion: npt.NDArray[Any], classes: list[Any]) -> pd.DataFrame:
-    """Return a matrix of true and predicted classes as a frame."""
-    rows, columns = (pd.Index(classes, dtype=object, name=name) for name in ("true", "predicted"))
-    return pd.DataFrame(confusion, rows, columns)
+def _result(model: Any, confusion: npt.NDArray[Any], **measures: Any) -> Evaluation:
+    """Return an evaluation from the confusion matrix and the measures that need more than the matrix."""
+    of_class = confusion.sum(axis=1)
+    present = of_class > 0
+    rows, columns = (pd.Index(model.classes_.tolist(), dtype=object, name=name) for name in ("true", "predicted"))
+    return Evaluation(
+        accuracy=float(confusion.trace() / confusion.sum()),
+        balanced_accuracy=float((confusion.diagonal()[present] / of_class[present]).mean()),
+        confusion=pd.DataFrame(confusion, rows, columns),
+        **measures,
+    )
 
 
 def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
@@ -209,7 +180,7 @@ def _class_codes(model: BayesianNetworkClassifier, y: Any) -> Codes:
 
 
 def area_under_curve(truth: Codes, probabilities: FloatArray, weights: FloatArray | None) -> float | None:
-    """Return the area under the ROC curve, as :class:`Evaluation` has it; `truth` holds positions of classes."""
+    """Return the area under the ROC curve as defined in :class:`Evaluation`; `truth` contains positions of classes."""
     present = np.unique(truth)
     if len(present) == 1:
         return None
@@ -219,10 +190,63 @@ def area_under_curve(truth: Codes, probabilities: FloatArray, weights: FloatArra
 
 
 def _area(positive: BoolArray, score: FloatArray, weights: FloatArray | None) -> float:
-    """Return the share of pairs of a positive and a negative row that the score puts in order; a tie is half a pair."""
+    """Return the share of pairs of a positive and a negative row that the score ranks correctly; ties count half."""
     values, place = np.unique(score, return_inverse=True)
     weights = np.ones(len(score)) if weights is None else weights
     positives = np.bincount(place, weights * positive, len(values))
     negatives = np.bincount(place, weights * ~positive, len(values))
     below = negatives.cumsum() - negatives / 2
     return float((positives * below).sum() / (positives.sum() * negatives.sum()))
+
+
+class RunningEvaluation:
+    """Accumulates the results of :func:`evaluate` of a fitted classifier over batches of rows.
+
+    The area under the ROC curve is exact if each class has at most 65,536 distinct probabilities. Beyond that, ranks
+    are approximate: at most 0.16% too low for 100 million rows.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        n_classes = len(model.classes_)
+        self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
+        self.log_loss = self.brier = 0.0
+        # With two classes, both have the same curve.
+        self.scores = {c: Distribution() for c in range(1 if n_classes == 2 else 0, n_classes)}
+
+    def add(self, X: Any, y: Any) -> None:
+        """Add rows with true classes `y`."""
+        probabilities = self.model.predict_proba(X)
+        truth = _class_codes(self.model, y).astype(np.int64)
+        losses, errors = _row_losses(probabilities, truth)
+        predicted = decisions(self.model, X, probabilities).astype(np.int64)
+        n_classes = len(self.confusion)
+        self.confusion += np.bincount(truth * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, -1)
+        self.log_loss += float(losses.sum())
+        self.brier += float(errors.sum())
+        for c, scores in self.scores.items():
+            positive = (truth == c).astype(np.int64)
+            order = np.argsort(positive, kind="stable")
+            scores.add(Points.of(probabilities[order, c], positive[order]))
+
+    def result(self) -> Evaluation:
+        """Return the evaluation of all rows so far; raise a ``ValueError`` if there are none."""
+        n_rows = int(self.confusion.sum())
+        if not n_rows:
+            raise ValueError(_NO_ROW)
+        costs = getattr(self.model, "costs_", None)
+        return _result(
+            self.model,
+            self.confusion,
+            n_rows=n_rows,
+            auc=self._area(self.confusion.sum(axis=1)),
+            log_loss=self.log_loss / n_rows,
+            brier=self.brier / n_rows,
+            mean_cost=None if costs is None else float((costs * self.confusion).sum() / n_rows),
+        )
+
+    def _area(self, of_class: IntArray) -> float | None:
+        if np.count_nonzero(of_class) < 2:
+            return None
+        points = [scores.points() for c, scores in self.scores.items() if of_class[c]]
+        return float(np.mean([_area(p.classes == 1, p.values, p.rows.astype(np.float64)) for p in points]))

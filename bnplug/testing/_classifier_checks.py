@@ -1,4 +1,4 @@
-"""What holds for every classifier of a plugin: scikit-learn's rules, columns as they come, and a model that reloads."""
+"""Checks of classifiers and discretizers, which receive raw columns."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bnplug.classifier import load, save
+from bnplug.classifier import BayesianNetworkClassifier, load, save
 from bnplug.contracts import SavesState
 from bnplug.testing import _common_checks, data
-from bnplug.testing._common_checks import Check, essential, only_if
-from bnplug.testing._registering import registered
-from bnplug.testing._subjects import ClassifierSubject, require
+from bnplug.testing._common_checks import essential, only_if, registered
+from bnplug.testing._subjects import ClassifierSubject, DiscretizerSubject, require
 
 
 @essential
@@ -25,7 +24,7 @@ def check_is_a_classifier(subject: ClassifierSubject) -> None:
     """``fit`` returns the classifier and leaves ``classes_``; each row gets one of them, and a probability for each."""
     X, y = data.mixed()
     model = subject.make()
-    require(subject.fit(model, X, y) is model, "fit must return self")
+    require(model.fit(X, y) is model, "fit must return self")
     classes = getattr(model, "classes_", None)
     require(
         isinstance(classes, np.ndarray) and np.array_equal(classes, np.unique(y)),
@@ -56,24 +55,22 @@ def check_classes_keep_their_type(subject: ClassifierSubject) -> None:
     """Classes may be text, whole numbers or booleans: ``predict`` gives them back, and the model is the same."""
     X, y = data.mixed()
     truth = y == y[0]
-    usual = subject.fit(subject.make(), X, truth.astype(str)).predict_proba(X)
+    usual = subject.fit(X, truth.astype(str)).predict_proba(X)
     for kind in (int, bool):
-        model = subject.fit(subject.make(), X, truth.astype(kind))
+        model = subject.fit(X, truth.astype(kind))
         decided = np.asarray(model.predict(X))
         require(
             decided.dtype == np.dtype(kind),
             f"the classes are of type {np.dtype(kind)}, and predict returns {decided.dtype}; index classes_",
         )
-        require(
-            subject.alike(usual, model.predict_proba(X)),
-            f"classes of type {kind.__name__} give another model than text",
-        )
+        same = subject.alike(usual, model.predict_proba(X))
+        require(same, f"classes of type {kind.__name__} give another model than text")
 
 
 def check_learns_what_a_column_tells(subject: ClassifierSubject) -> None:
     """Of rows in which one column tells the class, nearly all get theirs."""
     X, y = data.mixed()
-    right = float((np.asarray(subject.fit(subject.make(), X, y).predict(X)) == y).mean())
+    right = float((np.asarray(subject.fit(X, y).predict(X)) == y).mean())
     require(right > 0.8, f"a column tells the class of every row, and only {right:.0%} of the rows get theirs")
 
 
@@ -81,7 +78,7 @@ def check_arrays_will_do(subject: ClassifierSubject) -> None:
     """An array of numbers is as good as a frame of them."""
     X, y = data.numbers()
     X = X.fillna(0.0)
-    of_frame, of_array = (subject.fit(subject.make(), own, y).predict_proba(own) for own in (X, X.to_numpy()))
+    of_frame, of_array = (subject.fit(rows, y).predict_proba(rows) for rows in (X, X.to_numpy()))
     require(subject.alike(of_frame, of_array), "an array of numbers gives another model than a frame of them")
 
 
@@ -89,8 +86,7 @@ def check_missing_cells_everywhere(subject: ClassifierSubject) -> None:
     """Cells may be missing (NaN, None, pandas' NA) in every column, in training and in prediction; a column wholly."""
     X, y = data.mixed()
     holes = data.with_holes(X)
-    usual, of_holes = (subject.fit(subject.make(), own, y) for own in (X, holes))
-    for model in (usual, of_holes):
+    for model in (subject.fit(X, y), subject.fit(holes, y)):
         for rows in (X, holes, holes.assign(**{holes.columns[0]: None})):
             subject.require_usable(model.predict_proba(rows), rows)
 
@@ -99,33 +95,34 @@ def check_values_never_seen(subject: ClassifierSubject) -> None:
     """A word, a category or a number that no training row has gets an answer too."""
     X, y = data.mixed()
     new = X.assign(length=1e6, colour="never seen", size=pd.Categorical(["giant"] * len(X)))
-    subject.require_usable(subject.fit(subject.make(), X, y).predict_proba(new), new)
+    subject.require_usable(subject.fit(X, y).predict_proba(new), new)
 
 
 def check_columns_go_by_name(subject: ClassifierSubject) -> None:
     """Columns in another order are put back by their names, or refused with a ``ValueError``."""
     X, y = data.mixed()
-    model = subject.fit(subject.make(), X, y)
-    usual = model.predict_proba(X)
     try:
-        turned = model.predict_proba(X[X.columns[::-1]])
+        turned = subject.fit(X, y).predict_proba(X[X.columns[::-1]])
     except ValueError:
         return
-    require(subject.alike(usual, turned), "columns in another order change the answer; match them by name")
+    require(subject.alike(subject.result, turned), "columns in another order change the answer; match them by name")
 
 
 def check_row_labels_do_not_matter(subject: ClassifierSubject) -> None:
     """What a frame's rows are labelled, twice the same or none like those of ``y``, changes nothing."""
     X, y = data.mixed()
     labelled, classes = X.set_axis(np.arange(len(X)) // 2 + 7, axis=0), pd.Series(y, index=np.arange(len(X))[::-1])
-    usual, odd = (subject.fit(subject.make(), *own).predict_proba(own[0]) for own in ((X, y), (labelled, classes)))
-    require(subject.alike(usual, np.asarray(odd)), "the index of X or y changes the model; take rows by their position")
+    odd = subject.fit(labelled, classes).predict_proba(labelled)
+    require(
+        subject.alike(subject.result, np.asarray(odd)),
+        "the index of X or y changes the model; take rows by their position",
+    )
 
 
 def check_rows_are_answered_alone(subject: ClassifierSubject) -> None:
     """A row's answer does not depend on the rows that it is asked with."""
     X, y = data.mixed()
-    model = subject.fit(subject.make(), X, y)
+    model = subject.fit(X, y)
     together, alone = model.predict_proba(X), [model.predict_proba(X.iloc[[m]]) for m in range(0, len(X), 10)]
     require(
         subject.alike(together[::10], np.concatenate(alone)),
@@ -137,7 +134,7 @@ def check_fit_starts_anew(subject: ClassifierSubject) -> None:
     """A second ``fit`` forgets the first."""
     X, y = data.mixed()
     again = subject.make()
-    subject.fit(again, X.iloc[::2], np.roll(y, 1)[::2])
+    subject.call(again, X.iloc[::2], np.roll(y, 1)[::2])
     require(
         subject.same(subject.result, subject.call(again, X, y)),
         "after it was fitted to other rows the model is another; set every attribute anew in fit",
@@ -148,7 +145,7 @@ def check_lengths_must_agree(subject: ClassifierSubject) -> None:
     """Fewer classes than rows are refused with a ``ValueError``."""
     X, y = data.mixed()
     try:
-        subject.fit(subject.make(), X, y[:-1])
+        subject.fit(X, y[:-1])
     except ValueError:
         return
     raise AssertionError("fit accepts fewer classes than rows; call sklearn.utils.check_consistent_length(X, y)")
@@ -159,7 +156,7 @@ def check_order_of_rows_does_not_matter(subject: ClassifierSubject) -> None:
     """The order of the training rows does not matter, unless the descriptor says ``stochastic``."""
     X, y = data.mixed()
     order = np.random.RandomState(1).permutation(len(X))
-    shuffled = subject.fit(subject.make(), X.iloc[order], y[order]).predict_proba(X)
+    shuffled = subject.fit(X.iloc[order], y[order]).predict_proba(X)
     require(
         subject.alike(subject.result, shuffled),
         "another order of the rows gives another model; if it draws from the rows, declare stochastic=True",
@@ -175,7 +172,7 @@ def check_weight_is_a_row_repeated(subject: ClassifierSubject) -> None:
     weights = np.random.RandomState(2).randint(1, 4, len(X))
     times = np.repeat(np.arange(len(X)), weights)
     weighted = subject.make().fit(X, y, sample_weight=weights.astype(np.float64)).predict_proba(X)
-    repeated = subject.fit(subject.make(), X.iloc[times], y[times]).predict_proba(X)
+    repeated = subject.fit(X.iloc[times], y[times]).predict_proba(X)
     require(subject.alike(weighted, repeated), "weights give another model than rows repeated as often")
 
 
@@ -183,7 +180,7 @@ def check_saved_and_loaded(subject: ClassifierSubject) -> None:
     """Saved and loaded, it gives the same answers, bit for bit, and learns again what it would have learned."""
     X, y = data.mixed()
     X = data.with_holes(X)
-    model = subject.fit(subject.make(), X, y)
+    model = subject.fit(X, y)
     require(
         isinstance(model, SavesState),
         "it cannot be saved: give it the methods saved_state and restore_state of bnplug.SavesState",
@@ -192,44 +189,113 @@ def check_saved_and_loaded(subject: ClassifierSubject) -> None:
         save(model, Path(folder, "model"))
         loaded = load(Path(folder, "model"))
         again = subject.call(clone(loaded), X, y)
-    _require_equal(model, loaded, X, subject)
-    require(subject.same(model.predict_proba(X), again), "a loaded model that is fitted again learns something else")
-
-
-def _require_equal(model: Any, loaded: Any, X: pd.DataFrame, subject: ClassifierSubject) -> None:
     require(
         model.classes_.dtype == loaded.classes_.dtype and np.array_equal(model.classes_, loaded.classes_),
         f"classes_ is {model.classes_!r}, and {loaded.classes_!r} when loaded",
     )
+    usual = model.predict_proba(X)
     require(
-        subject.same(model.predict_proba(X), loaded.predict_proba(X)),
+        subject.same(usual, loaded.predict_proba(X)),
         "a loaded model gives other probabilities; saved_state must hold all that fit found, and arrays keep every bit",
     )
     require(np.array_equal(model.predict(X), loaded.predict(X)), "a loaded model decides otherwise")
+    require(subject.same(usual, again), "a loaded model that is fitted again learns something else")
+
+
+@essential
+def check_cut_points(subject: DiscretizerSubject) -> None:
+    """``fit`` leaves ``cut_points_``: for each column ascending finite numbers, or None."""
+    X, _ = data.numbers()
+    cuts = getattr(subject.fit(), "cut_points_", None)
+    require(
+        isinstance(cuts, list) and len(cuts) == X.shape[1],
+        f"cut_points_ must be a list with one entry for each of the {X.shape[1]} columns, and is {cuts!r}",
+    )
+    for name, column in zip(X.columns, cuts or (), strict=True):
+        values = np.empty(0) if column is None else np.asarray(column, dtype=np.float64)
+        require(
+            values.ndim == 1 and bool(np.isfinite(values).all() and (np.diff(values) > 0).all()),
+            f"the cuts of {name!r} must be finite and strictly ascending, and are {values.tolist()}",
+        )
+
+
+def check_weights_are_rows(subject: DiscretizerSubject) -> None:
+    """A row of weight 2 equals two rows, and weight 0 none; with ``relative_weights``, only their ratios matter."""
+    X, y = data.numbers()
+    if subject.has_relative_weights:
+        shares = np.random.RandomState(2).random_sample(len(X))
+        cuts = [subject.fit(X, y, factor * shares).cut_points_ for factor in (1.0, 3.7)]
+        require(_close(*cuts), f"multiplying all weights by 3.7 changes the cuts from {cuts[0]} to {cuts[1]}")
+        return
+    weights = np.random.RandomState(2).randint(0, 3, len(X))
+    times = np.repeat(np.arange(len(X)), weights)
+    weighted = subject.fit(X, y, weights.astype(np.float64)).cut_points_
+    repeated = subject.fit(X.iloc[times], y[times]).cut_points_
+    require(
+        _close(weighted, repeated),
+        f"the cuts are {weighted} with weights, and {repeated} of rows repeated as often; count a row by its weight",
+    )
+
+
+def check_missing_numbers_take_no_part(subject: DiscretizerSubject) -> None:
+    """Rows in which every number is NaN are accepted, and change no cut."""
+    X, y = data.numbers()
+    empty = pd.DataFrame(np.nan, index=range(20), columns=X.columns)
+    more = pd.concat([X, empty], ignore_index=True)
+    usual = subject.fit().cut_points_
+    with_gaps = subject.fit(more, np.concatenate([y, np.resize([0, 1, 2], 20)])).cut_points_
+    require(_close(usual, with_gaps), f"the cuts are {usual}, and {with_gaps} with rows of NaN; leave NaN out")
+
+
+def check_new_rows_move_no_cut(subject: DiscretizerSubject) -> None:
+    """``transform`` puts other rows into the bins of the training rows, and learns nothing from them."""
+    fitted = subject.fit()
+    before = [None if cuts is None else np.array(cuts) for cuts in fitted.cut_points_]
+    fitted.transform(data.numbers()[0] * 100.0)
+    require(_close(before, fitted.cut_points_), "transform changes cut_points_; they come from fit alone")
+
+
+def check_bins_follow_from_cuts(subject: DiscretizerSubject) -> None:
+    """``transform`` tells bins apart by the cuts: a value is in the bin below a cut when it is at most the cut."""
+    fitted, (X, _) = subject.fit(), data.numbers()
+    for j, name in enumerate(X.columns):
+        for cut in () if fitted.cut_points_[j] is None else fitted.cut_points_[j]:
+            rows = pd.DataFrame(0.0, index=range(3), columns=X.columns)
+            rows[name] = [np.nextafter(cut, -np.inf), cut, np.nextafter(cut, np.inf)]
+            below, at, above = np.asarray(fitted.transform(rows))[:, j]
+            require(
+                below == at != above,
+                f"around the cut {cut} of {name!r} transform gives {below}, {at} and {above}; a value that is the cut "
+                "belongs to the bin below it, as in numpy.searchsorted(cuts, values)",
+            )
+
+
+def check_goes_by_name_and_is_saved(subject: DiscretizerSubject) -> None:
+    """A classifier takes it by name or as it is; saved and loaded, that answers the same, and learns the same again."""
+    X, y = data.numbers()
+    with registered(subject.method) as name, tempfile.TemporaryDirectory() as folder:
+        for given in (name, subject.make()):
+            model = BayesianNetworkClassifier("nb", discretizer=given).fit(X, y)
+            save(model, Path(folder, "model"))
+            loaded = load(Path(folder, "model"))
+            usual, kept = model.predict_proba(X), loaded.predict_proba(X)
+            again = clone(loaded).fit(X, y).predict_proba(X)
+            require(np.array_equal(usual, kept), "a loaded classifier answers otherwise; it knows cut_points_ alone")
+            require(np.array_equal(usual, again), "a loaded classifier that is fitted again learns something else")
+
+
+def _close(one: Any, other: Any) -> bool:
+    return all(
+        a is b is None or (a is not None and b is not None and np.shape(a) == np.shape(b) and np.allclose(a, b, 1e-9))
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 #: In the order in which they are made.
-CHECKS: tuple[Check, ...] = (
-    _common_checks.check_described,
-    _common_checks.check_cloneable,
-    _common_checks.check_parameters_untouched,
+CHECKS = (
+    *_common_checks.BASIC_CHECKS,
     _common_checks.check_input_not_mutated,
-    _common_checks.check_same_seed_same_result,
     _common_checks.check_n_jobs_does_not_matter,
-    _common_checks.check_pickles,
-    check_is_a_classifier,
-    check_unfitted_says_so,
-    check_classes_keep_their_type,
-    check_learns_what_a_column_tells,
-    check_arrays_will_do,
-    check_missing_cells_everywhere,
-    check_values_never_seen,
-    check_columns_go_by_name,
-    check_row_labels_do_not_matter,
-    check_rows_are_answered_alone,
-    check_fit_starts_anew,
-    check_lengths_must_agree,
-    check_order_of_rows_does_not_matter,
-    check_weight_is_a_row_repeated,
-    check_saved_and_loaded,
+    *_common_checks.checks_in(globals(), "ClassifierSubject"),
 )
+DISCRETIZER_CHECKS = (*_common_checks.BASIC_CHECKS, *_common_checks.checks_in(globals(), "DiscretizerSubject"))

@@ -1,28 +1,38 @@
-"""What holds for every method, whatever its kind."""
+"""Checks of methods of every kind and of plugins, and what checks share: marks, scores as probes, registration."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import pickle
-from collections.abc import Callable
-from typing import Any
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from zlib import crc32
 
 import joblib
 import numpy as np
 from sklearn.base import clone
 
-from bnplug.data.table import Table
-from bnplug.errors import ManyBlocksError
-from bnplug.hooks.descriptors import Method
+from bnplug.classifier import recipe
+from bnplug.contracts import ScoreFunction
+from bnplug.errors import NotInMemoryError
+from bnplug.hooks import discovery, recipes, registry
+from bnplug.hooks.descriptors import Method, NetworkFormat, Recipe
+from bnplug.hooks.discovery import FoundPlugin
+from bnplug.hooks.specs import hookimpl
+from bnplug.table.table import Table
 from bnplug.testing import data
-from bnplug.testing._probes import Taste
-from bnplug.testing._subjects import MethodSubject, Subject, require
+from bnplug.testing._subjects import MethodSubject, PluginSubject, Subject, require
 
 Check = Callable[[Any], None]
 
 
 def only_if(holds: Callable[[Any], bool]) -> Callable[[Check], Check]:
-    """Mark a check that is made only of methods whose descriptor fulfils a condition."""
+    """Mark a check that is made only of methods whose descriptor fulfills a condition."""
 
     def mark(check: Check) -> Check:
         check.applies = holds  # type: ignore[attr-defined]
@@ -32,19 +42,84 @@ def only_if(holds: Callable[[Any], bool]) -> Callable[[Check], Check]:
 
 
 def essential(check: Check) -> Check:
-    """Mark a check without which nothing works; ``bnplug doctor`` makes these of every method that is installed."""
+    """Mark a check without which nothing works; ``bnplug doctor`` makes these of every installed method."""
     check.essential = True  # type: ignore[attr-defined]
     return check
 
 
+def checks_in(module: dict[str, Any], *subjects: str) -> tuple[Check, ...]:
+    """Return the checks of these `subjects`, given as type names, in the ``globals()`` of a module, in their order."""
+    checks = (value for name, value in module.items() if name.startswith("check_"))
+    return tuple(check for check in checks if check.__annotations__["subject"] in subjects)
+
+
+class FewEdges(ScoreFunction):
+    """A minimal score: best with one edge for each feature."""
+
+    def score(self, table: Table, dag: Any) -> float:
+        """Return minus the difference between the numbers of edges and features."""
+        return -float(abs(len(dag.edges) - len(table.features)))
+
+
+class Taste(ScoreFunction):
+    """A score that is a random number for each graph; `taste` is the seed, the other parameters are not used."""
+
+    #: The ``random_state`` of each scored instance, inside `asked`.
+    _asked: ClassVar[list[Any] | None] = None
+
+    def __init__(
+        self, taste: int = 0, random_state: Any = None, n_jobs: int | None = None, verbose: Any = None
+    ) -> None:
+        self.taste = taste
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def score(self, table: Table, dag: Any) -> float:
+        """Return the random number of a graph, scaled like a log-likelihood."""
+        if Taste._asked is not None:
+            Taste._asked.append(self.random_state)
+        number = crc32(repr((self.taste, sorted(dag.edges))).encode())
+        return -table.n_rows * float(np.random.RandomState(number).random_sample())
+
+    @classmethod
+    @contextmanager
+    def asked(cls) -> Iterator[list[Any]]:
+        """Yield a list to which every call of `score` appends its ``random_state``."""
+        cls._asked = []
+        try:
+            yield cls._asked
+        finally:
+            cls._asked = None
+
+
+@contextmanager
+def registered(method: Method) -> Iterator[str]:
+    """Yield the name of a method, which is registered inside this block if it is not already."""
+    if method in registry.methods():
+        yield str(registry.name_of(method))
+        return
+    hook = next(name for name, described in discovery.HOOKS.items() if isinstance(method, described))
+    plugin = SimpleNamespace(**{hook: hookimpl(lambda: [method])})
+    with discovery._as_if_installed(FoundPlugin("under-check", "bnplug-under-check", "0", lambda: plugin)):
+        yield str(registry.name_of(method))
+
+
+def check_everything_is_registered(subject: PluginSubject) -> None:
+    """The plugin loads, its hooks answer, and no name that it claims is taken."""
+    info = subject.info
+    require(info.status == "ok", f"{info} is {info.status}: {info.cause}")
+    require(not info.clashes, f"{info}: {'; '.join(info.clashes)}; take a name that nobody has")
+
+
 def check_described(subject: Subject) -> None:
-    """Every method, recipe and reproduction has a summary of one line, and a reference."""
-    for found in subject.descriptors:
-        for attribute in ("summary", "reference"):
-            text = getattr(found, attribute)
+    """Every descriptor has a summary of one line; methods, recipes and reproductions have a reference, too."""
+    for descriptor in subject.descriptors:
+        for attribute in ("summary",) if isinstance(descriptor, NetworkFormat) else ("summary", "reference"):
+            text = getattr(descriptor, attribute)
             require(
                 isinstance(text, str) and text.strip() != "" and "\n" not in text.strip(),
-                f"{found.kind} {found.name!r}: its {attribute} must be one line of text, not {text!r}",
+                f"{descriptor.kind} {descriptor.name!r}: its {attribute} must be one line of text, not {text!r}",
             )
 
 
@@ -70,7 +145,8 @@ def check_cloneable(subject: MethodSubject) -> None:
 
 def check_parameters_untouched(subject: MethodSubject) -> None:
     """Running leaves every parameter as the user gave it, and components that are instances as they were."""
-    instance = subject.make(**_component_instances(subject))
+    # A score as an instance, if the method takes one, with every parameter unset that it may inherit.
+    instance = subject.make(**({"score": Taste()} if getattr(subject.method, "needs_score", False) else {}))
     before = _digest(instance.get_params())
     subject.call(instance, *subject.arguments(data.standard()))
     require(
@@ -139,17 +215,17 @@ def check_pickles(subject: MethodSubject) -> None:
 
 def check_constant_feature(subject: MethodSubject) -> None:
     """A feature with a single state is accepted."""
-    _require_usable(subject, data.with_constant_feature())
+    subject.require_usable_on(data.with_constant_feature())
 
 
 def check_single_feature(subject: MethodSubject) -> None:
     """A table of one feature and the class is accepted."""
-    _require_usable(subject, data.with_single_feature())
+    subject.require_usable_on(data.with_single_feature())
 
 
 def check_missing_cells(subject: MethodSubject) -> None:
     """Rows may have missing cells."""
-    _require_usable(subject, data.with_missing_cells())
+    subject.require_usable_on(data.with_missing_cells())
 
 
 def check_missing_is_no_state(subject: MethodSubject) -> None:
@@ -178,7 +254,7 @@ def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
 @only_if(lambda method: not method.stochastic)
 def check_weight_repeats_a_row(subject: MethodSubject) -> None:
     """A row of weight 2 equals two rows, unless the method is ``stochastic`` or the class sets ``relative_weights``."""
-    if _has_relative_weights(subject):
+    if subject.has_relative_weights:
         return
     weighted, repeated = data.reweighted()
     of_weighted, of_repeated = (subject.run(table, **subject.indifferent) for table in (weighted, repeated))
@@ -191,7 +267,7 @@ def check_weight_repeats_a_row(subject: MethodSubject) -> None:
 
 def check_relative_weights(subject: MethodSubject) -> None:
     """If the class sets ``relative_weights``, multiplying all weights by a constant changes nothing."""
-    if not _has_relative_weights(subject):
+    if not subject.has_relative_weights:
         return
     weighted, _ = data.reweighted()
     assert weighted.weights is not None
@@ -204,34 +280,21 @@ def check_relative_weights(subject: MethodSubject) -> None:
     )
 
 
-def _has_relative_weights(subject: MethodSubject) -> bool:
-    return bool(getattr(subject.make(), "relative_weights", False))
-
-
 def check_rows_in_blocks(subject: MethodSubject) -> None:
     """Rows in many blocks, such as those that outgrow memory, give what the same rows in memory give."""
     table, _ = data.reweighted()
     try:
-        found = subject.run(data.in_blocks(table))
-    except ManyBlocksError as error:
+        of_blocks = subject.run(data.in_blocks(table))
+    except NotInMemoryError as error:
         raise AssertionError(
             "it reads table.codes or table.weights, and the rows of a table may be in many blocks; take sums over them "
             "by table.counts, table.sum or table.spawn, or table.gather() where all rows must be in memory at once"
         ) from error
     require(
-        subject.alike(subject.run(table), found, table),
+        subject.alike(subject.run(table), of_blocks, table),
         "rows in many blocks give another result than the same rows in memory; what blocks say is to be added up over "
         "all of them before anything is made of it",
     )
-
-
-def _require_usable(subject: MethodSubject, table: Table) -> None:
-    subject.require_usable(subject.run(table), table)
-
-
-def _component_instances(subject: MethodSubject) -> dict[str, Any]:
-    """Return a score as an instance, where the method takes one, with everything that it may be handed down unset."""
-    return {"score": Taste()} if getattr(subject.method, "needs_score", False) else {}
 
 
 def _digest(value: object) -> str:
@@ -245,28 +308,52 @@ def _digest_input(argument: Any) -> Any:
     return _digest(vars(argument) if isinstance(argument, Table) else argument)
 
 
-def applies(check: Check, method: Method) -> bool:
-    """Whether a check is made of a method that is described like this."""
-    return bool(getattr(check, "applies", lambda _: True)(method))
+_HEAVY = ("pgmpy", "numba")
+
+_PROBE = f"""
+import sys
+from bnplug.hooks import discovery
+wanted = tuple(sys.argv[1:])
+discovery.discover([one for one in discovery.find_plugins() if (one.name, one.distribution) == wanted])
+print("loaded:", *(set({_HEAVY!r}) & set(sys.modules)))
+"""
 
 
-#: In the order in which they are made.
-CHECKS: tuple[Check, ...] = (
+def check_loads_without_pgmpy_or_numba(subject: PluginSubject) -> None:
+    """Its entry point loads and its hooks answer without importing pgmpy or numba, in an interpreter of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", _PROBE, subject.info.name, subject.info.distribution],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    *_, last = ["", *done.stdout.splitlines()]
+    require(done.returncode == 0 and last.startswith("loaded:"), f"it does not load by itself: {done.stderr.strip()}")
+    require(
+        last == "loaded:",
+        f"its entry point imports {last.removeprefix('loaded:').strip()}; give factories as 'module:Class', "
+        "which is imported when the method is created",
+    )
+
+
+def check_recipes_can_be_made(subject: PluginSubject) -> None:
+    """Every recipe can be made, or names in ``requires`` the distributions that it lacks."""
+    for method in subject.descriptors:
+        if isinstance(method, Recipe):
+            reason = recipes.availability(method).reason
+            require(not reason or bool(method.requires), f"recipe {method.name!r}: {reason}, and it requires nothing")
+            if not reason:
+                recipe(method.name)
+
+
+#: Checks of methods of every kind; then all of those that learn from a table, and those of plugins, in their order.
+BASIC_CHECKS: tuple[Check, ...] = (
     check_described,
     check_cloneable,
     check_parameters_untouched,
-    check_input_not_mutated,
     check_same_seed_same_result,
-    check_n_jobs_does_not_matter,
-    check_row_order_irrelevant,
-    check_labels_of_any_type_agree,
     check_pickles,
-    check_constant_feature,
-    check_single_feature,
-    check_missing_cells,
-    check_missing_is_no_state,
-    check_unit_weights_change_nothing,
-    check_weight_repeats_a_row,
-    check_relative_weights,
-    check_rows_in_blocks,
 )
+CHECKS = checks_in(globals(), "Subject", "MethodSubject")
+PLUGIN_CHECKS = checks_in(globals(), "Subject", "PluginSubject")

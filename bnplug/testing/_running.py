@@ -11,38 +11,19 @@ from bnplug.errors import UnknownMethodError, did_you_mean, one_line
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.names import normalize
-from bnplug.testing import (
-    _classifier_checks,
-    _discretizer_checks,
-    _engine_checks,
-    _parameter_checks,
-    _plugin_checks,
-    _score_checks,
-    _structure_checks,
-)
-from bnplug.testing._common_checks import Check, applies
-from bnplug.testing._subjects import (
-    ClassifierSubject,
-    DiscretizerSubject,
-    EngineSubject,
-    MethodSubject,
-    ParameterSubject,
-    PluginSubject,
-    ScoreSubject,
-    StructureSubject,
-    Subject,
-    subject_of,
-)
+from bnplug.testing import _classifier_checks, _common_checks, _network_checks, _search_checks
+from bnplug.testing._common_checks import Check
+from bnplug.testing._subjects import MethodSubject, PluginSubject, Subject, subject_of
 
 #: All checks, by the kind of what they are made of, in the order in which they are made.
 CHECKS: dict[str, tuple[Check, ...]] = {
-    PluginSubject.kind: _plugin_checks.CHECKS,
-    StructureSubject.kind: _structure_checks.CHECKS,
-    ScoreSubject.kind: _score_checks.CHECKS,
-    ParameterSubject.kind: _parameter_checks.CHECKS,
-    EngineSubject.kind: _engine_checks.CHECKS,
-    ClassifierSubject.kind: _classifier_checks.CHECKS,
-    DiscretizerSubject.kind: _discretizer_checks.CHECKS,
+    "plugin": _common_checks.PLUGIN_CHECKS,
+    "structure learner": _search_checks.STRUCTURE_CHECKS,
+    "score function": _search_checks.SCORE_CHECKS,
+    "parameter learner": _network_checks.PARAMETER_CHECKS,
+    "engine": _network_checks.ENGINE_CHECKS,
+    "classifier": _classifier_checks.CHECKS,
+    "discretizer": _classifier_checks.DISCRETIZER_CHECKS,
 }
 
 #: Why a check is expected to fail, by its name, or by what pytest calls it: "score-mm-check_pickles".
@@ -51,14 +32,9 @@ ExpectedFailures = Mapping[str, str]
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A check together with what it is made of; calling it makes it, and raises where it fails.
+    """A check with its subject; calling it raises an error if the check fails.
 
-    Attributes
-    ----------
-    subject : Subject
-    check : function
-    reason : str
-        Why it is expected to fail; empty where it is not.
+    ``reason`` says why the check is expected to fail, and is empty if it is not.
     """
 
     subject: Subject
@@ -82,16 +58,10 @@ class BoundCheck:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one check.
+    """The outcome of the check named `check` of a method or plugin, given by its `kind` and `name`.
 
-    Attributes
-    ----------
-    kind, name, check : str
-        The kind and name of what was checked, and the name of the check.
-    status : str
-        ``"passed"``, ``"failed"``, ``"expected failure"`` or ``"unexpected success"``.
-    detail : str
-        What is wrong, or why the failure is expected.
+    ``status`` is ``"passed"``, ``"failed"``, ``"expected failure"`` or ``"unexpected success"``; ``detail`` says what
+    is wrong, or why the failure is expected.
     """
 
     kind: str
@@ -111,14 +81,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of all checks of a plugin; printed, it lists what needs attention.
-
-    Attributes
-    ----------
-    plugin : str
-        The plugin with its distribution and version.
-    outcomes : tuple of Outcome
-    """
+    """The outcomes of all checks of a plugin, given with its version; printed, it lists what needs attention."""
 
     plugin: str
     outcomes: tuple[Outcome, ...]
@@ -207,17 +170,14 @@ def parametrize_with_checks(
     try:
         import pytest
     except ImportError as error:
-        raise ImportError(
-            'parametrize_with_checks needs pytest: pip install "bnplug[testing]"; check_plugin does without'
-        ) from error
+        message = 'parametrize_with_checks needs pytest: pip install "bnplug[testing]"; check_plugin does without'
+        raise ImportError(message) from error
     asked = [methods] if isinstance(methods, str | Method) else methods
     subjects = [subject for one in asked for subject in _subjects(one)]
-    params = [
-        pytest.param(
-            bound, id=str(bound), marks=[pytest.mark.xfail(reason=bound.reason, strict=True)] if bound.reason else []
-        )
-        for bound in _bound_checks(subjects, expected_failures or {})
-    ]
+    params = []
+    for bound in _bound_checks(subjects, expected_failures or {}):
+        marks = [pytest.mark.xfail(reason=bound.reason, strict=True)] if bound.reason else []
+        params.append(pytest.param(bound, id=str(bound), marks=marks))
     return pytest.mark.parametrize("check", params)
 
 
@@ -241,7 +201,7 @@ def checks_of(subject: Subject, essential: bool = False) -> list[BoundCheck]:
     return [
         BoundCheck(subject, check)
         for check in CHECKS[subject.kind]
-        if not isinstance(subject, MethodSubject) or applies(check, subject.method)
+        if not isinstance(subject, MethodSubject) or getattr(check, "applies", lambda _: True)(subject.method)
         if getattr(check, "essential", False) or not essential
     ]
 
@@ -251,15 +211,15 @@ def _subjects(asked: str | Method) -> list[Subject]:
     if not isinstance(asked, str):
         return [subject_of(asked)]
     wanted = normalize(asked)
-    found = [info for info in registry.plugins() if wanted in (normalize(info.name), normalize(info.distribution))]
-    if not found:
+    plugins = [info for info in registry.plugins() if wanted in (normalize(info.name), normalize(info.distribution))]
+    if not plugins:
         known = [info.name for info in registry.plugins()]
         raise UnknownMethodError(
             f"no plugin {asked!r} is installed.{did_you_mean(asked, known)} Installed: {', '.join(known)}. "
             "Install one from its folder with `pip install --editable .`"
         )
     subjects: list[Subject] = []
-    for plugin in map(PluginSubject, found):
+    for plugin in map(PluginSubject, plugins):
         subjects += [plugin, *plugin.methods]
     return subjects
 
@@ -280,7 +240,7 @@ def _bound_checks(subjects: list[Subject], expected: ExpectedFailures) -> Iterat
 
 
 def _outcome(bound: BoundCheck) -> Outcome:
-    """Make a check and say what came of it; a method may raise anything."""
+    """Make a check and return its outcome; a method may raise anything."""
     done = Outcome(bound.subject.kind, bound.subject.name, bound.name, "passed")
     try:
         discovery.contain(bound.name, bound)

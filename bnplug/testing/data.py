@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.arrays import CodeArray, IntArray
-from bnplug.data.block_table import BlockTable
-from bnplug.data.coding import State
-from bnplug.data.table import Table
 from bnplug.model.log_tables import LogTables
+from bnplug.table.block_table import BlockTable
+from bnplug.table.coding import State
+from bnplug.table.table import Table
+from bnplug.typing import CodeArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
@@ -34,7 +34,7 @@ _N_GAPS = 400
 
 def standard() -> Table:
     """Return three dependent features and a class: every configuration occurs, and none tells the class for sure."""
-    return _table(_codes(), list(_CARDS))
+    return _table(_codes())
 
 
 def binary(label: Callable[[int], State]) -> Table:
@@ -82,7 +82,7 @@ def to_be_learned_by_em(unlabeled: bool) -> Table:
     codes = table.codes.copy()
     if unlabeled:
         codes[TARGET, ::3] = table.missing
-    return Table(codes, table.names, table.states, table.target, incomplete="em")
+    return Table(codes, table.names, table.states, table.target, missing_policy="em")
 
 
 def with_constant_feature() -> Table:
@@ -94,8 +94,7 @@ def with_constant_feature() -> Table:
 
 def with_single_feature() -> Table:
     """Return a table of one feature and the class."""
-    table = standard()
-    rows = [1, TARGET]
+    table, rows = standard(), [1, TARGET]
     return Table(table.codes[rows], [table.names[v] for v in rows], table.states, table.target)
 
 
@@ -103,14 +102,14 @@ def with_unseen_configurations() -> Table:
     """Return a table in which a state never occurs, and another never with one of the classes."""
     codes = _codes()
     seen = (codes[1] != 2) & ((codes[0] != 1) | (codes[TARGET] != 1))
-    return _table(codes[:, seen], list(_CARDS))
+    return _table(codes[:, seen])
 
 
 def told_by_a_feature() -> Table:
     """Return a table in which the second feature is the class."""
     codes = _codes()
     codes[1] = codes[TARGET]
-    return _table(codes, list(_CARDS))
+    return _table(codes)
 
 
 def with_telling_gaps() -> Table:
@@ -129,13 +128,12 @@ def with_telling_gaps() -> Table:
     hidden[1] |= (c == 2) & (random.random_sample(_N_GAPS) < 0.5)
     hidden[TARGET] = False
     codes[hidden] = np.iinfo(np.uint8).max
-    return _table(codes, list(_CARDS))
+    return _table(codes)
 
 
 def filled(table: Table, state: int) -> Table:
     """Return the table with a state, the last one being -1, in place of every missing cell."""
-    instead = state % table.cards
-    codes = np.where(table.codes == table.missing, instead[:, None], table.codes)
+    codes = np.where(table.codes == table.missing, (state % table.cards)[:, None], table.codes)
     return Table(codes.astype(table.codes.dtype), table.names, table.states, table.target, table.weights)
 
 
@@ -160,7 +158,7 @@ def told_by_parents(parents: Sequence[Sequence[int]], cards: Sequence[int]) -> T
     others = [p for p in parents[child] if p != TARGET]
     drawn = np.random.RandomState(10).randint(0, cards[child], [cards[p] for p in others])
     every[child] = (every[TARGET] + drawn[tuple(every[others])]) % cards[child]
-    return _table(np.tile(every, 2), list(cards))
+    return _table(np.tile(every, 2), cards)
 
 
 def numbers() -> tuple[pd.DataFrame, IntArray]:
@@ -190,8 +188,7 @@ def mixed() -> tuple[pd.DataFrame, npt.NDArray[Any]]:
 def with_holes(X: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with some cells of every column missing, each in the way of its type."""
     hidden = np.random.RandomState(13).random_sample(X.shape) < 0.15
-    types = {"heavy": "boolean", "count": "Int64"}
-    return X.astype(types).mask(hidden)
+    return X.astype({"heavy": "boolean", "count": "Int64"}).mask(hidden)
 
 
 def for_kernels() -> Iterator[Table]:
@@ -203,17 +200,16 @@ def for_kernels() -> Iterator[Table]:
 
 def tree(table: Table) -> list[list[int]]:
     """Return the parents in a tree-augmented naive Bayes structure, which is C1: a chain of features."""
-    features, c = table.features, table.target_index
     parents: list[list[int]] = [[] for _ in table.names]
-    for position, v in enumerate(features):
-        parents[v] = sorted([c, *features[max(0, position - 1) : position]])
+    for position, v in enumerate(table.features):
+        parents[v] = sorted([table.target_index, *table.features[max(0, position - 1) : position]])
     return parents
 
 
 def backwards(table: Table, parents: Sequence[Sequence[int]]) -> DAG:
     """Return the graph with its edges added in the reverse of their usual order, so that it lists parents so too."""
     dag = table.dag([[] for _ in table.names])
-    edges = [(table.names[p], table.names[v]) for v, own in enumerate(parents) for p in sorted(own)]
+    edges = [(table.names[p], table.names[v]) for v, of_v in enumerate(parents) for p in sorted(of_v)]
     nx.DiGraph.add_edges_from(dag, reversed(edges))
     return dag
 
@@ -221,8 +217,7 @@ def backwards(table: Table, parents: Sequence[Sequence[int]]) -> DAG:
 def graphs(table: Table) -> list[list[list[int]]]:
     """Return graphs of several shapes, by parents: no edge, a tree, a class with parents, every edge there can be."""
     n = len(table.names)
-    above: list[list[int]] = [[] for _ in range(n)]
-    above[table.target_index] = table.features
+    above = [table.features if v == table.target_index else [] for v in range(n)]
     return [[[] for _ in range(n)], tree(table), above, complete(table)]
 
 
@@ -241,12 +236,12 @@ def network(table: Table, parents: Sequence[Sequence[int]], zeros: float = 0.0) 
     """Return log parameters that were drawn for a graph over the table's variables; a share of them are zeros."""
     random = np.random.RandomState(9)
     tables = {}
-    for v, own in enumerate(parents):
-        values = random.gamma(1.0, size=[table.cards[u] for u in (v, *own)])
+    for v, of_v in enumerate(parents):
+        values = random.gamma(1.0, size=[table.cards[u] for u in (v, *of_v)])
         values *= random.random_sample(values.shape) >= zeros
         values[0] += values.sum(axis=0) == 0
         with np.errstate(divide="ignore"):
-            tables[table.names[v]] = ([table.names[p] for p in own], np.log(values / values.sum(axis=0)))
+            tables[table.names[v]] = ([table.names[p] for p in of_v], np.log(values / values.sum(axis=0)))
     return LogTables(table.names, table.states, tables, table.target)
 
 
@@ -267,7 +262,7 @@ def _codes() -> IntArray:
     return np.hstack([every, [x1.astype(int), x2, c, x3.astype(int)]])
 
 
-def _table(codes: IntArray, cards: list[int], label: Callable[[int], State] = str) -> Table:
+def _table(codes: IntArray, cards: Sequence[int] = _CARDS, label: Callable[[int], State] = str) -> Table:
     states = {name: [label(state) for state in range(card)] for name, card in zip(NAMES, cards, strict=True)}
     dtype = np.uint8 if max(cards) < 255 else np.uint16
     return Table(codes.astype(dtype), NAMES, states, NAMES[TARGET])

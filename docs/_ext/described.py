@@ -10,8 +10,8 @@ import re
 from importlib.metadata import metadata
 from typing import Any
 
+from bnplug.cli._plugins import Item, described, section
 from bnplug.hooks import recipes, registry
-from bnplug.hooks._docstrings import Item, described, section
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.discovery import PluginInfo
 

@@ -12,7 +12,7 @@ import networkx as nx
 ROOT = Path(__file__).parents[2]
 
 #: Rooms that everybody imports: they would be in every line of the picture.
-GROUND = ("errors", "arrays", "typing", "compiling", "notebook")
+GROUND = ("errors", "_json", "compiling", "files", "html", "typing")
 
 
 def order() -> list[str]:

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from exchange.test_fuzz import FILES, MUTATIONS
+from damaged_files import FILES, MUTATIONS
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, structure_learner
-from bnplug.data.files import read_data
-from bnplug.exchange._model_files import sealed
-from bnplug.exchange.network_files import read_tables
+from bnplug._json import sealed
 from bnplug.experiments.storage import ResultsFile
+from bnplug.io.network_files import read_tables
+from bnplug.sources.files import read_data
 
 SECONDS, MEGABYTES = 20, 3000
 

@@ -15,13 +15,13 @@ from random_networks import random_tables
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables, Table
 from bnplug.counts import information, pairwise_information
-from bnplug.exchange import _bif_blocks, bif
-from bnplug.inference._cliques import MoralGraph, n_cells
-from bnplug.inference._factors import Factors
+from bnplug.counts._numbering import fill_from_rows
+from bnplug.inference._cliques import Factors, MoralGraph, n_cells
+from bnplug.inference.explain import sensitivity
 from bnplug.inference.most_probable import most_probable
 from bnplug.inference.queries import query
-from bnplug.inference.sensitivity import sensitivity
-from bnplug.show.explorer import _part, _tree
+from bnplug.io import bif
+from bnplug.show.explorer import _part
 
 
 def peak_of(program, megabytes):
@@ -46,12 +46,9 @@ def test_tables_of_pairs_are_counted_in_bounded_memory():
     codes = np.vstack([rng.integers(0, 600, (200, 6000)), rng.integers(0, 2, 6000)]).astype(np.uint16)
     names = [f"x{i}" for i in range(200)]
     states = dict.fromkeys(names, range(600)) | {"c": range(2)}
-    features = np.arange(200, dtype=np.int64)
     table = Table(codes, [*names, "c"], states, "c")
-    padded, _ = table.padded()
     result = np.zeros((201, 201))
-    zero = np.zeros(0, np.int64)
-    information._count_pairs(padded, 200, table.cards, features, 1 << 20, None, zero, 3, result)
+    fill_from_rows(table, np.arange(4), 1 << 20, result, n_jobs=1)
     expected = [information.conditional_information(table, 3, b, [table.target_index]) for b in range(3)]
     assert result[3, :3] == pytest.approx(expected, abs=1e-9)
 
@@ -100,12 +97,9 @@ def test_the_bif_reader_is_linear_in_the_pieces_of_a_property():
     lines = "".join(f"property long = {i % 10}{'x' * 20};\n" for i in range(pieces))
     rest = "variable c { type discrete [2] { a, b }; } probability ( c ) { table 0.5, 0.5; }"
     text = f"network n {{ {lines} }} {rest}"
-    scanner = _bif_blocks._Scanner(text)
-    scanner.expect(_bif_blocks._BLOCK, "")
-    scanner.expect(_bif_blocks._OPEN, "")
-    properties = scanner.properties()
-    assert len(properties["long"]) == 21 * pieces
-    assert bif.parse_bif(text).names == ("c",)
+    parts = bif.parse_bif(text)
+    assert len(parts.properties["long"]) == 21 * pieces
+    assert list(parts.variables) == ["c"]
 
 
 def test_a_query_on_a_chain_looks_at_each_factor_a_few_times(monkeypatch):
@@ -146,11 +140,11 @@ def last_known(tables):
 
 
 REFUSED = {
-    "log_joint": lambda own: bnplug.inference_engine("elimination").compile(own, "v0").log_joint(last_known(own)),
+    "log_joint": lambda own: bnplug.engine("elimination").compile(own, "v0").log_joint(last_known(own)),
     "expected_counts": lambda own: (
-        bnplug.inference_engine("elimination").compile(own, "v0").expected_counts(last_known(own), np.ones((1, 2)))
+        bnplug.engine("elimination").compile(own, "v0").expected_counts(last_known(own), np.ones((1, 2)))
     ),
-    "junction-tree": lambda own: bnplug.inference_engine("junction-tree").compile(own, "v0"),
+    "junction-tree": lambda own: bnplug.engine("junction-tree").compile(own, "v0"),
     "query": lambda own: query(own, ["v0"], {own.names[-1]: 1}),
     "most_probable": lambda own: most_probable(own, {own.names[-1]: 1}),
     "sensitivity": lambda own: sensitivity(own, "v0", {own.names[-1]: 1}),
@@ -214,7 +208,7 @@ def test_a_hub_is_looked_at_once_for_each_neighbour():
 
 def test_refusing_an_explorer_limits_the_queries_that_rank_features(monkeypatch):
     """One exact query per feature, to suggest a number of features: 31 s for 800 nodes, now 0.6 s."""
-    planned, cells, count_cells = 0, 0, _tree.n_cells
+    planned, cells, count_cells = 0, 0, _part.n_cells
 
     def counted_plan(parents, cards, limit):
         nonlocal planned
@@ -226,7 +220,7 @@ def test_refusing_an_explorer_limits_the_queries_that_rank_features(monkeypatch)
         cells += count_cells(*_part.numbered(tables), 5_000_000)
         return query(tables, *arguments, **options)
 
-    monkeypatch.setattr(_tree, "n_cells", counted_plan)
+    monkeypatch.setattr(_part, "n_cells", counted_plan)
     monkeypatch.setattr(_part, "query", counted_query)
     with pytest.raises(ValueError, match=r"5,000,000 cells .* features=\d+\)"):
         _part.shown_tables(BayesianNetworkClassifier.from_tables(dense_network(400)), None)
@@ -243,8 +237,8 @@ def test_refusing_an_explorer_looks_at_each_clique_a_few_times(monkeypatch):
         sized += 1
         return size(clique, cards)
 
-    size = _tree._size
-    monkeypatch.setattr(_tree, "_size", counted)
+    size = _part._size
+    monkeypatch.setattr(_part, "_size", counted)
     tables = dense_network(800)
-    assert _tree.n_cells(*_part.numbered(tables), 5_000_000) is None
+    assert _part.n_cells(*_part.numbered(tables), 5_000_000) is None
     assert sized <= 15 * len(tables.names)

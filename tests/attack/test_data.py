@@ -25,7 +25,7 @@ def frame(names, *columns):
 @pytest.mark.parametrize("name", ["self", "probability", "class", "index", "frame"])
 def test_columns_and_targets_of_any_name(name):
     model = learn(pd.DataFrame({name: np.linspace(0, 1, N), "o": X}), missing="value")
-    applied = model.intake_.apply(pd.DataFrame({name: [0.5, None], "o": [0, 1]}))
+    applied = model.bins(pd.DataFrame({name: [0.5, None], "o": [0, 1]}))
     assert applied.columns.tolist() == [name, "o"]
     assert learn(pd.DataFrame({"x": X, "o": X}), pd.Series(Y, name=name)).target_ == name
 

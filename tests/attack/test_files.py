@@ -16,18 +16,28 @@ import numpy as np
 import pandas as pd
 import pytest
 from attack.hostile import X, Y, learn
+from bnplug_deploy import net, xdsl
 from click.testing import CliRunner
 
 import bnplug
-from bnplug import BayesianNetworkClassifier
+from bnplug import BayesianNetworkClassifier, files
+from bnplug._json import sealed
 from bnplug.cli import cli
-from bnplug.data.files import read_data
-from bnplug.exchange import bif, files, model_folder, net, xdsl, xmlbif
-from bnplug.exchange._model_files import sealed
 from bnplug.experiments import compare, storage
 from bnplug.experiments._tables import TextTable
+from bnplug.io import bif, model_folder, xmlbif
+from bnplug.sources.files import read_data
 
-READERS = [bnplug.read_bif, bnplug.read_xmlbif, bnplug.read_xdsl, bnplug.read_net]
+
+def read_xdsl(path, target=None):
+    return bnplug.read_network(path, target, "xdsl")
+
+
+def read_net(path, target=None):
+    return bnplug.read_network(path, target, "net")
+
+
+READERS = [bnplug.read_bif, bnplug.read_xmlbif, read_xdsl, read_net]
 
 
 def saved(folder):
@@ -65,10 +75,8 @@ def test_max_parameters_holds_at_the_door(tmp_path):
 
 def test_a_method_that_nobody_has_is_damage_by_the_name_of_the_file(tmp_path):
     saved(tmp_path / "model")
-    with_index(tmp_path / "model", lambda index: index["params"].update(inference="../../x"))
-    with pytest.raises(
-        bnplug.ModelFileError, match=r"model is a damaged model folder: .*no inference engine '../../x'"
-    ):
+    with_index(tmp_path / "model", lambda index: index["params"].update(engine="../../x"))
+    with pytest.raises(bnplug.ModelFileError, match=r"model is a damaged model folder: .*no engine '../../x'"):
         bnplug.load(tmp_path / "model")
 
 
@@ -141,16 +149,16 @@ def test_the_size_of_a_file_is_looked_at_before_it_is_read(tmp_path):
     saved(tmp_path / "index")
     model.to_bif(tmp_path / "model.bif")
     model.to_xmlbif(tmp_path / "model.xml")
-    model.to_xdsl(tmp_path / "model.xdsl")
-    model.to_net(tmp_path / "model.net")
+    model.write(tmp_path / "model.xdsl")
+    model.write(tmp_path / "model.net")
     (tables,) = (tmp_path / "tables").glob("tables-*.npz")
     for path, read in (
         (tables, lambda: bnplug.load(tmp_path / "tables")),
         (tmp_path / "index" / "model.json", lambda: bnplug.load(tmp_path / "index")),
         (tmp_path / "model.bif", lambda: bnplug.read_bif(tmp_path / "model.bif")),
         (tmp_path / "model.xml", lambda: bnplug.read_xmlbif(tmp_path / "model.xml")),
-        (tmp_path / "model.xdsl", lambda: bnplug.read_xdsl(tmp_path / "model.xdsl")),
-        (tmp_path / "model.net", lambda: bnplug.read_net(tmp_path / "model.net")),
+        (tmp_path / "model.xdsl", lambda: read_xdsl(tmp_path / "model.xdsl")),
+        (tmp_path / "model.net", lambda: read_net(tmp_path / "model.net")),
     ):
         grown(path)
         tracemalloc.start()
@@ -171,10 +179,10 @@ def test_a_file_that_is_too_large_for_the_memory_is_named(tmp_path, monkeypatch)
         raise MemoryError
 
     for module, name, read, said in (
-        (bif, "scan", lambda: bnplug.read_bif(tmp_path / "model.bif"), r"model\.bif"),
-        (xmlbif, "_parts_of", lambda: bnplug.read_xmlbif(tmp_path / "model.bif"), r"model\.bif"),
-        (xdsl, "_parts_of", lambda: bnplug.read_xdsl(tmp_path / "model.bif"), r"model\.bif"),
-        (net, "scan", lambda: bnplug.read_net(tmp_path / "model.bif"), r"model\.bif"),
+        (bif, "_scan", lambda: bnplug.read_bif(tmp_path / "model.bif"), r"model\.bif"),
+        (xmlbif, "parse_xmlbif", lambda: bnplug.read_xmlbif(tmp_path / "model.bif"), r"model\.bif"),
+        (xdsl, "parse_xdsl", lambda: read_xdsl(tmp_path / "model.bif"), r"model\.bif"),
+        (net, "_scan", lambda: read_net(tmp_path / "model.bif"), r"model\.bif"),
         (model_folder, "_read_numbers", lambda: bnplug.load(tmp_path / "model"), "model"),
         (BayesianNetworkClassifier, "restore_state", lambda: bnplug.load(tmp_path / "model"), "model"),
         (storage, "read_plain", lambda: storage.ResultsFile(tmp_path / "model.bif", {}), r"model\.bif"),
@@ -336,7 +344,7 @@ def test_temporary_files_of_a_killed_run_are_swept_by_the_next(tmp_path, monkeyp
 def test_temporary_files_of_a_killed_run_are_swept_at_once(tmp_path, monkeypatch):
     """Ten minutes later, it was; those of a run that goes on stay."""
     killed = (
-        "import os, signal, sys; from bnplug.exchange import files\n"
+        "import os, signal, sys; from bnplug import files\n"
         "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
         "files.write_atomically(sys.argv[1], 'half')"
     )

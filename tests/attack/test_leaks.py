@@ -16,7 +16,7 @@ from bnplug import BayesianNetworkClassifier
 from bnplug.cli import cli
 from bnplug.datasets import Dataset
 from bnplug.experiments import compare
-from bnplug.experiments._html import to_html as comparison_page
+from bnplug.experiments import to_html as comparison_page
 from bnplug.experiments._report import to_page
 from bnplug.show.summary import cut_points
 

@@ -12,9 +12,9 @@ import pytest
 from attack.hostile import X, Y, learn
 
 import bnplug
-from bnplug.exchange._model_files import sealed
-from bnplug.exchange.network_files import read_tables
+from bnplug._json import sealed
 from bnplug.experiments.storage import ResultsFile
+from bnplug.io.network_files import read_tables
 
 COMMAND = "evil-pkg --index-url http://example.invalid\n\x1b[2J\x9b31m\u202e"
 
@@ -87,8 +87,8 @@ def test_a_forged_component_prints_no_command(folder, component):
 
 
 def test_a_forged_engine_warns_without_a_command(folder):
-    engine = learner(kind="inference engine", distribution=COMMAND)
-    forge(folder, lambda index: index["params"].update(inference=engine))
+    engine = learner(kind="engine", distribution=COMMAND)
+    forge(folder, lambda index: index["params"].update(engine=engine))
     (message,) = said_by(lambda: bnplug.load(folder))
     assert is_plain(message)
     assert "index-url" not in message

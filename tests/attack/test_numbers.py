@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, LogTables
-from bnplug.exchange._model_files import sealed
-from bnplug.exchange.table_files import open_table
+from bnplug import BayesianNetworkClassifier, LogTables, encode_training
+from bnplug._json import sealed
 from bnplug.experiments.storage import ResultsFile
 
 N = 80
@@ -153,13 +152,13 @@ def test_a_folder_with_such_log_parameters_is_damaged(tmp_path, parameter):
 def test_huge_numbers_in_a_cache_of_codes_are_damage(tmp_path):
     rows = tmp_path / "rows.csv"
     X[["color"]].assign(y=Y).to_csv(rows, index=False)
-    expected = open_table(rows, "y", cache=tmp_path / "cache").counts([[0, 1]])[0]
+    expected = encode_training(rows, "y", cache=tmp_path / "cache")[0].counts([[0, 1]])[0]
     (index,) = (tmp_path / "cache").glob("table-*.json")
     document = json.loads(index.read_text(encoding="utf-8"))
     document.pop("checksum")
     for key in ("n_variables", "weighted", "dtype"):
         index.write_bytes(sealed(with_value(document, (key,), HUGE)))
-        found = open_table(rows, "y", cache=tmp_path / "cache")
+        found, _ = encode_training(rows, "y", cache=tmp_path / "cache")
         assert (found.counts([[0, 1]])[0] == expected).all()
 
 

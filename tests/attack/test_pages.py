@@ -18,12 +18,12 @@ from click.testing import CliRunner
 import bnplug
 from bnplug.cli import cli
 from bnplug.datasets import Dataset
-from bnplug.exchange.spreadsheets import to_csv
 from bnplug.experiments import compare
-from bnplug.experiments._html import to_html as comparison_page
+from bnplug.experiments import to_html as comparison_page
 from bnplug.experiments._report import to_page
 from bnplug.experiments._tables import TextTable
 from bnplug.show.drawing import to_dot, to_svg
+from bnplug.sources.spreadsheets import to_csv
 
 HOSTILE = [
     "a|b",

@@ -8,10 +8,10 @@ from sklearn.base import clone
 import bnplug
 from bnplug import BayesianNetworkClassifier, ContractError, Recipe, load
 from bnplug.builtin.parameters.ml import MaximumLikelihood
-from bnplug.classifier._bins import wanted_discretizer
-from bnplug.data.discretize import unfitted
+from bnplug.classifier._components import wanted_discretizer
 from bnplug.hooks import recipes
 from bnplug.show.summary import to_text
+from bnplug.table.discretizer import unfitted
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=200), "b": RNG.normal(size=200)})
@@ -75,7 +75,7 @@ def test_parameters_of_the_bins_are_those_of_what_is_wanted():
 
 def test_code_cuts_as_the_default_classifier():
     model = BayesianNetworkClassifier().fit(X, Y)
-    table, _ = bnplug.code(X, Y)
+    table, _ = bnplug.encode_training(X, Y)
     assert table.states == model.schema_.states
     assert repr(unfitted("auto")) == repr(unfitted(wanted_discretizer("auto", BayesianNetworkClassifier().parameters)))
 

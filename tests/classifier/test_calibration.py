@@ -11,8 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bnplug
 from bnplug import BayesianNetworkClassifier
-from bnplug.classifier._calibration import tempered
-from bnplug.classifier._inner_folds import RawRows, splits
+from bnplug.classifier._inner_folds import RawRows, splits, tempered
 from bnplug.datasets import tic_tac_toe
 from bnplug.inference.complete import log_joint, posterior, terms
 from bnplug.show.report import to_html

@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, UnseenValueWarning, datasets, make_classifier
-from bnplug.classifier._costs import cost_matrix, least_expected_cost
+from bnplug.classifier._predicting import cost_matrix, least_expected_cost
 from bnplug.experiments import compare
 from bnplug.show.evaluation import decisions, evaluate
 

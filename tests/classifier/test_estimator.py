@@ -105,7 +105,7 @@ def test_every_kind_of_frame_gives_the_same_model(mixed):
 def test_auto_takes_text_categories_booleans_and_few_whole_numbers_as_discrete(mixed):
     X, y = mixed
     model = BayesianNetworkClassifier().fit(X, y)
-    assert model.intake_.numeric == ("age",)
+    assert model.encoder_.numeric == ("age",)
     assert model.tables_.states["grade"] == ("b", "a", "z")
     assert model.tables_.states["children"] == (0, 1, 2, 3)
     assert model.tables_.states["member"] == (False, True)
@@ -116,7 +116,7 @@ def test_auto_takes_text_categories_booleans_and_few_whole_numbers_as_discrete(m
 def test_categorical_features_by_name_index_or_mask(mixed, features):
     X, y = mixed
     model = BayesianNetworkClassifier(categorical_features=features).fit(X, y)
-    assert model.intake_.numeric == ("age", "children")
+    assert model.encoder_.numeric == ("age", "children")
 
 
 def test_integer_weights_equal_repeated_rows(mixed):
@@ -296,7 +296,7 @@ def test_same_data_same_model_whatever_n_jobs(mixed):
 def test_a_network_becomes_a_classifier(mixed):
     X, y = mixed
     model = BayesianNetworkClassifier(discretizer="quantile").fit(X, y)
-    binned = model.intake_.apply(X)
+    binned = model.bins(X)
     network = BayesianNetworkClassifier.from_network(model.network_, "risk")
     assert network.predict_proba(binned) == pytest.approx(model.predict_proba(X), abs=1e-12)
     assert list(network.classes_) == ["high", "low"]

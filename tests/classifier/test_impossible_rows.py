@@ -31,12 +31,12 @@ IMPOSSIBLE = pd.DataFrame({"sky": ["hail", "rain"], "wind": ["calm", "calm"]})
 
 
 @pytest.mark.parametrize("structure", ["nb", "tan", ("kdb", {"k": 2})])
-@pytest.mark.parametrize("inference", ["elimination", "junction-tree"])
-def test_renaming_classes_does_not_change_which_class_is_predicted(rows, structure, inference):
+@pytest.mark.parametrize("engine", ["elimination", "junction-tree"])
+def test_renaming_classes_does_not_change_which_class_is_predicted(rows, structure, engine):
     X, y = rows
     renamed = np.array([RENAMED[label] for label in y])
-    model = BayesianNetworkClassifier(structure, ML, inference=inference).fit(X[:60], y[:60])
-    other = BayesianNetworkClassifier(structure, ML, inference=inference).fit(X[:60], renamed[:60])
+    model = BayesianNetworkClassifier(structure, ML, engine=engine).fit(X[:60], y[:60])
+    other = BayesianNetworkClassifier(structure, ML, engine=engine).fit(X[:60], renamed[:60])
     impossible = np.isneginf(model._marginalizer.log_joint(model.encode(X[60:]))).all(axis=1)
     assert impossible.sum() > 10
     assert [RENAMED[label] for label in model.predict(X[60:])] == other.predict(X[60:]).tolist()

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import bnplug
-import bnplug.data._streaming as streaming
-import bnplug.exchange._code_file as code_file
-from bnplug import BayesianNetworkClassifier, UnseenValueWarning, UselessColumnWarning
+import bnplug.sources._streaming as streaming
+import bnplug.sources._table_files as table_files
+from bnplug import BayesianNetworkClassifier, BnplugWarning, UnseenValueWarning, UselessColumnWarning
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -45,7 +45,7 @@ class TestFiles:
     def small(self, monkeypatch):
         pytest.importorskip("pyarrow")
         monkeypatch.setattr(streaming, "BATCH_ROWS", 90)
-        monkeypatch.setattr(code_file, "MOST_ROWS", 77)
+        monkeypatch.setattr(table_files, "MOST_ROWS", 77)
 
     @pytest.fixture(params=["parquet", "csv"])
     def rows(self, request, tmp_path):
@@ -70,7 +70,7 @@ class TestFiles:
         assert model.n_features_in_ == 4
         assert (model.predict_proba(X) == expected.predict_proba(X)).all()
         again = BayesianNetworkClassifier("nb").fit_files(rows, "y", columns=list(X), cache=tmp_path / "cache")
-        assert again.intake_.names == expected.intake_.names
+        assert again.encoder_.names == expected.encoder_.names
 
     @pytest.mark.parametrize("out", ["out.csv", "out.csv.gz", "out.parquet"])
     def test_predict_files_writes_what_predict_says(self, rows, tmp_path, out):
@@ -104,13 +104,13 @@ class TestFiles:
 
     def test_what_needs_rows_held_out_is_refused(self, rows):
         for learn in (lambda model: model.fit_files(rows, "y"), lambda model: model.partial_fit(X, Y, ["p", "q", "r"])):
-            with pytest.raises(ValueError, match="calibrate='temperature' looks at rows held out"):
+            with pytest.raises(ValueError, match="calibrate='temperature' needs held-out rows"):
                 learn(BayesianNetworkClassifier("nb", calibrate="temperature"))
 
         class Chooses(type(bnplug.parameter_learner("ml"))):
             inner_folds = 3
 
-        with pytest.raises(ValueError, match="chosen by rows held out"):
+        with pytest.raises(ValueError, match="chosen on held-out rows"):
             BayesianNetworkClassifier("nb", Chooses()).fit_files(rows, "y")
 
 
@@ -145,7 +145,7 @@ class TestParts:
         same_tables(model, first)
         model.partial_fit(X[200:], Y[200:])
         assert model.tables_.parents == first.tables_.parents
-        assert model.intake_.cut_points["x"].tolist() == first.intake_.cut_points["x"].tolist()
+        assert model.encoder_.cut_points["x"].tolist() == first.encoder_.cut_points["x"].tolist()
         assert model.parameters_.counts_[model.schema_.target_index].sum() == N
 
     def test_it_goes_on_where_fit_ended(self):
@@ -232,3 +232,41 @@ class TestParts:
 
 
 STATES_OF_TWO = {name: STATES[name] for name in ("t", "k")}
+
+
+def test_options_for_csv_files_add_to_the_columns_that_the_model_knows_as_text(tmp_path):
+    versions = np.array(["1.10", "1.1", "beta"] * 100)
+    y = np.where(versions == "1.10", "new", "old")
+    y[::50] = "new"
+    X = pd.DataFrame({"version": versions, "plant": ["N", "S"] * 150})
+    model = BayesianNetworkClassifier("nb").fit(X, y)
+    pd.DataFrame({"version": ["1.10", "1.1"], "plant": ["N", "S"]}).to_csv(tmp_path / "rows.csv", index=False)
+    model.predict_files(tmp_path / "rows.csv", tmp_path / "out.csv", csv={"text": ["plant"]})
+    assert pd.read_csv(tmp_path / "out.csv")["class"].tolist() == ["new", "old"]
+
+
+def test_files_may_differ_in_columns_that_the_model_does_not_use(tmp_path):
+    k = np.arange(300) % 2
+    rows = pd.DataFrame({"note": [f"n{i}" for i in range(300)], "x": k * 3 + np.linspace(0, 4, 300)})
+    model = quietly(BayesianNetworkClassifier("nb").fit, rows, k)
+    assert "note" in model.encoder_.left_out
+    rows[:100].assign(more="a").to_csv(tmp_path / "u1.csv", index=False)
+    rows[100:].assign(note=1, more=2.5).to_csv(tmp_path / "u2.csv", index=False)
+    with pytest.warns(BnplugWarning, match=r"columns \['more'\] were not there in training"):
+        model.predict_files([tmp_path / "u1.csv", tmp_path / "u2.csv"], tmp_path / "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["class"].tolist() == model.predict(rows[["x"]].assign(note="")).tolist()
+
+
+def test_missing_cells_without_a_state_are_reported_in_later_parts():
+    model = BayesianNetworkClassifier("nb", missing="value")
+    first = pd.DataFrame({"s": ["p", "q"] * 10, "t": ["u", None] * 10})
+    y = ["N", "Y", "Y", "N"] * 5
+    model.partial_fit(first, y, classes=["N", "Y"])
+    with pytest.warns(
+        BnplugWarning, match=r"columns \['s'\] have missing cells, but had none in the first part"
+    ) as told:
+        model.partial_fit(first.assign(s=["p", None] * 10), y)
+    assert len(told) == 1
+    with pytest.warns(UnseenValueWarning) as told:
+        model.partial_fit(first.assign(s=["p", "new"] * 10), y)
+    assert len(told) == 1

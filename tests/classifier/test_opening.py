@@ -20,9 +20,9 @@ def fitted():
 def test_a_classifier_leaves_and_comes_back(fitted, suffix, tmp_path):
     model, X = fitted
     path = tmp_path / f"iris.{suffix}"
-    getattr(model, f"to_{suffix}")(path)
-    read = getattr(bnplug, f"read_{suffix}")
-    binned = model.intake_.apply(X)
+    model.write(path)
+    read = bnplug.read_network
+    binned = model.bins(X)
     for back in (read(path), read(path, "species")):
         assert back.tables_.names == model.tables_.names
         assert back.tables_.states == model.tables_.states
@@ -37,7 +37,7 @@ def test_a_classifier_leaves_and_comes_back(fitted, suffix, tmp_path):
 def test_a_file_that_names_no_class_needs_a_target(tmp_path):
     model = BayesianNetworkClassifier("nb").fit(*tic_tac_toe())
     tables = model.tables_.with_target(None)
-    from bnplug.exchange.network_files import write_network
+    from bnplug.io.network_files import write_network
 
     write_network(tables, tmp_path / "t.bif", "bif")
     with pytest.raises(ValueError, match="name the target, one of"):
@@ -81,9 +81,9 @@ def test_what_is_no_network_says_so(tmp_path):
     edges = [("a", "d"), ("b", "d"), ("class", "d")]
     model = BayesianNetworkClassifier(edges, Doubled()).fit(X, [0, 1, 1, 0])
     assert np.isfinite(model.predict_proba(X)).all()
-    for write in (model.to_bif, model.to_xmlbif, model.to_xdsl, model.to_net):
+    for name in ("x.bif", "x.xml", "x.xdsl", "x.net"):
         with pytest.raises(NotRepresentableError, match="sum to one"):
-            write(tmp_path / "x")
+            model.write(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -94,3 +94,34 @@ def test_a_loaded_model_tells_what_was_saved_until_it_is_fitted_again(fitted, tm
     assert loaded.made_ == model.made_ == {"structure": "tan", "parameters": "backoff", "discretizer": "log2-quantile"}
     again = loaded.set_params(structure="nb").fit(X, model.predict(X))
     assert again.made_ == {"structure": "nb", "parameters": "backoff", "discretizer": "log2-quantile"}
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_clique_size": float("inf")},
+        {"max_parameters": 10**309},
+        {"max_categories": 10**309},
+        {"n_jobs": 10**400},
+        {"structure": ("kdb", {"k": 10**400})},
+    ],
+    ids=lambda params: next(iter(params)),
+)
+def test_a_number_that_loading_would_refuse_is_not_saved(tmp_path, params):
+    X, y = pd.DataFrame({"a": ["u", "v"] * 4}), ["p", "q", "q", "p"] * 2
+    model = BayesianNetworkClassifier(**{"structure": "nb", "parameters": "ml", **params}).fit(X, y)
+    with pytest.raises(
+        ValueError, match=rf"{next(iter(params))}(=inf must be a finite| contains a whole number too large)"
+    ):
+        bnplug.save(model, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_format_is_named_or_given_by_the_ending(fitted, tmp_path):
+    model, X = fitted
+    model.write(tmp_path / "iris.txt", format="bif")
+    model.to_bif(tmp_path / "iris.bif")
+    assert (tmp_path / "iris.txt").read_bytes() == (tmp_path / "iris.bif").read_bytes()
+    assert (bnplug.read_network(tmp_path / "iris.txt", format="bif").predict(X) == model.predict(X)).all()
+    with pytest.raises(ValueError, match=r"iris\.txt: no format of network files has the ending '\.txt'\. Installed"):
+        bnplug.read_network(tmp_path / "iris.txt")

@@ -10,7 +10,7 @@ import pytest
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, PooledStatesWarning
-from bnplug.data.block_table import BlockTable
+from bnplug.table.block_table import BlockTable
 
 FACTORS = (3.7, 0.01)
 
@@ -166,7 +166,7 @@ def test_class_weights_reach_scores_but_not_measures_of_dependence(learner):
 
 def test_weights_within_a_class_are_relative_to_its_mean():
     codes = np.array([[0, 1, 0, 1], [0, 0, 1, 255]], dtype=np.uint8)
-    table = bnplug.Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", [1.0, 3.0, 8.0, 4.0], incomplete="em")
+    table = bnplug.Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", [1.0, 3.0, 8.0, 4.0], missing_policy="em")
     blocks = BlockTable.cut(table, [1, 0, 3])
     for own in (table, blocks):
         assert own.mean_weight == 4.0

@@ -1,7 +1,6 @@
 """A loaded model is the model: it has its parameters, and learns again what the original would."""
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +16,6 @@ from bnplug import BayesianNetworkClassifier, PluginError
 from bnplug.hooks import discovery, recipes, registry
 from bnplug.hooks.discovery import FoundPlugin
 
-SAVED = Path(__file__).parents[1] / "exchange" / "saved"
 RECIPES = [found.recipe.name for found in recipes.availabilities()]
 LEARNERS = [method.name for method in registry.methods("structure learner")]
 PARAMETERS = [method.name for method in registry.methods("parameter learner")]
@@ -205,20 +203,6 @@ def test_show_says_who_brought_the_components(few, tmp_path):
     assert f"score function cr (bnplug {version})" in text
 
 
-@pytest.mark.parametrize(("name", "structure"), [("model-0.1.0", "tan"), ("model-format-2", ("kdb", {"k": 1}))])
-def test_models_of_earlier_formats_are_not_refitted_as_something_else(name, structure):
-    expected = json.loads((SAVED / f"{name}-expected.json").read_text(encoding="utf-8"))
-    loaded = bnplug.load(SAVED / name)
-    assert (loaded.structure, loaded.parameters, loaded.discretizer) == (structure, "ml", "quantile")
-    X, y = pd.DataFrame(expected["rows"]), expected["predict"]
-    assert len(loaded.sample(2)) == 2
-    with pytest.raises(ValueError, match=r"class_weight: .*do not tell it"):
-        clone(loaded).fit(X, y)
-    told = {"categorical_features": "auto", "class_weight": None, "random_state": None}
-    model = BayesianNetworkClassifier(structure, "ml", "quantile", missing="value").fit(X, y)
-    assert_same(clone(loaded).set_params(**told).fit(X, y), model)
-
-
 class Mine(BayesianNetworkClassifier):
     def predict_proba(self, X):
         return super().predict_proba(X)[:, ::-1]
@@ -302,21 +286,21 @@ class Halves(TransformerMixin, BaseEstimator):
         raise NotImplementedError("the cuts suffice")
 
 
-class Slow(bnplug.InferenceEngine):
+class Slow(bnplug.Engine):
     """The built-in engine under another name."""
 
     def compile(self, tables, target):
-        return bnplug.inference_engine("elimination").compile(tables, target)
+        return bnplug.engine("elimination").compile(tables, target)
 
 
 @pytest.fixture
 def parts(monkeypatch):
     """A plugin with a discretiser and an engine."""
-    halves = bnplug.DiscretizerMethod("halves", Halves, "Two bins.", "Me (2026)", 2)
-    slow = bnplug.InferenceEngineMethod("slow", Slow, "The same, later.", "Me (2026)", 2)
+    halves = bnplug.DiscretizerMethod("halves", Halves, "Two bins.", "Me (2026)")
+    slow = bnplug.EngineMethod("slow", Slow, "The same, later.", "Me (2026)")
     plugin = SimpleNamespace(
         bnplug_discretizers=bnplug.hookimpl(lambda: [halves]),
-        bnplug_inference_engines=bnplug.hookimpl(lambda: [slow]),
+        bnplug_engines=bnplug.hookimpl(lambda: [slow]),
     )
     found = [*discovery.find_plugins(), FoundPlugin("parts", "bnplug-parts", "2.1", lambda: plugin)]
     monkeypatch.setattr(discovery, "find_plugins", lambda: found)
@@ -344,9 +328,9 @@ def test_a_plugins_discretizer_is_saved_by_its_cuts(halves, few, tmp_path, parts
 
 
 def test_an_engine_that_is_not_installed_is_replaced_with_a_warning(few, tmp_path, parts, monkeypatch):
-    model = BayesianNetworkClassifier("nb", inference=Slow()).fit(*few)
+    model = BayesianNetworkClassifier("nb", engine=Slow()).fit(*few)
     loaded = reloaded(model, tmp_path)
-    assert type(loaded.inference_) is Slow
+    assert type(loaded.engine_) is Slow
     monkeypatch.undo()
     discovery.refresh()
     with pytest.warns(bnplug.PluginWarning, match=r"'slow' of bnplug-parts 2\.1 is not installed.*built-in engine"):
@@ -358,9 +342,9 @@ def test_an_engine_that_is_not_installed_is_replaced_with_a_warning(few, tmp_pat
 
 
 def test_a_clash_that_appears_later_leaves_a_model_what_it_is(few, tmp_path, parts, monkeypatch):
-    model = BayesianNetworkClassifier("nb", discretizer="halves", inference="slow").fit(*few)
+    model = BayesianNetworkClassifier("nb", discretizer="halves", engine="slow").fit(*few)
     model.save(tmp_path / "model")
-    rival = bnplug.DiscretizerMethod("halves", RivalHalves, "Two other bins.", "Me (2026)", 2)
+    rival = bnplug.DiscretizerMethod("halves", RivalHalves, "Two other bins.", "Me (2026)")
     plugin = SimpleNamespace(bnplug_discretizers=bnplug.hookimpl(lambda: [rival]))
     found = [*discovery.find_plugins(), FoundPlugin("rival", "rival", "1.0", lambda: plugin)]
     monkeypatch.setattr(discovery, "find_plugins", lambda: found)
@@ -379,7 +363,7 @@ def test_a_model_that_was_saved_before_a_renaming(few, tmp_path, monkeypatch):
     """The names that a file has are older ones now; saved again, it has the new ones."""
 
     def rename(name, **fields):
-        method = bnplug.DiscretizerMethod(name, Halves, "Two bins.", "Me (2026)", 2, **fields)
+        method = bnplug.DiscretizerMethod(name, Halves, "Two bins.", "Me (2026)", **fields)
         plugin = SimpleNamespace(bnplug_discretizers=bnplug.hookimpl(lambda: [method]))
         found = FoundPlugin("parts", "bnplug-parts", "2.1", lambda: plugin)
         monkeypatch.setattr(discovery, "find_plugins", lambda: [*installed, found])
@@ -418,7 +402,7 @@ class Choosy(third_party.Majority):
 
 
 def test_a_plugins_classifier_names_the_parameter_that_no_file_held(few, tmp_path, monkeypatch):
-    method = bnplug.ClassifierMethod("choosy", Choosy, "It chooses.", "Me (2026)", 2)
+    method = bnplug.ClassifierMethod("choosy", Choosy, "It chooses.", "Me (2026)")
     plugin = SimpleNamespace(bnplug_classifiers=bnplug.hookimpl(lambda: [method]))
     found = [*discovery.find_plugins(), FoundPlugin("choosy", "bnplug-choosy", "1.0", lambda: plugin)]
     monkeypatch.setattr(discovery, "find_plugins", lambda: found)

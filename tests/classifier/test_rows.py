@@ -31,3 +31,9 @@ def test_answers_have_keys_class_and_probabilities():
 
 def test_numbers_among_text_are_the_states_they_name():
     assert as_states(pd.Series(["1", "2.0", "x", None]), (1, 2)).tolist()[:3] == [1, 2, "x"]
+
+
+@pytest.mark.parametrize("spell", [str, str.lower, str.upper])
+def test_one_odd_cell_leaves_truth_values_what_they_are(spell):
+    cells = [spell("True"), spell("False")]
+    assert as_states(pd.Series([*cells, "unknown", None]), (False, True)).tolist()[:3] == [True, False, "unknown"]

@@ -51,7 +51,7 @@ def test_polars_and_code_refuse_it_too():
     with pytest.raises(ValueError, match=REFUSED):
         BayesianNetworkClassifier("nb").fit(frame, frame["diagnosis"])
     with pytest.raises(ValueError, match=REFUSED):
-        bnplug.code(PATIENTS, DIAGNOSIS)
+        bnplug.encode_training(PATIENTS, DIAGNOSIS)
 
 
 def test_it_is_refused_where_rows_have_no_class():

@@ -6,8 +6,8 @@ import pytest
 from sklearn.base import clone
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, Table, code
-from bnplug.classifier._unlabeled import check_unlabeled
+from bnplug import BayesianNetworkClassifier, Table, encode_training
+from bnplug.classifier._components import check_unlabeled
 
 
 def two_groups(n=300, seed=0):
@@ -34,8 +34,8 @@ FEW = np.arange(len(Y)) < 12
     ],
 )
 def test_however_they_are_marked_the_classes_are_the_others(y, unlabeled):
-    table, intake = code(X, y, missing="em", unlabeled=unlabeled)
-    assert intake.classes.tolist() == [0, 1]
+    table, encoder = encode_training(X, y, missing="em", unlabeled=unlabeled)
+    assert encoder.classes.tolist() == [0, 1]
     column = table.codes[table.target_index]
     assert (column[FEW] == Y[FEW]).all()
     assert (column[~FEW] == table.missing).all()
@@ -46,8 +46,8 @@ def test_however_they_are_marked_the_classes_are_the_others(y, unlabeled):
 def test_labels_of_every_type_may_be_missing(labels):
     y = [labels[c] if few else None for c, few in zip(Y, FEW, strict=True)]
     for given in (pd.Series(y, dtype=object), [own.item() if own is not None else None for own in y]):
-        table, intake = code(X, given, missing="em")
-        assert intake.classes.tolist() == labels.tolist()
+        table, encoder = encode_training(X, given, missing="em")
+        assert encoder.classes.tolist() == labels.tolist()
         assert (table.codes[table.target_index][FEW] == Y[FEW]).all()
 
 
@@ -60,14 +60,16 @@ def test_they_help_where_few_rows_have_a_class():
 
 
 def test_numbers_are_cut_by_the_rows_that_have_a_class():
-    wanted = code(X[FEW], Y[FEW], discretizer=("quantile", {"n_bins": 3}))[1].cut_points["number"]
-    found = code(X, np.where(FEW, Y, -1), missing="em", unlabeled=-1, discretizer=("quantile", {"n_bins": 3}))[1]
+    wanted = encode_training(X[FEW], Y[FEW], discretizer=("quantile", {"n_bins": 3}))[1].cut_points["number"]
+    found = encode_training(
+        X, np.where(FEW, Y, -1), missing="em", unlabeled=-1, discretizer=("quantile", {"n_bins": 3})
+    )[1]
     assert found.cut_points["number"].tolist() == wanted.tolist()
 
 
 def test_class_weights_are_of_the_rows_that_have_a_class():
     y = np.where(FEW, Y, -1)
-    table, _ = code(X, y, np.full(len(y), 2.0), missing="em", unlabeled=-1, class_weight={0: 3.0, 1: 1.0})
+    table, _ = encode_training(X, y, np.full(len(y), 2.0), missing="em", unlabeled=-1, class_weight={0: 3.0, 1: 1.0})
     assert (table.weights[~FEW] == 2.0).all()
     assert (table.weights[FEW] == np.where(Y[FEW] == 0, 6.0, 2.0)).all()
 
@@ -142,13 +144,13 @@ def test_a_saved_model_is_learned_again_alike(tmp_path):
 def test_a_number_that_became_text_among_text_still_marks(kind):
     marked = np.array(["no" if few and own == 0 else "yes" if few else -1 for own, few in zip(Y, FEW, strict=True)])
     y = marked if kind is np.str_ else pd.Series(marked).astype(kind)
-    _, intake = code(X, y, missing="em", unlabeled=-1)
-    assert intake.classes.tolist() == ["no", "yes"]
+    _, encoder = encode_training(X, y, missing="em", unlabeled=-1)
+    assert encoder.classes.tolist() == ["no", "yes"]
 
 
 def test_what_marks_is_one_label():
     with pytest.raises(ValueError, match=r"unlabeled=\[-1\] is not one label"):
-        code(X, np.where(FEW, Y, -1), missing="em", unlabeled=[-1])
+        encode_training(X, np.where(FEW, Y, -1), missing="em", unlabeled=[-1])
 
 
 @pytest.mark.parametrize("parameters", ["ml", "backoff", "mm"])

@@ -8,7 +8,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from commands import run
 
-from bnplug.cli import _completion
+from bnplug.cli import _reading
 from bnplug.cli._app import cli
 
 
@@ -40,7 +40,7 @@ def test_an_error_is_none_of_the_shells_business():
     def fails():
         raise ValueError
 
-    assert _completion._completing(fails, False)(click.Context(cli), click.Argument(["a"]), "x") == []
+    assert _reading._completing(fails, False)(click.Context(cli), click.Argument(["a"]), "x") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -24,7 +24,7 @@ class Sick(bnplug.StructureLearner):
 
 @bnplug.hookimpl
 def bnplug_structure_learners():
-    yield bnplug.StructureLearnerMethod(name="sick", factory=Sick, summary="Raises.", reference="None", api=1)
+    yield bnplug.StructureLearnerMethod(name="sick", factory=Sick, summary="Raises.", reference="None")
 """
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from commands import run
 
 import bnplug
-from bnplug.cli._errors import one_line_errors
+from bnplug.cli._terminal import one_line_errors
 from bnplug.datasets import iris
 
 

@@ -3,10 +3,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from bnplug_papers.kit import Paper, Task
 from commands import run
 
 from bnplug import Reproduction
-from bnplug.experiments.paper import Paper, Task
 from bnplug.hooks import registry
 
 
@@ -116,6 +116,15 @@ def test_reproduce_tells_what_is_wrong(tmp_path, protocol):
     no_data = run("reproduce", "me2026", "--data-dir", tmp_path / "no", "-o", tmp_path / "out", code=1).stderr
     assert "there is no such folder" in no_data
     assert protocol == []
+
+
+def test_reproduce_says_where_the_papers_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "plugins", list)
+    for arguments in (["kelner2021"], ["--all"]):
+        monkeypatch.setattr(registry, "methods", lambda _kind: [])
+        said = run("reproduce", *arguments, "-o", tmp_path / "out", code=1).stderr
+        assert said.endswith("pip install bnplug-papers\n")
+        assert len(said.splitlines()) == 1
 
 
 @pytest.mark.usefixtures("third")

@@ -124,7 +124,7 @@ def test_a_network_from_standard_input_that_is_none_is_named(tmp_path):
     said = run("import", "-", "--format", "net", "-o", tmp_path / "m", code=1, stdin="nothing").stderr
     assert "standard input: line 1: expected 'net'" in said
     said = run("import", "-", "-o", tmp_path / "m", code=1, stdin="nothing").stderr
-    assert "- is no network: its beginning is that of none of bif, xmlbif, xdsl, net" in said
+    assert "standard input is not a network file in any known format (bif, xmlbif, xdsl, net)" in said
 
 
 def test_a_file_of_ours_says_which_variable_is_the_class(files, tmp_path):
@@ -147,7 +147,7 @@ def discriminative(edges, folder):
 
 def test_discriminative_parameters_are_normalised_where_a_network_has_the_same_posterior(tmp_path):
     discriminative(["cx", "cy", "cz", "xy"], tmp_path / "m")
-    assert "normalised to a network with the same posterior" in run("export", tmp_path / "m", tmp_path / "n.bif").output
+    assert "normalized to a network with the same posterior" in run("export", tmp_path / "m", tmp_path / "n.bif").output
     run("import", tmp_path / "n.bif", "-o", tmp_path / "back")
     rows = pd.DataFrame(np.indices((2, 2, 2)).reshape(3, -1).T, columns=list("xyz"))
     expected = bnplug.load(tmp_path / "m").predict_proba(rows)
@@ -181,8 +181,9 @@ ERRORS = {
     "no class to report on": (["report", "{iris}", "bare.csv", "-o", "r.html"], "there is no column 'species'"),
     "unknown labels": (["evaluate", "{iris}", "rose.csv"], "labels ['rose'] are not among the classes"),
     "no data": (["evaluate", "{iris}", "nowhere.csv"], "nowhere.csv: there is no such file"),
-    "unknown format": (["export", "{iris}", "net.json"], "net.json: the name of a network file ends in one of .bif"),
-    "unknown format in": (["import", "net.json", "--target", "c", "-o", "m"], "ends in one of .bif"),
+    "unknown format": (["export", "{iris}", "net.json"], "net.json: no format of network files has the ending '.json'"),
+    "unknown format in": (["import", "net.json", "--target", "c", "-o", "m"], "Installed: bif (.bif), "),
+    "no such format": (["export", "{iris}", "net.bif", "--format", "bfi"], "no format 'bfi'. Did you mean 'bif'"),
     "no folder": (["export", "{iris}", "nowhere/net.bif"], "nowhere"),
     "no file": (["import", "net.bif", "--target", "c", "-o", "m"], "net.bif: there is no such file"),
     "not a network": (["import", "bad.bif", "--target", "c", "-o", "m"], "bad.bif"),

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import bnplug
 from bnplug.cli import cli
-from bnplug.cli._new_plugin import KINDS, new_plugin, template
+from bnplug.cli._plugins import KINDS, new_plugin, template
 
 ROOT = Path(bnplug.__file__).parents[1]
 NAMES = {

@@ -48,7 +48,7 @@ def test_a_file_that_does_not_say_its_class_asks_for_it(network):
     error = run("explore", network / "sky.bif", "-o", network / "page.html", code=1).stderr
     assert "name the target, one of ['rain', 'grass']" in error
     (network / "model.txt").write_text("")
-    assert "ends in one of .bif" in run("show", network / "model.txt", code=1).stderr
+    assert "Installed: bif (.bif), " in run("show", network / "model.txt", code=1).stderr
 
 
 @pytest.fixture(scope="module")
@@ -94,4 +94,4 @@ def test_a_network_comes_through_standard_input(network):
 @pytest.mark.parametrize("text", ["", "rain,grass\nyes,wet\n"])
 def test_what_is_no_network_is_refused_by_its_beginning(network, text):
     said = run("show", "-", stdin=text, code=1).stderr
-    assert "- is no network: its beginning is that of none of bif, xmlbif, xdsl, net" in said
+    assert "standard input is not a network file in any known format (bif, xmlbif, xdsl, net)" in said

@@ -24,7 +24,7 @@ def test_methods_tell_about_themselves():
     assert all(name in run("methods").output for name in ("nb", "tan", "kdb", "ml"))
     text = run("methods", "kdb").output
     assert "Sahami" in text
-    assert "  k = 2 (int)\n      How many features may be parents of a feature.\n" in text
+    assert "  k = 2 (int)\n      The largest number of features among the parents of a feature.\n" in text
     assert "Did you mean 'hill-climb'" in run("methods", "hillclimb", code=1).stderr
 
 
@@ -37,7 +37,7 @@ def test_methods_as_json():
     (kdb,) = json.loads(run("methods", "kdb", "--json").output)
     assert kdb == listed["structure learner", "kdb"]
     assert kdb["parameters"]["k"] == {
-        "default": 2, "type": "int", "description": "How many features may be parents of a feature.",
+        "default": 2, "type": "int", "description": "The largest number of features among the parents of a feature.",
     }  # fmt: skip
     found = [(own["name"], *item) for own in listed.values() for item in own.get("parameters", {}).items()]
     assert len(found) > 200
@@ -55,7 +55,7 @@ class Bins(bnplug.MDLDiscretizer):
 @pytest.fixture
 def clash(monkeypatch):
     """Two plugins that bring a discretiser of one name, which one of them has renamed a recipe for."""
-    words = {"summary": "It cuts.", "reference": "Me (2026)", "api": 2}
+    words = {"summary": "It cuts.", "reference": "Me (2026)"}
     bins = bnplug.DiscretizerMethod("bins", Bins, parameter_aliases={"discrete": "categorical_features"}, **words)
     recipe = bnplug.Recipe("NEW", "nb", discretizer="oak:bins", aliases=("OLD",), **words)
     other = replace(bins, summary="It cuts otherwise.")
@@ -79,7 +79,7 @@ def clash(monkeypatch):
 
 def test_every_kind_is_listed(clash):
     text = run("methods").output
-    for heading in ("inference engines:", "discretizers:", "recipes:"):
+    for heading in ("engines:", "discretizers:", "recipes:"):
         assert f"{heading}\n" in text
     assert "elimination" in text
     assert "oak:bins" in text

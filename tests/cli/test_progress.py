@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bnplug.cli._progress import ProgressLine, RowsLine
+from bnplug.cli._terminal import ProgressLine, RowsLine
 
 
 class Terminal(io.StringIO):
@@ -43,7 +43,7 @@ def test_a_pipe_sees_nothing(monkeypatch):
 
 def test_rows_are_told_with_their_speed(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("bnplug.cli._progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bnplug.cli._terminal.time.monotonic", lambda: now[0])
     line = RowsLine()
     line.tell("codes", 0, 4000)
     now[0] += 2

@@ -33,10 +33,10 @@ def model(people):
 
 
 def test_an_identifier_is_dropped_and_others_can_be_chosen(people, model, tmp_path):
-    assert sorted(bnplug.load(model).intake_.names) == ["age", "zip"]
+    assert sorted(bnplug.load(model).encoder_.names) == ["age", "zip"]
     run("fit", people / "people.csv", "--target", "buys", "--keep", "age", "--keep", "zip, id", "--drop", "id",
         "-o", tmp_path / "m")  # fmt: skip
-    assert sorted(bnplug.load(tmp_path / "m").intake_.names) == ["age", "zip"]
+    assert sorted(bnplug.load(tmp_path / "m").encoder_.names) == ["age", "zip"]
 
 
 def test_predict_ignores_other_columns_and_repeats_keys_as_they_are_written(people, model):
@@ -143,12 +143,39 @@ def test_dates_in_a_file_are_dates_unless_the_user_says_text(tmp_path):
     frame.to_csv(tmp_path / "d.csv", index=False)
     run("fit", tmp_path / "d.csv", "--target", "state", "--method", "nb", "-o", tmp_path / "m")
     model = bnplug.load(tmp_path / "m")
-    assert "seen.month" in model.intake_.names
-    assert "code" in model.intake_.names
+    assert "seen.month" in model.encoder_.names
+    assert "code" in model.encoder_.names
     answers = pd.read_csv(io.StringIO(run("predict", tmp_path / "m", tmp_path / "d.csv").stdout))
     assert (answers["state"] == frame["state"]).mean() > 0.99
     told = run("fit", tmp_path / "d.csv", "--target", "state", "--dtype", "seen=text", "-o", tmp_path / "t")
     assert "like an identifier" in told.stderr
+
+
+@pytest.mark.parametrize("text", ["age;buys\n1;yes\n", "age;buys\n1,5;yes\n"])
+def test_another_separator_is_suggested(people, model, tmp_path, text):
+    (tmp_path / "d.csv").write_text(text)
+    for args in (
+        ("fit", tmp_path / "d.csv", "--target", "buys", "-o", tmp_path / "m"),
+        ("predict", model, tmp_path / "d.csv"),
+    ):
+        told = run(*args, code=1).stderr
+        assert "Fields seem to be separated by ';': --sep \";\"" in told
+
+
+def test_messages_name_options_of_the_command_line(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n1,p\n2,\n3,q\n")
+    told = run("fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m", code=1).stderr
+    assert "the class is missing in some rows" in told
+    assert told.endswith("with --missing em\n")
+
+
+@pytest.mark.parametrize("known", [{"when": "date"}, {}])
+def test_dates_that_are_not_in_iso_8601_are_refused_not_guessed(tmp_path, known):
+    path = tmp_path / "d.csv"
+    path.write_text("when,n\n01.02.2026,1\n")
+    reading = Reading(kinds={} if known else {"when": "date"})
+    with pytest.raises(ValueError, match=r"d\.csv: column 'when'.*'01\.02\.2026' is not a date in ISO 8601"):
+        reading.frame(path, known)
 
 
 def test_what_only_looks_like_a_date_is_text(tmp_path):

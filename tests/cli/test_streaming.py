@@ -8,9 +8,9 @@ import pytest
 from commands import run
 
 import bnplug
-import bnplug.data._streaming as streaming
-from bnplug.cli import _streaming
-from bnplug.cli._streaming import streamed
+import bnplug.sources._streaming as streaming
+from bnplug.cli import _reading
+from bnplug.cli._reading import streamed
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -58,7 +58,7 @@ def test_fit_on_several_files_is_fit_on_the_whole(folder, tmp_path, ending):
     assert "'y', 120 rows, " in said
     run("fit", folder / "whole.csv", *arguments, tmp_path / "whole")
     parts, whole = bnplug.load(tmp_path / "parts"), bnplug.load(tmp_path / "whole")
-    assert parts.intake_.dates == whole.intake_.dates
+    assert parts.encoder_.dates == whole.encoder_.dates
     assert parts.tables_.states == whole.tables_.states
     for name in whole.tables_.names:
         assert np.allclose(parts.tables_[name].values, whole.tables_[name].values, atol=1e-12)
@@ -86,7 +86,7 @@ def test_predictions_in_parquet(folder, model, tmp_path):
 def test_large_files_are_read_in_batches(folder, monkeypatch):
     whole = folder / "whole.csv"
     assert streamed(whole) is None
-    monkeypatch.setattr(_streaming, "STREAMED_BYTES", whole.stat().st_size - 1)
+    monkeypatch.setattr(_reading, "STREAMED_BYTES", whole.stat().st_size - 1)
     assert streamed(whole) == [whole]
     assert len(streamed(folder / "part-*.csv")) == 3
 

@@ -19,7 +19,7 @@ from numba.core.compiler import CompileResult
 from numba.core.cpu import CPUContext
 
 import bnplug
-from bnplug.compiling import _cache, _trust, kernel
+from bnplug.compiling import _cache, kernel
 
 PACKAGE = Path(bnplug.__file__).parent
 FIT = """
@@ -172,18 +172,6 @@ def test_a_name_that_only_the_compiler_brings_is_looked_for_there(cached, monkey
     monkeypatch.setattr(CPUContext, "refresh", lambda _: refreshed.append(True))
     assert loaded(doubled, 1.5) == (3.0, 1)
     assert refreshed
-
-
-def test_a_cache_can_be_switched_off(cached):
-    cache = cache_of(doubled)
-    cache.disable()
-    again = type(doubled)(doubled.py_func, targetoptions=dict(doubled.targetoptions))
-    again._cache = cache
-    assert again(1.5) == 3.0
-    assert not list(cached.iterdir())
-    cache.enable()
-    assert again(2) == 4
-    assert len(list(cached.iterdir())) == 1
 
 
 def test_a_change_in_a_kernel_that_is_called_or_in_a_constant_is_noticed_and_a_copy_is_not(tmp_path):
@@ -364,7 +352,7 @@ def test_a_kernel_of_another_user_is_not_loaded(shared, home):
 @posix_only
 @pytest.mark.parametrize("mode", [0o646, 0o664, 0o666])
 def test_a_kernel_that_others_can_write_is_not_loaded(shared, home, monkeypatch, mode):
-    monkeypatch.setattr(_trust, "_is_private_group", lambda gid: False)
+    monkeypatch.setattr(_cache, "_is_private_group", lambda gid: False)
     loaded(doubled, 1.5)
     (path,) = shared.iterdir()
     path.chmod(mode)
@@ -386,7 +374,7 @@ def test_a_link_is_not_followed(shared, home, tmp_path):
     ("mode", "said"), [(0o777, "can be written by every user"), (0o775, "can be written by a group of users")]
 )
 def test_a_folder_that_others_can_write_to_gives_way_to_the_users_own(shared, home, monkeypatch, mode, said):
-    monkeypatch.setattr(_trust, "_is_private_group", lambda gid: False)
+    monkeypatch.setattr(_cache, "_is_private_group", lambda gid: False)
     loaded(doubled, 1.5)
     shared.chmod(mode)
     with pytest.warns(bnplug.BnplugWarning, match=rf"NUMBA_CACHE_DIR={shared} {said}, .* kept in {home} instead"):
@@ -427,7 +415,7 @@ def test_in_a_folder_that_all_users_share_each_has_one_of_their_own(shared, home
 
 @posix_only
 def test_a_group_of_the_user_alone_may_write(shared, home, monkeypatch):
-    monkeypatch.setattr(_trust, "_is_private_group", lambda gid: gid == shared.stat().st_gid)
+    monkeypatch.setattr(_cache, "_is_private_group", lambda gid: gid == shared.stat().st_gid)
     shared.chmod(0o775)
     assert loaded(doubled, 1.5) == (3.0, 0)
     assert loaded(doubled, 1.5) == (3.0, 1)

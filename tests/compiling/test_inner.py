@@ -71,7 +71,7 @@ def test_a_constant_is_a_number_like_any_other(monkeypatch, tmp_path):
 
 def test_operators_are_looked_up_once_and_give_what_numba_gives(monkeypatch, tmp_path):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_inner._RememberingContext, "_found", found := {})
+    monkeypatch.setattr(_inner._RememberingContext, "_resolved", found := {})
 
     def mixed(a, b, c):
         return a // b + c % b - a * c + (a << b) + (c / a if a < c else -a)
@@ -85,3 +85,21 @@ def test_operators_are_looked_up_once_and_give_what_numba_gives(monkeypatch, tmp
     assert len(found) == n_asked
     assert kernel(mixed)(*given) == numba.njit(mixed)(*given)
     assert len(found) > n_asked
+
+
+def test_a_call_from_python_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    @inner_kernel
+    def twice(x):
+        return 2.0 * x
+
+    @kernel
+    def four_times(x):
+        return twice(twice(x))
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"twice is an inner kernel: only kernels can call it"):
+            twice(1.0)
+        assert four_times(1.0) == 4.0
+    assert kernel(twice.py_func)(1.0) == 2.0

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from bnplug.compiling._trust import is_private, is_shared_by_all, trusted_bytes
+from bnplug.compiling._cache import _is_private, _is_shared_by_all, _trusted_bytes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no permission bits")
 
@@ -13,22 +13,22 @@ def test_only_a_regular_file_that_others_cannot_write_is_read(tmp_path):
     file = tmp_path / "kernel"
     file.write_bytes(b"code")
     file.chmod(0o644)
-    assert trusted_bytes(file) == b"code"
+    assert _trusted_bytes(file) == b"code"
     file.chmod(0o646)
-    assert trusted_bytes(file) is None
+    assert _trusted_bytes(file) is None
     link = tmp_path / "link"
     link.symlink_to(file)
     with pytest.raises(OSError, match="link"):
-        trusted_bytes(link)
+        _trusted_bytes(link)
 
 
 def test_a_folder_is_private_if_others_cannot_write_to_it(tmp_path):
     folder = tmp_path / "cache"
-    assert is_private(folder)
+    assert _is_private(folder)
     folder.mkdir(mode=0o700)
-    assert is_private(folder)
+    assert _is_private(folder)
     folder.chmod(0o777)
-    assert not is_private(folder)
-    assert not is_shared_by_all(folder.stat())
+    assert not _is_private(folder)
+    assert not _is_shared_by_all(folder.stat())
     folder.chmod(0o1777)
-    assert is_shared_by_all(folder.stat())
+    assert _is_shared_by_all(folder.stat())

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from strategies import tables
 
 from bnplug.counts import configurations, count, count_occurring, count_with_each, counting, tally
-from bnplug.data.block_table import BlockTable
-from bnplug.data.table import Table
+from bnplug.table.block_table import BlockTable
+from bnplug.table.table import Table
 
 
 def slow_count(table, child, parents):

@@ -14,7 +14,7 @@ from bnplug.counts.information import (
     first_largest,
     pairwise_information,
 )
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 
 def slow_information(table, a, b, given_class=True):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
-from bnplug.counts import _pairs, class_information, information, pairwise_information
-from bnplug.data.block_table import BlockTable
+from bnplug.counts import _numbering, class_information, information, pairwise_information
+from bnplug.table.block_table import BlockTable
 
 
 @st.composite
@@ -21,7 +21,7 @@ def cut_tables(draw):
 def test_blocks_tell_what_rows_in_memory_tell(pair, at_once, correction, n_jobs):
     table, blocks = pair
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pairs, "_CELLS_AT_ONCE", at_once)
+        patch.setattr(_numbering, "_CELLS_AT_ONCE", at_once)
         found = pairwise_information(blocks, n_jobs, correction)
     np.testing.assert_allclose(found, pairwise_information(table, 1, correction), atol=1e-12)
     np.testing.assert_allclose(class_information(blocks, correction), class_information(table, correction), atol=1e-12)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bnplug import datasets
-from bnplug.datasets import drawn
+from bnplug.datasets import generated
 
 MAKERS = [datasets.led, datasets.waveform, datasets.p08_synthetic, datasets.poker_hand, datasets.z17_synthetic]
 
@@ -124,7 +124,7 @@ def test_poker_hands_are_five_different_cards_in_any_order():
 def test_poker_hands_are_worth_what_the_published_file_says(published_file):
     cards = published_file("poker-hand-train").astype(int)
     suits, ranks = (cards[[f"{letter}{i}" for i in range(1, 6)]].to_numpy() for letter in "SC")
-    assert (drawn._worth(suits, ranks) == cards["class"]).all()
+    assert (generated._worth(suits, ranks) == cards["class"]).all()
 
 
 @pytest.mark.parametrize(
@@ -143,4 +143,4 @@ def test_poker_hands_are_worth_what_the_published_file_says(published_file):
     ],
 )
 def test_what_poker_hands_are_worth(suits, ranks, worth):
-    assert drawn._worth(np.array([suits]), np.array([ranks])).tolist() == [worth]
+    assert generated._worth(np.array([suits]), np.array([ranks])).tolist() == [worth]

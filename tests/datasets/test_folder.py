@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bnplug import datasets
-from bnplug.data.kinds import discrete_columns
+from bnplug.table.kinds import discrete_columns
 
 ROWS = "colour,code,size,class\nred,01,1.5,a\nblue,02,,b\n,01,3.5,a\nred,02,4.5,b\n"
 

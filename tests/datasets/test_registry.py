@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bnplug import datasets
-from bnplug.data.kinds import discrete_columns
+from bnplug.table.kinds import discrete_columns
 
 
 @pytest.fixture

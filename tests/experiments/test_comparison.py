@@ -6,9 +6,9 @@ import pytest
 from html_page import Page
 
 from bnplug.experiments import compare
-from bnplug.experiments._metrics import FOLD_METRICS
-from bnplug.experiments._report import told_failures
-from bnplug.experiments.comparison import Comparison
+from bnplug.experiments._report import describe_failures
+from bnplug.experiments._tables import FOLD_METRICS
+from bnplug.experiments.compare import Comparison
 
 
 def test_statistics_of_a_comparison():
@@ -86,7 +86,7 @@ def test_a_method_that_failed_on_a_data_set_is_told_once_with_its_count():
     assert found.failed_methods.to_dict("records") == [
         {"dataset": "b", "method": "nb", "folds": 2, "of": 3, "error": "ValueError: 3 rows", "others": 1}
     ]
-    assert told_failures(found) == ["b, nb, 2 of 3 folds: ValueError: 3 rows (and 1 other errors)"]
+    assert describe_failures(found) == ["b, nb, 2 of 3 folds: ValueError: 3 rows (and 1 other errors)"]
 
 
 def test_a_notebook_shows_the_table_with_the_best_in_bold_and_what_failed():
@@ -97,6 +97,6 @@ def test_a_notebook_shows_the_table_with_the_best_in_bold_and_what_failed():
     page = Page(Comparison(results, ["<iris>"], ["nb", "b&d"])._repr_html_())
     assert "<iris>, b&d, 1 of 2 folds: ValueError " in page.text
     assert "<x>" not in page.text
-    assert page.all("b") == [{}]
+    assert [cell for cell in page.all("td") if cell.get("class") == "best"] == [{"class": "best"}]
     assert not page.all("iris")
     assert "75.00 ± 35.36" in page.text

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug.data.kinds import discrete_columns
 from bnplug.datasets import Dataset, iris
-from bnplug.experiments._data import split_data
+from bnplug.experiments._inputs import split_data
+from bnplug.table.kinds import discrete_columns
 
 
 def one(item, cv=3, missing="ignore", random_state=0):

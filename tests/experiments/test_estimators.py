@@ -13,9 +13,9 @@ from third_party import Majority
 
 from bnplug import BayesianNetworkClassifier, UnknownMethodError, UselessColumnWarning
 from bnplug.datasets import Dataset
-from bnplug.exchange._parameters import Unavailable
 from bnplug.experiments import compare
-from bnplug.experiments._estimators import BASELINES, fitted_network, prepare, resolve_methods
+from bnplug.experiments._inputs import BASELINES, fitted_network, prepare, resolve_methods
+from bnplug.io._parameters import Unavailable
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from bnplug.experiments._folds import describe_cv, make_splits
+from bnplug.experiments._inputs import describe_cv, make_splits
 
 X, Y = pd.DataFrame({"a": range(30)}), pd.Series(list("pq") * 15)
 ALL = np.ones(30, dtype=bool)

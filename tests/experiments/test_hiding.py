@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug.experiments.hiding import hide_features
+from bnplug.experiments import hide_features
 
 
 class Witness:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from bnplug.experiments import _labels
+from bnplug.experiments import pictures
 from bnplug.show.drawing import new_axes
 
 ROOM = np.array([0.0, 0.0, 300.0, 300.0])
@@ -21,22 +21,22 @@ def shared(first, second):
 
 
 def test_a_name_alone_stands_above_and_to_the_right():
-    (centre,) = _labels.place_labels(np.array([[100.0, 100.0]]), np.array([[40.0, 10.0]]), ROOM, [])
+    (centre,) = pictures._place_labels(np.array([[100.0, 100.0]]), np.array([[40.0, 10.0]]), ROOM, [])
     assert centre.tolist() == [124.0, 109.0]
 
 
 def test_a_name_stays_inside_and_off_what_is_taken():
     point, size = np.array([[290.0, 100.0]]), np.array([[40.0, 10.0]])
-    (inside,) = _labels.place_labels(point, size, ROOM, [])
+    (inside,) = pictures._place_labels(point, size, ROOM, [])
     assert inside.tolist() == [266.0, 109.0]
-    (beside,) = _labels.place_labels(point, size, ROOM, [np.array([200.0, 101.0, 300.0, 300.0])])
+    (beside,) = pictures._place_labels(point, size, ROOM, [np.array([200.0, 101.0, 300.0, 300.0])])
     assert beside.tolist() == [266.0, 91.0]
 
 
 @given(st.lists(st.tuples(st.integers(2, 8), st.integers(2, 8)), min_size=2, max_size=12, unique=True))
 def test_where_points_are_apart_names_hide_nothing(places):
     points, sizes = 30.0 * np.array(places), np.full((len(places), 2), 12.0)
-    found = boxes(_labels.place_labels(points, sizes, ROOM, []), sizes)
+    found = boxes(pictures._place_labels(points, sizes, ROOM, []), sizes)
     marks = boxes(points, np.full_like(points, 8.0))
     for i, one in enumerate(found):
         assert all(shared(one, other) == 0 for j, other in enumerate(found) if i != j)
@@ -46,7 +46,7 @@ def test_where_points_are_apart_names_hide_nothing(places):
 def drawn(names, points):
     ax = new_axes((4, 4))
     ax.set(xlim=(0, 1), ylim=(0, 1))
-    _labels.label_points(ax, names, np.array(points, dtype=float).reshape(-1, 2))
+    pictures._label_points(ax, names, np.array(points, dtype=float).reshape(-1, 2))
     ax.get_figure().draw_without_rendering()
     return ax
 

@@ -6,7 +6,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from bnplug.experiments._metrics import answers, find_metric, measure
+from bnplug.experiments._runner import answers, measure
+from bnplug.experiments._tables import find_metric
 
 
 def test_two_classes_by_hand():

@@ -8,8 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bnplug.errors import SearchInterruptedWarning
-from bnplug.experiments._data import split_data
-from bnplug.experiments._estimators import resolve_methods
+from bnplug.experiments._inputs import resolve_methods, split_data
 from bnplug.experiments._runner import FoldProgress, Job, interrupts_raised, run_jobs
 
 
@@ -20,8 +19,8 @@ def record(fold=0, seconds=2.0, error=None, method="nb"):
 def test_progress_estimates_each_fold_by_the_same_method_on_the_same_data():
     left = [("iris", "nb")] * 3 + [("iris", "tan")] * 2
     progress = FoldProgress(left, done=4, verbose=0)
-    progress.tell(record(seconds=2.0))
-    progress.tell(record(seconds=10.0, method="tan"))
+    progress.report(record(seconds=2.0))
+    progress.report(record(seconds=10.0, method="tan"))
     assert (progress.done, progress.total) == (6, 9)
     # Two folds of 2 s and one of 10 s, in one thread: 12 s of work took 12 s.
     assert progress.seconds_left(12.0) == pytest.approx(14.0)
@@ -31,8 +30,8 @@ def test_progress_estimates_each_fold_by_the_same_method_on_the_same_data():
 def test_progress_is_silent_or_a_line_a_fold_and_counts_failures(capfd):
     for verbose, n_lines in ((0, 0), (2, 2)):
         progress = FoldProgress([("iris", "nb")] * 2, 0, verbose)
-        progress.tell(record())
-        progress.tell(record(1, error="ValueError: no"))
+        progress.report(record())
+        progress.report(record(1, error="ValueError: no"))
         lines = capfd.readouterr().err.splitlines()
         assert len(lines) == n_lines
     assert lines[1].startswith("compare: 2 of 2 folds, 1 failed, ")
@@ -69,8 +68,10 @@ def test_records_hold_the_figures_or_the_error():
     assert (good["dataset"], bad["method"]) == ("iris", "broken")
 
 
+# Started in the background, a process ignores interrupts from the beginning.
 _ASKED = """
 import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sklearn.base import BaseEstimator, ClassifierMixin
 from bnplug.experiments import compare
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from bnplug_papers.kit import published
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -11,7 +12,6 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
 from bnplug.experiments import statistics
-from bnplug.experiments.literature import published
 
 CONTROL = "RMCV (NBC)"
 

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug.experiments._metrics import FOLD_METRICS
-from bnplug.experiments._tables import TextTable, frame_table
-from bnplug.experiments.comparison import Comparison
+from bnplug.experiments._tables import FOLD_METRICS, TextTable, frame_table
+from bnplug.experiments.compare import Comparison
 
 
 def comparison(values, errors=()):

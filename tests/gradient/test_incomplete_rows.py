@@ -12,12 +12,12 @@ from scipy.special import logsumexp
 from strategies import random_parents
 
 from bnplug import gradient, parameter_learner
-from bnplug.data.block_table import BlockTable
-from bnplug.data.table import Table
 from bnplug.gradient import Objective, conditional_nll, with_values
 from bnplug.inference.complete import terms
 from bnplug.inference.marginals import Marginalizer
 from bnplug.model.wettig import is_c1
+from bnplug.table.block_table import BlockTable
+from bnplug.table.table import Table
 
 
 def incomplete_problem(rng, parents, n_rows=12, missing=0.4, weights=None, zeros=0.0):

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bnplug.gradient._line_search import LineSearch, Trial
+from bnplug.gradient.lbfgs import _LineSearch, _Trial
 
 
 def search(f, slope_of, step, most=50):
     """Return the steps tried."""
-    line, tried = LineSearch(f(0.0), slope_of(0.0), step), []
+    line, tried = _LineSearch(f(0.0), slope_of(0.0), step), []
     for _ in range(most):
         tried.append(line.step)
         if line.ends_at(f(line.step), slope_of(line.step)):
@@ -51,7 +51,7 @@ def test_a_step_too_far_comes_back_to_the_minimum():
 
 
 def test_a_trial_less_a_line():
-    assert Trial(2.0, 5.0, 3.0).without(1.0) == Trial(2.0, 3.0, 2.0)
+    assert _Trial(2.0, 5.0, 3.0).without(1.0) == _Trial(2.0, 3.0, 2.0)
 
 
 def test_without_an_end_it_stops_at_the_longest_step():

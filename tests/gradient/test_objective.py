@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 from strategies import tables
 
 from bnplug import gradient, parameter_learner
-from bnplug.data.table import Table
 from bnplug.gradient import Objective, conditional_nll
 from bnplug.inference.complete import terms
+from bnplug.table.table import Table
 
 
 @given(st.booleans().flatmap(lambda weighted: tables(weighted=weighted, missing=True)), st.integers(0, 2**32 - 1))

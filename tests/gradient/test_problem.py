@@ -10,10 +10,10 @@ from incomplete_tables import STRUCTURES, incomplete_table, nll_of
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 from strategies import random_parents, tables
 
-from bnplug import parameter_learner
-from bnplug.data.table import Table
+from bnplug import InnerFold, parameter_learner
 from bnplug.gradient import Objective, Problem, classified, conditional_nll, folds, held_out, with_values
 from bnplug.inference.complete import log_joint, posterior, terms
+from bnplug.table.table import Table
 
 
 @given(tables(), st.integers(0, 2**32 - 1))
@@ -62,8 +62,8 @@ def test_two_parents_that_are_not_adjacent_are_not_c1():
     assert Problem(table, table.dag([[3], [0, 3], [0, 1, 3], []])).is_c1
 
 
-def build(table):
-    return lambda rows: Problem(rows, naive_bayes(table), n_jobs=1)
+def parts_of(table, cv, random_state=None):
+    return [InnerFold(train, naive_bayes(table), test) for train, test in folds(table, cv, random_state)]
 
 
 def nll_and_rate(problem, rows):
@@ -74,8 +74,8 @@ def slow_held_out(table, splits):
     """NLL and classified rows of each test set, by a fit on the training set."""
     total = np.zeros(2)
     for train, test in splits:
-        own = terms(parameter_learner("ml").fit(table.take(train), naive_bayes(table)), "c")
-        total += [Objective(own, table.take(test))(own.values, loss)[0] for loss in (conditional_nll, classified)]
+        layout = terms(parameter_learner("ml").fit(table.take(train), naive_bayes(table)), "c")
+        total += [Objective(layout, table.take(test))(layout.values, loss)[0] for loss in (conditional_nll, classified)]
     return total
 
 
@@ -84,52 +84,40 @@ def test_a_number_of_folds_is_of_stratified_ones(seed):
     table = large_table(rows=120, features=3)
     splitter = StratifiedKFold(4, shuffle=seed is not None, random_state=seed)
     labels = table.codes[table.target_index]
-    found = held_out(table, 4, build(table), [nll_and_rate], seed)
+    parts = parts_of(table, 4, seed)
     expected = slow_held_out(table, splitter.split(labels, labels))
-    assert found.sums.shape == (1, 2)
-    np.testing.assert_allclose(found.sums[0], expected, rtol=1e-12)
-    assert found.weight == 120
+    np.testing.assert_allclose(held_out(parts, Problem, nll_and_rate), expected, rtol=1e-12)
+    assert sum(part.held_out.total_weight for part in parts) == 120
 
 
 def test_any_splitter_will_do_and_weights_count():
     table = large_table(rows=60, features=2)
     weighted = Table(table.codes, table.names, table.states, "c", np.arange(1.0, 61.0))
     splitter = PredefinedSplit(np.where(np.arange(60) < 20, np.arange(60) % 2, -1))
-    found = held_out(weighted, splitter, build(table), [nll_and_rate])
-    np.testing.assert_allclose(found.sums[0], slow_held_out(weighted, splitter.split()), rtol=1e-12)
-    assert found.weight == sum(range(1, 21))
+    parts = parts_of(weighted, splitter)
+    expected = slow_held_out(weighted, splitter.split())
+    np.testing.assert_allclose(held_out(parts, Problem, nll_and_rate), expected, rtol=1e-12)
+    assert sum(part.held_out.total_weight for part in parts) == sum(range(1, 21))
     overlapping = ShuffleSplit(3, test_size=0.5, random_state=0)
-    assert held_out(table, overlapping, build(table), [nll_and_rate]).weight == 90
+    assert sum(part.held_out.n_rows for part in parts_of(table, overlapping)) == 90
 
 
-def test_threads_change_no_bit_and_each_measure_has_its_own_problem():
-    table = large_table(rows=150, features=4)
-    seen = []
-
-    def measure(problem, rows):
-        seen.append(problem)
-        return nll_and_rate(problem, rows)
-
-    def run(n_jobs):
-        return held_out(table, 3, build(table), [measure, nll_and_rate], 0, n_jobs)
-
-    one, other = run(1), run(3)
-    assert (one.sums == other.sums).all()
-    assert (one.sums[0] == one.sums[1]).all()
-    assert len({id(problem) for problem in seen}) == 6
+def test_threads_change_no_bit():
+    parts = parts_of(large_table(rows=150, features=4), 3, 0)
+    one, other = (held_out(parts, Problem, nll_and_rate, n_jobs) for n_jobs in (1, 3))
+    assert (one == other).all()
 
 
 def test_a_class_with_fewer_rows_than_folds_is_no_cause_for_a_warning():
     frame = pd.DataFrame({"x": [0, 1] * 6, "c": [*"nnnnnnnnnnny"]})
-    table = Table.from_frame(frame, "c")
-    assert held_out(table, 3, build(table), [nll_and_rate]).weight == 12
+    assert sum(test.n_rows for _, test in folds(Table.from_frame(frame, "c"), 3)) == 12
 
 
 @pytest.mark.parametrize("cv", [None, "three", 2.5])
 def test_what_is_no_fold_is_refused(cv):
     table = large_table(rows=30, features=2)
     with pytest.raises(ValueError, match=f"cv={cv!r} is not a number of folds or a splitter"):
-        held_out(table, cv, build(table), [nll_and_rate])
+        list(folds(table, cv))
 
 
 def test_rows_without_a_class_are_in_every_training_part():
@@ -139,7 +127,7 @@ def test_rows_without_a_class_are_in_every_training_part():
     for train, test in folds(table, 3, random_state=0):
         assert (train.codes[-1] == table.missing).sum() == unlabeled
         assert (test.codes[-1] != table.missing).all()
-        assert train.incomplete == test.incomplete == "em"
+        assert train.missing_policy == test.missing_policy == "em"
         held += test.n_rows
     assert held == table.n_rows - unlabeled
 

@@ -59,7 +59,7 @@ class Bare:
 
 
 def described(descriptor, name, factory):
-    return descriptor(name=name, factory=factory, summary="It does.", reference="Me (2026)", api=1)
+    return descriptor(name=name, factory=factory, summary="It does.", reference="Me (2026)")
 
 
 def recipe_of(name, structure, **fields):

@@ -21,7 +21,7 @@ HEADER = """
 import bnplug
 
 def tree(name, **changes):
-    fields = dict(factory="MODULE:Tree", summary="A tree.", reference="Me (2026)", api=1)
+    fields = dict(factory="MODULE:Tree", summary="A tree.", reference="Me (2026)")
     return bnplug.StructureLearnerMethod(name=name, **{**fields, **changes})
 
 def __getattr__(name):
@@ -64,7 +64,7 @@ CAUSES = {
     "late-raise": "bnplug_structure_learners: ZeroDivisionError: too late",
     "wrong-type": "bnplug_structure_learners must give StructureLearnerMethod only, not {'name': 'dict'}",
     "wrong-api": f"structure learner 'from-the-future' is written for hook api 99; {CORE} "
-    "accepts 1, 2: upgrade bnplug or the plugin, whichever is older",
+    "accepts 1: upgrade bnplug or the plugin, whichever is older",
     "future-hook": "there is no hook 'bnplug_teas'.",
     "unknown-hook": "there is no hook 'bnplug_structure_learner'. Did you mean 'bnplug_structure_learners'?",
     "exit-at-import": "import: SystemExit: 3",

@@ -8,7 +8,8 @@ from bnplug import (
     ClassifierMethod,
     ContractError,
     DiscretizerMethod,
-    InferenceEngineMethod,
+    EngineMethod,
+    NetworkFormat,
     ParameterLearnerMethod,
     Recipe,
     Reproduction,
@@ -19,14 +20,15 @@ from bnplug.hooks.descriptors import Kind, as_written, check_descriptor, is_comp
 
 WORDS = {"summary": "It does.", "reference": "Me (2026)"}
 GOOD = [
-    StructureLearnerMethod("a", "m:A", api=1, needs_score=True, **WORDS),
-    ScoreFunctionMethod("b", "m:B", api=1, decomposable=True, **WORDS),
-    ParameterLearnerMethod("c", "m:C", api=1, stochastic=True, **WORDS),
-    InferenceEngineMethod("f", "m:F", api=2, **WORDS),
-    ClassifierMethod("g", "m:G", api=2, featured=True, aliases=("old-g",), parameter_aliases={"n": "size"}, **WORDS),
-    DiscretizerMethod("h", "m:H", api=2, supervised=True, **WORDS),
+    StructureLearnerMethod("a", "m:A", needs_score=True, **WORDS),
+    ScoreFunctionMethod("b", "m:B", decomposable=True, **WORDS),
+    ParameterLearnerMethod("c", "m:C", stochastic=True, **WORDS),
+    EngineMethod("f", "m:F", **WORDS),
+    ClassifierMethod("g", "m:G", featured=True, aliases=("old-g",), parameter_aliases={"n": "size"}, **WORDS),
+    DiscretizerMethod("h", "m:H", supervised=True, **WORDS),
     Recipe("D", ("a", {"score": "b"}), **WORDS),
     Reproduction("e", "m:run", **WORDS),
+    NetworkFormat("i", (".i", ".ii"), "m:write", None, "It is."),
 ]
 
 
@@ -55,6 +57,11 @@ def test_capabilities_are_the_flags():
 @pytest.mark.parametrize(
     ("place", "changes", "message"),
     [
+        (8, {"summary": ""}, "^format 'i': its summary must be a non-empty string"),
+        (8, {"endings": ("i",)}, r"^format 'i': its endings must be a tuple of endings such as '\.bif', not "),
+        (8, {"endings": (".I",)}, "^format 'i': its endings must be"),
+        (8, {"signature": "("}, "^format 'i': its signature must be a regular expression"),
+        (8, {"read": "m"}, "^format 'i': its read must be a function, 'module:function' or None, not 'm'"),
         (0, {"name": " "}, "^the name of a structure learner must be a non-empty string"),
         (1, {"factory": "module.Class"}, "^score function 'b': its factory must be a class or 'module:Class', not "),
         (2, {"reference": ""}, "^parameter learner 'c': its reference must be a non-empty string, not ''"),

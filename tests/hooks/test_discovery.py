@@ -16,7 +16,7 @@ from bnplug.hooks.discovery import FoundPlugin, contain, discover
 
 
 def structure(name="tree", **changes):
-    fields = {"factory": "absent:Tree", "summary": "A tree.", "reference": "Me (2026)", "api": 1}
+    fields = {"factory": "absent:Tree", "summary": "A tree.", "reference": "Me (2026)"}
     return StructureLearnerMethod(name=name, **{**fields, **changes})
 
 
@@ -114,7 +114,7 @@ def test_every_kind_of_descriptor_passes_in_its_good_forms():
         (structure(reference=None), "its reference must be a non-empty string, not None"),
         (
             structure(api=3),
-            "hook api 3; bnplug " + bnplug.__version__ + " accepts 1, 2: upgrade bnplug or the plugin",
+            "hook api 3; bnplug " + bnplug.__version__ + " accepts 1: upgrade bnplug or the plugin",
         ),
         (structure(api=0), "hook api 0"),
         (structure(api=True), "hook api True"),
@@ -409,3 +409,37 @@ def test_a_plugin_that_asks_for_methods_while_it_is_asked(installed):
     installed(candidate(hooked(bnplug_structure_learners=ask)), candidate(bringing(structure()), "good"))
     with pytest.warns(PluginWarning, match="asks bnplug for methods while bnplug is asking it"):
         assert [info.status for info in discovery.discovered().plugins] == ["failed", "ok"]
+
+
+def test_output_of_a_plugin_goes_to_standard_error(capsys):
+    def load():
+        print("hello")
+        return bringing(structure())
+
+    discover([FoundPlugin("mine", "bnplug-mine", "1.2", load)])
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "hello\n")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+def test_a_plugin_that_is_too_slow_is_stopped(monkeypatch):
+    handler = signal.getsignal(signal.SIGALRM)
+    monkeypatch.setenv("BNPLUG_IMPORT_SECONDS", "0.05")
+    with pytest.warns(PluginWarning, match=r"it takes longer than 0\.05 seconds"):
+        discover([FoundPlugin("mine", "bnplug-mine", "1.2", lambda: time.sleep(30))])
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@pytest.mark.parametrize(("seconds", "limit"), [("0", 0), ("-3", 0), ("soon", 60)])
+def test_the_time_limit_is_read_from_the_environment(monkeypatch, seconds, limit):
+    left = []
+
+    def load():
+        left.append(signal.getitimer(signal.ITIMER_REAL)[0])
+        return bringing(structure())
+
+    monkeypatch.setenv("BNPLUG_IMPORT_SECONDS", seconds)
+    discover([FoundPlugin("mine", "bnplug-mine", "1.2", load)])
+    assert limit - 10 * bool(limit) <= left[0] <= limit

@@ -46,15 +46,15 @@ class ElmCost(OakCost):
 
 
 def structure(name, factory=Oak, **fields):
-    return StructureLearnerMethod(name, factory, **WORDS, api=2, **fields)
+    return StructureLearnerMethod(name, factory, **WORDS, **fields)
 
 
 def score(name, factory, **fields):
-    return ScoreFunctionMethod(name, factory, **WORDS, api=2, **fields)
+    return ScoreFunctionMethod(name, factory, **WORDS, **fields)
 
 
 def recipe(name, learner, **fields):
-    return Recipe(name, learner, **WORDS, api=2, **fields)
+    return Recipe(name, learner, **WORDS, **fields)
 
 
 def plugin(name, **hooks):
@@ -181,7 +181,7 @@ def renamed(install):
                 structure("oak", aliases=("quercus",), parameter_aliases={"height": "depth"}),
                 structure("elm", Elm),
             ],
-            discretizers=[DiscretizerMethod("b", bnplug.MDLDiscretizer, **WORDS, api=2, aliases=("bins",))],
+            discretizers=[DiscretizerMethod("b", bnplug.MDLDiscretizer, **WORDS, aliases=("bins",))],
             recipes=[recipe("OAK", ("quercus", {"height": 4}), aliases=("QUERCUS",))],
         )
     )

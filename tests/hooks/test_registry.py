@@ -197,7 +197,7 @@ def install(monkeypatch, **hooks):
 
 
 def test_classifiers_discretizers_and_engines_are_made_by_name(monkeypatch):
-    words = {"summary": "It does.", "reference": "Me (2026)", "api": 2}
+    words = {"summary": "It does.", "reference": "Me (2026)"}
     install(
         monkeypatch,
         bnplug_classifiers=[
@@ -205,7 +205,7 @@ def test_classifiers_discretizers_and_engines_are_made_by_name(monkeypatch):
             bnplug.ClassifierMethod("bins", "sklearn.preprocessing:KBinsDiscretizer", **words),
         ],
         bnplug_discretizers=[bnplug.DiscretizerMethod("k", "sklearn.preprocessing:KBinsDiscretizer", **words)],
-        bnplug_inference_engines=[bnplug.InferenceEngineMethod("g", "sklearn.naive_bayes:GaussianNB", **words)],
+        bnplug_engines=[bnplug.EngineMethod("g", "sklearn.naive_bayes:GaussianNB", **words)],
     )
     try:
         assert registry.classifier("gauss", var_smoothing=0.5).var_smoothing == 0.5
@@ -215,12 +215,12 @@ def test_classifiers_discretizers_and_engines_are_made_by_name(monkeypatch):
             registry.classifier("gauss", smoothing=1)
         with pytest.raises(ContractError, match="must be a class with the methods fit, predict, predict_proba, get"):
             registry.classifier("bins")
-        with pytest.raises(ContractError, match=r"must be a class derived from bnplug\.InferenceEngine"):
-            bnplug.inference_engine("g")
-        with pytest.raises(TypeError, match=r"^an inference engine is a name, .* derived from bnplug\.Infer"):
-            registry.build("inference engine", 5)
-        with pytest.raises(bnplug.UnknownMethodError, match="'gauss' is a classifier, not an inference engine"):
-            bnplug.inference_engine("gauss")
+        with pytest.raises(ContractError, match=r"must be a class derived from bnplug\.Engine"):
+            bnplug.engine("g")
+        with pytest.raises(TypeError, match=r"^an engine is a name, .* derived from bnplug\.Engine"):
+            registry.build("engine", 5)
+        with pytest.raises(bnplug.UnknownMethodError, match="'gauss' is a classifier, not an engine"):
+            bnplug.engine("gauss")
     finally:
         monkeypatch.undo()
         discovery.refresh()

@@ -6,7 +6,6 @@ import pluggy
 
 import bnplug
 from bnplug.hooks import discovery, specs
-from bnplug.hooks.specs import HOOK_API, HOOK_API_ACCEPTED
 
 SPECIFIED = {name: found for name, found in vars(specs).items() if name.startswith("bnplug_")}
 
@@ -32,7 +31,3 @@ def test_what_is_marked_is_found_by_a_manager_of_the_project():
     manager.add_hookspecs(specs)
     manager.register(type("Plugin", (), {"bnplug_recipes": staticmethod(bnplug_recipes)}))
     assert manager.hook.bnplug_recipes() == [["a recipe"]]
-
-
-def test_the_host_accepts_its_own_version_and_those_before():
-    assert list(HOOK_API_ACCEPTED) == list(range(1, HOOK_API + 1))

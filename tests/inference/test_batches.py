@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds
 
-from bnplug.inference import Marginalizer, batches
-from bnplug.inference.batches import distinct, impossible_rows, query_rows
+from bnplug.inference import predicting
+from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.predicting import distinct, impossible_rows, query_rows
 
 
 def check(tables, variables, known, codes):
@@ -35,7 +36,7 @@ def test_answers_are_those_of_enumeration(block):
 def test_however_small_the_blocks(seed):
     tables, known, codes = asked_rows(seed, n_rows=9)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(batches, "_BYTES", 1)
+        patched.setattr(predicting, "_BYTES", 1)
         check(tables, [tables.target, tables.names[0]][: 1 + (tables.names[0] != tables.target)], known, codes)
 
 

@@ -8,9 +8,9 @@ from random_networks import CLASS_WITH_PARENTS, MISSING, TREE, TWO_TREE, full_jo
 from strategies import LONG
 
 from bnplug import LogTables
-from bnplug.inference._best_states import best_states
-from bnplug.inference.completing import fill_most_probable
+from bnplug.inference._groups import best_states
 from bnplug.inference.most_probable import most_probable
+from bnplug.inference.sample import fill_most_probable
 
 CARDS = [2, 3, 2, 2, 2, 3]
 

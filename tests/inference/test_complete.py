@@ -88,7 +88,7 @@ def test_cells_are_where_each_row_finds_its_log_parameters(table, seed):
 def test_a_missing_feature_of_naive_bayes_is_skipped():
     import pandas as pd
 
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
 
     table = Table.from_frame(pd.DataFrame({"a": [0, 1, 1], "b": [0, 0, 1], "c": [0, 1, 1]}), "c")
     fitted = parameter_learner("ml").fit(table, table.dag([[2], [2], []]))

@@ -5,7 +5,7 @@ import pytest
 from random_networks import MISSING, TREE, TWO_TREE, full_joint, random_rows, random_tables
 
 from bnplug import LogTables
-from bnplug.inference.completing import draw_missing, fill_most_probable
+from bnplug.inference.sample import draw_missing, fill_most_probable
 
 CARDS = [2, 3, 2, 2, 2, 3]
 

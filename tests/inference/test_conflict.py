@@ -11,8 +11,8 @@ from strategies import seeds
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables
-from bnplug.inference import Marginalizer
-from bnplug.inference.conflict import conflict
+from bnplug.inference.marginals import Marginalizer
+from bnplug.inference.queries import conflict
 
 
 def enumerated(tables, evidence):
@@ -70,7 +70,7 @@ def test_findings_below_the_range_of_floats_are_not_impossible(engine):
                 for name, own in zip(names, parents, strict=True)
             },
         )
-        compiled = bnplug.inference_engine(engine).compile(tables, "c")
+        compiled = bnplug.engine(engine).compile(tables, "c")
         joint, likelihood = full_joint(tables), np.geomspace(1e-200, 1.0, 3)
         for state in np.ndindex(3, 3, 3):
             found = conflict(compiled, {"c": state[0], "y": state[1], "z": state[2]})
@@ -94,14 +94,14 @@ def test_it_is_exact_for_a_rare_finding_of_a_classifier():
 def test_draws_that_are_rare_but_possible_are_not_impossible():
     logs = {"c": ((), np.array([0.0, -800.0])), "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]]))}
     tables = LogTables(["c", "x"], {"c": [0, 1], "x": [0, 1]}, logs)
-    compiled = bnplug.inference_engine("sampling", n_samples=20_000, random_state=0).compile(tables, "c")
+    compiled = bnplug.engine("sampling", n_samples=20_000, random_state=0).compile(tables, "c")
     assert conflict(compiled, {"c": 1, "x": 1}) == pytest.approx(np.log(0.1 / 0.8), abs=0.05)
 
 
 class OnlyQueries(Marginalizer):
     """The minimal engine that a plugin can provide."""
 
-    log_probability = bnplug.Marginals.log_probability
+    log_probability = bnplug.CompiledNetwork.log_probability
 
 
 def test_an_engine_need_not_give_probabilities_of_evidence():
@@ -120,7 +120,7 @@ def test_an_engine_need_not_give_probabilities_of_evidence():
 def test_probabilities_of_evidence_are_relative_to_no_evidence(engine):
     tables, evidence = asked_network(4)
     name, params = (engine, {}) if isinstance(engine, str) else engine
-    compiled = bnplug.inference_engine(name, **params).compile(tables, tables.target)
+    compiled = bnplug.engine(name, **params).compile(tables, tables.target)
     expected = np.log(weighted(tables, evidence).sum() / weighted(tables, {}).sum())
     assert compiled.log_probability(evidence) == pytest.approx(expected, abs=0.05 if params else 1e-12)
     assert compiled.log_probability({}) == 0.0

@@ -6,7 +6,7 @@ from random_networks import MISSING, TWO_TREE, enumerated, random_rows, random_t
 
 from bnplug import LogTables
 from bnplug.inference.complete import log_joint, terms
-from bnplug.inference.elimination import Elimination
+from bnplug.inference.marginals import Elimination
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 from strategies import LONG
 
 from bnplug import BnplugWarning, CountsLearner, LogTables, Table, parameter_learner
-from bnplug.data.block_table import BlockTable
 from bnplug.inference.em import expectation_maximization, expected_family_counts
+from bnplug.table.block_table import BlockTable
 
 CARDS = [2, 3, 2, 2, 2, 3]
 
@@ -20,7 +20,7 @@ def incomplete_table(rng, n_rows=60, missing=0.3, parents=TREE, weighted=False):
     tables = random_tables(rng, parents, CARDS, spread=1.5)
     codes = random_rows(rng, tables, n_rows, missing)
     weights = rng.integers(1, 4, n_rows) / 2 if weighted else None
-    return Table(codes, tables.names, tables.states, tables.target, weights, incomplete="em"), tables
+    return Table(codes, tables.names, tables.states, tables.target, weights, missing_policy="em"), tables
 
 
 def by_enumeration(table, tables):
@@ -99,7 +99,7 @@ def test_complete_rows_give_exactly_ml():
 def test_the_maximum_of_one_hidden_cell_by_hand():
     """Two rows know x and one does not: that one changes nothing of P(x), and counts for the class."""
     codes = np.array([[0, 1, 255, 255], [0, 0, 0, 1]], dtype=np.uint8)
-    table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", incomplete="em")
+    table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", missing_policy="em")
     tables = parameter_learner("ml", alpha=0.0, tol=1e-14).fit(table, table.dag([[1], []]))
     np.testing.assert_allclose(np.exp(tables["x"].values)[:, 0], [0.5, 0.5], atol=1e-6)
     np.testing.assert_allclose(np.exp(tables["c"].values), [0.75, 0.25])
@@ -107,7 +107,7 @@ def test_the_maximum_of_one_hidden_cell_by_hand():
 
 def test_a_row_without_a_class_counts_with_the_probability_of_each():
     codes = np.array([[0] * 9 + [1] * 9 + [0] * 6, [0] * 9 + [1] * 9 + [255] * 6], dtype=np.uint8)
-    table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", incomplete="em")
+    table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", missing_policy="em")
     learner = parameter_learner("ml", tol=1e-12)
     tables = learner.fit(table, table.dag([[1], []]))
     assert np.exp(tables["c"].values)[0] > 0.6
@@ -118,7 +118,7 @@ def test_blocks_of_rows_and_threads_change_nothing_but_the_rounding():
     table, _ = incomplete_table(np.random.default_rng(5), weighted=True)
     whole = parameter_learner("ml", max_iter=20).fit(table, table.dag(TREE))
     blocks = BlockTable.cut(table, [20, 0, 25, 15])
-    assert blocks.incomplete == "em"
+    assert blocks.missing_policy == "em"
     parts = parameter_learner("ml", max_iter=20, n_jobs=2).fit(blocks, table.dag(TREE))
     for name in table.names:
         np.testing.assert_allclose(whole[name].values, parts[name].values, atol=1e-9)
@@ -149,7 +149,7 @@ def test_what_is_fixed_stays_and_a_prior_counts():
 
 def test_rows_that_fixed_tables_rule_out_are_told_of_and_left_out():
     codes = np.array([[0, 1, 255], [0, 1, 1]], dtype=np.uint8)
-    table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", incomplete="em")
+    table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", missing_policy="em")
     learner = parameter_learner("ml", fixed={"c": {0: 1.0, 1: 0.0}})
     with pytest.warns(BnplugWarning, match="1 row"):
         tables = learner.fit(table, table.dag([[1], []]))
@@ -191,19 +191,19 @@ def test_a_learner_gets_the_number_of_rows_beside_their_weight(in_blocks):
     table, _ = incomplete_table(np.random.default_rng(4), missing=0.3)
     same = [table.codes, table.names, table.states, table.target]
     random = np.random.default_rng(0)
-    plain = learned(Table(*same, incomplete="em"))
+    plain = learned(Table(*same, missing_policy="em"))
     assert all(np.array_equal(a, b) for counts, rows in plain for a, b in zip(counts, rows, strict=True))
     # Only steps of equal weights have the same path: that of the first start, then the expected counts.
-    weighted = learned(Table(*same, weights=np.full(table.n_rows, 2.5), incomplete="em"))
+    weighted = learned(Table(*same, weights=np.full(table.n_rows, 2.5), missing_policy="em"))
     for counts, rows in weighted[1:]:
         assert [own.sum() for own in rows] == pytest.approx([table.n_rows] * len(rows))
         for weight, number in zip(counts, rows, strict=True):
             assert weight == pytest.approx(2.5 * number)
     # The rows of the tables that were estimated before, by enumeration.
     weights = random.exponential(size=table.n_rows)
-    weighted = learned(Table(*same, weights=weights, incomplete="em"))
+    weighted = learned(Table(*same, weights=weights, missing_policy="em"))
     tables = parameter_learner("ml").from_counts(table, table.dag(TREE), weighted[0][0])
-    unweighted = Table(*same, incomplete="em")
+    unweighted = Table(*same, missing_policy="em")
     for number, wanted in zip(weighted[1][1], by_enumeration(unweighted, tables)[0], strict=True):
         np.testing.assert_allclose(number, wanted, rtol=1e-10, atol=1e-12)
 

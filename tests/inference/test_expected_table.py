@@ -11,10 +11,10 @@ from strategies import LONG
 from bnplug import Table
 from bnplug.counts import class_information, conditional_information, count_occurring, count_with_each
 from bnplug.counts.information import pairwise_information
-from bnplug.data.block_table import BlockTable
-from bnplug.inference import _completions
 from bnplug.inference import expected_table as module
+from bnplug.inference import sample
 from bnplug.inference.expected_table import ExpectedTable
+from bnplug.table.block_table import BlockTable
 
 CARDS = [2, 3, 2, 2, 2, 3]
 
@@ -24,7 +24,7 @@ def rows_and_network(seed=0, parents=TREE, missing=0.35, weighted=False):
     tables = random_tables(rng, parents, CARDS, spread=1.5)
     codes = random_rows(rng, tables, 40, missing)
     weights = rng.integers(1, 4, 40) / 2 if weighted else None
-    return Table(codes, tables.names, tables.states, tables.target, weights, incomplete="em"), tables
+    return Table(codes, tables.names, tables.states, tables.target, weights, missing_policy="em"), tables
 
 
 def enumerated_total(table, tables):
@@ -61,7 +61,7 @@ def test_counts_are_what_enumeration_says(seed, parents, families, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_counts_by_fold(monkeypatch, few, weighted):
     """Rows without a class, which is the first variable, are in no fold; few completions or many, it is the same."""
-    monkeypatch.setattr(_completions, "_FEW", few)
+    monkeypatch.setattr(sample, "_FEW", few)
     table, tables = rows_and_network(3, TWO_TREE, weighted=weighted)
     known = np.flatnonzero(table.codes[0] != table.missing)
     folds = np.arange(len(known)) % 3 - 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from random_networks import CLASS_WITH_PARENTS, TREE, TWO_TREE, full_joint, random_tables
 
-from bnplug.inference._factors import Factors, product
+from bnplug.inference._cliques import Factors, product
 
 
 @pytest.mark.parametrize("parents", [TREE, TWO_TREE, CLASS_WITH_PARENTS])

@@ -1,4 +1,4 @@
-"""Marginals against enumeration of all completions, against pgmpy and pyAgrum, and where numbers leave float64."""
+"""Compiled networks against enumeration, pgmpy and pyAgrum, and on numbers outside the range of floats."""
 
 import os
 from pathlib import Path

@@ -5,7 +5,7 @@ import pytest
 from random_networks import TWO_TREE, enumerated, random_rows, random_tables
 
 from bnplug.inference.complete import log_joint, terms
-from bnplug.inference.elimination import Elimination
+from bnplug.inference.marginals import Elimination
 
 
 @pytest.fixture

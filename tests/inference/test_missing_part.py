@@ -4,12 +4,11 @@ import numpy as np
 from random_networks import random_tables
 
 from bnplug.compiling import kernel
-from bnplug.inference import _missing_part
-from bnplug.inference._flat_tables import AXIS, flat_tables
-from bnplug.inference._missing_part import FACTOR, VARIABLE
+from bnplug.inference import _flat_tables
+from bnplug.inference._flat_tables import AXIS, FACTOR, VARIABLE, flat_tables
 
-mark = kernel(_missing_part.mark.py_func)
-collect = kernel(_missing_part.collect.py_func)
+mark = kernel(_flat_tables.mark.py_func)
+collect = kernel(_flat_tables.collect.py_func)
 
 # v0 is the class; v1 -> v2 -> v3 -> v4 hang below it, v3 and v4 without it; v5 is on its own.
 CHAIN = [[], [0], [0, 1], [2], [3], []]

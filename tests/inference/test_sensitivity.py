@@ -9,7 +9,7 @@ from random_networks import full_joint
 from strategies import seeds
 
 from bnplug import LogTables
-from bnplug.inference.sensitivity import sensitivity, sensitivity_frame
+from bnplug.inference.explain import sensitivity, sensitivity_frame
 
 
 def enumerated(tables, target, evidence):

@@ -8,10 +8,8 @@ import pytest
 from awkward import NAMES
 from html_page import Page
 
-from bnplug.inference._shown import explanation_display
-from bnplug.inference.explain import to_long_frame
-from bnplug.inference.queries import query_frame, rows_frame
-from bnplug.inference.what_next import next_frame
+from bnplug.inference.explain import next_frame, to_long_frame
+from bnplug.inference.queries import _explanation_display, query_frame, rows_frame
 
 VALUES = np.array([[[0.5, -0.5], [0.0, 0.0], [-2.0, 2.0], [1.0, -1.0]]])
 
@@ -37,9 +35,8 @@ def test_contributions_with_their_sum_the_largest_first():
 
 
 def test_bars_go_with_contributions():
-    widths = re.findall(r"rgb\((\d+)[\d, ]+\); width: (\d+)px", html_of(explanation()))
-    blue, red = "61", "212"
-    assert widths[:4] == [(blue, "15"), (red, "15"), (red, "60"), (blue, "60")]
+    bars = re.findall(r'class="signed (\w+)" style="--p:([\d.]+)"', html_of(explanation()))
+    assert bars[:4] == [("for", "0.25"), ("against", "0.25"), ("against", "1"), ("for", "1")]
 
 
 def test_of_many_rows_the_first_three_though_they_have_one_label():
@@ -59,7 +56,7 @@ def test_of_many_features_those_that_contribute_most():
 def test_a_changed_explanation_is_no_explanation():
     for change in (lambda own: own.drop(index=[0, 5]), lambda own: own.sort_values("contribution")):
         with pytest.raises(ValueError, match=r"no explanation|reshape"):
-            explanation_display(change(explanation()))
+            _explanation_display(change(explanation()))
     changed = explanation()
     changed["more"] = 1
     assert "dataframe" in changed._repr_html_()
@@ -73,7 +70,7 @@ def test_classes_of_any_type_and_one_class():
 def test_an_answer_has_a_bar_for_each_probability():
     answer = query_frame(np.array([0.25, 0.75]), {"row": ["<rain>", "sun"]})
     assert words(answer) == "row probability <rain> 0.2500 sun 0.7500"
-    assert re.findall(r"(\d+)px\"></i>", answer._repr_html_()) == ["15", "45"]
+    assert re.findall(r"--p:([\d.]+)\"><i>", answer._repr_html_()) == ["0.25", "0.75"]
 
 
 def test_answers_for_rows_are_those_of_the_first_rows():
@@ -86,13 +83,13 @@ def test_answers_for_rows_are_those_of_the_first_rows():
 def test_an_impossible_row_has_no_figure_and_no_bar():
     answers = rows_frame(np.array([[np.nan, np.nan], [0.5, 0.5]]), {"sky": ["rain", "sun"]}, pd.Index([0, 1]))
     assert words(answers).count("NaN") == 2
-    assert len(re.findall(r"px\"></i>", answers._repr_html_())) == 2
+    assert len(re.findall(r"--p:[\d.]+\"><i>", answers._repr_html_())) == 2
 
 
 def test_what_to_ask_next_is_measured_by_the_first():
     asked = next_frame(np.array([[0.1, 0.2]]), np.array([[True, True]]), ["a", "b"], pd.Index([3]))
     assert words(asked) == "row feature information 3 b 0.2000 3 a 0.1000"
-    assert re.findall(r"(\d+)px\"></i>", asked._repr_html_()) == ["60", "30"]
+    assert re.findall(r"--p:([\d.]+)\"><i>", asked._repr_html_()) == ["1", "0.5"]
     nothing = next_frame(np.zeros((1, 2)), np.array([[False, False]]), ["a", "b"], pd.Index([3]))
     assert words(nothing) == "row feature information"
 

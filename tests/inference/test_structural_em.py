@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from bnplug import StructureLearner, Table, structure_learner
-from bnplug.data.block_table import BlockTable
-from bnplug.inference import expected_table
-from bnplug.inference import structural_em as module
-from bnplug.inference.structural_em import structural_em
+from bnplug.inference import expected_table as module
+from bnplug.inference.expected_table import structural_em
+from bnplug.table.block_table import BlockTable
 
 
 def chain(n=400, missing=0.3, unlabeled=0.0, seed=0):
@@ -21,7 +20,7 @@ def chain(n=400, missing=0.3, unlabeled=0.0, seed=0):
     codes[:-1][rng.random((5, n)) < missing] = 255
     codes[-1][rng.random(n) < unlabeled] = 255
     names = [*"abcde", "y"]
-    return Table(codes, names, {name: [0, 1] for name in names}, "y", incomplete="em")
+    return Table(codes, names, {name: [0, 1] for name in names}, "y", missing_policy="em")
 
 
 @pytest.mark.parametrize("name", ["nb", "tan", "kdb", "hill-climb", "omi"])
@@ -38,7 +37,7 @@ def test_every_learner_learns_from_incomplete_rows(name, unlabeled):
 
 @pytest.mark.parametrize(("name", "score"), [("hill-climb", "cll"), ("omi", "cr"), ("omisp", "mm")])
 def test_no_row_is_completed_for_predictive_scores_and_orders(monkeypatch, name, score):
-    monkeypatch.setattr(expected_table, "draw_missing", None)
+    monkeypatch.setattr(module, "draw_missing", None)
     table = chain(n=150, unlabeled=0.2)
     params = {"max_parents": 2, "max_iter": 4} if name == "hill-climb" else {}
     dag = structural_em(structure_learner(name, score=score, **params).learn, table, 0)

@@ -10,8 +10,8 @@ from scipy.special import entr
 from strategies import seeds
 
 from bnplug.counts.information import by_falling
-from bnplug.inference import Marginalizer
-from bnplug.inference.what_next import check_costs, expected_information, next_frame, ranked
+from bnplug.inference.explain import check_costs, expected_information, next_frame, ranked
+from bnplug.inference.marginals import Marginalizer
 
 
 def enumerated(tables, evidence, feature):
@@ -69,8 +69,8 @@ def test_an_impossible_row_lists_what_is_unknown_without_a_figure():
     ("costs", "message"),
     [
         ({"a": 1, "bb": 2}, "no feature 'bb'. Did you mean 'b'"),
-        ({"a": 1}, r"\['b'\] are not told"),
-        ({"a": 1, "b": 0}, "'b' costs 0, which is no positive number"),
+        ({"a": 1}, r"\['b'\] have none"),
+        ({"a": 1, "b": 0}, "'b' costs 0, which is not a positive number"),
         ({"a": 1, "b": float("nan")}, "'b' costs nan"),
         ({"a": 1, "b": "much"}, "'b' costs 'much'"),
     ],

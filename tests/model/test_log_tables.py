@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from strategies import random_parents, tables
 
 from bnplug import LogTables, NotRepresentableError, parameter_learner
-from bnplug.data.table import Table
 from bnplug.model.log_tables import LogTable, check_size, estimate
+from bnplug.table.table import Table
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def test_a_node_without_parents():
 
 
 def test_a_probability_is_a_shade():
-    assert 'rgba(61, 133, 204, 0.50)">0.9000' in html_of(TABLES.cpt("x"))
+    assert '<td style="--p:0.9">0.9000' in html_of(TABLES.cpt("x"))
 
 
 def test_of_a_large_table_the_first_part():

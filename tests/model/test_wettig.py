@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from random_networks import random_tables
 from strategies import some
 
-from bnplug.data.table import Table
 from bnplug.errors import NotRepresentableError
 from bnplug.inference.complete import log_joint, log_posterior, terms
 from bnplug.model import wettig
 from bnplug.model.log_tables import LogTables
 from bnplug.model.wettig import _Normalization, covering_parents, is_c1, normalize, violation
+from bnplug.table.table import Table
 
 NAIVE_BAYES = {"c": [], "x": ["c"], "y": ["c"], "z": ["c"]}
 TAN = {"c": [], "x": ["c"], "y": ["c", "x"], "z": ["c", "x"]}

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bnplug import BayesianNetworkClassifier, ClassifierMethod
 
 SABOTEURS = []
-fails = partial(register, SABOTEURS, ClassifierMethod, api=2)
+fails = partial(register, SABOTEURS, ClassifierMethod)
 
 
 class Wrapped(ClassifierMixin, BaseEstimator):

@@ -1,19 +1,19 @@
-"""Engines of inference, each with one fault; a healthy one comes first."""
+"""Engines, each with one fault; a healthy one comes first."""
 
 from functools import partial
 
 import numpy as np
 from saboteurs.registering import register
 
-from bnplug import InferenceEngine, InferenceEngineMethod, Marginals
+from bnplug import CompiledNetwork, Engine, EngineMethod
 from bnplug.inference.marginals import Marginalizer
-from bnplug.testing._engine_checks import _expected, _log_joint, _query
+from bnplug.testing._network_checks import _expected, _log_joint, _query
 
 SABOTEURS = []
-fails = partial(register, SABOTEURS, InferenceEngineMethod)
+fails = partial(register, SABOTEURS, EngineMethod)
 
 
-class Enumerated(Marginals):
+class Enumerated(CompiledNetwork):
     """Every answer by enumeration of all configurations."""
 
     def __init__(self, tables):
@@ -29,7 +29,7 @@ class Enumerated(Marginals):
         return _expected(self.tables, codes, weights)
 
 
-class Enumeration(InferenceEngine):
+class Enumeration(Engine):
     own_marginals = Enumerated
 
     def compile(self, tables, target):
@@ -37,7 +37,7 @@ class Enumeration(InferenceEngine):
 
 
 @fails("check_returns_marginals")
-class ReturnsWhatOnlyLooksLikeMarginals(InferenceEngine):
+class ReturnsWhatOnlyLooksLikeMarginals(Engine):
     class Answers:
         def __init__(self, marginals):
             self.log_joint, self.query = marginals.log_joint, marginals.query

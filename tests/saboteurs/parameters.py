@@ -195,7 +195,7 @@ class SaysThatItTakesRowsWithoutAClass(Frequencies):
 class LeavesNothingPossibleByEM(Frequencies):
     def families(self, table, dag, alpha=1.0):
         found = super().families(table, dag, alpha)
-        if table.incomplete == "em":
+        if table.missing_policy == "em":
             found[table.names[0]][1][:, 0] = -np.inf
         return found
 

@@ -7,7 +7,7 @@ import bnplug
 def bnplug_structure_learners():
     yield bnplug.StructureLearnerMethod(
         name="{name}", factory="bnplug.builtin.structures.nb:NaiveBayes", summary="A saboteur.",
-        reference="Nobody (2026)", api=1)
+        reference="Nobody (2026)")
 """
 
 _RECIPE = """

@@ -23,7 +23,7 @@ def register(saboteurs, descriptor, check, also=(), **described):
     """Return a decorator that adds a class to `saboteurs`: it must fail `check`, and no other but `also`."""
 
     def add(cls):
-        fields = {"summary": "A saboteur.", "reference": "Nobody (2026)", "api": 1, **described}
+        fields = {"summary": "A saboteur.", "reference": "Nobody (2026)", **described}
         saboteurs.append(Saboteur(descriptor(name=cls.__name__, factory=cls, **fields), check, tuple(also)))
         return cls
 

@@ -153,7 +153,7 @@ class SettlesOnSomethingElse(Plain):
     def score(self, table, dag):
         return self.weight * super().score(table, dag)
 
-    def settle(self, table):
+    def choose_parameters(self, table):
         return SettlesOnSomethingElse(weight=2.0)
 
 
@@ -162,13 +162,13 @@ class NeverSettles(Plain):
     def __init__(self, settled=0):
         self.settled = settled
 
-    def settle(self, table):
+    def choose_parameters(self, table):
         return NeverSettles(self.settled + 1)
 
 
 @fails("check_settled_score_agrees")
 class SettlesOnANumber(Plain):
-    def settle(self, table):
+    def choose_parameters(self, table):
         return 0.5
 
 
@@ -185,42 +185,42 @@ class SaysSoToNobodyElse(Plain):
     class own_evaluator(ScoringEvaluator):  # noqa: N801
         def __init__(self, function, table):
             super().__init__(function, table)
-            self.redraws = True
+            self.resamples = True
 
 
 @fails("check_bounds_are_true")
 class FallsFasterThanItSays(ConditionalLogLikelihood):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=0.0, high_gap=0.0, slope=1.0)
 
 
 @fails("check_bounds_are_true")
 class TakesNarrowDefeatsForVictories(HitRate):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=1.0, high_gap=-0.5)
 
 
 @fails("check_bounds_are_true")
 class TakesTiesForVictories(HitRate):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=1.0, high_gap=0.0)
 
 
 @fails("check_bounds_are_true")
 class GivesHalfForDefeats(HitRate):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=1.0, low_gap=-1.0, low_value=0.5)
 
 
 @fails("check_bounds_are_true")
 class DeclaresTooLowAMaximum(ConditionalLogLikelihood):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=-0.001)
 
 
 @fails("check_bounds_are_true")
 class TakesLogarithmsForWholeNumbers(ConditionalLogLikelihood):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=0.0, whole=True)
 
 

@@ -8,10 +8,10 @@ from saboteurs.filling import filled
 from saboteurs.registering import register
 
 from bnplug import StructureLearner, StructureLearnerMethod, structure_learner
-from bnplug.data.missing_states import missing_as_state
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
 from bnplug.search import Constraints
+from bnplug.table.block_table import missing_as_state
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, StructureLearnerMethod)

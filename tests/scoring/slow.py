@@ -8,8 +8,9 @@ from math import exp, inf, lgamma, log, prod
 import networkx as nx
 import numpy as np
 
-from bnplug.data.table import Table, smallest_dtype
-from bnplug.scoring._state import SearchState
+from bnplug.scoring import PredictiveEvaluator
+from bnplug.table.coding import smallest_dtype
+from bnplug.table.table import Table
 
 TIE = 1e-9
 
@@ -36,10 +37,33 @@ def random_table(rng, n_rows, cards, target, weighted=False, missing=0.0):
 
 def started(score, seed=0, n_rows=700, cards=(3, 3, 2, 2), **options):
     """The state of a search at naive Bayes, by the second variable."""
-    state = SearchState(score, random_table(np.random.default_rng(seed), n_rows, cards, 1, **options))
-    state.draw(None)
-    state.start([[1] if v != 1 else [] for v in range(len(cards))])
-    return state
+    table = random_table(np.random.default_rng(seed), n_rows, cards, 1, **options)
+    return State(score, table, [[1] if v != 1 else [] for v in range(len(cards))])
+
+
+class State:
+    """An evaluator on rows in memory, and its only block: what tests of kernels look into."""
+
+    def __init__(self, score, table, parents):
+        self.evaluator = PredictiveEvaluator(score, table)
+        self.evaluator.start(parents)
+        self.start, self.move = self.evaluator.start, self.evaluator.commit
+        self.batch, self.penalty_after = self.evaluator._batch, self.evaluator._penalty_after
+
+    def __getattr__(self, name):
+        return getattr(self.evaluator._block, name)
+
+    @property
+    def gain(self):
+        return self.evaluator._gain
+
+    @property
+    def value(self):
+        return self.evaluator.value
+
+    @property
+    def penalty(self):
+        return self.evaluator._penalty
 
 
 def random_change(rng, parents):

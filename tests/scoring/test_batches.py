@@ -7,8 +7,7 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, HitRate
-from bnplug.scoring import _walks
-from bnplug.scoring._bundles import make_scratch
+from bnplug.scoring._bundles import LEAP, PASSED_OVER, SCORED, TOO_WIDE, make_scratch
 
 CANDIDATES = [{0: [1]}, {0: [1, 2]}, {2: [0, 1, 3]}]
 
@@ -22,11 +21,11 @@ def test_candidates_are_marked_by_what_became_of_them(state):
     batch = state.batch(CANDIDATES, np.full(3, -np.inf))
     scratch = make_scratch(state.rows, 6)
     assert state.score_batch(batch, 0, 3, False, scratch) == 2
-    assert batch.status.tolist() == [_walks.PASSED_OVER, _walks.SCORED, _walks.TOO_WIDE]
+    assert batch.status.tolist() == [PASSED_OVER, SCORED, TOO_WIDE]
     assert batch.scores[[0, 2]].tolist() == [state.gain] * 2
     wider = state.score_wide(batch, CANDIDATES[2], 2, scratch)
     assert wider.limit >= 12
-    assert batch.status[2] == _walks.SCORED
+    assert batch.status[2] == SCORED
     for i in (1, 2):
         state.start([[1], [], [1], [1]])
         state.move({v: tuple(own) for v, own in CANDIDATES[i].items()})
@@ -37,7 +36,7 @@ def test_in_turn_the_first_that_is_good_enough_is_the_last(state):
     batch = state.batch(CANDIDATES, np.array([2.0, 0.0, 0.0]))
     assert state.score_batch(batch, 0, 3, True, state.scratch) == 1
     assert state.scratch.last.tolist() == [1, 1, 6, 2]
-    assert batch.status[2] == _walks.PASSED_OVER
+    assert batch.status[2] == PASSED_OVER
 
 
 @pytest.mark.parametrize("score", [HitRate(), HitRate(alpha=0.0, cv=3), HitRate(cv=3)])
@@ -46,7 +45,7 @@ def test_a_leap_is_a_move_and_its_score_or_nothing(score):
         state, moved = slow.started(score), slow.started(score)
         moved.move(changes)
         for at_least, expected in ((-np.inf, moved), (2.0, slow.started(score))):
-            batch = state.make_batch([changes], np.zeros(1), np.array([at_least]), np.zeros(1), _walks.LEAPT)
+            batch = state.make_batch([changes], np.zeros(1), np.array([at_least]), np.zeros(1), LEAP)
             assert state.score_batch(batch, 0, 1, True, state.scratch) == 1
             assert batch.scores[0] == moved.gain or batch.scores[0] < at_least
             assert state.joint.values == pytest.approx(expected.joint.values, abs=1e-12)

@@ -10,11 +10,11 @@ import bnplug
 from bnplug import Table
 from bnplug.builtin.scores import HitRate
 from bnplug.builtin.scores.cll import ConditionalLogLikelihood
-from bnplug.data.block_table import BlockTable
-from bnplug.data.blocks import Blocks
 from bnplug.errors import ContractError
-from bnplug.scoring import PredictiveScore, _block_evaluating, _row_state
-from bnplug.scoring._block_evaluating import BlockEvaluator
+from bnplug.scoring import PredictiveScore, _blocks, _evaluating
+from bnplug.scoring._evaluating import BlockEvaluator
+from bnplug.table.block_table import BlockTable
+from bnplug.table.blocks import Blocks
 
 SCORES = [HitRate(), HitRate(alpha=0.0, cv=2), ConditionalLogLikelihood(cv=3), HitRate(alpha=0.0, floor=0.01)]
 
@@ -44,8 +44,8 @@ def test_every_graph_and_change_scores_as_in_memory(pair, score, seed, cells):
     random = np.random.default_rng(seed)
     graphs = [random_parents(random, len(table.names)) for _ in range(5)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_row_state, "_FEWEST_CELLS", cells)
-        patch.setattr(_row_state, "_MOST_CELLS", cells)
+        patch.setattr(_blocks, "_FEWEST_CELLS", cells)
+        patch.setattr(_blocks, "_MOST_CELLS", cells)
         one, other = score.evaluator(table), score.evaluator(blocks, n_jobs=1)
         assert isinstance(other, BlockEvaluator)
         assert other.start(graphs[0]) == pytest.approx(one.start(graphs[0]), rel=1e-12)
@@ -67,7 +67,7 @@ def pair():
 
 
 def test_candidates_in_turn_end_with_the_first_that_is_good_enough(pair, monkeypatch):
-    monkeypatch.setattr(_block_evaluating, "_IN_TURN", 2)
+    monkeypatch.setattr(_evaluating, "_IN_TURN", 2)
     _, blocks = pair
     evaluator = HitRate().evaluator(blocks)
     evaluator.start(blocks.naive_bayes())
@@ -91,19 +91,22 @@ def test_the_neighbours_of_a_graph_are_scored_in_one_call(monkeypatch):
 
 
 def test_sums_are_made_anew_after_many_moves(pair, monkeypatch):
-    monkeypatch.setattr(_block_evaluating, "REFRESH", 2)
     table, blocks = pair
     one, other = HitRate(cv=3).evaluator(table), HitRate(cv=3).evaluator(blocks)
     one.start(table.naive_bayes())
     other.start(table.naive_bayes())
+    rebuild, n_made = BlockEvaluator._rebuild, []
+    monkeypatch.setattr(BlockEvaluator, "_rebuild", lambda self: n_made.append(1) or rebuild(self))
+    monkeypatch.setattr(_evaluating, "REFRESH", 2)
     for v in (0, 1, 2, 1):
         own = {v: [3] if v == 1 else [3, 1]}
         assert other.commit(own) == one.commit(own)
+    assert len(n_made) == 2
 
 
 def test_folds_that_are_drawn_anew_are_those_of_rows_in_memory(pair):
     class Redrawn(HitRate):
-        redraws = True
+        resamples = True
 
     table, blocks = pair
     one, other = (Redrawn(cv=3, random_state=5).evaluator(own) for own in (table, blocks))

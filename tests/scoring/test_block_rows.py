@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from bnplug.builtin.scores import HitRate
-from bnplug.data.table import Table
-from bnplug.scoring._block_rows import BlockRows
-from bnplug.scoring._candidates import Candidates
-from bnplug.scoring._kept_counts import Tables
-from bnplug.scoring._row_state import Given
-from bnplug.scoring._rows import describe
-from bnplug.scoring._state import criterion_of
+from bnplug.scoring._blocks import BlockRows
+from bnplug.scoring._bundles import Given, Tables
+from bnplug.scoring._evaluating import criterion_of
+from bnplug.scoring._layout import Candidates, describe_rows
+from bnplug.table.table import Table
 
 
 @pytest.fixture
@@ -22,8 +20,8 @@ def table():
 
 
 def block_rows(table, folds=None, widest=1000, n_jobs=1):
-    fold, header = describe(table, folds, 1.0, 0.0)
-    criterion = criterion_of(HitRate(), table, header, address=0)
+    fold, header = describe_rows(table, folds, 1.0, 0.0)
+    criterion = criterion_of(HitRate(), table)
     return BlockRows(table, fold, header, HitRate.gain, criterion, widest, n_jobs), fold, header
 
 
@@ -57,7 +55,7 @@ def counted(rows, features, n_cells):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_tables_are_counted_by_fold_and_class(table, n_jobs, monkeypatch):
-    monkeypatch.setattr("bnplug.scoring._row_state._WORTH_THREADS", 0)
+    monkeypatch.setattr("bnplug.scoring._blocks._WORTH_THREADS", 0)
     folds = np.arange(40) % 3 - 1
     rows, fold, header = block_rows(table, folds, n_jobs=n_jobs)
     dense = given(rows, 2).counts

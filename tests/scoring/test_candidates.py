@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.scoring._candidates import Candidates, FlatGraph, Toggles
+from bnplug.scoring._layout import Candidates, FlatGraph, Toggles
 
 changes = st.dictionaries(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=4), max_size=3)
 

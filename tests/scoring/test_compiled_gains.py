@@ -17,8 +17,8 @@ from scoring.third_party import NegativeCost, margin
 from bnplug.compiling import kernel
 from bnplug.compiling._addresses import compile_at
 from bnplug.errors import ContractError
-from bnplug.scoring import PredictiveScore, _compiled_gains, winner
-from bnplug.scoring._compiled_gains import compile_gain, evaluate
+from bnplug.scoring import PredictiveScore, _gains, winner
+from bnplug.scoring._gains import compile_gain, evaluate
 
 
 def gives_nan(L, y, params, out):
@@ -190,7 +190,7 @@ def test_uncompiled_a_gain_prints_and_raises_and_scores_as_compiled(tmp_path):
         import someone
         from bnplug import BayesianNetworkClassifier, structure_learner
         from bnplug.scoring import PredictiveScore
-        from bnplug.data.table import Table
+        from bnplug.table.table import Table
 
         class Score(PredictiveScore):
             gain = someone.gain
@@ -319,9 +319,9 @@ def test_a_gain_is_compiled_once_for_all_processes(tmp_path):
         import numpy as np
         import someone
         from bnplug.scoring import PredictiveScore
-        from bnplug.scoring._compiled_gains import compile_gain
+        from bnplug.scoring._gains import compile_gain
         from bnplug.scoring._batches import score_candidates
-        from bnplug.data.table import Table
+        from bnplug.table.table import Table
 
         class Score(PredictiveScore):
             gain = someone.gain
@@ -362,7 +362,7 @@ def _environment():
 
 def test_a_gain_is_kept_where_kernels_are_and_numba_keeps_nothing_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    compiled = [compile_at(gives_nan, _compiled_gains._SIGNATURE) for _ in range(2)]
+    compiled = [compile_at(gives_nan, _gains._SIGNATURE) for _ in range(2)]
     assert [own.cache_hits for own in compiled] == [0, 1]
     (path,) = tmp_path.iterdir()
     assert path.name.startswith(f"{__name__}.gives_nan-")

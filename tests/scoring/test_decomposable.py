@@ -11,7 +11,7 @@ from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
 from bnplug.counts import count_with_each
 from bnplug.counts.counting import lay_out_with_each
 from bnplug.scoring import decomposable
-from bnplug.scoring._candidates import Candidates, Toggles
+from bnplug.scoring._layout import Candidates, Toggles
 
 
 def mdl(table, parents):

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnplug.compiling import kernel
-from bnplug.scoring import _deltas
-from bnplug.scoring._candidates import Candidates, FlatGraph
+from bnplug.scoring import _tables
+from bnplug.scoring._layout import Candidates, FlatGraph
 
-find_slots = kernel(_deltas.find_slots.py_func)
-place_family = kernel(_deltas.place_family.py_func)
-take_log = kernel(_deltas._log.py_func)
+find_slots = kernel(_tables.find_slots.py_func)
+place_family = kernel(_tables.place_family.py_func)
+take_log = kernel(_tables._log.py_func)
 
 
 def slots_of(changes, parents, target):

@@ -7,7 +7,7 @@ import pytest
 from numba import config
 
 from bnplug.compiling import kernel
-from bnplug.scoring._drawing import addresses, exponential, layers, uniform
+from bnplug.scoring._walks import LAYERS, addresses, exponential, uniform
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="addresses are called by compiled code only")
 
@@ -25,7 +25,7 @@ def test_uniform_and_exponential_numbers_are_numpys_to_the_last_bit(kind):
     for generator in (ours, theirs):
         generator.random(3)
     found = np.empty((2, 200_000))
-    draw(*addresses(ours), layers(), *found)
+    draw(*addresses(ours), LAYERS, *found)
     # One after the other: the layers at both ends, and the curve's edge in each, are met hundreds of times.
     expected = [(theirs.random(), theirs.standard_exponential()) for _ in range(found.shape[1])]
     assert np.array_equal(found.T, expected)
@@ -33,7 +33,7 @@ def test_uniform_and_exponential_numbers_are_numpys_to_the_last_bit(kind):
 
 
 def test_layers_have_the_same_area():
-    inside, width, height = layers()
+    inside, width, height = LAYERS
     ends = width * 2.0**53
     # From the topmost down; each is as large as the last, whose tail is taken in by its width.
     areas = ends[1:] * (height[:-1] - height[1:])

@@ -9,7 +9,7 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
-from bnplug.scoring import _row_state
+from bnplug.scoring import _blocks
 
 
 def test_proposals_leave_the_state_untouched():
@@ -69,7 +69,7 @@ def test_what_is_dropped_is_below_the_bound(score, weighted):
 def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_jobs, monkeypatch):
     rng = np.random.default_rng(10)
     table = slow.random_table(rng, 300, (3, 3, 4, 2, 3), 1, missing=0.05)
-    monkeypatch.setattr(_row_state, "_WORTH_THREADS", 0 if n_jobs > 1 else 1 << 21)
+    monkeypatch.setattr(_blocks, "_WORTH_THREADS", 0 if n_jobs > 1 else 1 << 21)
     parents = [[1], [], [1], [1], [1]]
     evaluator = score.evaluator(table, n_jobs)
     evaluator.start(parents)
@@ -94,7 +94,7 @@ def test_candidates_in_turn_end_with_the_first_that_reaches_its_bar(score, n_job
 
 @pytest.mark.parametrize("score", [HitRate(alpha=0.0, cv=3), ConditionalMDL()])
 def test_results_do_not_depend_on_threads(score, monkeypatch):
-    monkeypatch.setattr(_row_state, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(_blocks, "_WORTH_THREADS", 0)
     rng = np.random.default_rng(9)
     table = slow.random_table(rng, 300, (3, 3, 4, 2), 1, weighted=True, missing=0.05)
     candidates = [slow.random_change(rng, [[1], [], [1], [1]])[0] for _ in range(30)]

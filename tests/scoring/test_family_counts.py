@@ -14,7 +14,7 @@ from strategies import seeds
 from bnplug import Table, structure_learner
 from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
 from bnplug.datasets import tic_tac_toe
-from bnplug.scoring._family_counts import FamilyCounts
+from bnplug.scoring.decomposable import _FamilyCounts as FamilyCounts
 
 SCORES = ["bdeu", "mdl", "k2"]
 

@@ -19,12 +19,12 @@ class Margin(PredictiveScore):
 
 
 class BoundedMargin(Margin):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=1.0, high_gap=1 / self.slope)
 
 
 class SlopedMargin(Margin):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=1.0, high_gap=1 / self.slope, slope=self.slope)
 
 

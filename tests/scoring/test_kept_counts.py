@@ -5,11 +5,11 @@ import pytest
 
 from bnplug import Table
 from bnplug.builtin.scores import HitRate
-from bnplug.data.block_table import BlockTable
-from bnplug.scoring import _kept_counts
-from bnplug.scoring._block_evaluating import BlockEvaluator
-from bnplug.scoring._candidates import Candidates
-from bnplug.scoring._kept_counts import KeptCounts, Layout, Tables, in_groups
+from bnplug.scoring import _bundles
+from bnplug.scoring._bundles import KeptCounts, Layout, Tables, in_groups
+from bnplug.scoring._evaluating import BlockEvaluator
+from bnplug.scoring._layout import Candidates
+from bnplug.table.block_table import BlockTable
 
 
 def key(*features):
@@ -31,7 +31,7 @@ class Noting(BlockEvaluator):
         super().__init__(*args)
 
     def _count(self, cells):
-        self.noted.append(len(self._kept.lacking(cells)))
+        self.noted.append(len(self._cache.lacking(cells)))
         super()._count(cells)
 
 
@@ -51,7 +51,7 @@ def test_a_table_is_counted_once_whatever_asks_for_it(blocks):
 
 
 def test_those_that_were_asked_for_last_are_kept(monkeypatch):
-    monkeypatch.setattr(_kept_counts, "_MOST_KEPT", 5)
+    monkeypatch.setattr(_bundles, "_MOST_KEPT", 5)
     kept = KeptCounts()
     for i in range(3):
         kept.add([key(i)], np.full(2, i), np.array([0, 2]))
@@ -69,7 +69,7 @@ def test_counts_of_no_room_are_counted_again(blocks, monkeypatch):
     expected.start(blocks.naive_bayes())
     changes = [{v: [3, u]} for v in range(3) for u in range(3) if u != v]
     scores = expected.propose_many(changes).tolist()
-    monkeypatch.setattr(_kept_counts, "_MOST_KEPT", 1)
+    monkeypatch.setattr(_bundles, "_MOST_KEPT", 1)
     evaluator = BlockEvaluator(HitRate(cv=3), blocks)
     evaluator.start(blocks.naive_bayes())
     for _ in range(2):
@@ -89,3 +89,4 @@ def test_tables_follow_each_other():
     tables = Tables.of([key(1, 2), key(), key(0)], [12, 4, 6])
     assert [own.tolist() for own in tables] == [[1, 2, 0], [0, 2, 2, 3], [0, 12, 16, 22]]
     assert list(in_groups([], 3)) == []
+    assert list(in_groups([3, 4, 9, 1, 2], 8)) == [slice(0, 2), slice(2, 3), slice(3, 5)]

@@ -10,11 +10,11 @@ from sklearn.model_selection import PredefinedSplit
 from strategies import LONG
 
 from bnplug import LogTables, Table, score_function
-from bnplug.data.block_table import BlockTable
-from bnplug.inference import _completions
+from bnplug.inference import sample
 from bnplug.inference.expected_table import ExpectedTable
 from bnplug.model.log_tables import estimate
 from bnplug.scoring import PredictiveScore, winner
+from bnplug.table.block_table import BlockTable
 
 CARDS = [2, 3, 2, 2, 3]
 
@@ -35,7 +35,7 @@ def case(seed, n_rows=25, weighted=False, cards=CARDS, missing=0.35):
     codes = random_rows(rng, tables, n_rows, missing)
     codes[0, :8] = np.arange(8) % 2  # both classes are there, and in every fold
     weights = rng.integers(1, 4, n_rows) / 2 if weighted else None
-    rows = Table(codes, tables.names, tables.states, tables.target, weights, incomplete="em")
+    rows = Table(codes, tables.names, tables.states, tables.target, weights, missing_policy="em")
     return rows, tables, random_graph(rng, len(cards))
 
 
@@ -209,27 +209,27 @@ def test_a_margin_chosen_by_folds_is_chosen_on_expected_rows():
 
 
 def test_a_family_of_millions_of_cells_is_not_looked_at(monkeypatch):
-    from bnplug.scoring import _marginal_evaluating
+    from bnplug.scoring import _marginal
 
     table, tables, _ = case(3)
     evaluator = score_function("cll").evaluator(ExpectedTable(table, lambda: tables))
     evaluator.start([[] if v == 0 else [0] for v in range(5)])
-    monkeypatch.setattr(_marginal_evaluating, "_CELLS_AT_ONCE", 12)
+    monkeypatch.setattr(_marginal, "_CELLS_AT_ONCE", 12)
     found = evaluator.propose_many([{1: [0, 4]}, {2: [0, 1]}, {1: [0, 2]}])
     assert np.isneginf(found).tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize("few", [1, 4096])
 def test_what_is_kept_of_families_does_not_change_scores(monkeypatch, few):
-    from bnplug.scoring import _marginal_evaluating
+    from bnplug.scoring import _marginal
 
-    monkeypatch.setattr(_completions, "_FEW", few)
+    monkeypatch.setattr(sample, "_FEW", few)
     table, tables, parents = case(4)
     candidates = list(neighbours(parents))
     evaluator = score_function("cll").evaluator(ExpectedTable(table, lambda: tables))
     evaluator.start(parents)
     wanted = evaluator.propose_many(candidates)
-    monkeypatch.setattr(_marginal_evaluating, "_CELLS_KEPT", 50)
-    monkeypatch.setattr(_marginal_evaluating, "_CELLS_AT_ONCE", 100)
+    monkeypatch.setattr(_marginal, "_CELLS_KEPT", 50)
+    monkeypatch.setattr(_marginal, "_CELLS_AT_ONCE", 100)
     np.testing.assert_allclose(evaluator.propose_many(candidates), wanted, rtol=1e-12)
     np.testing.assert_allclose([evaluator.propose(own) for own in candidates], wanted, rtol=1e-12)

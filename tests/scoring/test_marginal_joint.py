@@ -7,7 +7,7 @@ from random_networks import CLASS_WITH_PARENTS, TREE, TWO_TREE, enumerated, rand
 from strategies import LONG
 
 from bnplug.inference._groups import network_of
-from bnplug.scoring._marginal_joint import fill_changed, fill_whole, make_scratch
+from bnplug.scoring._marginal import fill_changed, fill_whole, make_scratch
 
 CARDS = np.array([3, 2, 2, 3, 2, 2])
 

@@ -6,8 +6,8 @@ from random_networks import MISSING, enumerated, random_rows, random_tables
 
 from bnplug import Table
 from bnplug.builtin.scores.cll import ConditionalLogLikelihood
-from bnplug.scoring._compiled_gains import evaluate
-from bnplug.scoring._marginal_rows import MarginalRows, Rule
+from bnplug.scoring._gains import evaluate
+from bnplug.scoring._marginal import MarginalRows, Rule
 
 GAIN = ConditionalLogLikelihood.gain
 NAMES = [f"v{i}" for i in range(15)]

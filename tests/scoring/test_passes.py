@@ -10,7 +10,7 @@ from bnplug.builtin.scores import HitRate
 from bnplug.compiling import kernel
 from bnplug.scoring import Bounds, PredictiveScore, _bundles, _passes
 from bnplug.scoring._bundles import block_ends
-from bnplug.scoring._compiled_gains import evaluate
+from bnplug.scoring._gains import evaluate
 
 
 def margin(L, y, params, out):
@@ -27,7 +27,7 @@ class Free(PredictiveScore):
 
 
 class Sloped(Free):
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=1.0, high_gap=1.0, slope=1.0)
 
 

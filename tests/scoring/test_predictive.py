@@ -13,8 +13,8 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from strategies import random_parents, seeds
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
-from bnplug.data.table import Table
-from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.scoring import PredictiveScore
+from bnplug.table.table import Table
 
 
 def definition(score, table, parents, folds):
@@ -164,7 +164,7 @@ class TestResampling:
 class HoldOut(HitRate):
     """A quarter of the rows, drawn anew at each step."""
 
-    redraws = True
+    resamples = True
 
     def folds(self, table, random):
         folds = np.where(random.permutation(table.n_rows) < table.n_rows // 4, 0, -1)
@@ -199,63 +199,3 @@ def test_only_a_score_with_a_penalty_is_penalized():
     assert not PredictiveScore().penalized
     assert not ConditionalLogLikelihood().penalized
     assert ConditionalMDL().penalized
-
-
-def share(L, y, params, out):
-    for m in range(L.shape[0]):
-        out[m] = min(params[0], L[m, y[m]] - L[m, 1 - y[m]])
-
-
-class Older(PredictiveScore):
-    """A score as it was written for the first version."""
-
-    loss = share
-
-    def loss_params(self, table):
-        return [0.5]
-
-    def loss_bounds(self):
-        return Bounds(maximum=0.5)
-
-
-class Newer(PredictiveScore):
-    gain = share
-
-    def gain_params(self, table):
-        return [0.5]
-
-    def gain_bounds(self):
-        return Bounds(maximum=0.5)
-
-
-def test_the_older_names_of_a_gain_go_on_working():
-    class HalfOfOlder(Older):
-        def loss_params(self, table):
-            return [0.5 * super().loss_params(table)[0]]
-
-    class HalfOfNewer(Newer):
-        def loss_params(self, table):
-            return [0.5 * super().loss_params(table)[0]]
-
-    class Mixin:
-        def loss_params(self, table):
-            return [0.25]
-
-    class Mixed(Mixin, Newer):
-        pass
-
-    class NewerOfOlder(HalfOfOlder):
-        def gain_params(self, table):
-            return [2 * super().gain_params(table)[0]]
-
-    table = slow.random_table(np.random.default_rng(0), 40, (2, 3, 2), 2)
-    dag = table.dag([[2], [0, 2], []])
-    scores = {made: made().score(table, dag) for made in (Newer, Older, NewerOfOlder, HalfOfNewer, HalfOfOlder, Mixed)}
-    whole, half = scores[Newer], scores[HalfOfNewer]
-    assert half < whole
-    assert [scores[made] for made in (Older, NewerOfOlder)] == [whole, whole]
-    assert [scores[made] for made in (HalfOfOlder, Mixed)] == [half, half]
-    # By their text: from Python 3.13 on, bounds that leave something out differ from each other, as NaN does.
-    assert repr(Older().gain_bounds()) == repr(Newer().loss_bounds()) == repr(Bounds(maximum=0.5))
-    assert Newer.loss is Older.gain is share
-    assert repr(HalfOfNewer().loss_bounds()) == repr(Bounds(maximum=0.5))

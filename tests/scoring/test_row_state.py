@@ -6,12 +6,11 @@ from scoring import slow
 
 import bnplug
 from bnplug.builtin.scores import ConditionalLogLikelihood, HitRate
-from bnplug.scoring import _row_state
-from bnplug.scoring._batches import count_tables
-from bnplug.scoring._candidates import Candidates, FlatGraph
-from bnplug.scoring._kept_counts import Layout
-from bnplug.scoring._row_state import NOT_GIVEN, Given, class_families, in_parts, most_configurations
-from bnplug.scoring._state import SearchState
+from bnplug.scoring import _blocks
+from bnplug.scoring._blocks import in_parts, most_configurations
+from bnplug.scoring._bundles import NOT_GIVEN, Given, Layout
+from bnplug.scoring._layout import Candidates
+from bnplug.scoring._tables import count_tables
 
 CHANGES = [{0: [1, 3]}, {2: []}, {0: [], 2: [0, 3]}, {1: [3]}]
 
@@ -19,10 +18,7 @@ CHANGES = [{0: [1, 3]}, {2: []}, {0: [], 2: [0, 3]}, {1: [3]}]
 @pytest.fixture(params=[HitRate(cv=3), HitRate(alpha=0.0), ConditionalLogLikelihood()])
 def state(request):
     table = slow.random_table(np.random.default_rng(3), 200, (3, 2, 4, 2), 3, weighted=True, missing=0.1)
-    state = SearchState(request.param, table)
-    state.draw(None)
-    state.start([[3], [3], [3], []])
-    return state
+    return slow.State(request.param, table, [[3], [3], [3], []])
 
 
 def counted(state, candidates):
@@ -39,45 +35,47 @@ def test_given_tables_lead_to_the_same_scores(state):
     given, sizes = counted(state, CHANGES)
     assert sizes.tolist() == [12, 5, 20, 0]  # missing is one more state where it occurs; no gain changes by the last
     expected, batch = (state.make_batch(CHANGES, *np.zeros((3, 4)) - 1e9, given=own) for own in (NOT_GIVEN, given))
-    assert state.score_all(expected, CHANGES, 1) == state.score_all(batch, CHANGES, 1) == 3
+    assert state.score_all(expected, CHANGES) == state.score_all(batch, CHANGES) == 3
     assert (batch.scores == expected.scores).all()
     batch.counts[:] = 1  # they are looked at, and nothing else
-    state.score_all(batch, CHANGES, 1)
+    state.score_all(batch, CHANGES)
     assert (batch.scores != expected.scores).any()
 
 
-def test_threads_score_what_one_does(state):
+def in_threads(state, monkeypatch):
+    monkeypatch.setattr(_blocks, "_WORTH_THREADS", 0)
+    state.evaluator._block.n_jobs = 2
+
+
+def test_threads_score_what_one_does(state, monkeypatch):
     batches = [state.make_batch(CHANGES, *np.zeros((3, 4)) - 1e9) for _ in range(2)]
-    assert state.score_all(batches[0], CHANGES, 1) == state.score_all(batches[1], CHANGES, 2)
+    n_scored = state.score_all(batches[0], CHANGES)
+    in_threads(state, monkeypatch)
+    assert state.score_all(batches[1], CHANGES) == n_scored
     assert (batches[0].scores == batches[1].scores).all()
 
 
 def test_threads_have_the_room_that_others_needed(state, monkeypatch):
-    state.room = 1
+    in_threads(state, monkeypatch)
+    state.evaluator._block.room = 1
     batches = [state.make_batch(CHANGES, *np.zeros((3, 4)) - 1e9) for _ in range(2)]
-    state.score_all(batches[0], CHANGES, 2)
+    state.score_all(batches[0], CHANGES)
     assert state.room >= 20
-    monkeypatch.setattr(state, "score_wide", None)  # no candidate asks for it
-    state.score_all(batches[1], CHANGES, 2)
+    monkeypatch.setattr(state.evaluator._block, "score_wide", None)  # no candidate asks for it
+    state.score_all(batches[1], CHANGES)
     assert (batches[0].scores == batches[1].scores).all()
 
 
 def test_families_are_added_in_parts(state):
-    expected, graph = state.measure(), state.graph
-    families = class_families(graph, 3)
-    assert [list(own) for own in families] == [[0], [1], [2], [3]]
-    state.clear()
+    expected, parents, block = state.gain, state.evaluator.parents, state.evaluator._block
+    families = [{v: own} for v, own in enumerate(parents)]
+    block.clear()
     given, _ = counted(state, families)
-    state.add_families(families[:2], Given(given.counts, given.places[:3]), last=False)
+    block.add(families[:2], Given(given.counts, given.places[:3]), last=False)
     rest = Given(given.counts[given.places[2] :], given.places[2:] - given.places[2])
-    state.add_families(families[2:], rest)
-    state.settle(graph)
-    assert state.measure() == pytest.approx(expected, rel=1e-14)
-
-
-def test_only_families_with_the_class_tell_classes_apart():
-    graph = FlatGraph.of([(1,), (2,), (), (0, 2)])
-    assert class_families(graph, 2) == [{1: (2,)}, {2: ()}, {3: (0, 2)}]
+    block.add(families[2:], rest, last=True)
+    block.begin(parents)
+    assert block.gain()[0] == pytest.approx(expected, rel=1e-14)
 
 
 def test_rows_allow_so_many_configurations(state):
@@ -95,19 +93,17 @@ def test_parts_are_all_of_it(n, workers):
 
 def test_room_for_wide_candidates_is_made_once():
     table = slow.random_table(np.random.default_rng(1), 90, (30, 30, 30, 30, 2), 4)
-    state = SearchState(HitRate(), table)
-    state.draw(None)
-    state.start([[4], [4], [4], [4], []])
+    state = slow.State(HitRate(), table, [[4], [4], [4], [4], []])
     wide = [{v: [u, 4]} for v in range(4) for u in range(4) if u != v]
     batch = state.batch(wide, np.full(len(wide), -np.inf))
     assert state.scratch.limit < 900 <= state.widest
-    state.score_all(batch, wide, 1)
+    state.score_all(batch, wide)
     assert state.scratch.limit == 900
 
 
 @pytest.mark.parametrize("score", ["cmdl", ("cll", {"cv": 3})])
 def test_threads_within_a_chain_do_not_change_its_last_bits(score, monkeypatch):
-    monkeypatch.setattr(_row_state, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(_blocks, "_WORTH_THREADS", 0)
     table = slow.random_table(np.random.default_rng(2), 157, (2,) * 6, 3)
     traces = []
     for n_jobs in (1, 2):

@@ -10,8 +10,13 @@ from scoring import slow
 from sklearn.model_selection import PredefinedSplit
 
 from bnplug.builtin.scores import HitRate
-from bnplug.data.table import Table
-from bnplug.scoring._rows import arrange, rearrange, sorted_within
+from bnplug.scoring._layout import describe_rows, sort_rows
+from bnplug.table.table import Table
+
+
+def arrange(table, folds, alpha, floor):
+    fold, header = describe_rows(table, folds, alpha, floor)
+    return sort_rows(table, fold, header)
 
 
 def test_bad_classes_are_named():
@@ -76,14 +81,14 @@ def test_a_row_that_is_always_tested_trains_too():
 
 def test_rows_are_rearranged_within_their_segments():
     table = slow.random_table(np.random.default_rng(0), 30, (3, 2, 4), 1, weighted=True)
-    rows = arrange(table, np.arange(30) % 4 - 1, 1.0, 0.0)
-    values = np.random.default_rng(1).normal(size=rows.n_tested)
-    order = sorted_within(rows, values)
-    other = rows._replace(codes=rows.codes.copy(), weights=rows.weights.copy())
-    rearrange(other, order)
+    evaluator = HitRate(cv=PredefinedSplit(np.arange(30) % 4 - 1)).evaluator(table)
+    evaluator.start(table.naive_bayes())
+    block = evaluator._block
+    rows, n = block.rows, block.rows.n_tested
+    columns = np.vstack([rows.codes, rows.weights, np.append(block.joint.gap, np.zeros(30 - n))]).T.copy()
+    block.tidy()
+    after = np.vstack([rows.codes, rows.weights, np.append(block.joint.gap, np.zeros(30 - n))]).T
     for low, high in pairwise(rows.bounds[: rows.n_folds * 2 + 1]):
-        assert sorted(order[low:high]) == list(range(low, high))
-        assert (np.diff(values[order[low:high]]) >= 0).all()
-    assert np.array_equal(other.codes[:, : rows.n_tested], rows.codes[:, order])
-    assert np.array_equal(other.weights[: rows.n_tested], rows.weights[order])
-    assert np.array_equal(other.codes[:, rows.n_tested :], rows.codes[:, rows.n_tested :])
+        assert sorted(map(tuple, after[low:high])) == sorted(map(tuple, columns[low:high]))
+        assert (np.diff(block.joint.gap[low:high]) >= 0).all()
+    assert np.array_equal(after[n:], columns[n:])

@@ -7,7 +7,7 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
-from bnplug.scoring import _state
+from bnplug.scoring import _evaluating
 
 
 def test_many_commits_do_not_drift():
@@ -52,14 +52,11 @@ def ordered(state, cells):
 @pytest.mark.parametrize("score", [HitRate(alpha=0.0, cv=3), ConditionalMDL()])
 def test_a_move_leads_to_the_state_of_a_start(score, monkeypatch):
     """Also where the log joint is made anew at every third move."""
-    monkeypatch.setattr(_state, "REFRESH", 3)
+    monkeypatch.setattr(_evaluating, "REFRESH", 3)
     rng = np.random.default_rng(12)
     table = slow.random_table(rng, 50, (3, 2, 4, 2), 1, weighted=True, missing=0.1)
     parents = [[1], [], [1], [1]]
-    moved, fresh = _state.SearchState(score, table), _state.SearchState(score, table)
-    moved.draw(None)
-    fresh.draw(None)
-    moved.start(parents)
+    moved, fresh = slow.State(score, table, parents), slow.State(score, table, parents)
     for _ in range(10):
         changes, parents = slow.random_change(rng, parents)
         expected = moved.penalty_after(changes)
@@ -79,9 +76,7 @@ def test_a_penalty_is_asked_for_once():
             asked.append((child, parents))
             return super().penalty(table, child, parents)
 
-    state = _state.SearchState(Counting(), slow.random_table(np.random.default_rng(0), 30, (3, 2, 4), 1))
-    state.draw(None)
-    state.start([[1], [], [1]])
+    state = slow.State(Counting(), slow.random_table(np.random.default_rng(0), 30, (3, 2, 4), 1), [[1], [], [1]])
     for _ in range(2):
         state.penalty_after({0: [1, 2]})
     state.move({0: (1, 2)})

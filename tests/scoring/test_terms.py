@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bnplug.compiling import kernel
-from bnplug.scoring._terms import Terms, exact_sum, find
+from bnplug.scoring._batches import Terms, exact_sum, find
 
 find_term = kernel(find.py_func) if hasattr(find, "py_func") else find
 summed = kernel(exact_sum.py_func) if hasattr(exact_sum, "py_func") else exact_sum

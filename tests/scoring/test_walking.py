@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import permutations
+
+import networkx as nx
 import numpy as np
 import pytest
 from numba import config
@@ -11,7 +15,7 @@ from strategies import seeds
 from bnplug.builtin.scores import MDL, BDeu, ConditionalLogLikelihood, HitRate
 from bnplug.contracts import ScoringEvaluator
 from bnplug.errors import ContractError
-from bnplug.scoring import Accepted, Bounds, PredictiveScore, Walk, _row_state, _state, decomposable
+from bnplug.scoring import Accepted, Bounds, PredictiveScore, Walk, _blocks, _evaluating, decomposable
 from bnplug.search import score_tie
 
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -123,7 +127,7 @@ class Clipped(PredictiveScore):
 
     gain = clipped
 
-    def gain_bounds(self):
+    def gain_bounds(self, table):
         return Bounds(maximum=1.0, high_gap=1.0 / 0.3, slope=0.3)
 
 
@@ -180,13 +184,13 @@ def test_a_term_that_is_nan_is_named():
 def test_blocks_wide_tables_and_sums_made_anew_change_nothing(monkeypatch):
     table = slow.random_table(np.random.default_rng(5), 90, (3, 4, 3, 2, 5), 3)
     expected = check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted
-    monkeypatch.setattr(_state, "_WALKED_CELLS", 1)
-    monkeypatch.setattr(_row_state, "_FIRST_CELLS", 1)
+    monkeypatch.setattr(_evaluating, "_WALKED_CELLS", 1)
+    monkeypatch.setattr(_blocks, "_FIRST_CELLS", 1)
     assert check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted == expected
-    monkeypatch.setattr(_row_state, "_FEWEST_CELLS", 8)
-    monkeypatch.setattr(_row_state, "_MOST_CELLS", 8)
+    monkeypatch.setattr(_blocks, "_FEWEST_CELLS", 8)
+    monkeypatch.setattr(_blocks, "_MOST_CELLS", 8)
     assert len(check_same(ConditionalLogLikelihood(), table, 2.0, 2).accepted) == len(expected)
-    monkeypatch.setattr(_state, "REFRESH", 3)
+    monkeypatch.setattr(_evaluating, "REFRESH", 3)
     assert check_same(HitRate(), table, 0.01, 2).accepted
 
 
@@ -194,8 +198,8 @@ def test_blocks_wide_tables_and_sums_made_anew_change_nothing(monkeypatch):
 @pytest.mark.parametrize("refresh", [1, 2, 1000])
 def test_a_walk_ends_where_all_features_are_joined(refresh, monkeypatch):
     """Also where a move was too wide for compiled code, or made the log joint anew."""
-    monkeypatch.setattr(_row_state, "_FIRST_CELLS", 1)
-    monkeypatch.setattr(_state, "REFRESH", refresh)
+    monkeypatch.setattr(_blocks, "_FIRST_CELLS", 1)
+    monkeypatch.setattr(_evaluating, "REFRESH", refresh)
     table = slow.random_table(np.random.default_rng(7), 80, (3, 3, 3, 2), 3)
     walk = check_same(HitRate(), table, 10.0, 2)
     assert sum(map(len, walk.parents)) == 6
@@ -204,10 +208,12 @@ def test_a_walk_ends_where_all_features_are_joined(refresh, monkeypatch):
 
 @compiled
 def test_log_joints_are_made_anew_at_every_so_many_moves(monkeypatch):
-    monkeypatch.setattr(_state, "REFRESH", 7)
+    monkeypatch.setattr(_evaluating, "REFRESH", 7)
     table, n_made = slow.random_table(np.random.default_rng(7), 80, (3, 3, 3, 2, 2), 3), []
-    rebuild = _state.SearchState.rebuild
-    monkeypatch.setattr(_state.SearchState, "rebuild", lambda state: n_made.append(1) or rebuild(state))
+    rebuild = _evaluating.PredictiveEvaluator._rebuild
+    monkeypatch.setattr(
+        _evaluating.PredictiveEvaluator, "_rebuild", lambda evaluator: n_made.append(1) or rebuild(evaluator)
+    )
     evaluator = HitRate().evaluator(table)
     evaluator.start(naive_bayes(table))
     walk = Walk(naive_bayes(table), 3, np.random.default_rng(0), scale=10.0, max_try=60, max_success=50)
@@ -235,18 +241,94 @@ def test_a_gain_that_gives_nan_is_named():
     table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2, 2), 3)
     evaluator = third_party.NegativeCost(COSTS).evaluator(table)
     evaluator.start(naive_bayes(table))
-    evaluator._state.criterion.params[:] = np.nan
+    evaluator._block.criterion.params[:] = np.nan
     walk = Walk(naive_bayes(table), 3, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9)
     with pytest.raises(ContractError, match="gave nan"):
         evaluator.walk(walk)
 
 
-def test_who_does_not_walk_says_so():
-    table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2), 2)
-    walk = Walk(naive_bayes(table), 2, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9)
-    evaluator = ScoringEvaluator(HitRate(), table)
+@pytest.mark.parametrize("score", [HitRate(cv=3), MDL()])
+def test_any_evaluator_can_be_walked_with(score):
+    """One that makes no walk itself is asked for proposals and commits."""
+    table = slow.random_table(np.random.default_rng(1), 60, (2, 3, 2, 2, 2), 4)
+    reference = Reference(naive_bayes(table), 4, np.random.default_rng(3), 0.02, 2)
+    reference.run(ScoringEvaluator(score, table), 60, 20)
+    evaluator, generator = ScoringEvaluator(score, table), np.random.default_rng(3)
     evaluator.start(naive_bayes(table))
+    walk = Walk(naive_bayes(table), 4, generator, scale=0.02, max_try=60, max_success=20, k=2)
     assert not evaluator.walk(walk)
     assert (walk.tries, walk.accepted, walk.changed) == (0, [], False)
+    while walk.batch_size and len(walk.accepted) < 20 and not walk.stuck:
+        walk.run(evaluator)
+    assert walk.accepted == reference.accepted
+    assert (walk.tries, walk.changed) == (reference.tries, reference.changed)
+    assert generator.random() == reference.generator.random()
+
+
+def test_an_empty_list_of_pairs_and_a_score_that_is_nan_are_refused():
+    table = slow.random_table(np.random.default_rng(1), 40, (2, 2, 2), 2)
+    limits = {"scale": 1.0, "max_try": 9, "max_success": 9}
     with pytest.raises(ValueError, match="nothing to draw from"):
-        Walk(naive_bayes(table), 2, np.random.default_rng(0), scale=1.0, max_try=9, max_success=9, pairs=[])
+        Walk(naive_bayes(table), 2, np.random.default_rng(0), pairs=[], **limits)
+
+    class Broken(HitRate):
+        def score(self, table, dag):
+            return np.nan
+
+    evaluator = ScoringEvaluator(Broken(), table)
+    evaluator.start(naive_bayes(table))
+    with pytest.raises(ContractError, match=r"the score of the parents \{[01]: \[[01], 2\]\} is nan"):
+        Walk(naive_bayes(table), 2, np.random.default_rng(0), **limits).run(evaluator)
+
+
+def legal(parents, target):
+    """The pairs (child, new parent) that repeat no edge and close no cycle, by networkx."""
+    graph = nx.DiGraph((p, v) for v, own in enumerate(parents) for p in own if p != target)
+    graph.add_nodes_from(v for v in range(len(parents)) if v != target)
+    return {(v, p) for v, p in permutations(graph, 2) if not graph.has_edge(p, v) and not nx.has_path(graph, v, p)}
+
+
+def drawn_from(parents, target, k, n, seed=0):
+    walk = Walk(parents, target, np.random.default_rng(seed), scale=1.0, max_try=9, max_success=9, k=k)
+    return [(child, own) for changes in walk.draw(n) for child, own in changes.items()]
+
+
+@pytest.mark.parametrize(("target", "k"), [(0, 1), (2, 1), (5, 1), (1, 2), (5, 3)])
+def test_a_walk_draws_every_legal_change_and_no_other(target, k):
+    parents = [[] if v == target else [target] for v in range(6)]
+    for seed in range(25):
+        drawn, new = drawn_from(parents, target, k, 400, seed), set()
+        assert (not drawn) == (not legal(parents, target))
+        for child, own in drawn:
+            [parent] = set(own) - set(parents[child])
+            lost = set(parents[child]) - set(own)
+            assert target in own
+            assert len(lost) == (len(parents[child]) == k + 1)
+            assert target not in lost
+            new.add((child, parent))
+        assert new == legal(parents, target)
+        if drawn:
+            parents[drawn[0][0]] = drawn[0][1]
+            assert len(parents[drawn[0][0]]) <= k + 1
+
+
+def test_every_legal_change_is_as_likely():
+    # From 0 -> 1 -> 2: only 2 can get 0 in place of 1; every other pair is joined or closes a cycle.
+    assert {(child, *own) for child, own in drawn_from([[3], [0, 3], [1, 3], []], 3, 1, 3000)} == {(2, 0, 3)}
+    counts = Counter(child for child, _ in drawn_from([[3], [3], [3], []], 3, 1, 3000))
+    assert min(counts.values()) > 900
+
+
+@pytest.mark.parametrize(
+    ("parents", "target", "k", "stuck"),
+    [
+        ([[1], []], 1, 1, True),
+        ([[2], [2], []], 2, 1, False),
+        ([[2], [0, 2], []], 2, 1, True),
+        ([[3], [0, 3], [1, 3], []], 3, 1, False),
+        ([[3], [0, 3], [0, 1, 3], []], 3, 2, True),
+        ([[3], [0, 3], [0, 3], []], 3, 2, False),
+    ],
+)
+def test_stuck_where_every_two_features_are_joined(parents, target, k, stuck):
+    assert (not drawn_from(parents, target, k, 1)) is stuck is (not legal(parents, target))

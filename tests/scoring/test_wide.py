@@ -7,8 +7,7 @@ import pytest
 from scoring import slow
 
 from bnplug.builtin.scores import HitRate
-from bnplug.scoring import _wide
-from bnplug.scoring._state import SearchState
+from bnplug.scoring._blocks import features_of
 
 PARENTS = [[1], [], [1], [0, 1]]
 CANDIDATES = [{0: [1, 2]}, {2: []}, {3: [1, 2]}, {2: [1, 3], 3: [1]}, {1: [0], 0: []}]
@@ -27,14 +26,12 @@ def added(state, scratch):
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_both_numberings_add_the_same_to_every_row(alpha, missing):
     table = slow.random_table(np.random.default_rng(0), 40, (3, 2, 4, 2), 1, weighted=True, missing=missing)
-    state = SearchState(HitRate(alpha=alpha, cv=3), table)
-    state.draw(None)
-    state.start(PARENTS)
+    state = slow.State(HitRate(alpha=alpha, cv=3), table, PARENTS)
     for changes in CANDIDATES:
         batch = state.batch([changes], np.array([-np.inf]))
         state.score_batch(batch, 0, 1, False, state.scratch)
         dense, score = added(state, state.scratch), batch.scores[0]
-        occurring = _wide.place(state.rows, state.graph, changes, state.scratch)
+        occurring = state.place(changes, state.scratch)
         batch.status[0] = 0
         state.score_batch(batch, 0, 1, False, occurring)
         for some, others in zip(dense, added(state, occurring), strict=True):
@@ -42,10 +39,8 @@ def test_both_numberings_add_the_same_to_every_row(alpha, missing):
         assert batch.scores[0] == score
 
 
-def test_the_number_of_configurations_counts_missing_cells_too():
+def test_missing_is_one_more_code_of_features():
     table = slow.random_table(np.random.default_rng(0), 40, (3, 2, 4, 2), 1, missing=0.2)
-    state = SearchState(HitRate(), table)
-    state.draw(None)
-    state.start(PARENTS)
-    assert _wide.n_configurations(state.rows, state.graph, {0: [1, 2]}) == 4 * 5
-    assert _wide.n_configurations(state.rows, state.graph, {3: [2]}) == 4 * 3  # 3 and 0: the class is lost
+    rows, graph = (state := slow.State(HitRate(), table, PARENTS)).rows, state.graph
+    assert rows.sizes[features_of(rows, graph, {0: [1, 2]})].tolist() == [4, 5]
+    assert rows.sizes[features_of(rows, graph, {3: [2]})].tolist() == [4, 3]  # 0 and 3: the class is lost

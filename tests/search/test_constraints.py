@@ -84,7 +84,7 @@ def test_what_contradicts_itself_is_said_before_anything_is_counted(name, known,
         with pytest.raises(ValueError, match=message):
             Constraints(make_table(features=3), **known)
         return
-    for where in ("data.table.Table.counts", "data.table.Table.map"):
+    for where in ("table.table.Table.counts", "table.table.Table.map"):
         monkeypatch.setattr(f"bnplug.{where}", None)
     with pytest.raises(ValueError, match=message):
         constrained(name, **known).learn(make_table(features=3))

@@ -52,10 +52,10 @@ def test_which_of_tied_candidates_is_taken_can_be_told(last_of_ties, chosen):
 
 
 @pytest.mark.parametrize(
-    ("takes_all", "max_time", "sizes"),
+    ("prefers_large_batches", "max_time", "sizes"),
     [(False, None, (256, 256, 88)), (True, None, (600,)), (True, 1e6, (256, 256, 88))],
 )
-def test_many_candidates_are_scored_in_batches_in_their_order(takes_all, max_time, sizes):
+def test_many_candidates_are_scored_in_batches_in_their_order(prefers_large_batches, max_time, sizes):
     class Counting(DecomposableEvaluator):
         sizes = ()
 
@@ -63,7 +63,7 @@ def test_many_candidates_are_scored_in_batches_in_their_order(takes_all, max_tim
             self.sizes = (*self.sizes, len(candidates))
             return np.array([float(changes[0][0]) for changes in candidates])
 
-    Counting.takes_all = takes_all
+    Counting.prefers_large_batches = prefers_large_batches
     search = GreedySearch(Counting(make_table()), [[], [], [], []], "test", max_time)
     scores = search.propose([{0: [i]} for i in range(600)])
     assert scores.tolist() == list(range(600))

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from bnplug import Table, structure_learner
 from bnplug.datasets import tic_tac_toe
-from bnplug.search import BestMet
+from bnplug.search import TopGraphs
 
 GRAPHS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from([((), ()), ((1,), ()), ((), (0,))])), max_size=30)
 
 
 @given(GRAPHS)
 def test_each_graph_is_there_once_by_its_highest_score(told):
-    met = BestMet()
+    met = TopGraphs()
     for score, parents in told:
         met.add(score, parents)
     highest = {}
@@ -27,7 +27,7 @@ def test_each_graph_is_there_once_by_its_highest_score(told):
 
 
 def test_what_is_kept_is_the_best_of_many():
-    met = BestMet(most=3)
+    met = TopGraphs(most=3)
     scores = np.random.RandomState(0).permutation(50)
     graphs = [[sorted({v for v in range(6) if (number >> v) & 1}), *[[]] * 6] for number in range(50)]
     for score, graph in zip(scores, graphs, strict=True):

@@ -127,3 +127,13 @@ def test_arrays_of_candidates_are_what_the_moves_change(seed):
     assert list(candidates[3:9]) == [graph.changes(move) for move in moves[3:9]]
     graph.set_parents(5, [])
     assert list(candidates[-2:]) == list(candidates)[-2:]
+
+
+def test_a_copy_of_a_graph_changes_separately():
+    graph = Graph([[], [0], []])
+    moves = Neighbourhood(graph).moves()
+    other = graph.copy()
+    other.apply(other.changes(Move("reverse", 0, 1)))
+    assert (other.parents, graph.parents) == ([[1], [], []], [[], [0], []])
+    assert (other.reaches != graph.reaches).any()
+    assert Neighbourhood(graph).moves() == moves

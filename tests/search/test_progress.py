@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bnplug.search import Progress, progress
+from bnplug.search import Progress, greedy
 
 
 @pytest.mark.parametrize("verbose", [None, 0])
@@ -12,13 +12,13 @@ def test_silence(capsys, verbose):
     told = Progress("sa", verbose)
     told.tick(1, 0.5, 10)
     told.moved(1, 0.5, 10, "add a -> b")
-    told.tell(1, 0.5, 10)
+    told.report(1, 0.5, 10)
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_line_a_second(capsys, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(greedy.time, "monotonic", lambda: now[0])
     told = Progress("sa", 1)
     for seconds in (0.5, 0.4, 0.2, 0.5):
         now[0] += seconds

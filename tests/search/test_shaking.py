@@ -15,8 +15,8 @@ from search.toys import (
 
 import bnplug
 from bnplug.builtin.structures.hill_climb import HillClimb
-from bnplug.data.table import Table
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
+from bnplug.table.table import Table
 
 
 def test_a_decomposable_score_is_climbed_both_ways_and_the_better_end_is_kept():

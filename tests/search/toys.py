@@ -11,7 +11,7 @@ import pandas as pd
 
 from bnplug.contracts import Evaluator, ScoreFunction
 from bnplug.counts.counting import count
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 
 def family_score(table, v, parents):

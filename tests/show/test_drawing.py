@@ -11,10 +11,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pictured_networks import IRIS, IRIS_TAN, NETWORKS, kdb, naive_bayes, networks, tan
+from pictured_networks import IRIS, IRIS_TAN, NETWORKS, kdb, layout, naive_bayes, networks, tan
 
 from bnplug.show.drawing import plot, save_picture, to_dot, to_mermaid, to_svg
-from bnplug.show.layout import layout
 
 SVG = "{http://www.w3.org/2000/svg}"
 

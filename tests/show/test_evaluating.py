@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from bnplug import BayesianNetworkClassifier
-from bnplug.show._evaluating import Evaluating
-from bnplug.show.evaluation import evaluate
+from bnplug.show.evaluation import RunningEvaluation, evaluate
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -23,7 +22,7 @@ def test_batches_add_up(classes, costs):
     frame, y = X[known], Y[known]
     costs = None if costs is None else RNG.random((len(classes), len(classes)))
     model = BayesianNetworkClassifier("nb", costs=costs).fit(frame, y)
-    found = Evaluating(model)
+    found = RunningEvaluation(model)
     for rows in np.array_split(np.arange(len(y)), 4):
         found.add(frame.iloc[rows], y[rows])
     one, other = found.result(), evaluate(model, frame, y)
@@ -37,7 +36,7 @@ def test_batches_add_up(classes, costs):
 
 def test_one_class_has_no_curve_and_no_rows_are_an_error():
     model = BayesianNetworkClassifier("nb").fit(X, Y)
-    found = Evaluating(model)
+    found = RunningEvaluation(model)
     with pytest.raises(ValueError, match="no row to evaluate on"):
         found.result()
     found.add(X[Y == "p"], Y[Y == "p"])

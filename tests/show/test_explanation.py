@@ -3,7 +3,7 @@ import pytest
 
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import wine
-from bnplug.show.explanation import plot_explanation
+from bnplug.show.drawing import plot_explanation
 
 
 def test_bars_are_the_contributions_to_one_class_the_largest_on_top():

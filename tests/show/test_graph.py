@@ -1,6 +1,6 @@
 import pytest
 
-from bnplug.show._graph import checked_graph
+from bnplug.show._sheet import checked_graph
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bnplug.notebook._text import xml_text
-from bnplug.show._labels import label_of, text_width
+from bnplug.html._kit import xml_text
+from bnplug.show._routes import label_of, text_width
 
 
 def test_wide_letters_are_wider_and_accents_take_no_room():

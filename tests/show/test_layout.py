@@ -1,10 +1,10 @@
 """Where the boxes of a picture stand."""
 
 import pytest
-from pictured_networks import CLASS_WITH_PARENTS, IRIS_TAN, kdb, naive_bayes, tan
+from pictured_networks import CLASS_WITH_PARENTS, IRIS_TAN, kdb, layout, naive_bayes, tan
 
-from bnplug.show._rows import BOX_HEIGHT
-from bnplug.show.layout import layout, picture_of
+from bnplug.show._routes import picture_of
+from bnplug.show._sheet import BOX_HEIGHT
 
 
 def test_a_class_without_parents_stands_alone_on_top():
@@ -48,17 +48,12 @@ def test_a_picture_has_a_box_for_each_node_and_an_arrow_for_each_edge():
 
 def test_the_frame_holds_everything():
     picture = picture_of(*kdb(16, 2))
-    left, top, width, height = picture.frame()
+    left, top, width, height = picture.frame
     for box in picture.boxes:
         assert left < box.x - box.width / 2 < box.x + box.width / 2 < left + width
         assert top < box.y - BOX_HEIGHT / 2 < box.baseline < box.y + BOX_HEIGHT / 2 < top + height
     points = [point for arrow in picture.edges for step in arrow.steps for point in step]
     assert all(left < x < left + width and top < y < top + height for x, y in points)
-
-
-def test_places_are_those_of_the_boxes():
-    picture = picture_of(*tan(16))
-    assert list(layout(*tan(16)).values()) == [(box.x, box.y) for box in picture.boxes]
 
 
 @pytest.mark.parametrize("network", [naive_bayes(250), tan(250), kdb(250, 2), kdb(250, 3)])

@@ -23,8 +23,9 @@ def test_no_other_module_has_colours_of_its_own():
 
 
 def test_the_style_of_reports_has_the_same_colours():
-    css = files("bnplug.show.report").joinpath("style.css").read_text("utf-8")
-    names = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", css.split("@media")[0]))
+    templates = files("bnplug.html").joinpath("templates")
+    css = "".join(templates.joinpath(file).read_text("utf-8") for file in ("theme.css", "report.css"))
+    names = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", re.sub(r"@media.*?\n}\n", "", css, flags=re.DOTALL)))
     assert (names["ink"], names["soft"], names["accent"]) == (palette.INK, palette.SOFT, palette.ACCENT)
     assert (names["mark"], names["mark-line"]) == palette.MARKED[:2]
     legend = css[css.index(".legend li::before") if ".legend li::before" in css else css.index(".legend") :]

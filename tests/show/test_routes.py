@@ -5,9 +5,8 @@ import math
 import pytest
 from pictured_networks import IRIS_TAN, kdb, naive_bayes
 
-from bnplug.show._graph import checked_graph
 from bnplug.show._routes import Arrow, routes_of
-from bnplug.show._rows import sheet_of
+from bnplug.show._sheet import checked_graph, sheet_of
 
 
 def routes(names, edges, target):

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from pictured_networks import kdb, naive_bayes, networks, tan
 
-from bnplug.show._graph import checked_graph
-from bnplug.show._rows import _MOST_LANES, BOX_HEIGHT, LANE_SPACE, sheet_of
+from bnplug.show._sheet import _MOST_LANES, BOX_HEIGHT, LANE_SPACE, checked_graph, sheet_of
 
 
 def sheet(names, edges, target, width=60.0):

@@ -7,7 +7,7 @@ from saboteurs.trying import failing, name_of
 from bnplug import ClassifierMethod
 
 HEALTHY = [
-    ClassifierMethod("wrapped", classifiers.Wrapped, "Healthy.", "Nobody (2026)", 2),
+    ClassifierMethod("wrapped", classifiers.Wrapped, "Healthy.", "Nobody (2026)"),
 ]
 
 

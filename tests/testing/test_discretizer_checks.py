@@ -7,7 +7,7 @@ from saboteurs.trying import failing, name_of
 from bnplug import DiscretizerMethod
 
 HEALTHY = [
-    DiscretizerMethod("median", discretizers.Median, "Healthy.", "Nobody (2026)", 2),
+    DiscretizerMethod("median", discretizers.Median, "Healthy.", "Nobody (2026)"),
 ]
 
 
@@ -24,7 +24,7 @@ def test_a_saboteur_fails_its_check_and_no_other(saboteur):
 
 
 def test_cuts_in_descending_order_are_found():
-    method = DiscretizerMethod("descending", discretizers.CutsInDescendingOrder, "A saboteur.", "Nobody (2026)", 2)
+    method = DiscretizerMethod("descending", discretizers.CutsInDescendingOrder, "A saboteur.", "Nobody (2026)")
     failed = failing(method)
     assert "must be finite and strictly ascending" in failed["check_cut_points"]
     assert "are not finite and ascending" in failed["check_goes_by_name_and_is_saved"]

@@ -5,11 +5,11 @@ import pytest
 from saboteurs import engines
 from saboteurs.trying import failing, name_of
 
-from bnplug import InferenceEngineMethod
-from bnplug.testing import _engine_checks, data
+from bnplug import EngineMethod
+from bnplug.testing import _network_checks, data
 
 HEALTHY = [
-    InferenceEngineMethod("enumeration", engines.Enumeration, "Healthy.", "Nobody (2026)", 2),
+    EngineMethod("enumeration", engines.Enumeration, "Healthy.", "Nobody (2026)"),
 ]
 
 
@@ -30,16 +30,16 @@ def test_enumeration_by_hand():
     tables = data.network(table, [[], [0], [], [1, 2]])
     p = {name: np.exp(tables[name].values) for name in tables.names}
     by_hand = np.einsum("a,ba,c,dbc->abcd", p["x1"], p["x2"], p["class"], p["x3"])
-    joint = _engine_checks._joint(tables)
+    joint = _network_checks._joint(tables)
     assert np.allclose(joint, by_hand)
     assert np.isclose(joint.sum(), 1.0)
     codes = np.array([[1], [255], [0], [1]], dtype=np.uint8)
-    assert np.allclose(np.exp(_engine_checks._log_joint(tables, codes)), by_hand[1, :, :, 1].sum(axis=0)[None])
-    soft = _engine_checks._query(tables, ["class", "x1"], {"x2": [1.0, 0.0, 2.0]})
+    assert np.allclose(np.exp(_network_checks._log_joint(tables, codes)), by_hand[1, :, :, 1].sum(axis=0)[None])
+    soft = _network_checks._query(tables, ["class", "x1"], {"x2": [1.0, 0.0, 2.0]})
     expected = (by_hand * np.array([1.0, 0.0, 2.0])[:, None, None]).sum(axis=(1, 3)).T
     assert np.allclose(soft, expected / expected.sum())
     weights = np.array([[1.0, -2.0, 0.5]])
     given = by_hand[1, :, :, 1] / by_hand[1, :, :, 1].sum(axis=0) * weights
-    counts = _engine_checks._expected(tables, codes, weights)
+    counts = _network_checks._expected(tables, codes, weights)
     assert np.allclose(counts[3][1], given)
     assert np.allclose(counts[1][:, 1], given.sum(axis=1))

@@ -9,9 +9,9 @@ from bnplug.testing import _common_checks
 
 COMMON = {check.__name__ for check in _common_checks.CHECKS}
 HEALTHY = [
-    ParameterLearnerMethod("frequencies", parameters.Frequencies, "Healthy.", "Nobody (2026)", 1),
-    ParameterLearnerMethod("gradient", parameters.ByGradient, "Healthy, by a loss.", "Nobody (2026)", 1),
-    ParameterLearnerMethod("trees", parameters.TreesOnly, "Healthy, and choosy.", "Nobody (2026)", 1),
+    ParameterLearnerMethod("frequencies", parameters.Frequencies, "Healthy.", "Nobody (2026)"),
+    ParameterLearnerMethod("gradient", parameters.ByGradient, "Healthy, by a loss.", "Nobody (2026)"),
+    ParameterLearnerMethod("trees", parameters.TreesOnly, "Healthy, and choosy.", "Nobody (2026)"),
 ]
 
 

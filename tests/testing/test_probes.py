@@ -4,7 +4,7 @@ from sklearn.base import clone
 
 from bnplug import structure_learner
 from bnplug.testing import data
-from bnplug.testing._probes import FewEdges, Taste
+from bnplug.testing._common_checks import FewEdges, Taste
 
 
 def test_few_edges_counts_edges():

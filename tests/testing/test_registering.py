@@ -5,7 +5,7 @@ from saboteurs.discretizers import Median
 
 from bnplug import ClassifierMethod, DiscretizerMethod
 from bnplug.hooks import registry
-from bnplug.testing._registering import registered
+from bnplug.testing._common_checks import registered
 
 
 def test_a_registered_method_has_its_own_name():
@@ -17,7 +17,7 @@ def test_a_registered_method_has_its_own_name():
 
 
 def test_another_one_has_a_name_until_the_context_ends():
-    method = ClassifierMethod("wrapped", Wrapped, "Healthy.", "Nobody (2026)", 2)
+    method = ClassifierMethod("wrapped", Wrapped, "Healthy.", "Nobody (2026)")
     before = registry.methods()
     with registered(method) as name:
         assert type(registry.classifier(name)) is Wrapped
@@ -27,7 +27,7 @@ def test_another_one_has_a_name_until_the_context_ends():
 
 
 def test_a_name_that_is_taken_is_qualified():
-    with registered(DiscretizerMethod("mdl", Median, "Healthy.", "Nobody (2026)", 2)) as name:
+    with registered(DiscretizerMethod("mdl", Median, "Healthy.", "Nobody (2026)")) as name:
         assert name == "under-check:mdl"
         assert type(registry.discretizer(name)) is Median
         assert type(registry.discretizer("mdl")) is not Median

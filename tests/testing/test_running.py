@@ -8,9 +8,9 @@ from saboteurs import parameters, structures
 from bnplug import ParameterLearnerMethod, StructureLearnerMethod, UnknownMethodError
 from bnplug.testing import CHECKS, Report, _running, check_plugin, parametrize_with_checks, subject_of
 
-CHAIN = StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)", 1)
-LAMBDA = StructureLearnerMethod("lambda", structures.KeepsALambda, "Keeps a lambda.", "Nobody (2026)", 1)
-UNNORMALIZED = ParameterLearnerMethod("raw", parameters.LeavesColumnsAsTheyAre, "Raw.", "Nobody (2026)", 1)
+CHAIN = StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)")
+LAMBDA = StructureLearnerMethod("lambda", structures.KeepsALambda, "Keeps a lambda.", "Nobody (2026)")
+UNNORMALIZED = ParameterLearnerMethod("raw", parameters.LeavesColumnsAsTheyAre, "Raw.", "Nobody (2026)")
 
 
 def params(decorator):
@@ -47,7 +47,7 @@ def test_a_test_for_each_check_that_applies():
 
 
 def test_a_stochastic_method_may_depend_on_the_order_of_rows():
-    drawn = StructureLearnerMethod("drawn", structures.Chain, "Draws.", "Nobody (2026)", 1, stochastic=True)
+    drawn = StructureLearnerMethod("drawn", structures.Chain, "Draws.", "Nobody (2026)", stochastic=True)
     found = params(parametrize_with_checks(drawn))
     assert not {name for name in found if "row_order" in name or "repeats_a_row" in name}
 
@@ -109,7 +109,7 @@ def test_a_method_that_exits_fails_its_checks_and_stops_nothing(monkeypatch):
 
 
 def test_a_factory_that_cannot_be_imported_fails_checks_not_collection():
-    absent = StructureLearnerMethod("absent", "no_such_module:Learner", "Absent.", "Nobody (2026)", 1)
+    absent = StructureLearnerMethod("absent", "no_such_module:Learner", "Absent.", "Nobody (2026)")
     found = params(parametrize_with_checks(absent))
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         found["structure-absent-check_acyclic"][0]()

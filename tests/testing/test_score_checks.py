@@ -6,12 +6,12 @@ from saboteurs.trying import failing, name_of
 
 from bnplug import ScoreFunctionMethod
 from bnplug.testing import _common_checks
-from bnplug.testing._probes import FewEdges
+from bnplug.testing._common_checks import FewEdges
 
 COMMON = {check.__name__ for check in _common_checks.CHECKS}
 HEALTHY = [
-    ScoreFunctionMethod("plain", scores.Plain, "Healthy.", "Nobody (2026)", 1, decomposable=True),
-    ScoreFunctionMethod("few edges", FewEdges, "Healthy, and blind to data.", "Nobody (2026)", 1),
+    ScoreFunctionMethod("plain", scores.Plain, "Healthy.", "Nobody (2026)", decomposable=True),
+    ScoreFunctionMethod("few edges", FewEdges, "Healthy, and blind to data.", "Nobody (2026)"),
 ]
 
 

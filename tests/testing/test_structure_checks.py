@@ -19,13 +19,13 @@ class Numbers(structures.Chain):
 
 COMMON = {check.__name__ for check in _common_checks.CHECKS}
 HEALTHY = [
-    StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)", 1),
-    StructureLearnerMethod("numbers", Numbers, "Healthy, and without a graph.", "Nobody (2026)", 1),
-    StructureLearnerMethod("dense", structures.Dense, "Healthy.", "Nobody (2026)", 1),
-    StructureLearnerMethod("careful", structures.Careful, "Healthy.", "Nobody (2026)", 1, constraints=True),
-    StructureLearnerMethod("search", structures.Search, "Healthy.", "Nobody (2026)", 1, needs_score=True),
-    StructureLearnerMethod("gaps", structures.GapsAreAState, "Healthy, and unusual.", "Nobody (2026)", 1),
-    StructureLearnerMethod("pair", structures.OneOfTwo, "Healthy, and quick.", "Nobody (2026)", 1, needs_score=True),
+    StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)"),
+    StructureLearnerMethod("numbers", Numbers, "Healthy, and without a graph.", "Nobody (2026)"),
+    StructureLearnerMethod("dense", structures.Dense, "Healthy.", "Nobody (2026)"),
+    StructureLearnerMethod("careful", structures.Careful, "Healthy.", "Nobody (2026)", constraints=True),
+    StructureLearnerMethod("search", structures.Search, "Healthy.", "Nobody (2026)", needs_score=True),
+    StructureLearnerMethod("gaps", structures.GapsAreAState, "Healthy, and unusual.", "Nobody (2026)"),
+    StructureLearnerMethod("pair", structures.OneOfTwo, "Healthy, and quick.", "Nobody (2026)", needs_score=True),
 ]
 
 

@@ -77,7 +77,7 @@ def test_a_plugin_brings_its_methods_as_subjects():
 
 
 def test_a_class_is_as_good_as_its_path():
-    described = StructureLearnerMethod("chain", structures.Chain, "A chain.", "Nobody (2026)", 1)
+    described = StructureLearnerMethod("chain", structures.Chain, "A chain.", "Nobody (2026)")
     assert subject_of(described).factory is structures.Chain
     assert TAN.factory.__name__ == TAN.method.factory.split(":")[1]
 

@@ -1,1 +1,1 @@
-"""Engines of inference, one a file."""
+"""Engines, one a file."""

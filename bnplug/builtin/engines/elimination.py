@@ -1,14 +1,14 @@
-"""Variable elimination: exact answers, each row instantiated with what it knows before anything is summed out."""
+"""Variable elimination: exact answers, with evidence instantiated before unknown variables are summed out."""
 
 from __future__ import annotations
 
-from bnplug.contracts import InferenceEngine
+from bnplug.contracts import Engine
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
 from bnplug.model.log_tables import LogTables
 
 
-class EliminationEngine(InferenceEngine):
-    """Exact answers by summing out, one after the other, what is not known.
+class EliminationEngine(Engine):
+    """Exact answers by summing out unknown variables one after the other.
 
     Parameters
     ----------

@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bnplug.arrays import CodeArray, FloatArray
-from bnplug.contracts import InferenceEngine, Marginals
-from bnplug.inference._cliques import MoralGraph, listed, written
-from bnplug.inference._factors import known_states
+from bnplug.contracts import CompiledNetwork, Engine
+from bnplug.inference._cliques import MoralGraph, known_states, listed, written
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE
 from bnplug.inference.queries import check_variables, impossible, split_evidence
 from bnplug.model.log_tables import LogTables
+from bnplug.typing import CodeArray, FloatArray
 
 if TYPE_CHECKING:
     from bnplug.model.pgmpy import JunctionTrees
 
-# pgmpy has a letter for each variable of a clique.
+# pgmpy uses a letter for each variable of a clique.
 _MAX_VARIABLES = 52
 
 
-class JunctionTreeEngine(InferenceEngine):
+class JunctionTreeEngine(Engine):
     """Exact answers by belief propagation on pgmpy's junction tree.
 
     The junction tree covers the whole network, whatever the evidence, and each row sends messages between all cliques
@@ -47,13 +46,7 @@ class JunctionTreeEngine(InferenceEngine):
         self.max_clique_size = max_clique_size
 
     def compile(self, tables: LogTables, target: str) -> JunctionTreeMarginals:
-        """Return the marginals of `tables`.
-
-        Raises
-        ------
-        ValueError
-            If a clique is too large for pgmpy or for memory; the message says which engine to use.
-        """
+        """Return the compiled network; a ``ValueError`` if a clique is too large for pgmpy or for memory."""
         limit = MAX_CLIQUE_SIZE if self.max_clique_size is None else self.max_clique_size
         graph, cliques = MoralGraph(tables), []
         while graph.sizes:
@@ -67,17 +60,8 @@ class JunctionTreeEngine(InferenceEngine):
         return JunctionTreeMarginals(tables, target, cliques)
 
 
-class JunctionTreeMarginals(Marginals):
-    """A network as pgmpy's junction tree.
-
-    Parameters
-    ----------
-    tables : LogTables
-    target : str
-        The class.
-    cliques : sequence of tuple of str
-        Those that the tree is made of, each family in one.
-    """
+class JunctionTreeMarginals(CompiledNetwork):
+    """A network as pgmpy's junction tree of given cliques, each family in one of them."""
 
     def __init__(self, tables: LogTables, target: str, cliques: Sequence[tuple[str, ...]]) -> None:
         from bnplug.model.pgmpy import JunctionTrees
@@ -92,7 +76,7 @@ class JunctionTreeMarginals(Marginals):
         sizes = [len(tables.states[name]) for name in tables.names]
         with _refused_without_memory():
             self._trees: JunctionTrees = JunctionTrees(
-                sizes, list(zip(self._families, factors, strict=True)), [self._numbers(own) for own in cliques]
+                sizes, list(zip(self._families, factors, strict=True)), [self._numbers(clique) for clique in cliques]
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,9 +87,9 @@ class JunctionTreeMarginals(Marginals):
         JunctionTreeMarginals.__init__(self, **state)
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return log P(c, what row m knows), of shape (rows, classes), up to what all classes have in common.
+        """Return log P(c, evidence of row m) of shape (rows, classes), up to a constant of each row.
 
-        Rows without a hole take no messages; of equal rows one does.
+        Only distinct rows with missing cells need messages.
         """
         joint = log_joint(self._terms, codes)
         rows, places = _distinct(codes, self._number[self.target])
@@ -137,37 +121,40 @@ class JunctionTreeMarginals(Marginals):
         return self._likelihoods(known) | {self._number[name]: logs for name, logs in soft.items()}
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
-        """Return the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
+        """Return the expected counts of every family, weighted; see :class:`bnplug.CompiledNetwork`."""
         target = self._number[self.target]
         classes = _certainties(len(self.tables.states[self.target]))
         counts = [np.zeros(self.tables[name].values.shape) for name in self.tables.names]
         rows, places = _distinct(codes, target)
         summed = np.zeros((len(rows), len(classes)))
         np.add.at(summed, places, weights)
-        for row, own in zip(rows, summed, strict=True):
-            for c in np.flatnonzero(own):
+        for row, row_weights in zip(rows, summed, strict=True):
+            for c in np.flatnonzero(row_weights):
                 with _refused_without_memory():
-                    found = self._trees.beliefs(self._families, {**self._row(row), target: classes[c]})
-                for total, share in zip(counts, found or [], strict=found is not None):
-                    total += own[c] * share
+                    beliefs = self._trees.beliefs(self._families, {**self._row(row), target: classes[c]})
+                for total, share in zip(counts, beliefs or [], strict=beliefs is not None):
+                    total += row_weights[c] * share
         return counts
 
     def _joint(self, variables: tuple[int, ...], known: dict[int, FloatArray]) -> FloatArray | None:
-        """Return P(variables | known), or None where that is impossible: by the chain rule, state by state."""
+        """Return P(variables | known) by the chain rule, state by state; None if `known` is impossible."""
         n = len(variables)
         while not self._trees.together(variables[:n]):
             n -= 1
-        found = self._trees.beliefs([variables[:n]], known)
-        if found is None or n == len(variables):
-            return None if found is None else found[0]
+        beliefs = self._trees.beliefs([variables[:n]], known)
+        if beliefs is None:
+            return None
+        (first,) = beliefs
+        if n == len(variables):
+            return first
         rest = variables[n:]
         sizes = [len(self.tables.states[self.tables.names[v]]) for v in rest]
-        answer = np.zeros((*found[0].shape, *sizes))
-        for cell in np.argwhere(found[0] > 0):
+        answer = np.zeros((*first.shape, *sizes))
+        for cell in np.argwhere(first > 0):
             more = {v: self._at(v, int(state), known) for v, state in zip(variables, cell, strict=False)}
             given = self._joint(rest, {**known, **more})
             if given is not None:
-                answer[tuple(cell)] = found[0][tuple(cell)] * given
+                answer[tuple(cell)] = first[tuple(cell)] * given
         return answer
 
     def _at(self, v: int, state: int, known: dict[int, FloatArray]) -> FloatArray:
@@ -194,7 +181,7 @@ def _certainties(n_states: int) -> FloatArray:
 
 
 def _distinct(codes: CodeArray, target: int) -> tuple[CodeArray, npt.NDArray[np.intp]]:
-    """Return the rows that differ in their features, one beside the other, and which of them each row is."""
+    """Return the rows with distinct features, and the number of each row among them."""
     features = codes.copy()
     features[target] = 0
     rows, places = np.unique(features, axis=1, return_inverse=True)
@@ -203,8 +190,8 @@ def _distinct(codes: CodeArray, target: int) -> tuple[CodeArray, npt.NDArray[np.
 
 def _refusal(reason: str) -> ValueError:
     return ValueError(
-        f"junction-tree cannot answer about this network: {reason}. Use inference='elimination', whose cliques are "
-        "those of what a row misses, or inference='sampling'"
+        f"junction-tree cannot answer about this network: {reason}. Use engine='elimination', whose cliques are "
+        "those of what a row misses, or engine='sampling'"
     )
 
 

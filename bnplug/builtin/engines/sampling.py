@@ -1,4 +1,4 @@
-"""Likelihood weighting: answers with a standard error, for networks whose cliques are too large to be summed."""
+"""Likelihood weighting: estimates with standard errors, for networks whose cliques are too large to be summed."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 
-from bnplug.arrays import CodeArray, FloatArray, IntArray
 from bnplug.compiling import run_in_threads
-from bnplug.contracts import InferenceEngine, Marginals
+from bnplug.contracts import CompiledNetwork, Engine
 from bnplug.hooks.components import check_numbers
-from bnplug.inference._flat_tables import FlatTables, flat_tables, in_shape
-from bnplug.inference._missing_part import VARIABLE
+from bnplug.inference._flat_tables import VARIABLE, FlatTables, flat_tables, in_shape
 from bnplug.inference._particles import PROGRESS, add_counts, estimate, tally
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.queries import check_variables, split_evidence
 from bnplug.model.log_tables import LogTables
+from bnplug.table._checks import read_only
+from bnplug.typing import CodeArray, FloatArray, IntArray
 
-# Rows that a thread takes at a time.
+# Rows per task of a thread.
 _BLOCK = 16
 
-# Number of nodes that a kernel visits before it returns to Python to handle Ctrl-C: a fraction of a second.
+# Number of nodes that a kernel visits before it returns to Python to handle Ctrl-C.
 _VISITS = 2**23
 
-# Upper bound on the number of draws, because kernels count in 64 bits; no computer makes that many.
+# Upper bound on the number of draws, because kernels count in 64 bits.
 _MOST_DRAWS = 2**62
 
 
-class SamplingEngine(InferenceEngine):
-    """Answers by likelihood weighting: draws of what is missing, weighted by how likely they make what is known.
+class SamplingEngine(Engine):
+    """Estimates by likelihood weighting: draws of the missing variables, weighted by the likelihood of the evidence.
 
-    No clique is too large for it, but it is not exact: the error falls with the square root of the number of draws,
-    and is the larger the less likely what is known. Rows without a hole get exact answers.
+    No clique is too large, but the error falls only with the square root of the number of draws, and is larger for
+    unlikely evidence. Complete rows get exact answers.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class SamplingEngine(InferenceEngine):
         self.random_state = random_state
 
     def compile(self, tables: LogTables, target: str) -> SampledMarginals:
-        """Return what answers questions about the network `tables`, whose class is `target`."""
+        """Return the compiled network `tables`, whose class is `target`."""
         check_numbers(self, "n_samples", positive=True)
         n_samples = int(self.n_samples)
         if n_samples != self.n_samples:
@@ -67,31 +67,8 @@ class SamplingEngine(InferenceEngine):
         return SampledMarginals(tables, target, min(n_samples, _MOST_DRAWS), seed)
 
 
-class SampledMarginals(Marginals):
-    """A network of which draws are made.
-
-    Parameters
-    ----------
-    tables : LogTables
-    target : str
-        The class.
-    n_samples : int
-        Draws for each row and class.
-    seed : int
-        The same one gives the same answers.
-
-    Examples
-    --------
-    >>> tables = LogTables(
-    ...     ["c", "x", "y"], {"c": ["n", "p"], "x": [0, 1], "y": [0, 1]},
-    ...     {"c": ((), np.log([0.5, 0.5])),
-    ...      "x": (("c",), np.log([[0.9, 0.2], [0.1, 0.8]])),
-    ...      "y": (("c", "x"), np.log([[[0.3, 0.6], [0.5, 0.1]], [[0.7, 0.4], [0.5, 0.9]]]))})
-    >>> marginals = SampledMarginals(tables, "c", 10_000, 0)
-    >>> codes = np.array([[255], [255], [1]], dtype=np.uint8)  # x is missing, y is 1
-    >>> np.exp(marginals.log_joint(codes)).round(2), marginals.standard_errors(codes).round(3)
-    (array([[0.34, 0.41]]), array([[0.001, 0.001]]))
-    """
+class SampledMarginals(CompiledNetwork):
+    """A network whose answers are estimated from `n_samples` draws for each row and class."""
 
     def __init__(self, tables: LogTables, target: str, n_samples: int, seed: int) -> None:
         self.tables = tables
@@ -108,16 +85,16 @@ class SampledMarginals(Marginals):
         )
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return an estimate of log P(c, what row m knows), of shape (rows, classes).
+        """Return an estimate of log P(c, evidence of row m) of shape (rows, classes), up to a constant of each row.
 
-        What is the same for all classes is left out. A class that no draw finds possible is at ``-inf``.
+        A class that is impossible in all draws is at ``-inf``.
         """
         return self._estimate(codes, n_jobs)[0]
 
     def standard_errors(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return the standard errors of P(c | what row m knows), of shape (rows, classes); 0 where that is exact.
+        """Return the standard errors of P(c | evidence of row m) of shape (rows, classes).
 
-        They are 1 where no draw is possible.
+        They are 0 for exact answers, and 1 if no draw is possible.
         """
         joint, errors = self._estimate(codes, n_jobs)
         total = logsumexp(joint, axis=1, keepdims=True)
@@ -125,16 +102,16 @@ class SampledMarginals(Marginals):
         top = np.where(possible, total, 0.0)
         share, variance = np.exp(joint - top), np.exp(2 * (errors - top))
         others = variance.sum(axis=1, keepdims=True) - variance
-        found = np.sqrt((1 - share) ** 2 * variance + share**2 * others)
+        deviations = np.sqrt((1 - share) ** 2 * variance + share**2 * others)
         exact = np.isneginf(errors.max(axis=1, keepdims=True))
-        return np.where(possible, np.minimum(found, 1.0), np.where(exact, 0.0, 1.0))
+        return np.where(possible, np.minimum(deviations, 1.0), np.where(exact, 0.0, 1.0))
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         """Return an estimate of P(variables | evidence), one axis for each of `variables`."""
         return self._answer(variables, evidence)[0]
 
     def query_errors(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
-        """Return the standard errors of what :meth:`query` gives."""
+        """Return the standard errors of the answers of :meth:`query`."""
         return self._answer(variables, evidence)[1]
 
     def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
@@ -147,7 +124,7 @@ class SampledMarginals(Marginals):
             return float(largest + np.log(sums[0]) - most - np.log(all_sums[0]))
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
-        """Return estimates of the expected counts of every family, weighted; see :class:`bnplug.Marginals`."""
+        """Return estimates of the expected counts of every family, weighted; see :class:`bnplug.CompiledNetwork`."""
         counts = np.zeros(len(self._flat.values) // 2)
         given = np.ascontiguousarray(weights, dtype=np.float64)
         drawing = (*self._draws(), np.zeros(2, np.uint64), np.zeros(1, PROGRESS))
@@ -156,7 +133,7 @@ class SampledMarginals(Marginals):
         return in_shape(self.tables, self._flat, counts)
 
     def _estimate(self, codes: CodeArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
-        """Return log joints, and the logarithms of the standard errors of what they are the logarithms of."""
+        """Return log joints, and the logarithms of the standard errors of the joints."""
         joint = log_joint(self._terms, codes)
         errors = np.full(joint.shape, -np.inf)
         given, missing = _readable(codes)
@@ -196,8 +173,8 @@ class SampledMarginals(Marginals):
         tables, sizes = self.tables, [len(self.tables.states[name]) for name in self.tables.names]
         known, soft = split_evidence(tables, evidence)
         states, likelihoods = np.full(len(sizes), -1), np.zeros((len(sizes), max(sizes)))
-        for name, own in soft.items():
-            likelihoods[tables.names.index(name), : len(own)] = own
+        for name, logs in soft.items():
+            likelihoods[tables.names.index(name), : len(logs)] = logs
         for name, state in known.items():
             states[tables.names.index(name)] = state
         if self.target in known:
@@ -230,7 +207,7 @@ class SampledMarginals(Marginals):
 
 
 def _ratios(sums: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return shares of a total weight and their standard errors, one more draw of the largest weight, 1, counted in."""
+    """Return shares of a total weight and their standard errors, with one more draw of the largest weight, 1."""
     total = sums.sum()
     shares = sums / total
     variance = ((1 - 2 * shares) * squares + shares**2 * squares.sum() + 1.0) / total**2
@@ -238,14 +215,12 @@ def _ratios(sums: FloatArray, squares: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def _readable(codes: CodeArray) -> tuple[CodeArray, int]:
-    """Return codes as the one kind of array that kernels are compiled for, and what is missing in them."""
-    given = np.ascontiguousarray(codes).view()
-    given.flags.writeable = False
-    return given, np.iinfo(codes.dtype).max
+    """Return codes as the type of array that kernels are compiled for, and the code of missing cells."""
+    return read_only(np.ascontiguousarray(codes)), np.iinfo(codes.dtype).max
 
 
 def _own_strides(flat: FlatTables) -> IntArray:
-    """Return how far apart the states of each node are in its own table; those of the class are beside one another."""
+    """Return the stride of each node in its own table; 1 for the class."""
     strides = np.ones(len(flat.nodes), dtype=np.int64)
     for v, node in enumerate(flat.nodes):
         for axis in flat.axes[node["axes"] : node["axes_end"]]:
@@ -255,12 +230,12 @@ def _own_strides(flat: FlatTables) -> IntArray:
 
 
 def _tables_to_draw_from(tables: LogTables, flat: FlatTables) -> FloatArray:
-    """Return sums of probabilities up to each state, log parameters, and logarithms of whole columns, cell by cell."""
+    """Return cumulative probabilities, log parameters, and logarithms of column sums, cell by cell."""
     sums, totals = [], []
     for (_, values), layout in zip(tables.tables.values(), flat.layouts, strict=True):
         total = logsumexp(values, axis=0, keepdims=True)
         cumulative = np.cumsum(np.exp(values - np.where(np.isneginf(total), 0.0, total)), axis=0)
-        # From the last possible state on it is 1, whatever rounding leaves: no draw passes it.
+        # 1 from the last possible state on, despite rounding: no draw exceeds it.
         possible = np.flip(np.cumsum(np.flip(values > -np.inf, axis=0), axis=0), axis=0)
         cumulative[(possible == 0) | ((possible == 1) & (values > -np.inf))] = 1.0
         sums.append(cumulative.transpose(layout).ravel())

@@ -1,6 +1,6 @@
-"""Tables that somebody knows: of a whole network, as a prior, or of single nodes, as they are.
+"""Expert knowledge: a network as a prior, or fixed tables of single nodes.
 
-A network is `LogTables` or one of pgmpy. A table by itself is written in plain Python: ``{state: probability}``, or
+A network is `LogTables` or a pgmpy network. A single table is written in plain Python: ``{state: probability}``, or
 ``(parents, {states of the parents: {state: probability}})``.
 """
 
@@ -12,31 +12,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
-from bnplug.data.coding import State, as_label
 from bnplug.errors import did_you_mean
 from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
+from bnplug.table.coding import State, as_label
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
 
-# How far the sum of given probabilities may be from 1: they are written by hand.
+# Tolerance for the sum of probabilities that are written by hand.
 _ROUNDED = 1e-6
 
 
 class Family(NamedTuple):
-    """The table of a node.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The node, then its parents.
-    states : list of lists
-        The states of each, in the order of `values`.
-    values : float64 array
-        Probabilities, with an axis for each of `names`.
-    """
+    """The probabilities of a node: names are the node and its parents, with their states and an axis for each."""
 
     names: tuple[str, ...]
     states: list[list[State]]
@@ -44,15 +34,9 @@ class Family(NamedTuple):
 
 
 class Prior:
-    """The network that virtual rows come from.
+    """The network of the virtual rows.
 
-    A variable that it does not have is uniform and depends on nothing; one that the data do not have is summed out.
-
-    Parameters
-    ----------
-    given : LogTables, pgmpy network or mapping of str to tables
-    table : Table
-        The variables of the data.
+    Variables that it does not have are uniform and independent; variables that the data do not have are summed out.
     """
 
     def __init__(self, given: Any, table: Table) -> None:
@@ -65,27 +49,21 @@ class Prior:
             )
 
     def joint(self, v: int, parents: Sequence[int]) -> FloatArray:
-        """Return P(node, parents), with axes in this order and states as the data have them."""
+        """Return P(node, parents), with axes in this order and the states of the data."""
         names = [self.table.names[u] for u in (v, *parents)]
         known = [name for name in names if name in self.network]
         joint = query(self.network, known) if known else np.ones(())
         for axis, name in enumerate(known):
             joint = joint.take(_places(self.table, name, self.network.states[name], "the prior"), axis)
-        shape = [len(self.table.states[name]) for name in names]
-        own = [size if name in self.network else 1 for name, size in zip(names, shape, strict=True)]
-        uniform = np.prod([size for name, size in zip(names, shape, strict=True) if name not in self.network])
-        return np.array(np.broadcast_to(joint.reshape(own) / uniform, shape))
+        sizes = {name: len(self.table.states[name]) for name in names}
+        shape = [size if name in self.network else 1 for name, size in sizes.items()]
+        uniform = np.prod([size for name, size in sizes.items() if name not in self.network])
+        return np.array(np.broadcast_to(joint.reshape(shape) / uniform, list(sizes.values())))
 
 
 def fixed_tables(given: Any, table: Table, parents: Sequence[Sequence[int]]) -> dict[int, FloatArray]:
-    """Return the log probabilities of the nodes whose tables are given, with axes as in the structure.
-
-    Raises
-    ------
-    ValueError
-        If a node is not in the data, has other parents in the structure than in its table, or other states.
-    """
-    found: dict[int, FloatArray] = {}
+    """Return the log probabilities of the nodes whose tables are given, with axes as in the structure."""
+    tables: dict[int, FloatArray] = {}
     for name, family in families(given, "fixed").items():
         if name in table.left_out:
             continue
@@ -100,50 +78,36 @@ def fixed_tables(given: Any, table: Table, parents: Sequence[Sequence[int]]) -> 
             states = family.states[family.names.index(variable)]
             values = values.take(_places(table, variable, states, f"the table of {name!r}", whole=axis == 0), axis)
         with np.errstate(divide="ignore"):
-            found[v] = np.log(values)
-    return found
+            tables[v] = np.log(values)
+    return tables
 
 
 def _as_in_structure(family: Family, parents: Sequence[str]) -> FloatArray:
-    """Return a table with its parents' axes as the structure has them."""
-    name, *own = family.names
-    if set(own) != set(parents):
+    """Return a table with the parents' axes in the order of the structure."""
+    name, *given = family.names
+    if set(given) != set(parents):
         raise ValueError(
-            f"fixed: the table of {name!r} has the parents {own}, the structure {list(parents)}; give a structure that "
-            f"has them: edges, or a learner with required={[(parent, name) for parent in own]}"
+            f"fixed: the table of {name!r} has the parents {given}, the structure {list(parents)}; give a structure "
+            f"that has them: edges, or a learner with required={[(parent, name) for parent in given]}"
         )
     return family.values.transpose([family.names.index(variable) for variable in (name, *parents)])
 
 
 def families(given: Any, what: str) -> dict[str, Family]:
-    """Return the tables of a network, or those of a mapping, by node.
-
-    Parameters
-    ----------
-    given : LogTables, pgmpy network or mapping
-        Of a mapping, a value is a table, or a network that has the node.
-    what : str
-        What messages call it.
-
-    Examples
-    --------
-    >>> found = families({"wet": ("rain", {"yes": {1: 0.9, 0: 0.1}, "no": {1: 0.2, 0: 0.8}})}, "fixed")
-    >>> found["wet"].names, found["wet"].states, found["wet"].values.tolist()
-    (('wet', 'rain'), [[1, 0], ['yes', 'no']], [[0.9, 0.2], [0.1, 0.8]])
-    """
+    """Return the tables of a network or a mapping, by node; in a mapping, a network gives the table of its node."""
     if not isinstance(given, Mapping):
         tables = _tables(given, what)
         return {name: _of_network(tables, name) for name in tables.names}
-    found = {}
+    tables_by_node = {}
     for name, table in given.items():
         if isinstance(table, LogTables) or hasattr(table, "get_cpds"):
             tables = _tables(table, what)
             if name not in tables:
                 raise ValueError(f"{what}: the network for {name!r} has no such variable, but {list(tables.names)}")
-            found[str(name)] = _of_network(tables, name)
+            tables_by_node[str(name)] = _of_network(tables, name)
         else:
-            found[str(name)] = _written(str(name), table, what)
-    return found
+            tables_by_node[str(name)] = _written(str(name), table, what)
+    return tables_by_node
 
 
 def _tables(given: Any, what: str) -> LogTables:
@@ -159,7 +123,7 @@ def _tables(given: Any, what: str) -> LogTables:
 
 def _of_network(tables: LogTables, name: str) -> Family:
     names = (name, *tables[name].parents)
-    return Family(names, [list(tables.states[own]) for own in names], tables.probabilities()[name])
+    return Family(names, [list(tables.states[variable]) for variable in names], tables.probabilities()[name])
 
 
 def _written(name: str, table: Any, what: str) -> Family:
@@ -171,14 +135,14 @@ def _written(name: str, table: Any, what: str) -> Family:
         raise ValueError(f"{where} is {{state: probability}}, or (parents, {{their states: {{state: probability}}}})")
     columns: dict[tuple[State, ...], Any] = {(): rows}
     if parents:
-        columns = {_configuration(key, parents, where): own for key, own in rows.items()}
-    if not all(isinstance(own, Mapping) for own in columns.values()):
+        columns = {_configuration(key, parents, where): column for key, column in rows.items()}
+    if not all(isinstance(column, Mapping) for column in columns.values()):
         raise ValueError(f"{where} has {{state: probability}} for each configuration of its parents")
-    states = [_distinct(own for column in columns.values() for own in column)]
+    states = [_distinct(state for column in columns.values() for state in column)]
     states += [_distinct(key[place] for key in columns) for place in range(len(parents))]
-    values = np.zeros([len(own) for own in states])
-    for place in product(*(range(len(own)) for own in states[1:])):
-        key = tuple(own[i] for own, i in zip(states[1:], place, strict=True))
+    values = np.zeros([len(labels) for labels in states])
+    for place in product(*(range(len(labels)) for labels in states[1:])):
+        key = tuple(labels[i] for labels, i in zip(states[1:], place, strict=True))
         if key not in columns:
             raise ValueError(f"{where} says nothing of the parents' states {key}")
         at: tuple[Any, ...] = (slice(None), *place)
@@ -187,7 +151,7 @@ def _written(name: str, table: Any, what: str) -> Family:
 
 
 def _configuration(key: Any, parents: Sequence[str], where: str) -> tuple[State, ...]:
-    """Return the states of the parents, of which one alone need not be in a tuple."""
+    """Return the states of the parents; the state of a single parent need not be in a tuple."""
     states = key if isinstance(key, tuple) else (key,)
     if len(states) != len(parents):
         raise ValueError(f"{where} has the parents {list(parents)}; {key!r} is not one state of each")
@@ -205,42 +169,42 @@ def _column(column: Mapping[Any, Any], states: Sequence[State], where: str) -> F
     return np.asarray(values / values.sum())
 
 
-def _network(found: Mapping[str, Family]) -> LogTables:
-    """Return the network of tables by node; every parent needs one."""
-    names = list(found)
+def _network(nodes: Mapping[str, Family]) -> LogTables:
+    """Return the network of tables by node; every parent needs a table."""
+    names = list(nodes)
     tables = {}
-    for name, family in found.items():
+    for name, family in nodes.items():
         for parent in family.names[1:]:
-            if parent not in found:
+            if parent not in nodes:
                 raise ValueError(f"prior: {name!r} has the parent {parent!r}, of which there is no table; give one")
         order = sorted(family.names[1:], key=names.index)
-        values = family.values.transpose([family.names.index(own) for own in (name, *order)])
+        values = family.values.transpose([family.names.index(variable) for variable in (name, *order)])
         for axis, parent in enumerate(order, 1):
-            there, wanted = family.states[family.names.index(parent)], found[parent].states[0]
-            if set(there) != set(wanted):
-                raise ValueError(f"prior: the table of {name!r} has the states {there} of {parent!r}, its own {wanted}")
-            values = values.take([there.index(state) for state in wanted], axis)
+            given, wanted = family.states[family.names.index(parent)], nodes[parent].states[0]
+            if set(given) != set(wanted):
+                raise ValueError(f"prior: the table of {name!r} has the states {given} of {parent!r}, its own {wanted}")
+            values = values.take([given.index(state) for state in wanted], axis)
         with np.errstate(divide="ignore"):
             tables[name] = (order, np.log(values))
-    return LogTables(names, {name: found[name].states[0] for name in names}, tables)
+    return LogTables(names, {name: nodes[name].states[0] for name in names}, tables)
 
 
 def _places(table: Table, name: str, states: Sequence[State], where: str, whole: bool = False) -> list[int]:
-    """Return where the data's states of a variable are among others; `whole`: there may be no more of those."""
-    own = table.states[name]
-    lacking = [state for state in own if state not in states]
+    """Return the positions of the data's states of a variable among `states`; `whole` forbids other states."""
+    known = table.states[name]
+    lacking = [state for state in known if state not in states]
     if lacking:
         raise ValueError(
             f"{where} does not know the states {lacking} of {name!r}, only {list(states)}; the states of a numeric "
             "column are its bins"
         )
-    more = [state for state in states if state not in own]
+    more = [state for state in states if state not in known]
     if whole and more:
         raise ValueError(
             f"{where} has the states {more} of {name!r}, which the data do not; give the column as a pandas "
             f"categorical with the categories {list(states)}"
         )
-    return [list(states).index(state) for state in own]
+    return [list(states).index(state) for state in known]
 
 
 def _distinct(states: Iterable[Any]) -> list[State]:

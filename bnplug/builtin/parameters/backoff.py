@@ -1,8 +1,7 @@
-"""Estimates that back off: a parent's say in a probability is as large as the rows that it leaves behind.
+"""Estimates that back off to fewer parents if there are few rows.
 
-Each table is a chain of levels: no condition, then one parent more at each. A level mixes its own frequencies with
-the level below, the more so the fewer rows it has, and how much so is chosen by what it says of rows that it has not
-seen, each left out in turn: of counts that costs one pass over the cells.
+Each table is a chain of levels: no parent, then one more parent at each level. A level mixes its frequencies with the
+level below; the weight of the level below is chosen by leave-one-out likelihood, in one pass over the counts.
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.counts.information import by_falling, conditional_information
-from bnplug.data.table import Table
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.em import CountsLearner, expectation_maximization, row_counts
 from bnplug.model.log_tables import LogTables
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG
 
-#: What a concentration is chosen from.
+#: Candidate concentrations.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
 
-# Of so many cells, all concentrations are tried at once.
+# Up to this many cells, all concentrations are tried at once.
 _FEW_CELLS = 1 << 12
 
 # Scaling causes rounding errors. Weights within the first relative difference of the number of rows are set to it;
@@ -39,18 +38,18 @@ _Levels = list[list[FloatArray]]
 
 @dataclass(frozen=True)
 class BackoffLevel:
-    """What a node's table is by its first parents.
+    """The estimates of a node given its first parents.
 
     Attributes
     ----------
     parents : tuple of str
         In the order in which they were added.
     concentration : float
-        How many rows the level below counts for.
+        The weight of the level below, in rows.
     log_p : float64 array
         The logarithms of the estimates, with axes (node, \\*parents).
     log_loo : float64 array
-        What the estimate of a cell would be without one of its rows; where no row is, the estimate.
+        The estimate of each cell without one of its rows; for an empty cell, the estimate.
     """
 
     parents: tuple[str, ...]
@@ -60,17 +59,17 @@ class BackoffLevel:
 
 
 class BackOff(CountsLearner):
-    """Estimates that lean on fewer parents where rows are few.
+    """Estimates that back off to fewer parents if there are few rows.
 
-    A feature's parents are the class, and then the others by falling I(X; parent | C). With n rows of a value among the
-    N of a configuration, p_0(x) = (n + c_0 / r) / (N + c_0) without any condition, and with each parent more
-    p_l = (n + c_l p_{l-1}) / (N + c_l). The concentration c_l of each node and level is the one of
-    :data:`CONCENTRATIONS` under which rows that are left out in turn are most likely. A configuration that never occurs
-    answers by its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
+    The parents of a feature are the class, and then the others by decreasing I(X; parent | C). With n rows of a value
+    among the N rows of a configuration, p_0(x) = (n + c_0 / r) / (N + c_0) without parents, and with each further
+    parent p_l = (n + c_l p_{l-1}) / (N + c_l). The concentration c_l of each node and level, one of
+    :data:`CONCENTRATIONS`, maximizes the leave-one-out likelihood. A configuration that never occurs has the estimate
+    of its longest prefix that does. The class without parents is (n + 1/k) / (N + 1), for k classes.
 
-    Rows count at the levels whose variables they know. Counts add up, so that rows may come in parts: the first settle
-    the order of the parents. Where ``table.incomplete`` is "em" and cells are missing, the counts are those that EM
-    expects, each last level with the virtual rows that available cases give it from below.
+    Rows are counted at the levels whose variables are known. Counts add up, so rows may come in batches: the first
+    determines the order of the parents. If ``table.missing_policy`` is "em" and cells are missing, the counts are
+    expected counts, with the virtual rows that the level below gives to the last level.
 
     Only the ratios of weights matter: for each configuration of the parents, the weights of its rows are divided by
     their mean, so n and N above are in units of rows. Class weights therefore change the class prior, but do not make
@@ -81,23 +80,21 @@ class BackOff(CountsLearner):
     Parameters
     ----------
     concentration : "loo" or float
-        How many rows a level counts for at the next; by default chosen for each node and level.
+        The weight of a level at the next one, in rows; by default chosen for each node and level.
 
     Attributes
     ----------
     levels_ : dict of str to tuple of BackoffLevel
         For each node the levels, from no condition to all parents.
     counts_ : list of float64 arrays
-        How much the rows of every cell weigh, for each variable an array with axes (variable, \\*parents); after EM,
-        how much they are expected to.
+        The (expected) weight of the rows in every cell, for each variable with axes (variable, \\*parents).
     n_iter_ : int
-        The steps of EM; of other data, 1.
+        The number of EM steps; 1 without EM.
     log_likelihood_path_ : list of float
-        After EM: the log-likelihood of all that is known plus the logarithm of the prior that the virtual rows are, at
-        the start and after each step. It never falls.
+        After EM: the log-likelihood plus the log prior of the virtual rows, at the start and after each step. It never
+        decreases.
     loo_tables_ : LogTables
-        The log parameters as a row of the cell finds them when it is left out: what a discriminative learner may take
-        in training for the class that a row has. No network.
+        The leave-one-out log parameters of the rows in each cell, for discriminative learners. They are not a network.
 
     References
     ----------
@@ -138,7 +135,7 @@ class BackOff(CountsLearner):
     def from_counts(
         self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
-        """Return the estimates by the counts of families; levels below are what these add up to."""
+        """Return the estimates from the counts of families, which add up to the counts of lower levels."""
         orders = _orders(table, dag)
         axes = [
             [1 + parents.index(p) for p in order] for parents, order in zip(table.parents(dag), orders, strict=True)
@@ -148,24 +145,21 @@ class BackOff(CountsLearner):
         return self._estimates(table, dag, orders)
 
     def partial_fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return the estimates on these rows and all before them: counts add up.
-
-        The states of the table and the structure must be those of the rows before.
-        """
+        """Return the estimates from these and all earlier rows, which must have the same states and structure."""
         orders = [[table.index(p) for p in self.levels_[name][-1].parents] for name in table.names]
         counts, rows = _counts(table, orders)
         self._counts, self._rows = _added(self._counts, counts), _added(self._rows, rows)
         return self._estimates(table, dag, orders)
 
     def _estimates(self, table: Table, dag: DAG, orders: list[list[int]]) -> LogTables:
-        """Return the parameters by the counts, and leave the levels of every node."""
+        """Return the parameters, and set the levels of every node."""
         self.levels_ = {table.names[v]: tuple(self._levels(table, v, order)) for v, order in enumerate(orders)}
         tables, loo_tables, self.counts_ = {}, {}, []
-        for name, own, counted in zip(table.names, table.parents(dag), self._counts, strict=True):
-            parents = [table.names[p] for p in own]
+        for name, family, counts in zip(table.names, table.parents(dag), self._counts, strict=True):
+            parents = [table.names[p] for p in family]
             last = self.levels_[name][-1]
             axes = (0, *(1 + last.parents.index(parent) for parent in parents))
-            self.counts_.append(counted[-1].transpose(axes))
+            self.counts_.append(counts[-1].transpose(axes))
             tables[name] = (parents, last.log_p.transpose(axes))
             loo_tables[name] = (parents, last.log_loo.transpose(axes))
         self._loo = table.names, table.states, loo_tables, table.target
@@ -173,17 +167,17 @@ class BackOff(CountsLearner):
 
     @property
     def loo_tables_(self) -> LogTables:
-        """See Attributes; they are made when somebody asks for them."""
+        """The leave-one-out log parameters."""
         return LogTables(*self._loo)
 
     def _virtual_rows(self, table: Table, dag: DAG) -> list[FloatArray]:
-        """Return how many rows of each cell the levels below the last count for, with axes (variable, *parents)."""
+        """Return the virtual rows that the level below gives to each cell, with axes (variable, *parents)."""
         virtual = []
-        for name, own in zip(table.names, table.parents(dag), strict=True):
+        for name, parents in zip(table.names, table.parents(dag), strict=True):
             *below, last = self.levels_[name]
             shape = last.log_p.shape
             p = np.exp(below[-1].log_p)[..., None] if below else np.full(shape, 1.0 / shape[0])
-            axes = (0, *(1 + last.parents.index(table.names[parent]) for parent in own))
+            axes = (0, *(1 + last.parents.index(table.names[parent]) for parent in parents))
             virtual.append((last.concentration * np.broadcast_to(p, shape)).transpose(axes))
         return virtual
 
@@ -207,7 +201,7 @@ class BackOff(CountsLearner):
 
 
 class _WithVirtualRows(CountsLearner):
-    """Frequencies with these virtual rows in the cells of each family, so that all steps of EM climb the same hill."""
+    """Frequencies with constant virtual rows in the cells of each family, for all steps of EM."""
 
     def __init__(self, virtual: Sequence[FloatArray]) -> None:
         self.virtual = virtual
@@ -216,22 +210,22 @@ class _WithVirtualRows(CountsLearner):
         self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
         tables = {}
-        for name, own, n, virtual in zip(table.names, table.parents(dag), counts, self.virtual, strict=True):
+        for name, parents, n, virtual in zip(table.names, table.parents(dag), counts, self.virtual, strict=True):
             cells = n + virtual
-            tables[name] = ([table.names[p] for p in own], np.log(cells / cells.sum(axis=0)))
+            tables[name] = ([table.names[p] for p in parents], np.log(cells / cells.sum(axis=0)))
         return LogTables(table.names, table.states, tables, table.target)
 
     def log_prior(self, table: Table, tables: LogTables) -> float:
         pairs = zip(self.virtual, tables.tables.values(), strict=True)
-        return float(sum((virtual * own.values).sum() for virtual, own in pairs))
+        return float(sum((virtual * node.values).sum() for virtual, node in pairs))
 
 
 def _orders(table: Table, dag: DAG) -> list[list[int]]:
-    return [_parents_in_turn(table, v, own) for v, own in enumerate(table.parents(dag))]
+    return [_parents_in_turn(table, v, parents) for v, parents in enumerate(table.parents(dag))]
 
 
 def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
-    """Return the parents in the order of the levels: the class, then those that tell most."""
+    """Return the parents in the order of the levels: the class, then the others by decreasing information."""
     given = [table.target_index] if table.target_index in parents else []
     others = [p for p in parents if p not in given]
     if len(others) < 2:
@@ -243,7 +237,7 @@ def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
 
 
 def _counts(table: Table, orders: list[list[int]]) -> tuple[_Levels, _Levels]:
-    """Return how much the rows of every cell weigh, and how many they are, for the levels of every node."""
+    """Return the total weight and the number of rows of every cell, for the levels of every node."""
     families = [(v, *order[:length]) for v, order in enumerate(orders) for length in range(len(order) + 1)]
 
     def by_node(counts: Sequence[FloatArray]) -> _Levels:
@@ -255,13 +249,13 @@ def _counts(table: Table, orders: list[list[int]]) -> tuple[_Levels, _Levels]:
 
 
 def _margins(counts: FloatArray, axes: list[int]) -> list[FloatArray]:
-    """Return the counts of every level, by those of all parents, whose axes come in this order."""
+    """Return the counts of every level from the counts of all parents, whose axes come in this order."""
     ordered = counts.transpose([0, *axes])
     return [np.ascontiguousarray(ordered.sum(axis=tuple(range(k, ordered.ndim)))) for k in range(1, ordered.ndim + 1)]
 
 
-def _added(there: _Levels, own: _Levels) -> _Levels:
-    return [[a + b for a, b in zip(*levels, strict=True)] for levels in zip(there, own, strict=True)]
+def _added(counts: _Levels, more: _Levels) -> _Levels:
+    return [[a + b for a, b in zip(*levels, strict=True)] for levels in zip(counts, more, strict=True)]
 
 
 def _scaled(counts: FloatArray, rows: FloatArray) -> FloatArray:
@@ -275,21 +269,17 @@ def _scaled(counts: FloatArray, rows: FloatArray) -> FloatArray:
 
 
 class _Cells:
-    """The cells of a level: what is counted there, and what the level below says.
+    """The cells of a level, as arrays of shape (states, configurations).
 
-    Parameters
-    ----------
-    counts, rows : float64 arrays of shape (states, configurations)
-        The scaled total weight of the rows in each cell, and their number.
-    below, below_loo : float64 arrays of shape (states, configurations of one parent less)
-        Estimates, with all rows and with one left out. The states of the parent more are neighbours in `counts`.
+    `counts` and `rows` are the scaled total weight and the number of rows in each cell. `below` and `below_loo` are the
+    estimates of the level below, with all rows and with one left out; the last parent varies fastest in `counts`.
     """
 
     def __init__(self, counts: FloatArray, rows: FloatArray, below: FloatArray, below_loo: FloatArray) -> None:
         width = counts.shape[1] // below.shape[1]
         self.counts, self.totals = counts, counts.sum(axis=0)
         self.below = np.repeat(below, width, axis=1)
-        # What follows is of cells that have rows.
+        # The following arrays have an entry for each cell with rows.
         self.seen = np.nonzero(counts)
         n = counts[self.seen]
         # If less than one row is expected in a cell, all of its weight is left out.
@@ -299,7 +289,7 @@ class _Cells:
         self.below_loo = below_loo[self.seen[0], self.seen[1] // width]
 
     def best(self, candidates: tuple[float, ...]) -> float:
-        """Return the concentration, the first of tied ones, under which rows that are left out are most likely."""
+        """Return the concentration, the first of tied ones, with the largest leave-one-out likelihood."""
         if len(candidates) == 1:
             return candidates[0]
         n, c = self.counts[self.seen], np.array(candidates)[:, None]
@@ -315,7 +305,7 @@ class _Cells:
         return estimates
 
     def left_out(self, c: float) -> FloatArray:
-        """Return the probability of every cell for one of its rows; that of all rows, where there is none."""
+        """Return the leave-one-out probability of every cell; the estimate for cells without rows."""
         estimates = self.estimates(c)
         estimates[self.seen] = self._left_out(c)
         return estimates

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bnplug.arrays import FloatArray
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.em import CountsLearner
 from bnplug.model.log_tables import LogTables, estimate
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 
 class _Expert(NamedTuple):
-    """What is known besides rows: tables by node, and the virtual rows of every cell where they are not even."""
+    """Fixed tables by node, and the virtual rows of every cell unless they are uniform."""
 
     fixed: dict[int, FloatArray]
     virtual: list[FloatArray] | None
@@ -30,51 +30,50 @@ _NOTHING = _Expert({}, None)
 class MaximumLikelihood(CountsLearner):
     """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table (Peharz et al. 2013, eq. 4).
 
-    Where ``table.incomplete`` is "em" and cells are missing, EM finds the most probable parameters by all that is
-    known; of complete rows the estimates are the same to the last bit.
+    If ``table.missing_policy`` is "em" and cells are missing, EM finds the most probable parameters given all known
+    cells; estimates from complete rows are identical.
 
-    With a `prior`, the virtual rows are spread as that network says: a cell of a family gets ``alpha P(node, parents)``
-    of them, whatever the parents in the prior are (Heckerman, Geiger and Chickering 1995). With ``prior="marginal"``,
-    each configuration of the parents gets `alpha` of them, distributed as the variable is in all rows (Friedman, Geiger
-    and Goldszmidt 1997, section 4.2, who take 5): tables of many configurations are smoothed much more by it.
+    With a `prior`, a cell of a family gets ``alpha P(node, parents)`` virtual rows, whatever the parents in the prior
+    are (Heckerman, Geiger and Chickering 1995). With ``prior="marginal"``, each configuration of the parents gets
+    `alpha` virtual rows, distributed as the variable in all rows (Friedman, Geiger and Goldszmidt 1997, section 4.2,
+    with alpha=5); this smooths tables of many configurations much more.
 
     Parameters
     ----------
     alpha : float
         The virtual, or equivalent, sample size; 0 for plain maximum likelihood.
     floor : float
-        Probabilities below it are lifted to it, and the column renormalised.
+        Smaller probabilities are raised to it, and the column is normalized.
     prior : LogTables, pgmpy network or dict of tables by node, or "marginal", optional
-        What the virtual rows are like. A variable that it does not have is uniform in them and depends on nothing;
-        one that the data do not have is summed out.
+        The distribution of the virtual rows. Variables that it does not have are uniform and independent; variables
+        that the data do not have are summed out.
     fixed : LogTables, pgmpy network or dict of tables by node, optional
-        Tables that are taken as they are, for some nodes or all. Their parents must be those of the structure. In a
-        dict, a table is ``{state: probability}``, or ``(parents, {their states: {state: probability}})``, or a network
-        that has the node.
+        Tables of some or all nodes that are not estimated. Their parents must be those of the structure. In a dict, a
+        table is ``{state: probability}``, or ``(parents, {their states: {state: probability}})``, or a network that has
+        the node.
     restarts : int
-        EM climbs from so many starts more, which are drawn at random around the first, and the best end is taken.
+        The number of additional EM runs from random starts; the best result is taken.
     tol : float
-        EM stops where a step raises the log-likelihood by no more than this times its size; with 0, where no
-        probability moves any more.
+        EM stops if a step increases the log-likelihood by no more than this relative amount; with 0, if no probability
+        changes.
     max_iter : int
-        The most steps of EM from a start.
+        The maximum number of EM steps from each start.
     random_state : int or RandomState, optional
-        What random starts are drawn from.
+        The seed of random starts.
     n_jobs : int, optional
-        Threads. The result does not depend on it.
+        The number of threads, which does not affect the result.
     verbose : int, optional
-        1 tells about EM once a second and at the end, 2 about every step.
+        1 reports the progress of EM once a second and at the end, 2 every step.
 
     Attributes
     ----------
     counts_ : list of float64 arrays
-        How often each state of a variable occurs with each configuration of its parents, in the order of the table's
-        variables; after EM, how often that is expected.
+        The (expected) counts of each variable and its parents.
     n_iter_ : int
-        The steps of EM; of other data, 1.
+        The number of EM steps; 1 without EM.
     log_likelihood_path_ : list of float
-        After EM: the log-likelihood of all that is known plus the logarithm of the prior, alpha / (r q) log theta for
-        each cell, at the start and after each step. It never falls.
+        After EM: the log-likelihood plus the log prior, alpha / (r q) log theta for each cell, at the start and after
+        each step. It never decreases.
     """
 
     def __init__(
@@ -102,18 +101,15 @@ class MaximumLikelihood(CountsLearner):
         self.verbose = verbose
 
     def fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return the estimates: by EM, or each table by the rows in which its variables are known."""
+        """Return the estimates: by EM, or each table from the rows in which its variables are known."""
         self._check()
         return super().fit(table, dag)
 
     def partial_fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return the estimates on these rows and all before them: counts add up.
-
-        The states of the table and the structure must be those of the rows before.
-        """
+        """Return the estimates from these and all earlier rows, which must have the same states and structure."""
         self._check()
         counts = table.counts([(v, *parents) for v, parents in enumerate(table.parents(dag))])
-        self.counts_ = [there + own for there, own in zip(self.counts_, counts, strict=True)]
+        self.counts_ = [old + new for old, new in zip(self.counts_, counts, strict=True)]
         return self.from_counts(table, dag, self.counts_)
 
     def from_counts(
@@ -144,7 +140,7 @@ class MaximumLikelihood(CountsLearner):
             )
         if self.alpha == 0:
             return 0.0
-        expert = self._expert(table, [[table.index(p) for p in own] for own, _ in tables.tables.values()])
+        expert = self._expert(table, [[table.index(p) for p in parents] for parents, _ in tables.tables.values()])
         total = 0.0
         for v, (_, values) in enumerate(tables.tables.values()):
             if v in expert.fixed:
@@ -164,14 +160,14 @@ class MaximumLikelihood(CountsLearner):
             raise ValueError(f"prior={self.prior!r} is not a network, and the only prior with a name is 'marginal'")
 
     def _expert(self, table: Table, families: list[list[int]]) -> _Expert:
-        """Return what is known besides rows; of one structure, it is looked up once."""
+        """Return the expert knowledge, which is cached for one table and structure."""
         if self.fixed is None and self.prior is None:
             return _NOTHING
         if self._known is None or self._known[0] is not table or self._known[1] != families:
             self._known = table, families, self._look_up(table, families)
         return self._known[2]
 
-    #: What was looked up last, for which table and structure.
+    #: The cached table, structure and knowledge.
     _known: tuple[Table, list[list[int]], _Expert] | None = None
 
     def _look_up(self, table: Table, families: list[list[int]]) -> _Expert:
@@ -181,8 +177,8 @@ class MaximumLikelihood(CountsLearner):
         if self.prior is None or self.prior == "marginal":
             return _Expert(fixed, None)
         prior = Prior(self.prior, table)
-        rows = [self.alpha * prior.joint(v, own) if v not in fixed else np.zeros(0) for v, own in enumerate(families)]
-        return _Expert(fixed, rows)
+        joint = [np.zeros(0) if v in fixed else prior.joint(v, parents) for v, parents in enumerate(families)]
+        return _Expert(fixed, [self.alpha * cells for cells in joint])
 
 
 def _marginal(counts: FloatArray) -> FloatArray:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bnplug.arrays import FloatArray
-from bnplug.builtin.scores._marginal import log_marginal
-from bnplug.data.table import Table
+from scipy.special import gammaln
+
 from bnplug.scoring import DecomposableScore, n_configurations
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
 
 
 class BDeu(DecomposableScore):
@@ -38,4 +39,13 @@ class BDeu(DecomposableScore):
         if not self.equivalent_sample_size > 0:
             raise ValueError(f"equivalent_sample_size={self.equivalent_sample_size!r} is not positive")
         column = self.equivalent_sample_size / n_configurations(table, parents)
-        return log_marginal(counts, column / counts.shape[0], column)
+        return _log_marginal(counts, column / counts.shape[0], column)
+
+
+def _log_marginal(counts: FloatArray, cell: float, column: float) -> float:
+    """Return the log marginal likelihood of counts (states, configurations); `column` is the sum of r priors `cell`.
+
+    A configuration that never occurs adds nothing, and may be omitted.
+    """
+    columns = counts.sum(axis=0)
+    return float((gammaln(column) - gammaln(columns + column)).sum() + (gammaln(counts + cell) - gammaln(cell)).sum())

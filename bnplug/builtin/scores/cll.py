@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnplug.arrays import FloatArray, IntArray
-from bnplug.data.table import Table
 from bnplug.scoring import Bounds, PredictiveScore
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray, IntArray
 
 
 def _log_posterior_of_class(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bnplug.builtin.scores.cll import ConditionalLogLikelihood
-from bnplug.data.table import Table
 from bnplug.scoring import dimension
+from bnplug.table.table import Table
 
 
 class ConditionalMDL(ConditionalLogLikelihood):

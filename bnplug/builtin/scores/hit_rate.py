@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bnplug.arrays import FloatArray, IntArray
-from bnplug.data.table import Table
 from bnplug.inference.complete import TIE
 from bnplug.scoring import Bounds, PredictiveScore, winner
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray, IntArray
 
 
 def _hit(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bnplug.arrays import FloatArray
-from bnplug.builtin.scores._marginal import log_marginal
-from bnplug.data.table import Table
+from bnplug.builtin.scores.bdeu import _log_marginal
 from bnplug.scoring import DecomposableScore
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
 
 
 class K2(DecomposableScore):
@@ -25,4 +25,4 @@ class K2(DecomposableScore):
 
     def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return sum_j [lgamma(r) - lgamma(N_ij + r) + sum_k lgamma(N_ijk + 1)]."""
-        return log_marginal(counts, 1.0, counts.shape[0])
+        return _log_marginal(counts, 1.0, counts.shape[0])

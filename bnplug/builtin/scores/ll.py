@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bnplug.arrays import FloatArray
 from bnplug.counts.counting import CountsWithEach
-from bnplug.data.table import Table
 from bnplug.scoring import DecomposableScore, log_likelihood, log_likelihood_with_each
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
 
 
 class LogLikelihood(DecomposableScore):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from bnplug.arrays import FloatArray
 from bnplug.builtin.scores.ll import LogLikelihood
 from bnplug.counts.counting import CountsWithEach
-from bnplug.data.table import Table
 from bnplug.scoring import dimension
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
 
 
 class MDL(LogLikelihood):

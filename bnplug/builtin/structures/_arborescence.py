@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnplug.arrays import BoolArray, FloatArray, IntArray
 from bnplug.counts.information import INFORMATION_TIE
+from bnplug.typing import BoolArray, FloatArray, IntArray
 
 
 def heaviest_tree(weight: FloatArray, allowed: BoolArray, nodes: Sequence[int], roots: Sequence[int]) -> dict[int, int]:

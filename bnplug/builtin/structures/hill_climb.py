@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.builtin.structures._tree import tree_neighbourhood
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
-from bnplug.search._shaking import climb_and_shake
+from bnplug.search._climbing import climb_and_shake
 from bnplug.search.constraints import Constraints
 from bnplug.search.moves import KINDS
+from bnplug.typing import BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 
@@ -158,7 +158,7 @@ class HillClimb(StructureLearner):
         size = len(table.names)
         capacity = np.full(size, size if self.max_parents is None else self.max_parents)
         if self.tree:
-            start = tree_neighbourhood(graph, table.target_index, allowed, fixed, capacity)
+            start = _tree_neighbourhood(graph, table.target_index, allowed, fixed, capacity)
         else:
             kinds = KINDS if self.reversals else ("delete", "add")
             start = Neighbourhood(graph, kinds, allowed, fixed, capacity)
@@ -172,3 +172,18 @@ class HillClimb(StructureLearner):
                 f"the start, with what is required, gives {table.names[v]!r} the parents "
                 f"{[table.names[p] for p in start.graph.parents[v]]}; {limit}"
             )
+
+
+def _tree_neighbourhood(
+    graph: Graph, target: int, allowed: BoolArray, fixed: BoolArray, capacity: IntArray
+) -> Neighbourhood:
+    """Return the neighborhood of partial 1-trees: edges between features are added, one feature parent each.
+
+    The class keeps its children and parents. Other parameters are those of :class:`~bnplug.search.Neighbourhood`.
+    """
+    allowed = allowed.copy()
+    allowed[target, :] = allowed[:, target] = False
+    # One feature parent, beside the class if it is a parent.
+    of_tree = 1 + graph.edges[target]
+    of_tree[target] = graph.edges[:, target].sum()
+    return Neighbourhood(graph, {"add"}, allowed, fixed, np.minimum(capacity, of_tree))

@@ -6,24 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.builtin.structures._jitter import jittered
-from bnplug.builtin.structures._sizes import fewest_with_parents
-from bnplug.contracts import StructureLearner
-from bnplug.counts.information import (
-    Correction,
-    by_falling,
-    class_information,
-    first_largest,
-    pairwise_information,
-)
+from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_with_parents
+from bnplug.counts.information import Correction, by_falling, first_largest
 from bnplug.search.constraints import Constraints
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 
-class KDependence(StructureLearner):
+class KDependence(AugmentedNaiveBayes):
     """Features by falling I(X; C); each takes the k earlier ones with the largest I(Xi; Xj | C) as parents.
 
     Where something is known of the edges, parents come first in the order where that is required, and earlier tiers
@@ -32,23 +24,9 @@ class KDependence(StructureLearner):
     Parameters
     ----------
     k : int
-        How many features may be parents of a feature.
-    n_jobs : int, optional
-        Threads for the counts of pairs.
-    required, forbidden : list of edges, optional
-        Edges ``(parent, child)`` by name that the structure has, and that it does not have.
-    tiers : list of lists of str, optional
-        No edge goes from a later tier to an earlier one; see :class:`~bnplug.search.Constraints`.
-    correction : float, "expected" or None, default 0.999
-        Correction for chance: features with many states or few known rows seem to depend on others by chance alone.
-        A float subtracts this quantile of the chance distribution from each information measure; ``"expected"``
-        subtracts the value expected by chance. The result is multiplied by the share of rows in which the features
-        are known. A feature takes no parent whose corrected measure is 0. None uses the plain measures, as published.
-    jitter : float
-        Information measures are multiplied by exp(jitter z), z drawn from the normal distribution for each: another
-        structure that is nearly as good, such as a member of a mixture has. 0.3 is much.
-    random_state : int or RandomState, optional
-        What z is drawn from.
+        The largest number of features among the parents of a feature.
+    n_jobs, required, forbidden, tiers, correction, jitter, random_state
+        See :class:`~bnplug.builtin.structures.augmented.AugmentedNaiveBayes`.
     """
 
     def __init__(
@@ -62,19 +40,13 @@ class KDependence(StructureLearner):
         jitter: float = 0.0,
         random_state: Any = None,
     ) -> None:
+        super().__init__(n_jobs, required, forbidden, tiers, correction, jitter, random_state)
         self.k = k
-        self.n_jobs = n_jobs
-        self.required = required
-        self.forbidden = forbidden
-        self.tiers = tiers
-        self.correction = correction
-        self.jitter = jitter
-        self.random_state = random_state
 
     def fewest_parameters(self, table: Table) -> int:
         """Return a number of parameters that no such structure on this table has fewer of."""
         k = self.k if self.correction is None and Constraints.of(self, table).free else 0
-        return fewest_with_parents(table, k) if isinstance(self.k, int) else 0
+        return _fewest_with_parents(table, k) if isinstance(self.k, int) else 0
 
     def learn(self, table: Table) -> DAG:
         """Return the k-dependence structure; ``order_`` holds the features' names in their order."""
@@ -82,11 +54,7 @@ class KDependence(StructureLearner):
             raise ValueError(f"k={self.k!r}: the number of feature parents is a whole number, and cannot be negative")
         constraints = Constraints.of(self, table)
         parents = constraints.augmented("kdb", most=self.k)
-        between, to_class = jittered(
-            pairwise_information(table, self.n_jobs, self.correction),
-            class_information(table, self.correction),
-            self,
-        )
+        between, to_class = self._measures(table)
         order: list[int] = []
         left = table.features
         while left:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bnplug.contracts import StructureLearner
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 

@@ -1,30 +1,31 @@
-"""How much of a network a page can hold: all of it, or the features that tell most of the class.
+"""The part of a network in a page: all of it, or the features that are most informative about the class.
 
-A part is closed upwards: with a feature come its parents, and theirs. What is left out then sums to one, so that all
-that the part says is what the whole network says.
+A part includes the ancestors of its features. The omitted tables then sum to one, and the part gives the same answers
+as the whole network. The page passes messages in a clique tree, which is part of its data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from graphlib import TopologicalSorter
+from itertools import combinations
+from math import prod
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bnplug.errors import did_you_mean
-from bnplug.inference.queries import query
+from bnplug.inference.queries import query, relevant
 from bnplug.model.log_tables import LogTables
-from bnplug.show.explorer import _tree
 from bnplug.show.summary import mutual_information
 
 if TYPE_CHECKING:
     from bnplug.classifier import BayesianNetworkClassifier
 
-#: What a browser passes messages over in 100 ms (benchmarks/explorer.py), and what it loads in a moment.
+#: Cells over which a browser passes messages in 100 ms (benchmarks/explorer.py), and numbers that it loads quickly.
 MAX_CELLS, MAX_PARAMETERS = 5_000_000, 1_000_000
 
 # The queries that rank the features have at most this many ancestors, and MAX_CELLS cells, in total.
@@ -32,18 +33,9 @@ _RANKED_ANCESTORS = 10_000
 
 
 def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str] | None) -> LogTables:
-    """Return the tables that the page is about.
+    """Return the tables of the page: `features` most informative ones, features by name, or all (None).
 
-    Parameters
-    ----------
-    model : BayesianNetworkClassifier
-    features : int, names or None
-        The number of features to show, those that tell most of the class first; or their names. None: all.
-
-    Raises
-    ------
-    ValueError
-        If they are too much for a browser; the message says what is not.
+    Raises a ``ValueError`` if they are too large for a browser; the message says how many features are not.
     """
     tables = model.tables_
     if isinstance(features, str):
@@ -54,14 +46,22 @@ def shown_tables(model: BayesianNetworkClassifier, features: int | Sequence[str]
         features = _ranked(model)[: int(features)]
     part = tables if features is None else _part(tables, model.target_, features)
     reason = _too_much(part)
-    if reason is None:
-        return part
-    raise ValueError(f"{reason}. {_way_out(model)}")
+    if reason is not None:
+        raise ValueError(f"{reason}. {_way_out(model)}")
+    return part
 
 
 def _way_out(model: BayesianNetworkClassifier) -> str:
+    """Return what to do about a network that is too large."""
     ranked = _ranked(model)
-    n = _most_that_fit(model, ranked)
+    # Testing parts far above the limit is slow: the number of features is doubled until it is too large, then bisected.
+    n, high, step = 0, len(ranked), 1
+    while n < high:
+        middle = min(n + step, (n + high + 1) // 2)
+        if _too_much(_part(model.tables_, model.target_, ranked[:middle])) is None:
+            n, step = middle, 2 * step
+        else:
+            high = middle - 1
     report = "model.report(path) (bnplug report) shows all of it, without answering"
     if n == 0:
         return f"No part that answers as the whole does is small enough; {report}"
@@ -71,27 +71,12 @@ def _way_out(model: BayesianNetworkClassifier) -> str:
     )
 
 
-def _most_that_fit(model: BayesianNetworkClassifier, ranked: Sequence[str]) -> int:
-    """Return the number of leading features whose part is small enough.
-
-    The number is doubled until the part is too large, then bisected: testing parts far above the limit is slow.
-    """
-    low, high, step = 0, len(ranked), 1
-    while low < high:
-        middle = min(low + step, (low + high + 1) // 2)
-        if _too_much(_part(model.tables_, model.target_, ranked[:middle])) is None:
-            low, step = middle, 2 * step
-        else:
-            high = middle - 1
-    return low
-
-
 def _too_much(tables: LogTables) -> str | None:
-    """Say why a page cannot hold these tables; None where it can."""
+    """Return why these tables are too large for a page, or None if they fit."""
     size = _n_numbers(tables)
     if size > MAX_PARAMETERS:
         return f"the tables hold {size:,} numbers, more than the {MAX_PARAMETERS:,} that a page can"
-    if _tree.n_cells(*numbered(tables), MAX_CELLS) is None:
+    if n_cells(*numbered(tables), MAX_CELLS) is None:
         return (
             f"the cliques of this network hold more than the {MAX_CELLS:,} cells that a browser passes messages over "
             "in 100 ms"
@@ -117,7 +102,7 @@ def _ranked(model: BayesianNetworkClassifier) -> list[str]:
     those that even alone are too large for a page, come last.
     """
     tables, target = model.tables_, model.target_
-    always = _always_kept(tables, target)
+    always = relevant(tables, {target})
     sizes = _part_sizes(tables, always)
     features = sorted((name for name in tables.names if name != target), key=sizes.__getitem__)
     ancestors, cells = _RANKED_ANCESTORS, MAX_CELLS
@@ -127,9 +112,9 @@ def _ranked(model: BayesianNetworkClassifier) -> list[str]:
         if ancestors < 0:
             break
         part = _closed(tables, target, {*always, name})
-        n_cells = _tree.n_cells(*numbered(part), cells) if _n_numbers(part) <= MAX_PARAMETERS else None
-        if n_cells is not None:
-            cells -= n_cells
+        size = n_cells(*numbered(part), cells) if _n_numbers(part) <= MAX_PARAMETERS else None
+        if size is not None:
+            cells -= size
             # The joint distribution may need a larger table than the messages of the page.
             with suppress(ValueError):
                 information[name] = mutual_information(query(part, [target, name], max_clique_size=MAX_CELLS))
@@ -137,7 +122,7 @@ def _ranked(model: BayesianNetworkClassifier) -> list[str]:
 
 
 def _part_sizes(tables: LogTables, always: Iterable[str]) -> dict[str, int]:
-    """Return the number of variables in the part of each feature."""
+    """Return the number of variables in the part of each feature, which includes the variables `always`."""
     above: dict[str, int] = {}  # as bits of an integer: sets would take time quadratic in the number of variables
     for k, name in enumerate(TopologicalSorter(tables.parents).static_order()):
         above[name] = reduce(or_, (above[parent] for parent in tables.tables[name].parents), 1 << k)
@@ -145,19 +130,12 @@ def _part_sizes(tables: LogTables, always: Iterable[str]) -> dict[str, int]:
     return {name: (shared | ancestors).bit_count() for name, ancestors in above.items()}
 
 
-def _always_kept(tables: LogTables, target: str) -> set[str]:
-    """Return the class and the nodes whose tables do not sum to one."""
-    return {target, *(name for name, table in tables.tables.items() if not table.normalized)}
-
-
 def _part(tables: LogTables, target: str, features: Iterable[str]) -> LogTables:
     """Return the tables of the class, these features, all their ancestors, and tables that do not sum to one."""
-    kept = _always_kept(tables, target)
     for name in features:
         if name not in tables.tables:
             raise ValueError(f"there is no feature {name!r}.{did_you_mean(name, tables.names)}")
-        kept.add(name)
-    return _closed(tables, target, kept)
+    return _closed(tables, target, relevant(tables, {target, *features}))
 
 
 def _closed(tables: LogTables, target: str, kept: set[str]) -> LogTables:
@@ -170,3 +148,123 @@ def _closed(tables: LogTables, target: str, kept: set[str]) -> LogTables:
     names = [name for name in tables.names if name in kept]
     states = {name: tables.states[name] for name in names}
     return LogTables(names, states, {name: tables.tables[name] for name in names}, target)
+
+
+class CliqueTree(NamedTuple):
+    """Cliques of numbered variables in ascending order, the root first, each after the clique `above` it.
+
+    ``homes`` has for each variable the smallest clique that contains it; ``families`` the smallest one that contains
+    its parents too, where its table is multiplied in. ``above[0]`` is -1.
+    """
+
+    cliques: list[tuple[int, ...]]
+    above: list[int]
+    homes: list[int]
+    families: list[int]
+
+
+def clique_tree(parents: Sequence[Sequence[int]], cards: Sequence[int], target: int) -> CliqueTree:
+    """Return a clique tree of the network in which variable v, of ``cards[v]`` states, has ``parents[v]``.
+
+    The maximal cliques of an elimination are joined by Prim's algorithm, largest separators first, from the smallest
+    clique of the class. Children are spread over the possible parents: the cost of a clique grows with its neighbors.
+    """
+    cliques = _maximal(_cliques(parents, cards))
+    sizes = [_size(clique, cards) for clique in cliques]
+    root = min((k for k, clique in enumerate(cliques) if target in clique), key=sizes.__getitem__)
+    nearest = {k: (len(cliques[k] & cliques[root]), root) for k in range(len(cliques)) if k != root}
+    order, above, n_children = [root], [-1], [0] * len(cliques)
+    while nearest:
+        k = max(nearest, key=lambda k: (nearest[k][0], -k))
+        separator = cliques[k] & cliques[nearest.pop(k)[1]]
+        possible = [place for place, other in enumerate(order) if separator <= cliques[other]]
+        above.append(min(possible, key=lambda place: max(n_children[place], 1)))
+        n_children[above[-1]] += 1
+        order.append(k)
+        for other, (shared, _) in nearest.items():
+            common = len(cliques[k] & cliques[other])
+            if common > shared:
+                nearest[other] = (common, k)
+    ordered = [cliques[k] for k in order]
+    by_size = sorted(range(len(order)), key=lambda place: sizes[order[place]])
+    homes, families = (
+        [next(place for place in by_size if ordered[place].issuperset(scope)) for scope in scopes]
+        for scopes in ([(v,) for v in range(len(cards))], [(v, *family) for v, family in enumerate(parents)])
+    )
+    return CliqueTree([tuple(sorted(clique)) for clique in ordered], above, homes, families)
+
+
+def n_cells(parents: Sequence[Sequence[int]], cards: Sequence[int], limit: int) -> int | None:
+    """Return the total number of cells of the cliques, or None if it exceeds `limit`."""
+    cliques = []
+    for clique in _cliques(parents, cards):
+        if _size(clique, cards) > limit:
+            return None
+        cliques.append(clique)
+    total = sum(_size(clique, cards) for clique in _maximal(cliques))
+    return total if total <= limit else None
+
+
+def _size(clique: Iterable[int], cards: Sequence[int]) -> int:
+    return prod(cards[v] for v in clique)
+
+
+def _cliques(parents: Sequence[Sequence[int]], cards: Sequence[int]) -> Iterator[frozenset[int]]:
+    """Yield the clique of each variable as it is eliminated, always the variable that adds the fewest edges."""
+    near: dict[int, set[int]] = {v: set() for v in range(len(parents))}
+    for v, above in enumerate(parents):
+        for a, b in combinations((v, *above), 2):
+            near[a].add(b)
+            near[b].add(a)
+    fill = {v: _fill(near, v) for v in near}
+    costs = {v: (fill[v], _size((v, *near[v]), cards), v) for v in near}
+    while near:
+        v = min(costs, key=costs.__getitem__)
+        yield frozenset({v, *near[v]})
+        del costs[v]
+        for u in _eliminate(near, fill, v):
+            costs[u] = fill[u], _size((u, *near[u]), cards), u
+
+
+def _fill(near: Mapping[int, set[int]], v: int) -> int:
+    """Return the number of edges that eliminating `v` adds."""
+    around = near[v]
+    # By sets, since the class may have a thousand neighbors, and so a million pairs of them.
+    joined = sum(len(near[u] & around) for u in around) // 2
+    return len(around) * (len(around) - 1) // 2 - joined
+
+
+def _eliminate(near: dict[int, set[int]], fill: dict[int, int], v: int) -> set[int]:
+    """Connect the neighbors of `v`, remove it, and update `fill`; return the variables whose costs change."""
+    around = near[v]
+    changed = set(around)
+    for u in around:
+        for w in around - near[u] - {u}:
+            common = near[u] & near[w]
+            for x in common:
+                fill[x] -= 1
+            fill[u] += len(near[u]) - len(common)
+            fill[w] += len(near[w]) - len(common)
+            near[u].add(w)
+            near[w].add(u)
+            changed |= common
+    for u in around:
+        # Pairs of neighbors of u without an edge no longer count if they contain v.
+        near[u].remove(v)
+        fill[u] -= len(near[u]) - (len(around) - 1)
+    del near[v], fill[v]
+    changed.discard(v)
+    return changed
+
+
+def _maximal(cliques: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """Return the maximal cliques. In an elimination, only an earlier clique can contain a clique."""
+    holding: dict[int, list[frozenset[int]]] = {}
+    kept = []
+    for clique in cliques:
+        rarest = min((holding.get(v, []) for v in clique), key=len)
+        if not any(clique <= other for other in rarest):
+            kept.append(clique)
+            for v in clique:
+                holding.setdefault(v, []).append(clique)
+    return kept

@@ -1,32 +1,55 @@
 """One chain of simulated annealing: Algorithm 1 of Pernkopf and Wohlmayr (2013), with any evaluator.
 
-Between two temperatures a chain is nothing but its `State`: every temperature has an evaluator of its own, whose sums
-and caches know nothing of the way there. So a chain whose state was read from a file goes on exactly as one that never
-stopped.
+Between two temperatures a chain is nothing but its `State`: every temperature has a new evaluator, whose sums and
+caches do not depend on the past. A chain whose state was read from a file therefore continues exactly as one that was
+never stopped.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import log
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bnplug.contracts import Evaluator
 from bnplug.errors import ContractError
 from bnplug.scoring import Walk
-from bnplug.search import Progress, score_tie
-from bnplug.typing import FloatArray
-from bnplug_annealing.structures import Rules, Structure
+from bnplug.search import Constraints, Progress, score_tie
 
-# The most candidates that are scored at once; between two batches the clock is looked at.
+# The largest number of candidates that are scored at once; the clock is checked between two batches.
 _BATCH = 64
 
-# Where r is not given, a first change of mean size is accepted with this probability at T = 1 if it is for the worse.
+# Without r, a decrease as large as the mean of the first changes is accepted with this probability at T = 1.
 _ACCEPTED = 0.8
+
+
+class Rules(NamedTuple):
+    """Constraints on the edges between features, as a walk takes them.
+
+    Attributes
+    ----------
+    pairs : list of (int, int)
+        Each feature with each feature that it may get as a new parent.
+    required : list of lists of int
+        The parents that every variable must keep.
+    """
+
+    pairs: list[tuple[int, int]]
+    required: list[list[int]]
+
+    @classmethod
+    def of(cls, constraints: Constraints, k: int) -> Self | None:
+        """Return the rules of a walk on a table, None if everything is allowed."""
+        if constraints.free:
+            return None
+        table = constraints.table
+        required = [constraints.required_parents(v) for v in range(len(table.names))]
+        loose = [v for v in table.features if len(set(required[v]) - {table.target_index}) < k]
+        return cls([(v, u) for v in loose for u in constraints.allowed_parents(v, table.features)], required)
 
 
 @dataclass(frozen=True)
@@ -185,7 +208,8 @@ class _Walk:
         state = self.state = self.chain.state = self.chain.saved.copy()
         self.rng = np.random.Generator(np.random.PCG64())
         self.rng.bit_generator.state = state.random
-        self.structure = Structure(state.parents, self.chain.target, self.chain.k, self.chain.rules)
+        # Without a pair to draw, there is nothing to walk over.
+        self.stuck = self.chain.rules is not None and not self.chain.rules.pairs
         self.evaluator = self.make_evaluator()
         self.evaluator.start(state.parents)
         self._go_on_drawing()
@@ -195,35 +219,32 @@ class _Walk:
         if not state.trace:
             self._record()
             state.r = self._scale() if self.schedule.r is None else self.schedule.r
-        while self.tries < self.schedule.max_try and self.successes < self.schedule.max_success:
-            if self.structure.stuck:
-                break
+        while not self.stuck and self.tries < self.schedule.max_try and self.successes < self.schedule.max_success:
             if self._stops():
                 return False
-            if not self._walk():
-                self._try_some()
+            self._run_walk()
         state.temperatures.append(state.temperature)
         state.temperature *= self.schedule.D
         state.random = dict(self.rng.bit_generator.state)
-        if self.evaluator.redraws and self.evaluator.random is not None:
+        if self.evaluator.resamples and self.evaluator.random is not None:
             state.draws = _written(self.evaluator.random.get_state(legacy=False))
         too_many = state.rejections >= self.schedule.max_rejections
         frozen = len(state.temperatures) == self.schedule.max_temperatures
         # A score that no candidate changes would have every tie accepted for ever.
-        state.finished = too_many or not self.changed or self.structure.stuck or frozen
+        state.finished = too_many or not self.changed or self.stuck or frozen
         return True
 
     def _go_on_drawing(self) -> None:
-        """Let the evaluator draw on from where that of the last temperature was: rows are drawn at every one."""
+        """Continue the draws of the last temperature's evaluator: rows are drawn once per temperature."""
         if self.state.draws is not None and self.evaluator.random is not None:
             self.evaluator.random.set_state(self.state.draws)
             return
-        # Where the evaluator does not show what it draws from, or the file does not hold it, the steps are repeated.
+        # If the evaluator has no `random`, or the file does not hold its state, the steps are repeated.
         for _ in self.state.temperatures:
             self.evaluator.step()
 
     def _stops(self) -> bool:
-        """Say whether the walk ends here, whatever is left to try."""
+        """Return whether the walk ends here: interrupted, out of time, or out of evaluations."""
         self.chain.out_of_time = self.deadline is not None and time.time() >= self.deadline
         return self.chain.interrupted or self.chain.out_of_time or self._left() == 0
 
@@ -232,14 +253,14 @@ class _Walk:
         left = self.schedule.max_try - self.tries
         if self.schedule.max_evaluations is None:
             return left
-        # A chain that goes on from its file may have tried more already.
+        # A chain that resumes from its file may have tried more already.
         return max(0, min(left, self.schedule.max_evaluations - self.state.n_evaluations))
 
-    def _walk(self) -> bool:
-        """Let the evaluator make many tries by itself, where it does: just those that `_try_some` would make."""
+    def _walk(self) -> Walk:
+        """Return the walk from here to the end of the temperature."""
         rules = self.chain.rules
-        walk = Walk(
-            self.structure.parents,
+        return Walk(
+            self.state.parents,
             self.chain.target,
             self.rng,
             scale=self.state.r * self.state.temperature,
@@ -253,8 +274,16 @@ class _Walk:
             pairs=None if rules is None else rules.pairs,
             required=None if rules is None else rules.required,
         )
-        if not self.evaluator.walk(walk):
-            return False
+
+    def _run_walk(self) -> None:
+        """Make some tries, and record the accepted ones."""
+        walk = self._walk()
+        try:
+            walk.run(self.evaluator, self.value)
+        finally:
+            self._record_walk(walk)
+
+    def _record_walk(self, walk: Walk) -> None:
         self.changed |= walk.changed
         for made in walk.accepted:
             self._count(made.tries - self.tries - 1)
@@ -262,42 +291,17 @@ class _Walk:
             self.value = made.value
             self._accept(made.child, made.parents, made.better)
         self._count(walk.tries - self.tries)
+        self.stuck = walk.stuck
         self.progress.tick(len(self.state.trace) - 1, self.state.best_value, self.state.n_evaluations)
-        return True
 
     def _count(self, tries: int, rejected: bool = True) -> None:
         self.tries += tries
         self.state.n_evaluations += tries
         self.state.rejections += tries if rejected else 0
 
-    def _try_some(self) -> None:
-        """Draw candidates and try them in turn, until one is accepted; those after it were drawn in vain.
-
-        So many at once that about one is: a batch costs less than its candidates one by one. Its size depends on
-        nothing but the chain itself.
-        """
-        size = min(_BATCH, self._left(), (self.tries + 1) // (self.successes + 1))
-        drawn = [self.structure.draw(self.rng) for _ in range(size)]
-        # u < exp(delta / rT) with u uniform is -delta < rT e with e exponential: known before the score.
-        scale, tied = self.state.r * self.state.temperature, score_tie(self.value)
-        at_least = self.value - np.maximum(scale * self.rng.standard_exponential(size), tied)
-        scores = self._checked(drawn, self.evaluator.propose_in_turn(_changes(drawn), at_least))
-        self.changed |= bool(((scores > self.value + tied) | (scores < self.value - tied)).any())
-        if scores[-1] >= at_least[len(scores) - 1]:
-            self._count(len(scores) - 1)
-            self._count(1, rejected=False)
-            child, parents = drawn[len(scores) - 1]
-            better = bool(scores[-1] > self.value + tied)
-            self.value = float(self.evaluator.commit({child: parents}))
-            self._accept(child, parents, better)
-        else:
-            self._count(len(scores))
-        self.progress.tick(len(self.state.trace) - 1, self.state.best_value, self.state.n_evaluations)
-
     def _accept(self, child: int, parents: list[int], better: bool) -> None:
-        """Take note of a change that the evaluator has made."""
+        """Record a change that the evaluator has made."""
         state = self.state
-        self.structure.set(child, parents)
         state.parents[child] = parents
         self.successes += 1
         if better:
@@ -305,7 +309,7 @@ class _Walk:
         self._record()
 
     def _record(self) -> None:
-        """Take note of the current structure."""
+        """Record the current structure."""
         state = self.state
         # First of all: an interrupt may come between any two of these lines.
         if not state.trace or self.value > state.best_value + score_tie(state.best_value):
@@ -316,28 +320,18 @@ class _Walk:
 
     def _scale(self) -> float:
         """Return an r for a score whose changes are of unknown size, from the first candidates."""
-        size = 0 if self.structure.stuck else min(self.schedule.max_success, self._left())
-        drawn = [self.structure.draw(self.rng) for _ in range(size)]
-        scores = self._checked(drawn, self.evaluator.propose_many(_changes(drawn)))
-        self.state.n_evaluations += size
+        size = 0 if self.stuck else min(self.schedule.max_success, self._left())
+        drawn = self._walk().draw(size) if size else []
+        scores = np.asarray(self.evaluator.propose_many(drawn), dtype=np.float64)
+        for i in np.flatnonzero(np.isnan(scores)).tolist():
+            raise ContractError(f"{self.chain.label}: the score of the parents {dict(drawn[i])} is nan")
+        self.state.n_evaluations += len(drawn)
         changes = np.abs(scores - self.value)
         changes = changes[np.isfinite(changes) & (changes > score_tie(self.value))]
         return float(changes.mean() / -log(_ACCEPTED)) if len(changes) else 1.0
-
-    def _checked(self, drawn: Sequence[tuple[int, list[int]]], scores: FloatArray) -> FloatArray:
-        """Return the scores of candidates, if all are numbers."""
-        scores = np.asarray(scores, dtype=np.float64)
-        if np.isnan(scores).any():
-            child, parents = drawn[int(np.isnan(scores).argmax())]
-            raise ContractError(f"{self.chain.label}: the score of the parents {{{child}: {parents}}} is nan")
-        return scores
 
 
 def _written(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state of a generator as JSON can have it."""
     inner = {name: np.asarray(value).tolist() for name, value in state["state"].items()}
     return {**state, "state": inner}
-
-
-def _changes(drawn: Sequence[tuple[int, list[int]]]) -> list[dict[int, list[int]]]:
-    return [{child: parents} for child, parents in drawn]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from bnplug.data.table import Table
-from bnplug.exchange.files import read_plain, write_atomically
+from bnplug.files import read_plain, write_atomically
 from bnplug.search import Constraints
+from bnplug.table.table import Table
 from bnplug_annealing.chain import State
 
 _KEY, _VERSION = "bnplug-annealing", 1
@@ -125,12 +125,16 @@ def _wrong_parents(parents: Any, n: int, target: int, k: int) -> str | None:
     """Return what is wrong about the parents of every variable, if anything."""
     if not isinstance(parents, list) or len(parents) != n:
         return f"a structure does not have the parents of {n} variables"
-    for v, own in enumerate(parents):
-        if not isinstance(own, list) or not all(type(u) is int and 0 <= u < n for u in own):
-            return f"the parents {str(own)[:60]} of variable {v} are no numbers from 0 to {n - 1}"
+    for v, family in enumerate(parents):
+        if not isinstance(family, list) or not all(type(u) is int and 0 <= u < n for u in family):
+            return f"the parents {str(family)[:60]} of variable {v} are no numbers from 0 to {n - 1}"
         wanted = [] if v == target else [target]
-        if len(set(own)) != len(own) or [u for u in own if u == target] != wanted or len(own) > len(wanted) * (k + 1):
-            return f"the parents {str(own)[:60]} of variable {v} are not the class and up to {k} features"
+        if (
+            len(set(family)) != len(family)
+            or [u for u in family if u == target] != wanted
+            or len(family) > len(wanted) * (k + 1)
+        ):
+            return f"the parents {str(family)[:60]} of variable {v} are not the class and up to {k} features"
     try:
         TopologicalSorter(dict(enumerate(parents))).prepare()
     except CycleError:
@@ -140,9 +144,11 @@ def _wrong_parents(parents: Any, n: int, target: int, k: int) -> str | None:
 
 def _wrong_edges(parents: list[list[int]], constraints: Constraints) -> str | None:
     """Return which variable's parents are not what is required and allowed, if any."""
-    for v, own in enumerate(parents):
-        if not set(constraints.required_parents(v)) <= set(own) or len(constraints.allowed_parents(v, own)) < len(own):
-            return f"the parents {own} of variable {v} are not what is required and allowed"
+    for v, family in enumerate(parents):
+        if not set(constraints.required_parents(v)) <= set(family) or len(constraints.allowed_parents(v, family)) < len(
+            family
+        ):
+            return f"the parents {family} of variable {v} are not what is required and allowed"
     return None
 
 

@@ -23,13 +23,12 @@ from bnplug.contracts import ScoreFunction, StructureLearner
 from bnplug.errors import SearchInterruptedWarning, SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import check_numbers, component
-from bnplug.search import BestMet, Constraints, first_best
-from bnplug_annealing.chain import Chain, Schedule, State
+from bnplug.search import Constraints, TopGraphs, first_best
+from bnplug_annealing.chain import Chain, Rules, Schedule, State
 from bnplug_annealing.checkpoints import Checkpoint, chain_path, check_state, digest
-from bnplug_annealing.structures import Rules
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 #: The paper's r (its footnote 5), by the score's registered name.
@@ -202,11 +201,11 @@ class SimulatedAnnealing(StructureLearner):
                 raise ValueError(f"start={self.start!r} is not 'nb', a DAG or a list of edges")
             return least
         given = constraints.start(self.start)
-        parents = [sorted({*own, *more}) for own, more in zip(given, least, strict=True)]
-        for v, own in enumerate(parents):
-            names = [table.names[u] for u in own]
+        parents = [sorted({*family, *more}) for family, more in zip(given, least, strict=True)]
+        for v, family in enumerate(parents):
+            names = [table.names[u] for u in family]
             most = 0 if v == table.target_index else self.k + 1
-            if len(own) > most:
+            if len(family) > most:
                 raise ValueError(
                     f"the start, with the class and what is required, gives {table.names[v]!r} the parents {names}; "
                     + (f"k={self.k}" if most else "sa gives the class none")
@@ -227,7 +226,7 @@ class SimulatedAnnealing(StructureLearner):
             max_success=self.max_success or 5 * n,
             max_rejections=self.max_rejections or 100 * n,
             max_evaluations=self.max_evaluations,
-            max_temperatures=_TEMPERATURES_OF_REDRAWN if score.redraws else None,
+            max_temperatures=_TEMPERATURES_OF_REDRAWN if score.resamples else None,
         )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         c = table.target_index
@@ -269,7 +268,7 @@ class SimulatedAnnealing(StructureLearner):
             # It would draw other folds for the evaluator of every temperature.
             score.set_params(random_state=int(score.random_state.randint(2**31 - 1)))
         with joblib.parallel_config(n_jobs=effective_n_jobs(self.n_jobs)):
-            score = score.settle(table)
+            score = score.choose_parameters(table)
         inner = self.n_jobs if workers == 1 else 1
         jobs = (delayed(_run_chain)(*pair, score, table, deadline, inner) for pair in chains)
         try:
@@ -289,7 +288,7 @@ class SimulatedAnnealing(StructureLearner):
     def _keep(self, states: list[State], names: Sequence[str]) -> list[list[int]]:
         """Leave what the chains found in attributes; return the best structure."""
         self.chain_scores_ = [state.best_value for state in states]
-        met = BestMet(len(states))
+        met = TopGraphs(len(states))
         for state in states:
             met.add(state.best_value, state.best)
         self.best_structures_ = met.edges(names)

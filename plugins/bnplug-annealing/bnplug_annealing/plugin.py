@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bnplug import Recipe, Reproduction, StructureLearnerMethod, hookimpl
+from bnplug import Recipe, StructureLearnerMethod, hookimpl
 from bnplug.hooks.descriptors import Component
 
 _PAPER = "Pernkopf, Wohlmayr: Stochastic margin-based structure learning of Bayesian network classifiers (2013)"
@@ -26,7 +26,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug_annealing.learner:SimulatedAnnealing",
         summary="The best structure of a random walk that cools down, from naive Bayes, by any score.",
         reference=_PAPER,
-        api=1,
         stochastic=True,
         constraints=True,
         needs_score=True,
@@ -52,14 +51,3 @@ def bnplug_recipes() -> Iterable[Recipe]:
                 requires=("bnplug-annealing", _MARGIN) if "MM" in (name, learned) else ("bnplug-annealing",),
                 featured=(name, learned) == ("MM", "MM"),
             )
-
-
-@hookimpl
-def bnplug_reproductions() -> Iterable[Reproduction]:
-    """Name the paper's protocol."""
-    yield Reproduction(
-        name="pernkopf2013",
-        run="bnplug_annealing.paper:PAPER",
-        summary="The paper's tables 1 to 3 and figures 2 to 5, on MNIST, USPS and Spambase.",
-        reference=_PAPER,
-    )

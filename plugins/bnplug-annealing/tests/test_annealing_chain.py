@@ -10,6 +10,8 @@ from bnplug_annealing.learner import SimulatedAnnealing
 
 from bnplug import Table
 from bnplug.contracts import Evaluator
+from bnplug.scoring import DecomposableEvaluator, PredictiveEvaluator, Walk
+from bnplug.search import Constraints
 
 
 def table():
@@ -39,35 +41,45 @@ def result(learner):
 def test_the_walk_of_an_evaluator_is_that_of_its_proposals(parameters, monkeypatch):
     learner = SimulatedAnnealing(random_state=1, **parameters)
     walked = result(learner)
-    proposed = []
-
-    def try_some(self):
-        proposed.append(self)
-        return original(self)
-
-    original = chain._Walk._try_some
-    monkeypatch.setattr(chain._Walk, "_walk", lambda self: False)
-    monkeypatch.setattr(chain._Walk, "_try_some", try_some)
+    for evaluator in (PredictiveEvaluator, DecomposableEvaluator):
+        monkeypatch.setattr(evaluator, "walk", Evaluator.walk)
     assert result(learner) == walked
-    assert proposed
 
 
 @pytest.mark.parametrize(("score", "walks"), [("cr", True), ("mdl", True), ("cmdl", False)])
 def test_scores_walk_unless_they_have_a_penalty_of_their_own(score, walks, monkeypatch):
-    counts = {"walked": 0, "proposed": 0}
+    results = set()
+    for evaluator in (PredictiveEvaluator, DecomposableEvaluator):
 
-    def counted(name, original):
-        def call(self):
-            done = original(self)
-            counts[name] += done is not False
+        def counted(self, walk, original=evaluator.walk):
+            done = original(self, walk)
+            results.add(done)
             return done
 
-        return call
-
-    monkeypatch.setattr(chain._Walk, "_walk", counted("walked", chain._Walk._walk))
-    monkeypatch.setattr(chain._Walk, "_try_some", counted("proposed", chain._Walk._try_some))
+        monkeypatch.setattr(evaluator, "walk", counted)
     SimulatedAnnealing(score=score, random_state=1).learn(table())
-    assert (counts["walked"] > 0, counts["proposed"] > 0) == (walks, not walks)
+    assert results == {walks}
+
+
+def test_rules_say_what_is_drawn_and_what_stays():
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (20, 4)), columns=["a", "b", "d", "c"])
+    table = Table.from_frame(frame, "c")
+    constraints = Constraints(table, required=[("a", "b")], forbidden=[("a", "d")], tiers=[["a"], ["b", "d"]])
+    assert chain.Rules.of(Constraints(table), 1) is None
+    # b must keep a, which is all that k=1 leaves room for; a may get no parent.
+    assert chain.Rules.of(constraints, 1).pairs == [(2, 1)]
+    rules = chain.Rules.of(constraints, 2)
+    assert set(rules.pairs) == {(1, 0), (1, 2), (2, 1)}
+
+    def walk(parents, k, rules, seed=0):
+        limits = {"scale": 1.0, "max_try": 9, "max_success": 9}
+        return Walk(parents, 3, np.random.default_rng(seed), k=k, **rules._asdict(), **limits)
+
+    start = constraints.augmented("sa", 2)
+    drawn = {str(walk(start, 2, rules, seed).draw(1)) for seed in range(20)}
+    assert drawn == {"[{1: [0, 2, 3]}]", "[{2: [1, 3]}]"}
+    assert walk([*start[:2], [1, 3], []], 2, rules).draw(1) == []
+    assert walk([[3], [0, 3], [1, 3], []], 1, chain.Rules.of(constraints, 1)).draw(1) == []
 
 
 def test_an_evaluator_that_knows_nothing_of_walks_is_asked_for_proposals():

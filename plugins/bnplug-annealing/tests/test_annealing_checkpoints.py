@@ -21,8 +21,8 @@ from bnplug_annealing.learner import SimulatedAnnealing
 
 import bnplug
 from bnplug.contracts import Evaluator
-from bnplug.data.table import Table
 from bnplug.scoring import PredictiveEvaluator
+from bnplug.table.table import Table
 
 FOLDED = ("cll", {"cv": 3})
 

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 import bnplug
 from bnplug.builtin.scores import HitRate
 from bnplug.contracts import ScoringEvaluator
-from bnplug.data.table import Table
 from bnplug.errors import ContractError, SearchWarning
 from bnplug.search import score_tie
+from bnplug.table.table import Table
 
 
 def make_table(features=6, rows=80, seed=0, classes=2):
@@ -223,7 +223,7 @@ def test_a_score_that_draws_its_rows_anew_ends():
             return super().propose(changes) + 1e-3 * self.draws
 
     class Score(bnplug.ScoreFunction):
-        redraws = True
+        resamples = True
 
         def score(self, table, dag):
             return float(len(dag.edges)) % 2

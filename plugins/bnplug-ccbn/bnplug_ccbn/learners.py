@@ -1,4 +1,4 @@
-"""Parameters of maximum conditional likelihood in three parameterisations (Zaidi et al. 2017)."""
+"""Parameters of maximum conditional likelihood in three parameterizations (Zaidi et al. 2017)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bnplug.contracts import ParameterLearner
+from bnplug.contracts import InnerFold, ParameterLearner
 from bnplug.errors import BnplugWarning
-from bnplug.gradient import Objective, Problem, conditional_nll, held_out, minimize
+from bnplug.gradient import Objective, Problem, conditional_nll, folds, held_out, minimize
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.complete import Terms
 from bnplug.model.log_tables import LogTables
@@ -25,7 +25,7 @@ from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Soft
 from bnplug_ccbn.preconditioning import Preconditioner
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 #: What ``l2="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
@@ -39,7 +39,7 @@ _LOWEST = -700.0
 
 
 class ConditionalProblem(Problem):
-    """Conditional likelihood on some training rows: minimise over the free numbers of a parameterisation.
+    """Conditional likelihood on some training rows: minimize over the free numbers of a parameterization.
 
     Attributes
     ----------
@@ -66,15 +66,15 @@ class ConditionalProblem(Problem):
 
 
 class ConditionalLikelihood(ParameterLearner):
-    """What the three parameterisations share.
+    """Base class of the three parameterizations.
 
     The terms of the class and its children are learned; every other node keeps its generative estimates, which
     no posterior of the class depends on. On a C1 structure (naive Bayes, TAN, KDB-1 and others) the result is
-    normalised into a network with the same posterior (Wettig); on others ``ccbn-e`` gives a network,
+    normalized into a network with the same posterior (Wettig); on others ``ccbn-e`` gives a network,
     while ``ccbn-d`` and ``ccbn-w`` predict rightly but cannot be exported.
 
     In a row with missing cells, terms of a missing variable are left out in training. With ``missing="em"`` the
-    classifier minimises -log P(class | what the row knows) instead, missing cells summed out exactly, and the
+    classifier minimizes -log P(class | known cells) instead, marginalizing missing cells exactly, and the
     generative estimates are those of EM. The NLL is not convex then: the descent begins where the terms left out led
     it, or at `init` where that is lower, and may end in a local minimum.
 
@@ -104,7 +104,7 @@ class ConditionalLikelihood(ParameterLearner):
     random_state : int, optional
         Shuffles the folds of ``l2="cv"``; None takes them in order.
     verbose : int, optional
-        1 tells about the result, 2 about every step.
+        1 reports the result, 2 every step.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class ConditionalLikelihood(ParameterLearner):
     n_iter_ : int
         The number of steps.
     is_c1_ : bool
-        Whether the structure is C1, so that the result is a Bayesian network.
+        Whether the structure is C1; the result is then a Bayesian network.
     l2_ : float
         The strength that was used.
     cv_nll_ : float array
@@ -168,7 +168,7 @@ class ConditionalLikelihood(ParameterLearner):
         return tables
 
     def problem(self, table: Table, dag: DAG, n_jobs: int | None = None) -> ConditionalProblem:
-        """Return what there is to minimise on the rows of `table`."""
+        """Return the problem on the rows of `table`."""
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         problem = ConditionalProblem(table, dag, self.alpha, self.floor, n_jobs)
         problem.parameterization = self.parameterization(problem)
@@ -231,13 +231,13 @@ class ConditionalLikelihood(ParameterLearner):
 
     def _choose_l2(self, table: Table, dag: DAG) -> float:
         """Return the strength from ``L2_GRID`` with the smallest NLL on held-out folds; the larger of tied ones."""
-        build = partial(self.problem, dag=dag, n_jobs=1)
         most = int(np.bincount(table.column(table.target_index)).max())
         cv: Any = self.cv
         n_folds = min(cv, most) if isinstance(cv, Integral) else cv
         if n_folds == 1:
             return 1.0
-        self.cv_nll_ = held_out(table, n_folds, build, [self._held_out], self.random_state, self.n_jobs).sums[0]
+        parts = [InnerFold(train, dag, test) for train, test in folds(table, n_folds, self.random_state)]
+        self.cv_nll_ = held_out(parts, partial(self.problem, n_jobs=1), self._held_out, self.n_jobs)
         return L2_GRID[int(self.cv_nll_.argmin())]
 
     def _held_out(self, problem: ConditionalProblem, rows: Objective) -> list[float]:
@@ -250,7 +250,7 @@ class ConditionalLikelihood(ParameterLearner):
         return result
 
     def _keep(self, problem: ConditionalProblem, free: FloatArray) -> None:
-        """Leave what else was learned in attributes."""
+        """Store further results in attributes."""
 
     def _check(self) -> None:
         if self.init not in ("generative", "zeros"):
@@ -264,8 +264,8 @@ class ConditionalLikelihood(ParameterLearner):
         if self.alpha == self.floor == 0:
             raise ValueError(f"alpha={self.alpha}, floor={self.floor}: one must be positive, for finite logarithms")
 
-    def _warn_of_underflow(self, tables: LogTables, own: Terms) -> None:
-        lowest = min((tables.tables[tables.names[node]].values.min(), tables.names[node]) for node in own.nodes)
+    def _warn_of_underflow(self, tables: LogTables, terms: Terms) -> None:
+        lowest = min((tables.tables[tables.names[node]].values.min(), tables.names[node]) for node in terms.nodes)
         if lowest[0] < _LOWEST:
             warnings.warn(
                 f"{self.label}: log parameters of {lowest[1]!r} go down to {lowest[0]:.0f}, and probabilities below "
@@ -336,7 +336,7 @@ class Weighted(ConditionalLikelihood):
     Examples
     --------
     >>> import pandas as pd
-    >>> from bnplug.data.table import Table
+    >>> from bnplug.table.table import Table
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1], "c": [0, 0, 1, 1, 0]}), "c")
     >>> learner = Weighted(level=1)
     >>> learner.fit(table, table.dag([[1], []])).normalized
@@ -372,10 +372,10 @@ class Weighted(ConditionalLikelihood):
 
     def parameterization(self, problem: Problem) -> Parameterization:
         """Return the weights of the generative estimates."""
-        own, table = problem.terms, problem.table
+        terms, table = problem.terms, problem.table
         if self.backoff:
-            return backing_off(own, problem.generative, table, self.level, self.l2_center, self.alpha, self.floor)
-        return weighted(own, table, self.level, self.l2_center)
+            return backing_off(terms, problem.generative, table, self.level, self.l2_center, self.alpha, self.floor)
+        return weighted(terms, table, self.level, self.l2_center)
 
     def _check(self) -> None:
         super()._check()
@@ -386,11 +386,11 @@ class Weighted(ConditionalLikelihood):
 
     def _keep(self, problem: ConditionalProblem, free: FloatArray) -> None:
         assert isinstance(problem.parameterization, Rescaled)
-        (own, weights), *lower = problem.parameterization.split(free)
-        self.weights_ = _by_node(problem, weights[own.number], self.level)
+        (table, weights), *lower = problem.parameterization.split(free)
+        self.weights_ = _by_node(problem, weights[table.number], self.level)
         if lower:
-            own, weights = lower[0]
-            self.backoff_weights_ = _by_node(problem, weights[own.number], level=3)
+            table, weights = lower[0]
+            self.backoff_weights_ = _by_node(problem, weights[table.number], level=3)
 
 
 def _by_node(problem: Problem, entries: FloatArray, level: int) -> dict[str, FloatArray]:

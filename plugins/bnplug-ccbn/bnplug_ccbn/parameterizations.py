@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnplug.counts.counting import count
-from bnplug.data.table import Table
 from bnplug.gradient import Columns
 from bnplug.inference.complete import Terms
 from bnplug.model.log_tables import LogTables, estimate
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
 
@@ -29,7 +29,7 @@ class Parameterization(ABC):
 
     @property
     def scale(self) -> FloatArray | None:
-        """The derivative of each log parameter by its own free number; None where they are not one to one."""
+        """The derivative of each log parameter by its free number; None if they are not one to one."""
         return None
 
     @abstractmethod
@@ -92,32 +92,32 @@ class Rescaled(Parameterization):
     def __init__(self, weights: list[Weights], center: float) -> None:
         self.weights = weights
         self.center = center
-        self.generative = np.ones(sum(own.size for own in weights))
+        self.generative = np.ones(sum(table.size for table in weights))
 
     @property
     def scale(self) -> FloatArray | None:
-        """The fixed log parameters, where each has a weight of its own."""
-        own = self.weights[0]
-        return own.base if len(self.weights) == 1 and own.size == len(own.base) else None
+        """The fixed log parameters, if each has its own weight."""
+        table = self.weights[0]
+        return table.base if len(self.weights) == 1 and table.size == len(table.base) else None
 
     def split(self, free: FloatArray) -> Iterator[tuple[Weights, FloatArray]]:
         """Yield each table with its own weights."""
         start = 0
-        for own in self.weights:
-            yield own, free[start : start + own.size]
-            start += own.size
+        for table in self.weights:
+            yield table, free[start : start + table.size]
+            start += table.size
 
     def values(self, free: FloatArray) -> FloatArray:
         """Return the sum of the weighted tables."""
         result = np.zeros(len(self.weights[0].base))
-        for own, weights in self.split(free):
-            result += own.base * weights[own.number]
+        for table, weights in self.split(free):
+            result += table.base * weights[table.number]
         return result
 
     def chain(self, gradient: FloatArray, values: FloatArray) -> FloatArray:
         """Add up the gradient of the entries that a weight belongs to, each times its fixed number (eqs. 17 to 21)."""
         return np.concatenate(
-            [np.bincount(own.number, gradient * own.base, minlength=own.size) for own in self.weights]
+            [np.bincount(table.number, gradient * table.base, minlength=table.size) for table in self.weights]
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bnplug import ParameterLearnerMethod, Recipe, Reproduction, hookimpl
+from bnplug import ParameterLearnerMethod, Recipe, hookimpl
 from bnplug.hooks.descriptors import Component
 
 _PAPER = (
@@ -45,7 +45,6 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
             factory=f"bnplug_ccbn.learners:{factory}",
             summary=summary,
             reference=_PAPER,
-            api=1,
             stochastic=True,
         )
 
@@ -91,14 +90,3 @@ def _conditional_likelihood() -> Iterator[Recipe]:
             reference=_ORDER_PAPER,
             requires=requires,
         )
-
-
-@hookimpl
-def bnplug_reproductions() -> Iterable[Reproduction]:
-    """Name the paper's protocol."""
-    yield Reproduction(
-        name="zaidi2017",
-        run="bnplug_ccbn.paper:PAPER",
-        summary="The paper's tables 4 to 6, its figures of errors, convergence and times, and its tests, on UCI sets.",
-        reference=_PAPER,
-    )

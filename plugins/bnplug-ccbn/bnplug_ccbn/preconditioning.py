@@ -1,4 +1,4 @@
-"""A change of variables that makes the conditional likelihood rounder, so that L-BFGS needs fewer passes.
+"""A change of variables that makes the conditional likelihood rounder and saves L-BFGS passes.
 
 For each class there is a block of the Hessian: the second derivatives by its own log parameters. With its Cholesky
 factor R, steps in z = R' x have a Hessian whose blocks are the identity, at the point where they were computed.
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bnplug.compiling import kernel
-from bnplug.data.table import Table
 from bnplug.inference.complete import Terms, posterior
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
 # Blocks are kept this small (cells, all classes together), and computed on at most so many rows.
 _CELLS = 1 << 22
 _ROWS = 8_000
-# What is added to the diagonal, for each row; directions that no row tells of stay as they are.
+# Added to the diagonal for each row; directions without data stay unchanged.
 _RIDGE = 1e-4
 
 

@@ -9,7 +9,7 @@ from bnplug_ccbn import preconditioning
 from bnplug_ccbn.preconditioning import Preconditioner
 
 import bnplug
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 
 def draw(rows=400, seed=0, weights=None):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 from bnplug.typing import BoolArray, FloatArray, IntArray
 from bnplug_cmi_order.patterns import information_per_row, known_weights
 
@@ -47,11 +47,11 @@ class BlockPatterns:
     def split(self, v: int) -> None:
         """Condition on one more variable; missing is one more of its states."""
         self._rows.call("split", v)
-        found = [np.concatenate(own) for own in zip(*self._rows.call("classes"), strict=True)]
-        labels, place = np.unique(found[0], return_inverse=True)
+        classes = [np.concatenate(part) for part in zip(*self._rows.call("classes"), strict=True)]
+        labels, place = np.unique(classes[0], return_inverse=True)
         lowest, highest = np.full(len(labels), np.iinfo(np.int64).max), np.full(len(labels), -1)
-        np.minimum.at(lowest, place, found[1])
-        np.maximum.at(highest, place, found[2])
+        np.minimum.at(lowest, place, classes[1])
+        np.maximum.at(highest, place, classes[2])
         mixed = labels[lowest != highest]
         self._rows.call("number", mixed)
         self._size = len(mixed)
@@ -74,7 +74,7 @@ class BlockPatterns:
 
         Cells are numbered (pattern, state, class), in C order.
         """
-        cells, weights = _add_up(*[np.concatenate(own) for own in zip(*parts, strict=True)])
+        cells, weights = _add_up(*[np.concatenate(part) for part in zip(*parts, strict=True)])
         n_classes, n_states = int(self.table.cards[self.table.target_index]), int(self.table.cards[v])
         group = cells // (n_classes * n_states)
         states, with_states = _add_up(cells // n_classes, weights)
@@ -114,19 +114,19 @@ class _PatternRows:
     def number(self, labels: IntArray) -> None:
         """Number the patterns of these labels, in ascending order, and leave the others out."""
         place = np.searchsorted(labels, self._number)
-        found = np.append(labels, -2)[place] == self._number
-        self._number = np.where(found, place, -1)
+        is_kept = np.append(labels, -2)[place] == self._number
+        self._number = np.where(is_kept, place, -1)
 
     def cells(self, variables: Sequence[int]) -> list[tuple[IntArray, FloatArray]]:
         """Return the cells (pattern, state, class) of each variable that occur, and what their rows weigh."""
         n_classes = int(self.block.cards[self.block.target_index])
-        found = []
+        cells = []
         for v in variables:
             kept = (self.block.codes[v] != self.block.missing) & (self._number >= 0)
             state = self._number[kept] * int(self.block.cards[v]) + self.block.codes[v][kept]
             weights = np.ones(len(state)) if self.block.weights is None else self.block.weights[kept]
-            found.append(_add_up(state * n_classes + self._classes[kept], weights))
-        return found
+            cells.append(_add_up(state * n_classes + self._classes[kept], weights))
+        return cells
 
     def weights_of_known(self, variables: Sequence[int]) -> FloatArray:
         """Return the total weight of the rows in which each variable is known."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 from bnplug_cmi_order.block_patterns import BlockPatterns
 from bnplug_cmi_order.patterns import Patterns

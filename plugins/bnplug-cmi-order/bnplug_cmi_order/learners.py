@@ -20,7 +20,7 @@ from bnplug_cmi_order.orders import order_by_all, order_by_score, order_by_singl
 from bnplug_cmi_order.patterns import PROBABILITY
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG, FloatArray
 
 
@@ -141,7 +141,9 @@ class OrderBasedLearner(StructureLearner):
         value = search.begin()
         sets = self._parent_sets(search.parents, earlier)
         families = [sorted([table.target_index, *parents]) for parents in sets]
-        candidates = [{v: own} for own in families if own != search.parents[v] and set(required) <= set(own)]
+        candidates = [
+            {v: parents} for parents in families if parents != search.parents[v] and set(required) <= set(parents)
+        ]
         best = search.best(candidates, value)
         if best is not None:
             names = ", ".join(table.names[p] for p in candidates[best][v] if p != table.target_index)
@@ -161,8 +163,8 @@ def _between(table: Table, n_jobs: int | None) -> FloatArray:
 
 def _check_cliques(table: Table, start: list[list[int]]) -> None:
     """Raise a ``ValueError`` if two parents of a feature are required, and no edge between them is."""
-    for v, own in enumerate(start):
-        for a, b in combinations([u for u in own if u != table.target_index], 2):
+    for v, parents in enumerate(start):
+        for a, b in combinations([u for u in parents if u != table.target_index], 2):
             if a not in start[b] and b not in start[a]:
                 names = [table.names[u] for u in (a, b)]
                 raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 
 from bnplug.contracts import Evaluator
 from bnplug.counts.information import first_largest
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 from bnplug_cmi_order.block_patterns import BlockPatterns
 from bnplug_cmi_order.expected_patterns import ExpectedPatterns, patterns_of
 from bnplug_cmi_order.patterns import Patterns

@@ -18,7 +18,7 @@ import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.counts import chance_information
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
 #: The quantile of the chance distribution that incomplete features must exceed.

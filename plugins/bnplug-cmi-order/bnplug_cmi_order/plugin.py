@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bnplug import Recipe, Reproduction, StructureLearnerMethod, hookimpl
+from bnplug import Recipe, StructureLearnerMethod, hookimpl
 from bnplug.hooks.descriptors import Component
 
 _PAPER = "Pernkopf, Bilmes: Order-based discriminative structure learning for Bayesian network classifiers (2008)"
@@ -24,7 +24,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug_cmi_order.learners:ConditionalInformationOrder",
         summary="Greedy parents along an order by I(C; X | all earlier features).",
         reference=_PAPER,
-        api=1,
         needs_score=True,
         constraints=True,
     )
@@ -33,7 +32,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug_cmi_order.learners:SingleParentInformationOrder",
         summary="Greedy parents along an order by I(C; X | the best single earlier feature).",
         reference=_PAPER,
-        api=1,
         needs_score=True,
         constraints=True,
     )
@@ -42,7 +40,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug_cmi_order.learners:RandomOrder",
         summary="Greedy parents along a random order.",
         reference=_PAPER,
-        api=1,
         stochastic=True,
         needs_score=True,
         constraints=True,
@@ -77,14 +74,3 @@ def bnplug_recipes() -> Iterable[Recipe]:
             requires=_REQUIRES,
             featured=name == "TAN-OMI-CR-ML",
         )
-
-
-@hookimpl
-def bnplug_reproductions() -> Iterable[Reproduction]:
-    """Name the paper's protocol."""
-    yield Reproduction(
-        name="pernkopf2008",
-        run="bnplug_cmi_order.paper:PAPER",
-        summary="The paper's tables 1, 2 and 4 and figures 1 and 3, on UCI sets and MNIST.",
-        reference=_PAPER,
-    )

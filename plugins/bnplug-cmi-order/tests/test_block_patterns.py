@@ -7,7 +7,7 @@ from bnplug_cmi_order.orders import order_by_all, order_by_single
 from bnplug_cmi_order.patterns import Patterns
 
 from bnplug import Table
-from bnplug.data.block_table import BlockTable
+from bnplug.table.block_table import BlockTable
 
 
 @pytest.fixture(params=[None, [1.0, 2.0], [0.1, 0.7]])

@@ -14,8 +14,8 @@ from bnplug_cmi_order.orders import order_by_all, order_by_single
 import bnplug
 from bnplug import datasets, structure_learner
 from bnplug.counts.information import pairwise_information
-from bnplug.data.table import Table
 from bnplug.errors import SearchWarning
+from bnplug.table.table import Table
 
 LEARNERS = [ConditionalInformationOrder, SingleParentInformationOrder, RandomOrder]
 

@@ -18,9 +18,9 @@ from scipy.stats import chi2
 
 from bnplug import LogTables
 from bnplug.counts.information import class_information, pairwise_information
-from bnplug.data.block_table import BlockTable
-from bnplug.data.table import Table
 from bnplug.inference.expected_table import ExpectedTable
+from bnplug.table.block_table import BlockTable
+from bnplug.table.table import Table
 
 
 def entropy(rows, weights):
@@ -188,7 +188,7 @@ def expected_rows(seed, unlabeled):
     codes = np.stack([rng.integers(0, card, 30, dtype=np.uint8) for card in cards])
     codes[:4][rng.random((4, 30)) < 0.3] = 255
     codes[4][rng.random(30) < unlabeled] = 255
-    rows = Table(codes, names, states, "y", incomplete="em")
+    rows = Table(codes, names, states, "y", missing_policy="em")
     full, weights = [], []
     for row in codes.T:
         of_row = list(product(*([int(s)] if s != 255 else range(card) for s, card in zip(row, cards, strict=True))))

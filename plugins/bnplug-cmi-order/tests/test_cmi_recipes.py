@@ -29,7 +29,6 @@ def test_the_plugin_brings_the_papers_names():
     assert plugin.names == {
         "structure learner": ("omi", "omisp", "ro"),
         "recipe": tuple(RECIPES),
-        "reproduction": ("pernkopf2008",),
     }
 
 

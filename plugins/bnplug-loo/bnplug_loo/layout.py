@@ -14,8 +14,8 @@ import numpy as np
 
 from bnplug.builtin.parameters.backoff import BackoffLevel
 from bnplug.compiling import kernel
-from bnplug.data.table import Table
 from bnplug.inference.complete import Terms
+from bnplug.table.table import Table
 from bnplug.typing import BoolArray, FloatArray, IntArray
 
 # How much stronger the penalty of a correction is with each parent more.
@@ -118,16 +118,16 @@ class Layout:
         none = np.zeros((1, self.n_classes))
         bases, shifts, corrections = [none], [none], [np.zeros((1, 1), dtype=np.int64)]
         for node, shape in zip(nodes, self._shapes, strict=True):
-            base, shift, own = self._node(node, shape, n_rows)
+            base, shift, of_node = self._node(node, shape, n_rows)
             bases.append(base)
             shifts.append(shift)
-            corrections.append(own)
+            corrections.append(of_node)
         self.base, self.shift = np.concatenate(bases), np.concatenate(shifts)
         weights = [np.full(prod(shape), self.n_classes + j) for j, shape in enumerate(self._shapes)]
         self.weight = np.concatenate([[-1], *weights]).astype(np.int64)
-        counts = np.concatenate([(own >= 0).sum(axis=1) for own in corrections])
+        counts = np.concatenate([(of_node >= 0).sum(axis=1) for of_node in corrections])
         self.bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.members = np.concatenate([own[own >= 0] for own in corrections]).astype(np.int64)
+        self.members = np.concatenate([of_node[of_node >= 0] for of_node in corrections]).astype(np.int64)
         self.strength = np.concatenate(self._strength)
         self.start = np.concatenate([prior, np.ones(len(nodes)), np.zeros(self._n_free - self.first_correction)])
         self.terms = self._terms()
@@ -197,11 +197,11 @@ class Layout:
         """Return b, and for each node its table with axes (\\*variables, class), without missing as a state."""
         values = self.fold(free, self.base, True, np.arange(len(self.base)))
         edges = [*self.terms.starts[1:], values.size]
-        found = []
+        tables = []
         for node, shape, start, end in zip(self.nodes, self._shapes, edges[:-1], edges[1:], strict=True):
             inside = tuple(slice(card) for card in node.cards)
-            found.append(values[start:end].reshape(*shape, self.n_classes)[inside])
-        return values[: self.n_classes], found
+            tables.append(values[start:end].reshape(*shape, self.n_classes)[inside])
+        return values[: self.n_classes], tables
 
 
 @kernel

@@ -21,7 +21,7 @@ from bnplug.typing import FloatArray
 from bnplug_loo.problem import LeaveOneOutProblem
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 #: What ``lam="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
@@ -89,7 +89,7 @@ class LeaveOneOutConditional(ParameterLearner):
     random_state : int, optional
         Shuffles the folds of a table; None takes the rows in order.
     verbose : int, optional
-        1 tells what was chosen.
+        1 reports the choice.
 
     Attributes
     ----------
@@ -104,14 +104,14 @@ class LeaveOneOutConditional(ParameterLearner):
     common_weight_ : float
         tau.
     is_c1_ : bool
-        Whether the structure is C1, so that the result is a Bayesian network.
+        Whether the structure is C1; the result is then a Bayesian network.
     n_iter_ : int
         The number of steps for the last strength.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from bnplug.data.table import Table
+    >>> from bnplug.table.table import Table
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1] * 8, "c": [0, 0, 1, 1, 0] * 8}), "c")
     >>> learner = LeaveOneOutConditional(random_state=0)
     >>> learner.fit(table, table.dag([[1], []])).normalized
@@ -147,7 +147,7 @@ class LeaveOneOutConditional(ParameterLearner):
         return self.cv if "cv" in (self.lam, self.temperature) else 0
 
     def fit(self, table: Table, dag: DAG, folds: Sequence[InnerFold] | None = None) -> LogTables:
-        """Return the parameters, normalised where the structure is C1."""
+        """Return the parameters, normalized if the structure is C1."""
         self._check()
         if folds is None:
             folds = self._split(table, dag) if self.inner_folds else []
@@ -201,12 +201,12 @@ class LeaveOneOutConditional(ParameterLearner):
         paths = run_in_threads(begin, folds, n_jobs=self.n_jobs)
         best: list[FloatArray] = []
         for lam in self._strengths(0.0 if self.lam == "cv" else self.lam_):
-            found = run_in_threads(lambda path, own=lam: path.advance(own), paths, n_jobs=self.n_jobs)
-            nll = sum(path.problem.held_out_nll(free)[0] for path, free in zip(paths, found, strict=True)) / total
+            points = run_in_threads(lambda path, lam=lam: path.advance(lam), paths, n_jobs=self.n_jobs)
+            nll = sum(path.problem.held_out_nll(free)[0] for path, free in zip(paths, points, strict=True)) / total
             self.cv_nll_[lam] = nll
             least = min(self.cv_nll_.values())
             if self.lam != "cv" or nll == least:
-                best = found
+                best = points
             if self.lam == "cv" and nll == least:
                 self.lam_ = lam
             if self.lam == "cv" and nll > _WORSE * least:
@@ -245,8 +245,10 @@ def _has_rows_to_judge(fold: InnerFold) -> bool:
     return bool((rows[fold.held_out.column(target)] > 1).any())
 
 
-def _best_temperature(problems: Sequence[LeaveOneOutProblem], found: Sequence[FloatArray]) -> float:
+def _best_temperature(problems: Sequence[LeaveOneOutProblem], points: Sequence[FloatArray]) -> float:
     """Return the factor of all log parameters under which the rows held out are most likely."""
     return temperature(
-        lambda factor: sum(problem.held_out_nll(free, factor)[1] for problem, free in zip(problems, found, strict=True))
+        lambda factor: sum(
+            problem.held_out_nll(free, factor)[1] for problem, free in zip(problems, points, strict=True)
+        )
     )

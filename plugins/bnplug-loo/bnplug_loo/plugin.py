@@ -22,7 +22,6 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         factory="bnplug_loo.learner:LeaveOneOutConditional",
         summary="Back-off estimates, weighted and corrected so that the class of rows left out of them is likely.",
         reference=_ZAIDI,
-        api=2,
         stochastic=True,
     )
 
@@ -35,7 +34,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug_loo.skdb:SelectiveKDependence",
         summary="KDB with as many features and parents as are best for rows left out.",
         reference=_MARTINEZ,
-        api=2,
     )
 
 

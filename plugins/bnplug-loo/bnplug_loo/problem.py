@@ -1,4 +1,4 @@
-"""What there is to minimise: the conditional NLL of rows, each of which finds its own class as if it were left out.
+"""The objective: the conditional NLL of rows, each left out of the estimates of its own class.
 
 In training the log joint of a row with the class that it has takes the estimates p- of the parameter learner
 ``backoff``, which leave the row out, and with the others p. All of it is linear in the free numbers, so that the NLL is
@@ -19,12 +19,12 @@ import numpy as np
 
 from bnplug import parameter_learner
 from bnplug.compiling import kernel
-from bnplug.data.missing_states import missing_as_state
-from bnplug.data.table import Table
 from bnplug.gradient import Objective, conditional_nll, minimize
 from bnplug.inference.complete import Terms
 from bnplug.inference.em import row_counts
 from bnplug.model.log_tables import LogTables
+from bnplug.table.block_table import missing_as_state
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 from bnplug_loo.layout import Layout, Node
 
@@ -58,10 +58,10 @@ class LeaveOneOutProblem:
         self.table = table
         learner = parameter_learner("backoff")
         self.generative: LogTables = learner.fit(table, dag)
-        children = [v for v, own in enumerate(table.parents(dag)) if table.target_index in own]
+        children = [v for v, parents in enumerate(table.parents(dag)) if table.target_index in parents]
         prior = self.generative[table.target].values
         if prior.ndim > 1:
-            # A class with parents has a table of its own, and b starts at nothing.
+            # A class with parents has its own table, and b starts at 0.
             children.append(table.target_index)
             prior = np.zeros(len(prior))
         self._shares = _shares_of_single_rows(table)
@@ -84,8 +84,8 @@ class LeaveOneOutProblem:
 
     def _configurations(self, rows: Table) -> IntArray:
         """Return the configurations that occur in the training rows: no other has a derivative."""
-        found = zip(*rows.each(_cells_that_occur, self.layout.terms), strict=True)
-        return np.concatenate([np.unique(np.concatenate(own)) for own in found]) // self.layout.n_classes
+        by_term = zip(*rows.each(_cells_that_occur, self.layout.terms), strict=True)
+        return np.concatenate([np.unique(np.concatenate(cells)) for cells in by_term]) // self.layout.n_classes
 
     def nll(self, free: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum of -log P(class | features) over rows left out of their own class, and its gradient."""
@@ -165,16 +165,16 @@ class LeaveOneOutProblem:
     def network_tables(self, free: FloatArray) -> LogTables:
         """Return log parameters of all nodes; those of the class and its children are the learned ones."""
         table, target = self.table, self.table.target
-        changed = {name: (own.parents, own.values) for name, own in self.generative.tables.items()}
-        b, found = self.layout.tables(free)
+        changed = {name: (cpt.parents, cpt.values) for name, cpt in self.generative.tables.items()}
+        b, learned = self.layout.tables(free)
         if not changed[target][0]:
             changed[target] = ((), b)
-        for node, values in zip(self.layout.nodes, found, strict=True):
+        for node, values in zip(self.layout.nodes, learned, strict=True):
             name = table.names[node.number]
             axes = [*(table.names[v] for v in node.variables), target]
             parents = self.generative.tables[name].parents
-            own = values + b if name == target else values
-            changed[name] = (parents, own.transpose([axes.index(axis) for axis in (name, *parents)]))
+            logs = values + b if name == target else values
+            changed[name] = (parents, logs.transpose([axes.index(axis) for axis in (name, *parents)]))
         return LogTables(self.generative.names, self.generative.states, changed, target)
 
 

@@ -16,8 +16,8 @@ from bnplug import StructureLearner, structure_learner
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.counts.counting import Configurations, configurations, count_occurring
 from bnplug.counts.information import Correction, by_falling, pairwise_information
-from bnplug.data.missing_states import missing_as_state
-from bnplug.data.table import Table
+from bnplug.table.block_table import missing_as_state
+from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class SelectiveKDependence(StructureLearner):
         order, parents = self._largest(table.with_relative_weights(by_class=True))
         table = table.with_relative_weights()
         search = _LeftOut(table, LOSSES[self.loss])
-        found = run_in_threads(lambda k: search.losses(order, parents, k), range(self.k + 1), n_jobs=self.n_jobs)
-        self.losses_ = np.array(found) / table.total_weight
+        losses = run_in_threads(lambda k: search.losses(order, parents, k), range(self.k + 1), n_jobs=self.n_jobs)
+        self.losses_ = np.array(losses) / table.total_weight
         self.k_, n_features = self._best(self.losses_)
         self.order_ = [table.names[v] for v in order[:n_features]]
         kept: list[list[int]] = [[] for _ in table.names]
@@ -107,7 +107,7 @@ class SelectiveKDependence(StructureLearner):
         return table.dag(kept)
 
     def _largest(self, table: Table) -> tuple[list[int], dict[int, list[int]]]:
-        """Return KDB's order of the features, and the parents of each, those that tell most first."""
+        """Return KDB's order of the features, and the parents of each, the most informative first."""
         kdb = structure_learner("kdb", k=self.k, n_jobs=self.n_jobs, correction=self.correction)
         families = table.parents(kdb.learn(table))
         between = pairwise_information(table, self.n_jobs, self.correction)
@@ -132,7 +132,7 @@ class SelectiveKDependence(StructureLearner):
 class _LeftOut:
     """The losses of rows that are left out in turn.
 
-    Rows may be in many blocks: each has the log joint of its rows, and is told the counts of all.
+    Rows may be in many blocks: each has the log joint of its rows, and receives the counts of all.
     """
 
     def __init__(self, table: Table, loss: int) -> None:
@@ -144,11 +144,11 @@ class _LeftOut:
     def losses(self, order: list[int], parents: dict[int, list[int]], k: int) -> FloatArray:
         """Return the sum of the losses with the first 0, 1, 2, ... features, each with its first k parents."""
         blocks = self._rows.spawn(_RowsLeftOut, self._prior, self._loss)
-        found = blocks.sum("loss")
+        losses = blocks.sum("loss")
         for v in order:
             blocks.call("add", self._term(v, parents[v][:k]))
-            found += blocks.sum("loss")
-        return np.array(found)
+            losses += blocks.sum("loss")
+        return np.array(losses)
 
     def _term(self, v: int, parents: list[int]) -> _Term:
         rows, states = self._rows, int(self._cards[v])
@@ -258,10 +258,10 @@ def _add_up(joint, y, weights, loss):  # type: ignore[no-untyped-def]
         total = 0.0
         for c in range(joint.shape[1]):
             total += np.exp(joint[m, c] - largest)
-        own = joint[m, y[m]] - largest
+        below = joint[m, y[m]] - largest
         if loss == 1:
-            result += weights[m] * (np.log(total) - own)
+            result += weights[m] * (np.log(total) - below)
         else:
-            away = 1.0 - np.exp(own) / total
+            away = 1.0 - np.exp(below) / total
             result += weights[m] * away * away
     return result

@@ -1,26 +1,25 @@
 """Maximum-margin parameters (Pernkopf and Wohlmayr 2013, section 5.2), with a smooth objective.
 
 With ``s = lam (L[class] - (1 / eta) log sum over other classes of exp(eta L))`` for each row, the sum over rows of H(s)
-is maximised, where H is s below ``1 - kappa``, 1 above ``1 + kappa``, and a parabola between them. The parameters are
-theta = softmax(beta) in each CPT column, so that the result is always a Bayesian network.
+is maximized, where H is s below ``1 - kappa``, 1 above ``1 + kappa``, and a parabola between them. The parameters are
+theta = softmax(beta) in each CPT column; the result is always a Bayesian network.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from functools import partial, reduce
+from functools import partial
 from itertools import product
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
-from bnplug.compiling import kernel, run_in_threads
+from bnplug.compiling import kernel
 from bnplug.contracts import InnerFold, ParameterLearner
-from bnplug.gradient import Objective, Problem, classified, folds, minimize
+from bnplug.gradient import Objective, Problem, classified, folds, held_out, minimize
 from bnplug.hooks.components import check_numbers
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
@@ -28,7 +27,7 @@ from bnplug_margin.conjugate import minimize_by_conjugate_gradients
 from bnplug_margin.score import LAM_GRID
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 #: What ``kappa="cv"`` chooses from (Peharz, Tschiatschek and Pernkopf 2013, section 5.3).
@@ -45,16 +44,16 @@ def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     n_rows, n_classes = L.shape
     total = 0.0
     for m in range(n_rows):
-        own = y[m]
+        label = y[m]
         largest = -np.inf
         for c in range(n_classes):
-            if c != own and L[m, c] > largest:
+            if c != label and L[m, c] > largest:
                 largest = L[m, c]
         normalizer = 0.0
         for c in range(n_classes):
-            dL[m, c] = 0.0 if c == own else np.exp(eta * (L[m, c] - largest))
+            dL[m, c] = 0.0 if c == label else np.exp(eta * (L[m, c] - largest))
             normalizer += dL[m, c]
-        s = lam * (L[m, own] - largest - np.log(normalizer) / eta)
+        s = lam * (L[m, label] - largest - np.log(normalizer) / eta)
         value, slope = s, 1.0
         if s >= 1.0 + kappa:
             value, slope = 1.0, 0.0
@@ -65,12 +64,12 @@ def negative_margin(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
         scale = weights[m] * lam * slope
         for c in range(n_classes):
             dL[m, c] *= scale / normalizer
-        dL[m, own] = -scale
+        dL[m, label] = -scale
     return total
 
 
 class MarginProblem(Problem):
-    """The smoothed margins of some training rows, to be maximised over beta."""
+    """The smoothed margins of some training rows, to be maximized over beta."""
 
     def negative(self, beta: FloatArray, params: FloatArray, ignoring: bool = False) -> tuple[float, FloatArray]:
         """Return minus the sum of H(s) over the rows, and its gradient by beta; missing cells may be ignored."""
@@ -84,7 +83,7 @@ class MaximumMarginParameters(ParameterLearner):
 
     The terms of the class and its children are learned; every other node keeps its estimates, which no posterior
     of the class depends on. In a row with missing cells, terms of a missing variable are left out in training. With
-    ``missing="em"`` the classifier takes the margin of log P(class, what the row knows), missing cells summed out, and
+    ``missing="em"`` the classifier uses the margin of log P(class, known cells), marginalizing missing cells, and
     the estimates of EM; without early stopping it begins where the terms left out led it, if that is better.
 
     Parameters
@@ -116,11 +115,10 @@ class MaximumMarginParameters(ParameterLearner):
     random_state : int, optional
         Shuffles the folds; None always in the same way.
     verbose : int, optional
-        1 tells about the result, 2 about every step.
+        1 reports the result, 2 every step.
     nested : bool
-        Whether a classifier is to learn cuts and structure anew in each fold, so that nothing of the rows held out is
-        in what is chosen by them; `cv` is a number then, and the classifier shuffles its folds. Called with a table
-        alone, this splits its rows and keeps the structure, as it does without `nested`.
+        Whether the classifier learns cuts and structure again in each fold. `cv` is then a number, and the classifier
+        shuffles its folds. If :meth:`fit` is called with a table alone, its rows are split and the structure is kept.
 
     Attributes
     ----------
@@ -185,7 +183,7 @@ class MaximumMarginParameters(ParameterLearner):
 
     @property
     def inner_folds(self) -> int:
-        """How many folds the classifier is to make: none but where something is chosen and `nested` asks for it."""
+        """The number of folds the classifier makes: 0 unless something is chosen and `nested` is True."""
         if not self.nested:
             return 0
         self._check()
@@ -206,7 +204,7 @@ class MaximumMarginParameters(ParameterLearner):
         return problem.tables(problem.columns.log_softmax(beta))
 
     def problem(self, table: Table, dag: DAG, n_jobs: int | None) -> MarginProblem:
-        """Return what there is to maximise on the rows of `table`."""
+        """Return the problem on the rows of `table`."""
         return MarginProblem(table, dag, self.alpha, self.floor, n_jobs)
 
     def _first(self, problem: MarginProblem, params: FloatArray) -> FloatArray:
@@ -245,7 +243,8 @@ class MaximumMarginParameters(ParameterLearner):
         if len(grid) == 1 and not self.early_stopping:
             return (*grid[0], self.max_iter)
         parts = [fold for fold in given or () if fold.held_out.n_rows > 0] or self._split(table, dag)
-        margins, right = self._cross_validate(parts, grid)
+        measure = partial(self._held_out, grid=grid)
+        margins, right = held_out(parts, partial(self.problem, n_jobs=1), measure, self.n_jobs)
         # Margins say when to stop; they are not comparable between lams, so the rate chooses among those.
         steps = margins.argmax(axis=1) if self.early_stopping else np.full(len(grid), self.max_iter)
         rates = right[np.arange(len(grid)), steps] / sum(part.held_out.total_weight for part in parts)
@@ -255,25 +254,13 @@ class MaximumMarginParameters(ParameterLearner):
 
     def _split(self, table: Table, dag: DAG) -> list[InnerFold]:
         """Return the folds of a table, all with its structure."""
-        # A score with the same random_state has other folds; a structure that was fitted to those cannot be told from
-        # a good one on them.
+        # The folds must differ from those of a score with the same random_state, to which the structure was fitted.
         random = check_random_state(0 if self.random_state is None else self.random_state)
         seed = random.randint(2**31 - 1) if isinstance(self.cv, Integral) else None
         return [InnerFold(train, dag, test) for train, test in folds(table, self.cv, seed)]
 
-    def _cross_validate(self, parts: Sequence[InnerFold], grid: list[tuple[float, float]]) -> FloatArray:
-        """Return the sums over held-out rows of H(s) and of right predictions, of shape (2, grid, steps + 1)."""
-
-        def measure(part: InnerFold) -> FloatArray:
-            problem = self.problem(part.train, part.dag, n_jobs=1)
-            return self._held_out(problem, problem.over(part.held_out, n_jobs=1), grid)
-
-        # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
-        with threadpool_limits(1):
-            return reduce(np.add, run_in_threads(measure, parts, n_jobs=self.n_jobs))
-
     def _held_out(self, problem: MarginProblem, rows: Objective, grid: list[tuple[float, float]]) -> FloatArray:
-        """Return the sums of H(s) and of right predictions over held-out rows, of shape (2, grid, steps + 1)."""
+        """Return the sums of H(s) and of correct predictions over held-out rows, of shape (2, grid, steps + 1)."""
         paths = [self._held_out_path(problem, rows, np.array([*pair, self.eta])) for pair in grid]
         return np.stack(paths, axis=1)
 

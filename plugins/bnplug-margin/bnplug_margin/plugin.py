@@ -40,7 +40,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug_margin.score:MaximumMargin",
         summary="The sum of the rows' margins, each cut off at 1.",
         reference=_PAPER,
-        api=1,
         stochastic=True,
     )
 
@@ -53,7 +52,6 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         factory="bnplug_margin.parameters:MaximumMarginParameters",
         summary="The parameters of largest soft margin, by L-BFGS from the maximum-likelihood ones.",
         reference=_PAPER,
-        api=1,
     )
 
 

@@ -24,8 +24,8 @@ from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.contracts import Evaluator
-    from bnplug.data.table import Table
-    from bnplug.scoring import Splitter
+    from bnplug.table.folds import Splitter
+    from bnplug.table.table import Table
 
 #: What ``lam="cv"`` chooses from: ten values from 0.01 to 1 (Peharz, Tschiatschek and Pernkopf 2013, section 5.3), here
 #: with equal ratios, since evenly spaced ones leave out all between 0.01 and 0.12, where the best is on digit images.
@@ -52,7 +52,7 @@ class MaximumMargin(PredictiveScore):
     """`mm`: the sum over tested rows of min(1, lam x log margin).
 
     The log margin of a row is the log joint of its class minus the largest of another class. Rows that are
-    clearly right count 1 each, so that a search attends to rows near the boundary and beyond it.
+    clearly right count 1 each, which focuses a search on rows near the boundary and beyond it.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class MaximumMargin(PredictiveScore):
         """Return an evaluator that keeps the log joint of every row; chooses `lam` first where it is "cv"."""
         return PredictiveScore.evaluator(self._fixed(table, n_jobs), table, n_jobs)
 
-    def settle(self, table: Table) -> MaximumMargin:
+    def choose_parameters(self, table: Table) -> MaximumMargin:
         """Return this score with the `lam` that "cv" chooses on `table`."""
         return self._fixed(table, None) if self.lam == "cv" else self
 
@@ -136,8 +136,8 @@ class MaximumMargin(PredictiveScore):
 
     def _cv_folds(self, table: Table) -> IntArray:
         random = None if self.random_state is None else check_random_state(self.random_state)
-        own: MaximumMargin = self if self.cv is not None else clone(self).set_params(cv=_FOLDS)
-        folds = own.folds(table, random)
+        score: MaximumMargin = self if self.cv is not None else clone(self).set_params(cv=_FOLDS)
+        folds = score.folds(table, random)
         assert folds is not None
         least = 2 if self.cv is None else 3
         if folds.max(initial=-1) + 1 < least:
@@ -153,9 +153,9 @@ class MaximumMargin(PredictiveScore):
         families = _candidates(rows)
         holdout = PredefinedSplit(np.where(kept, -1, 0))
         rate = HitRate(alpha=self.alpha, floor=self.floor, cv=holdout).evaluator(table)
-        own = clone(self).set_params(cv=inner)
+        score = clone(self).set_params(cv=inner)
         return [
-            rate.start(_grow(PredictiveScore.evaluator(own.set_params(lam=lam), rows), families, rows))
+            rate.start(_grow(PredictiveScore.evaluator(score.set_params(lam=lam), rows), families, rows))
             for lam in LAM_GRID
         ]
 

@@ -15,11 +15,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 import bnplug
-from bnplug import datasets
-from bnplug.data.discretize import QuantileDiscretizer
-from bnplug.data.table import Table
+from bnplug import QuantileDiscretizer, datasets
 from bnplug.gradient import classified
 from bnplug.inference.complete import log_joint, terms
+from bnplug.table.table import Table
 
 
 def coded(X, y, n_bins=4):
@@ -255,7 +254,7 @@ def test_it_tells_about_its_steps(iris, capsys):
 
 def test_conjugate_gradients_reach_the_maximum_of_lbfgs():
     data = datasets.load("tic-tac-toe")
-    table = bnplug.code(data.X, data.y)[0]
+    table = bnplug.encode_training(data.X, data.y)[0]
     dag = table.dag(table.naive_bayes())
     found = {}
     for optimizer in ("lbfgs", "cg"):

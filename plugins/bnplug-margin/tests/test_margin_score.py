@@ -12,8 +12,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import PredefinedSplit
 
 import bnplug
-from bnplug.data.discretize import QuantileDiscretizer
-from bnplug.data.table import Table
+from bnplug import QuantileDiscretizer
+from bnplug.table.table import Table
 
 
 def table_of(rng, n_rows=60, cards=(3, 2, 4, 3), weighted=False, missing=0.0):
@@ -157,8 +157,8 @@ def test_hill_climbing_with_it_raises_the_score(cancer):
 
 def test_settling_chooses_what_the_evaluator_would(cancer):
     score = MaximumMargin(lam="cv", cv=3, random_state=0)
-    settled = score.settle(cancer)
+    settled = score.choose_parameters(cancer)
     assert score.lam == "cv"
     assert settled.lam == score.evaluator(cancer).score.lam
     given = MaximumMargin(lam=0.5)
-    assert given.settle(cancer) is given
+    assert given.choose_parameters(cancer) is given

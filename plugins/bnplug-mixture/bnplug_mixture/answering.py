@@ -20,7 +20,7 @@ from bnplug.inference.predicting import predictive_log_joint
 
 if TYPE_CHECKING:
     from bnplug import BayesianNetworkClassifier
-    from bnplug.contracts import Marginals
+    from bnplug.contracts import CompiledNetwork
     from bnplug.typing import CodeArray, FloatArray
 
 
@@ -49,7 +49,7 @@ class Answering:
     def posterior(self, number: int, codes: CodeArray) -> FloatArray | ValueError:
         """Return the posterior of one member, half its twin's where features are missing; NaN for rows it refuses."""
 
-        def asked(compiled: Marginals) -> Callable[[CodeArray], FloatArray]:
+        def asked(compiled: CompiledNetwork) -> Callable[[CodeArray], FloatArray]:
             return lambda rows: posterior(predictive_log_joint(compiled, rows, 1))
 
         own = where_possible(asked(self._members[number]), codes)
@@ -61,14 +61,14 @@ class Answering:
         `codes` are the same rows by each member; what is returned has the shape (rows, 1 + features, classes).
         """
 
-        def mean(networks: Sequence[Marginals], rows: Sequence[CodeArray]) -> FloatArray | ValueError:
+        def mean(networks: Sequence[CompiledNetwork], rows: Sequence[CodeArray]) -> FloatArray | ValueError:
             pairs = zip(networks, rows, strict=True)
             return mean_of_known([self._contributions(network, own) for network, own in pairs])
 
         own = mean(self._members, codes)
         return self._with_twins(own, lambda rows: mean(self._twins, [rows(one) for one in codes]), codes[0])
 
-    def _contributions(self, compiled: Marginals, codes: CodeArray) -> FloatArray | ValueError:
+    def _contributions(self, compiled: CompiledNetwork, codes: CodeArray) -> FloatArray | ValueError:
         return where_possible(lambda rows: contributions(compiled, rows, self._target, 1), codes)
 
     def _with_twins(
@@ -145,9 +145,9 @@ def refused_rows(answer: FloatArray) -> npt.NDArray[np.bool_]:
     return refused
 
 
-def _compiled(network: BayesianNetworkClassifier, max_clique_size: int) -> Marginals:
-    engine = clone(network.inference_)
+def _compiled(network: BayesianNetworkClassifier, max_clique_size: int) -> CompiledNetwork:
+    engine = clone(network.engine_)
     if "max_clique_size" in engine.get_params(deep=False):
         engine.set_params(max_clique_size=max_clique_size)
-    compiled: Marginals = engine.compile(network.tables_, network.target_)
+    compiled: CompiledNetwork = engine.compile(network.tables_, network.target_)
     return compiled

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug import BayesianNetworkClassifier, Marginals, code, parameter_learner
+from bnplug import BayesianNetworkClassifier, CompiledNetwork, encode_training, parameter_learner
 from bnplug.compiling import run_in_threads
 from bnplug.counts.counting import count
 from bnplug.hooks.components import check_numbers
@@ -25,7 +25,7 @@ from bnplug.inference.marginals import MAX_CLIQUE_SIZE, Marginalizer
 from bnplug.inference.predicting import predictive_log_joint
 from bnplug.inference.queries import log_measure
 from bnplug.model.log_tables import check_size
-from bnplug_mixture.averaging import AveragedNetworks, quietly
+from bnplug_mixture.averaging import AveragedNetworks, evidence_of_row, quietly
 
 if TYPE_CHECKING:
     from bnplug import LogTables, Table
@@ -53,7 +53,7 @@ class AODE(AveragedNetworks):
         As for `BayesianNetworkClassifier`.
     min_frequency : "auto", int, float or None
         As for `BayesianNetworkClassifier`.
-    inference : str or InferenceEngine
+    engine : str or Engine
         As for `BayesianNetworkClassifier`.
     costs : array-like of shape (classes, classes) or dict, optional
         As for `BayesianNetworkClassifier`.
@@ -100,7 +100,7 @@ class AODE(AveragedNetworks):
         max_categories: int | None = None,
         min_frequency: Any = "auto",
         dates: str = "parts",
-        inference: Any = "elimination",
+        engine: Any = "elimination",
         costs: Any = None,
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
@@ -117,7 +117,7 @@ class AODE(AveragedNetworks):
         self.max_categories = max_categories
         self.min_frequency = min_frequency
         self.dates = dates
-        self.inference = inference
+        self.engine = engine
         self.costs = costs
         self.max_parameters = max_parameters
         self.max_clique_size = max_clique_size
@@ -159,12 +159,12 @@ class AODE(AveragedNetworks):
         )
         settings = {name: getattr(self, name) for name in names}
         with quietly():
-            return code(X, y, sample_weight, discretizer=self.discretizer, **settings)[0]
+            return encode_training(X, y, sample_weight, discretizer=self.discretizer, **settings)[0]
 
     def _beside(self, naive: BayesianNetworkClassifier, tables: LogTables) -> BayesianNetworkClassifier:
         """Return the network of these tables for the columns of another."""
         shared = self._network(discretizer=self.discretizer).get_params(deep=False)
-        member = BayesianNetworkClassifier.from_tables(tables, naive.intake_, **{**shared, "structure": tables.edges})
+        member = BayesianNetworkClassifier.from_tables(tables, naive.encoder_, **{**shared, "structure": tables.edges})
         if not hasattr(naive, "feature_names_in_"):
             del member.feature_names_in_
         return member
@@ -197,7 +197,7 @@ class AODE(AveragedNetworks):
         """
         check_is_fitted(self)
         # predictive_log_joint uses only the method `log_joint`.
-        return posterior(predictive_log_joint(cast(Marginals, self), self.naive_.encode(X), self.n_jobs))
+        return posterior(predictive_log_joint(cast(CompiledNetwork, self), self.naive_.encode(X), self.n_jobs))
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
         """Return log sums of the estimators' joint probabilities, by row and class; without any, naive Bayes's.
@@ -225,9 +225,9 @@ class AODE(AveragedNetworks):
         check_is_fitted(self)
         codes = self.naive_.encode(X)
         # All that is asked of a compiled network there is its `log_joint`.
-        values = contributions(cast(Marginals, self), codes, self.naive_.schema_.target_index, self.n_jobs)
+        values = contributions(cast(CompiledNetwork, self), codes, self.naive_.schema_.target_index, self.n_jobs)
         rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(values))
-        return to_long_frame(values, rows, list(self.naive_.intake_.names), self.classes_)
+        return to_long_frame(values, rows, list(self.naive_.encoder_.names), self.classes_)
 
     def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Return P(variables | evidence), each estimator counting by how probable the evidence is to it.
@@ -238,12 +238,13 @@ class AODE(AveragedNetworks):
         ----------
         variables : str or sequence of str
             What is asked about, jointly.
-        evidence : mapping of str to value, optional
-            What is known, by name, as data hold it.
+        evidence : mapping or series of str to value, optional
+            The known values of one row, by name, as in the data. For a frame, query row by row.
         """
         check_is_fitted(self)
+        evidence = evidence_of_row(evidence)
         answer = self.naive_.query(variables, evidence)
-        known = self._known(evidence or {})
+        known = self._known(evidence)
         features = [self.naive_.schema_.names[v] for v in self.naive_.schema_.features]
         parents = zip(self.members_, features, self.frequent_, strict=True)
         asking = [member for member, name, frequent in parents if name in known and frequent[known[name]]]
@@ -262,7 +263,7 @@ class AODE(AveragedNetworks):
         features = {name: [value] for name, value in evidence.items() if name != self.target_}
         if features:
             with quietly():
-                codes = self.naive_.intake_.encode(pd.DataFrame(features), schema)[:, 0]
+                codes = self.naive_.encoder_.encode(pd.DataFrame(features), schema)[:, 0]
             # A date is known by its parts.
             known |= {schema.names[v]: int(codes[v]) for v in schema.features if codes[v] != schema.missing}
         return known

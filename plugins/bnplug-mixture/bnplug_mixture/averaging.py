@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from bnplug import BayesianNetworkClassifier
 from bnplug.contracts import Composite
 from bnplug.errors import (
+    AmbiguousValueWarning,
     ConstantPredictionWarning,
     MissingColumnWarning,
     PooledStatesWarning,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bnplug import Table
-    from bnplug.data.intake import Intake
+    from bnplug.table.encoder import ColumnEncoder
     from bnplug.typing import CodeArray, FloatArray, IntArray
 
 #: What `explain` calls the part of the log odds that is due to probabilities being averaged, and not log odds.
@@ -42,13 +43,14 @@ AVERAGING = "(averaging)"
 # Parameters that every member has from its owner.
 _HANDED_DOWN = (
     "categorical_features", "class_weight", "missing", "unseen", "on_useless", "max_categories", "min_frequency",
-    "dates", "inference", "costs", "max_parameters", "max_clique_size",
+    "dates", "engine", "costs", "max_parameters", "max_clique_size",
 )  # fmt: skip
 
 # Of columns all members say the same; the first one does.
 _OF_COLUMNS = (
     UselessColumnWarning,
     PooledStatesWarning,
+    AmbiguousValueWarning,
     TargetLeakageWarning,
     UnseenValueWarning,
     MissingColumnWarning,
@@ -92,10 +94,10 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         return self.members_[0].costs_
 
     @property
-    def intake_(self) -> Intake:
+    def encoder_(self) -> ColumnEncoder:
         """How frames become features, as the first member has it; the cuts of numbers are other ones in each."""
         check_is_fitted(self)
-        return self.members_[0].intake_
+        return self.members_[0].encoder_
 
     @property
     def schema_(self) -> Table:
@@ -217,3 +219,13 @@ def log_odds(probabilities: FloatArray) -> FloatArray:
         ]
     odds: FloatArray = np.clip(np.column_stack(columns), -1000.0, 1000.0)
     return odds
+
+
+def evidence_of_row(evidence: Any) -> dict[str, Any]:
+    """Return evidence on one row as a dict; a ``TypeError`` for anything else, such as a frame."""
+    if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
+        raise TypeError(
+            f"evidence must be a dict or a series of names to values, for one row; got a {type(evidence).__name__}. "
+            "For a frame, query row by row, or use predict_proba for the class"
+        )
+    return {} if evidence is None else dict(evidence)

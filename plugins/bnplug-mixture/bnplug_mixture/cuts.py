@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bnplug.data.weights import row_weights
+from bnplug.table.weights import row_weights
 
 if TYPE_CHECKING:
     from bnplug.typing import FloatArray

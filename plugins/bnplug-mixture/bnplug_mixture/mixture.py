@@ -20,14 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnplug import BayesianNetworkClassifier, StructureLearner, UnknownMethodError
 from bnplug.compiling import run_in_threads
-from bnplug.data.discretize import unfitted
 from bnplug.errors import ConstantPredictionWarning
 from bnplug.hooks.components import check_numbers, component
 from bnplug.hooks.descriptors import is_component, name_and_parameters
 from bnplug.inference.explain import to_long_frame
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE
+from bnplug.table.discretizer import unfitted
 from bnplug_mixture.answering import Answering, mean_of_known, refused_rows
-from bnplug_mixture.averaging import AVERAGING, AveragedNetworks, encoded, log_odds, quietly
+from bnplug_mixture.averaging import AVERAGING, AveragedNetworks, encoded, evidence_of_row, log_odds, quietly
 
 if TYPE_CHECKING:
     from bnplug import Table
@@ -42,7 +42,7 @@ _LOO = ("ccbn-loo", {"temperature": 1.0})
 
 
 class _Plan(NamedTuple):
-    """What a run of the learners starts from."""
+    """A structure learner and its seed."""
 
     structure: Any
     seed: int
@@ -56,7 +56,7 @@ class _Member(NamedTuple):
 
 
 class _Given(StructureLearner):
-    """A structure that is known: the parents of every variable by name."""
+    """A given structure: the parents of every variable by name."""
 
     def __init__(self, parents: Mapping[str, Sequence[str]]) -> None:
         self.parents = parents
@@ -81,7 +81,7 @@ class NetworkMixture(AveragedNetworks):
         Other parameters on the same cuts and structures: for rows in which features are missing a member answers by the
         mean of both posteriors. None: by its own alone.
     n_members : int
-        How many members each of `structures` has.
+        The number of members of each structure.
     n_best : int
         How many structures of a search become members each time that it is run: the best that it met, as its learner
         tells by ``best_structures_``, such as the best of each of annealing's chains. With 1, the one that it found.
@@ -96,28 +96,27 @@ class NetworkMixture(AveragedNetworks):
         As for `BayesianNetworkClassifier`.
     min_frequency : "auto", int, float or None
         As for `BayesianNetworkClassifier`.
-    inference : str or InferenceEngine
+    engine : str or Engine
         As for `BayesianNetworkClassifier`.
     costs : array-like of shape (classes, classes) or dict, optional
         As for `BayesianNetworkClassifier`.
     missing, unseen, on_useless, max_categories, dates, max_parameters, max_clique_size
         As for `BayesianNetworkClassifier`.
     quick_clique_size : int
-        A member that takes a table of more cells to sum out what is missing in a row leaves the row to the others; if
-        all do, they are asked again with `max_clique_size`. A `tan` seldom does, a `kdb` with three parents often.
+        A member that needs a larger table to marginalize the missing features of a row leaves the row to the others.
+        If all members do, they answer with `max_clique_size`. A `kdb` with three parents often needs larger tables.
     random_state : int or RandomState, optional
-        What the seeds of the members are drawn by.
+        Draws the seeds of the members.
     n_jobs : int, optional
-        Members that are learned, or asked, at a time. The result does not depend on it.
+        The number of members that are fitted or queried in parallel. The result does not depend on it.
     verbose : int
         Handed to the learners.
 
     Attributes
     ----------
     classes_ : array
-        The class labels.
     members_ : list of BayesianNetworkClassifier
-        The networks: their structures, cuts and tables, each a classifier of its own.
+        The fitted networks.
     generative_ : list of BayesianNetworkClassifier
         Their generative twins; empty without `generative`.
     chosen_ : dict of str to float
@@ -134,8 +133,6 @@ class NetworkMixture(AveragedNetworks):
     >>> mixture = NetworkMixture(parameters="ml", generative=None, n_members=3, random_state=0).fit(X, y)
     >>> len(mixture.members_), mixture.members_[0].predict_proba(X).shape
     (6, (150, 3))
-    >>> mixture.edge_frequencies().shape[1]
-    4
     """
 
     def __init__(
@@ -155,7 +152,7 @@ class NetworkMixture(AveragedNetworks):
         max_categories: int | None = None,
         min_frequency: Any = "auto",
         dates: str = "parts",
-        inference: Any = "elimination",
+        engine: Any = "elimination",
         costs: Any = None,
         max_parameters: int = 50_000_000,
         max_clique_size: int = MAX_CLIQUE_SIZE,
@@ -179,7 +176,7 @@ class NetworkMixture(AveragedNetworks):
         self.max_categories = max_categories
         self.min_frequency = min_frequency
         self.dates = dates
-        self.inference = inference
+        self.engine = engine
         self.costs = costs
         self.max_parameters = max_parameters
         self.max_clique_size = max_clique_size
@@ -191,15 +188,8 @@ class NetworkMixture(AveragedNetworks):
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn the members: the first with whatever is chosen by cross-validation, then all with what was chosen.
 
-        Parameters
-        ----------
-        X : pandas or polars frame, or 2-D array
-            Features of any mix of types; missing cells are allowed.
-        y : array-like
-            The class of every row.
-        sample_weight : array-like, optional
-            If the members' parameters leave rows out, as ``ccbn-loo`` and ``backoff`` do, only the ratios of weights
-            matter. Otherwise a row of weight 2 is equivalent to two rows. Rows of weight 0 are ignored.
+        The arguments are those of :meth:`bnplug.BayesianNetworkClassifier.fit`. If the parameters of the members leave
+        rows out, as ``ccbn-loo`` and ``backoff`` do, only the ratios of weights matter.
         """
         check_numbers(self, "n_members", "n_best", "quick_clique_size", positive=True)
         check_numbers(self, "jitter")
@@ -212,7 +202,7 @@ class NetworkMixture(AveragedNetworks):
             warnings.simplefilter("ignore", ConstantPredictionWarning)
             pilot = self._member(first, self._parameters(), self.n_jobs).fit(*data)
         settled, self.chosen_ = _settled(pilot.parameters_)
-        structures = given if self.structures != "auto" or pilot.intake_.numeric else list(_OF_DISCRETE)
+        structures = given if self.structures != "auto" or pilot.encoder_.numeric else list(_OF_DISCRETE)
         plans = [_Plan(own, int(random.randint(2**31 - 1))) for _ in range(int(self.n_members)) for own in structures]
         plans[0] = first
 
@@ -251,19 +241,12 @@ class NetworkMixture(AveragedNetworks):
             structure = component("structure learner", structure, self._seeded(plan.seed))
             if structure.get_params(deep=False).get("jitter") == 0:
                 structure.set_params(jitter=self.jitter)
-        return self._network(
-            structure=structure,
-            parameters=parameters,
-            discretizer=self._cuts(plan.seed),
-            random_state=plan.seed,
-            n_jobs=n_jobs,
-            verbose=self.verbose,
-        )
+        shared = {"random_state": plan.seed, "n_jobs": n_jobs, "verbose": self.verbose}
+        return self._network(structure=structure, parameters=parameters, discretizer=self._cuts(plan.seed), **shared)
 
     def _seeded(self, seed: int) -> Self:
         """Return what a component of one member inherits from."""
-        owner: Self = clone(self).set_params(random_state=seed, n_jobs=1)
-        return owner
+        return clone(self).set_params(random_state=seed, n_jobs=1)  # type: ignore[no-any-return]
 
     def _cuts(self, seed: int) -> Any:
         """Return the discretiser of one member; one that draws does so by the member's seed, unless it has its own."""
@@ -385,7 +368,7 @@ class NetworkMixture(AveragedNetworks):
             self._quick.contributions(codes), self._patient.contributions, lambda number: codes[number]
         )
         rest = log_odds(self.predict_proba(X)) - mean.sum(axis=1)
-        names = [*self.members_[0].intake_.names, AVERAGING]
+        names = [*self.members_[0].encoder_.names, AVERAGING]
         rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(mean))
         return to_long_frame(np.concatenate([mean, rest[:, None]], axis=1), rows, names, self.classes_)
 
@@ -397,8 +380,8 @@ class NetworkMixture(AveragedNetworks):
         variables : str or sequence of str
             What is asked about, jointly: the class, or features that are discrete as they come; of one that is cut,
             members have bins of their own, so that there is nothing to be averaged.
-        evidence : mapping of str to value, optional
-            What is known, by name, as data hold it.
+        evidence : mapping or series of str to value, optional
+            The known values of one row, by name, as in the data. For a frame, query row by row.
 
         Returns
         -------
@@ -406,14 +389,15 @@ class NetworkMixture(AveragedNetworks):
             One row for each joint state, by its labels, and a column ``probability``.
         """
         check_is_fitted(self)
+        evidence = evidence_of_row(evidence)
         asked = [variables] if isinstance(variables, str) else list(variables)
-        cut = [name for name in asked if name in self.members_[0].intake_.numeric]
+        cut = [name for name in asked if name in self.members_[0].encoder_.numeric]
         if cut:
             raise ValueError(
                 f"{cut} cannot be asked about: these features are numbers, which every member cuts in its own way. "
                 "They can be evidence; members_[i].query answers by the bins of one member"
             )
-        complete = set(self.members_[0].intake_.names) <= set(evidence or {})
+        complete = set(self.members_[0].encoder_.names) <= set(evidence)
         networks = self.members_ if complete else [*self.members_, *self.generative_]
         answers, refused = [], None
         for network in networks:

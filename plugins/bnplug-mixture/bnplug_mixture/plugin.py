@@ -19,7 +19,6 @@ def bnplug_classifiers() -> Iterable[ClassifierMethod]:
         factory="bnplug_mixture.mixture:NetworkMixture",
         summary="Some small networks on cuts and structures that differ, and the mean of what they say.",
         reference=f"{_MEILA}, whose trees are weighted; these are discriminative, and count alike",
-        api=2,
         stochastic=True,
     )
     yield ClassifierMethod(
@@ -27,7 +26,6 @@ def bnplug_classifiers() -> Iterable[ClassifierMethod]:
         factory="bnplug_mixture.aode:AODE",
         summary="The mean of all one-dependence estimators, one for each feature as everybody's parent.",
         reference=_WEBB,
-        api=2,
     )
 
 
@@ -39,6 +37,5 @@ def bnplug_discretizers() -> Iterable[DiscretizerMethod]:
         factory="bnplug_mixture.cuts:JitteredQuantiles",
         summary="Bins of about equal weight, how many and where drawn for each column.",
         reference=_DOUGHERTY,
-        api=2,
         stochastic=True,
     )

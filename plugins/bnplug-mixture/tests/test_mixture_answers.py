@@ -165,3 +165,10 @@ def test_a_row_that_is_impossible_for_all_members_gets_the_class_prior(generativ
     np.testing.assert_allclose(model.predict_proba(row), [[0.25, 0.75]])
     total = model.explain(row).groupby("class")["contribution"].sum()
     assert total["go"] == pytest.approx(np.log(0.25 / 0.75))
+
+
+def test_a_query_takes_one_row_and_refuses_a_frame(fitted, rows):
+    evidence = {"size": "small"}
+    assert fitted.query("species", pd.Series(evidence)).equals(fitted.query("species", evidence))
+    with pytest.raises(TypeError, match=r"got a DataFrame\. For a frame, query row by row"):
+        fitted.query("species", pd.DataFrame([evidence]))

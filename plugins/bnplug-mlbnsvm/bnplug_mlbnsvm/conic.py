@@ -15,24 +15,14 @@ from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
 
-# Of a mean over rows; closer than this, the solver cannot always tell whether it has got there.
+# Relative to the mean over rows; with a smaller tolerance the solver does not always converge.
 _TOL = 1e-7
 
 
 def solve_conic(problem: LargeMarginProblem, table: Table, setting: Setting) -> FloatArray:
-    """Return the log parameters of the class and its children that solve problem (10) on the rows of `table`.
-
-    Raises
-    ------
-    ImportError
-        If cvxpy is not there.
-    ValueError
-        If the structure is not C1: the problem's solution is no network then.
-    RuntimeError
-        If the solver gives up.
-    """
+    """Return the log parameters of the class and its children that solve problem (10) on the rows of `table`."""
     try:
         cp: Any = import_module("cvxpy")
     except ImportError as error:
@@ -42,13 +32,13 @@ def solve_conic(problem: LargeMarginProblem, table: Table, setting: Setting) -> 
     omega = cp.Variable(problem.counts.size)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
     slack = cp.Variable(table.n_rows, nonneg=True)
-    # The margins of a row against all its rivals share its slack.
+    # All margins of a row share its slack.
     shared = sparse.kron(sparse.eye_array(table.n_rows), np.ones((problem.terms.n_classes - 1, 1)))
     constraints = [margin_rows(problem.terms, table) @ omega + shared @ slack >= setting.gamma]
-    for own in column_indices(problem.columns):
-        tables = cp.reshape(omega[own.ravel()], own.shape, order="C")
+    for places in column_indices(problem.columns):
+        tables = cp.reshape(omega[places.ravel()], places.shape, order="C")
         constraints.append(cp.log_sum_exp(tables, axis=0) <= 0)
-    # The solver's tolerances are meant for numbers of about one, hence the mean over rows.
+    # The solver's tolerances suit numbers near one, hence the mean over rows.
     loss = setting.lam * (weights @ slack) - problem.counts @ omega
     goal = cp.Problem(cp.Minimize(loss / weights.sum()), constraints)
     goal.solve(solver=cp.CLARABEL, tol_gap_abs=_TOL, tol_gap_rel=_TOL, tol_feas=_TOL)
@@ -58,10 +48,7 @@ def solve_conic(problem: LargeMarginProblem, table: Table, setting: Setting) -> 
 
 
 def margin_rows(terms: Terms, table: Table) -> Any:
-    """Return the matrix whose product with the terms' values is L[m, own class] - L[m, c] for each rival c of row m.
-
-    A sparse matrix; the rivals of the first row come first, then those of the second, and so on.
-    """
+    """Return a sparse matrix whose product with the terms' values is L[m, y] - L[m, c] for each row m and rival c."""
     y, rows = table.codes[table.target_index].astype(np.int64), np.arange(table.n_rows)
     entries = [(rows[cells >= 0], cells[cells >= 0]) for cells in terms.cells(table.codes)]
     blocks = []
@@ -76,7 +63,7 @@ def margin_rows(terms: Terms, table: Table) -> Any:
 
 
 def column_indices(columns: Columns) -> Iterator[IntArray]:
-    """Yield for each term the places of its entries, an array with a column for each CPT column."""
+    """Yield the indices of the entries of each term, as an array with a column for each CPT column."""
     for start, outer, states, inner in zip(columns.starts, columns.outer, columns.states, columns.inner, strict=True):
-        own = start + np.arange(outer * states * inner).reshape(outer, states, inner)
-        yield own.transpose(1, 0, 2).reshape(states, -1)
+        entries = start + np.arange(outer * states * inner).reshape(outer, states, inner)
+        yield entries.transpose(1, 0, 2).reshape(states, -1)

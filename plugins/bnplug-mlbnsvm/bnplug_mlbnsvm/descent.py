@@ -1,4 +1,4 @@
-"""Accelerated projected gradient descent over log parameters whose columns are sub-normalised.
+"""Accelerated projected gradient descent over log parameters whose columns are sub-normalized.
 
 FISTA (Beck and Teboulle 2009) with a line search for the step and adaptive restart of its momentum (O'Donoghue and
 Candès 2015), in a metric with a weight for each entry.
@@ -17,7 +17,7 @@ from bnplug.gradient import Columns
 from bnplug.typing import FloatArray
 from bnplug_mlbnsvm.projection import project
 
-# The step is tried this much longer each time, and shortened by half while the line search fails.
+# Each search starts with a step this much longer, and halves it until the objective is low enough.
 _LONGER, _SHORTER = 1.1, 0.5
 _MAX_HALVINGS = 60
 _ROUNDING = 1e-12
@@ -25,16 +25,9 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended.
+    """The end of a descent: the best point, the objective at the start and after each step, and :func:`optimality`.
 
-    Attributes
-    ----------
-    point : float64 array
-        The best point; its columns are sub-normalised.
-    path : list of float
-        The objective at the start and after each step; it never rises.
-    optimality : float
-        What :func:`optimality` says about the point, relative to the objective.
+    The columns of the point are sub-normalized, the path never rises, and the optimality is relative to the objective.
     """
 
     point: FloatArray
@@ -51,34 +44,23 @@ def descend(
     max_iter: int,
     callback: Callable[[int, float], None] | None = None,
 ) -> Descent:
-    """Minimise a convex function over sub-normalised columns.
+    """Minimize a convex function over sub-normalized columns.
 
     Parameters
     ----------
     objective : function
         Returns a value and its gradient.
     start : float64 array
-        Sub-normalised.
+        Sub-normalized.
     weights : float64 array
-        Positive; the metric in which the gradient is taken, and in which points are projected.
+        Positive; the metric of the gradient and of the projection.
     columns : Columns
     tol : float
-        Stop where the relative optimality is at most this.
+        Stop when the relative optimality is at most this.
     max_iter : int
-        The largest number of steps.
+        The maximum number of steps.
     callback : function, optional
-        Is given the number of each step and the objective after it.
-
-    Examples
-    --------
-    Maximum likelihood: counts of 1 and 3 give probabilities of a quarter and three quarters.
-
-    >>> one, counts = np.array([1]), np.array([1.0, 3.0])
-    >>> column = Columns(starts=np.array([0]), outer=one, states=np.array([2]), inner=one)
-    >>> start = np.log([0.5, 0.5])
-    >>> found = descend(lambda x: (-float(counts @ x), -counts), start, counts, column, 1e-9, 100)
-    >>> np.exp(found.point).round(4).tolist()
-    [0.25, 0.75]
+        Called with the number of each step and the objective after it.
     """
     point, ahead = start, start
     value, gradient = objective(point)
@@ -86,18 +68,18 @@ def descend(
     measure = optimality(point, gradient, columns)
     while measure > tol * abs(value) and len(path) <= max_iter:
         base = (value, gradient) if ahead is point else objective(ahead)
-        step, moved, found = _search(objective, ahead, base, step, weights, columns)
-        if found[0] > value:
+        step, moved, trial = _search(objective, ahead, base, step, weights, columns)
+        if trial[0] > value:
             if ahead is point:
-                break  # No step helps: what is left is rounding.
-            ahead, momentum = point, 1.0  # The momentum led uphill: start again without it.
+                break  # No step helps: only rounding is left.
+            ahead, momentum = point, 1.0  # The momentum led uphill: restart without it.
             continue
         if momentum == 1.0 or dot(ahead - moved, weights * (moved - point)) > 0.0:
             ahead, momentum = moved, 0.5 * (1.0 + math.sqrt(5.0))
         else:
             growing = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
             ahead, momentum = moved + (momentum - 1.0) / growing * (moved - point), growing
-        point, (value, gradient) = moved, found
+        point, (value, gradient) = moved, trial
         step *= _LONGER
         measure = optimality(point, gradient, columns)
         path.append(value)
@@ -114,33 +96,29 @@ def _search(
     weights: FloatArray,
     columns: Columns,
 ) -> tuple[float, FloatArray, tuple[float, FloatArray]]:
-    """Return a step short enough, where it leads, and the objective there.
-
-    Short enough: the objective is below the parabola that the step is the minimum of.
-    """
+    """Return a step after which the objective is below the parabola that the step minimizes, its end and objective."""
     value, gradient = base
     for _ in range(_MAX_HALVINGS):
         moved = project(ahead - step * gradient / weights, weights, columns)
         away = moved - ahead
-        found = objective(moved)
+        trial = objective(moved)
         bound = value + dot(gradient, away) + dot(away, weights * away) / (2.0 * step)
-        if found[0] <= bound + _ROUNDING * abs(value):
+        if trial[0] <= bound + _ROUNDING * abs(value):
             break
         step *= _SHORTER
-    return step, moved, found
+    return step, moved, trial
 
 
 def dot(one: FloatArray, other: FloatArray) -> float:
-    """Return the inner product, in this thread: those of BLAS wait for each other for longer than this takes."""
+    """Return the inner product without BLAS, whose threads would wait for each other."""
     return float(np.einsum("i,i", one, other))
 
 
 def optimality(point: FloatArray, gradient: FloatArray, columns: Columns) -> float:
-    """Return how far a point is from the minimum, by the objective's gradient: 0 there, and positive elsewhere.
+    """Return a measure of the distance from the minimum: 0 at the minimum, and positive elsewhere.
 
-    With forces p = -gradient, a column of positive forces gains P KL(p / P || exp(point)) by moving to its best place,
-    P the sum of p; this is its duality gap. A negative force, which no place balances, counts as |p|: what is gained
-    by a move of length one.
+    With p = -gradient > 0 and P the sum of p, the duality gap of a column is P KL(p / P || exp(point)). A negative p
+    adds |p|, the gain of a move of length one.
     """
     return float(_optimality(point, gradient, columns.starts, columns.outer, columns.states, columns.inner))
 

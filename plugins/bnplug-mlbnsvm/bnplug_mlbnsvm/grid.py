@@ -1,7 +1,7 @@
-"""Choosing lam and gamma by cross-validation, along growing lam: each fit starts where the one before ended.
+"""Choose lam and gamma by cross-validation along growing lam; each fit starts at the previous solution.
 
-The first half of the lams is tried on all folds; the other half, which takes longer, fold by fold, and no further than
-to the last lam that can still win.
+The first half of the lams is tried on all folds. The other half, which takes longer, is tried fold by fold, up to the
+last lam that can still win.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 #: The paper's grids.
@@ -45,24 +45,24 @@ def cross_validate(
 ) -> FloatArray:
     """Return the accuracy on held-out rows, one row for each of `gammas`, one column for each of `lams`, ascending.
 
-    That of a setting which cannot win any more is left at what it is on the folds so far; it is below the best.
+    A setting that can no longer win keeps its accuracy on the folds so far, which is below the best.
 
     Parameters
     ----------
     setting : Setting
-        All but its ``lam`` and ``gamma`` is used.
-    cv : int or splitter
-        A number is that of stratified folds, shuffled where `random_state` is given.
+        Its ``lam`` and ``gamma`` are ignored.
+    cv, random_state
+        As in :func:`bnplug.gradient.folds`.
     n_jobs : int, optional
-        Threads, each for a fold and a gamma; the result does not depend on it.
+        Threads over folds and gammas; the result does not depend on it.
     given : sequence of InnerFold, optional
-        Folds with cuts and structures of their own, instead of those of `table`, `dag` and `cv`.
+        Folds with their own cuts and structures, instead of folds of `table`.
     """
     parts = given or [InnerFold(train, dag, test) for train, test in folds(table, cv, random_state)]
     settings = [replace(setting, gamma=gamma) for gamma in gammas]
     paths = [[_Path(part, alpha, lams, each) for each in settings] for part in parts]
     weights = np.array([part.held_out.total_weight for part in parts])
-    # The limit holds for the process; set here, it is not lifted by whichever path ends first.
+    # The limit holds for the whole process; set here, the first path to end does not lift it.
     with threadpool_limits(1):
         half = np.full(len(gammas), (len(lams) + 1) // 2)
         _follow([path for fold in paths for path in fold], np.tile(half, len(parts)), n_jobs)
@@ -74,20 +74,20 @@ def cross_validate(
 
 
 def reach(right: FloatArray, weights: FloatArray, n_done: int) -> IntArray:
-    """Return for each gamma up to how many lams may still win.
+    """Return for each gamma the number of lams up to the last one that can still win.
 
     Parameters
     ----------
     right : float64 array of shape (folds, gammas, lams)
-        The weight of rows classified rightly, NaN where it is not known.
+        The weight of correctly classified rows, NaN if unknown.
     weights : float64 array of shape (folds,)
-        That of all held-out rows.
+        The weight of all held-out rows.
     n_done : int
-        The settings that are not known on all folds are known, or given up, on this many.
+        The number of folds on which all settings are known or given up.
 
     Examples
     --------
-    With one fold of ten rows left, 5 of 10 may become 15, and not reach the 16 of lam 0; 7 of 10 may.
+    With one fold of ten rows left, 5 of 10 cannot reach the 16 of lam 0, but 7 of 10 can.
 
     >>> right = np.array([[[8.0, 7.0, 5.0]], [[8.0, np.nan, np.nan]]])
     >>> reach(right, np.array([10.0, 10.0]), 1).tolist()
@@ -101,14 +101,7 @@ def reach(right: FloatArray, weights: FloatArray, n_done: int) -> IntArray:
 
 
 class _Path:
-    """The fits of one fold and one gamma along growing lam.
-
-    Attributes
-    ----------
-    gamma : float
-    right : list of float
-        The weight of the held-out rows that are classified rightly, for each lam so far.
-    """
+    """The fits of one fold and one gamma along growing lam; `right` holds the weight of correct rows for each lam."""
 
     def __init__(self, fold: InnerFold, alpha: float, lams: Sequence[float], setting: Setting):
         self._fold, self._alpha, self._lams, self._setting = fold, alpha, lams, setting
@@ -117,7 +110,7 @@ class _Path:
         self.right: list[float] = []
 
     def follow(self, length: int) -> None:
-        """Go on until there is a fit for each of the first `length` lams."""
+        """Continue until the first `length` lams are fitted."""
         if len(self.right) >= length:
             return
         problem = LargeMarginProblem(self._fold.train, self._fold.dag, self._alpha, n_jobs=1)
@@ -128,30 +121,22 @@ class _Path:
 
 
 def _follow(paths: Sequence[_Path], lengths: IntArray, n_jobs: int | None) -> None:
-    # Those of a large margin take longest: begun first, they are not waited for in the end.
+    # Large margins take longest, so they start first.
     ahead = sorted(zip(paths, lengths.tolist(), strict=True), key=lambda path: -path[0].gamma)
     run_in_threads(lambda path, length: path.follow(length), *zip(*ahead, strict=True), n_jobs=n_jobs)
 
 
 def _right(paths: Sequence[Sequence[_Path]], n_lams: int) -> FloatArray:
-    """Return what the paths found, as an array of shape (folds, gammas, lams); NaN where they have not been."""
-    found = np.full((len(paths), len(paths[0]), n_lams), np.nan)
-    for fold, own in zip(paths, found, strict=True):
-        for path, row in zip(fold, own, strict=True):
+    """Return the weights of correct rows, of shape (folds, gammas, lams); NaN if unknown."""
+    result = np.full((len(paths), len(paths[0]), n_lams), np.nan)
+    for fold, rows in zip(paths, result, strict=True):
+        for path, row in zip(fold, rows, strict=True):
             row[: len(path.right)] = path.right
-    return found
+    return result
 
 
 def choose(accuracy: FloatArray, lams: Sequence[float], gammas: Sequence[float]) -> tuple[float, float]:
-    """Return the lam and gamma of the best accuracy; of tied ones the smallest lam, then the smallest gamma.
-
-    So of settings that classify alike the most generative one is taken.
-
-    Examples
-    --------
-    >>> choose(np.array([[0.7, 0.9], [0.7, 0.9]]), lams=(0.0, 1.0), gammas=(1.0, 5.0))
-    (1.0, 1.0)
-    """
+    """Return the lam and gamma of the best accuracy; ties go to the smallest lam, then the smallest gamma."""
     best = accuracy >= accuracy.max() - _TIE
     column, row = np.argwhere(best.T)[0]
     return float(lams[column]), float(gammas[row])

@@ -20,47 +20,47 @@ from bnplug_mlbnsvm.grid import GAMMAS, LAMS, choose, cross_validate
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
-# Cross-validation stops so much earlier: it looks at who wins, not at probabilities.
+# Cross-validation stops earlier by this factor: it needs the predicted classes, not probabilities.
 _COARSER = 10.0
 
 
 class MaximumLikelihoodSVM(ParameterLearner):
     """Large margins at the highest likelihood: ``ml-bn-svm`` (Peharz et al. 2013).
 
-    Minimises -n' omega + lam * (sum of slacks) over log parameters omega, where n' omega is the (smoothed)
-    log-likelihood, and the slack of a row is how much its log joint with its own class falls short of being `gamma`
-    above that of every other class. ``lam=0`` is maximum likelihood. On a C1 structure (naive Bayes, TAN, KDB-1 and
-    others) this is convex, and the result is a Bayesian network; on others theta = softmax(beta) per column keeps
-    it one, convexity is lost, and the result may be a local minimum. In a row with missing cells, terms of a missing
-    variable are left out in training, and the problem is solved in this other way, too.
+    Minimizes -n' omega + lam * (sum of slacks) over log parameters omega, where n' omega is the (smoothed)
+    log-likelihood. The slack of a row is the amount by which the log joint of its class fails to exceed that of every
+    other class by `gamma`. ``lam=0`` is maximum likelihood. On a C1 structure (naive Bayes, TAN, KDB-1 and others) this
+    is convex, and the result is a Bayesian network. On other structures theta = softmax(beta) per column keeps it a
+    network, but the result may be a local minimum. The same holds if cells are missing; in training, terms of a missing
+    variable are omitted.
 
-    With ``missing="em"`` the likelihood and the margins are those of log P(class, what the row knows), missing cells
-    summed out exactly, from the estimates of EM on. A row without a class adds log P(what the row knows) to the
-    likelihood, and has no margin; it is never held out to choose by.
+    With ``missing="em"`` the likelihood and the margins are those of log P(class, known cells), and the start is the
+    estimate of EM. A row without a class adds log P(known cells) to the likelihood and has no margin; it is never held
+    out.
 
     Parameters
     ----------
     lam : float, "cv" or sequence of float
         The weight of the slacks. "cv" chooses from the paper's grid, 0 and 2^-2 to 2^10, by accuracy in
-        cross-validation; a sequence is a grid of one's own.
+        cross-validation; a sequence is another grid.
     gamma : float, "cv" or sequence of float
         The margin, a difference of log joints. The paper's grid is 0.1, 1, 5, 10, 15, 20.
     eta : float
         The sharpness of the soft maximum over the other classes.
     refine : bool
-        Go on to a hinge and a maximum that are a hundred times sharper, in stages: the exact problem (10) to about
-        a thousandth.
+        Continue in stages with a hinge and a maximum up to a hundred times sharper, which solves the exact problem (10)
+        to about a thousandth.
     solver : {"gradient", "conic"}
-        "conic" solves problem (10) by a conic solver, for small data; needs ``pip install bnplug-mlbnsvm[conic]``,
-        and a C1 structure.
+        "conic" solves problem (10) by a conic solver, for small data; it needs
+        ``pip install bnplug-mlbnsvm[conic]`` and a C1 structure.
     max_iter : int
-        The largest number of steps, of each stage where there are several.
+        The maximum number of steps, of each stage with `refine`.
     tol : float
-        Stop where the optimality measure is at most this, relative to the objective; cross-validation stops at ten
-        times that. Where the structure is not C1: where the relative improvement of a step is at most ``tol / 1e4``.
+        Stop when the optimality measure, relative to the objective, is at most this; cross-validation stops at ten
+        times that. If the problem is not convex, stop when a step's relative improvement is at most ``tol / 1e4``.
     alpha : float
         The virtual sample size of the counts n, as in ``ml``; positive.
     cv : int or splitter
@@ -68,42 +68,36 @@ class MaximumLikelihoodSVM(ParameterLearner):
     n_jobs : int, optional
         Threads. The result does not depend on it.
     random_state : int, optional
-        Shuffles the folds; None takes them in order.
+        Shuffles the folds; None keeps the order of the rows.
     verbose : int, optional
-        1 tells about the result, 2 about every step.
+        1 reports the result, 2 every step.
     nested : bool
-        Whether a classifier is to learn cuts and structure anew in each fold, so that nothing of the rows held out is
-        in what `lam` and `gamma` are chosen by; `cv` is a number then, and the classifier shuffles its folds. Called
-        with a table alone, this splits its rows and keeps the structure, as it does without `nested`.
+        Whether the classifier learns cuts and structure again in each fold. `cv` is then a number, and the classifier
+        shuffles its folds. If :meth:`fit` is called with a table alone, its rows are split and the structure is kept.
 
     Attributes
     ----------
     lam_, gamma_ : float
-        What was used.
+        The values used.
     objective_path_ : list of float
-        The objective of problem (11) at the start and after each step; with ``refine``, of its stages one after the
-        other. For ``solver="conic"`` the one value of problem (10).
+        The objective of problem (11) at the start and after each step, of all stages; the one value of problem (10)
+        with ``solver="conic"``.
     objective_ : float
-        The objective of problem (10) at the result, of the terms of the class and its children.
+        The objective of problem (10) at the result, for the terms of the class and its children.
     slack_ : float
         The sum over rows of max(0, gamma - margin) at the result.
     likelihood_ratio_ : float
-        The log-likelihood of the training rows under maximum likelihood over that under the result: 1 where they are
-        equal, and the smaller the less generative the result is.
+        The log-likelihood of the training rows under maximum likelihood divided by that under the result: at most 1,
+        and smaller for less generative results.
     optimality_ : float
-        The optimality measure at the end, relative to the objective. On other than C1 structures the
-        largest absolute derivative.
+        The optimality measure at the end, relative to the objective; the largest absolute derivative if not convex.
     n_iter_ : int
         The number of steps.
     is_c1_ : bool
         Whether the structure is C1.
     cv_accuracy_ : float array of shape (gammas, lams)
-        Where one was chosen, the held-out accuracies; ``cv_gammas_`` and ``cv_lams_`` are the grids. A setting that
-        can no longer win is given up before the last fold: its accuracy is that of the folds so far.
-
-    References
-    ----------
-    Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013).
+        The held-out accuracies, if something was chosen; ``cv_gammas_`` and ``cv_lams_`` are the grids. For a setting
+        that could no longer win, the accuracy on the folds tried.
 
     Examples
     --------
@@ -150,7 +144,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
 
     @property
     def inner_folds(self) -> int:
-        """How many folds the classifier is to make: none but where something is chosen and `nested` asks for it."""
+        """The number of folds the classifier makes: 0 unless something is chosen and `nested` is True."""
         return int(self.cv) if self.nested and isinstance(self.cv, Integral) and self._n_settings > 1 else 0
 
     @property
@@ -164,23 +158,30 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.lam_, self.gamma_ = lams[0], gammas[0]
         if self._n_settings > 1:
             self._choose(table, dag, lams, gammas, folds)
-        problem = LargeMarginProblem(table, dag, self.alpha, n_jobs=self.n_jobs)
+        problem = self.problem(table, dag)
         self.is_c1_ = problem.is_c1
-        setting = Setting(self.lam_, self.gamma_, self.eta, self.refine, self.tol, self.max_iter)
+        setting = self.setting(self.lam_, self.gamma_)
         found = self._solve(problem, table, setting)
         tables = problem.generative if self.lam_ == 0.0 else problem.network(found.point)
         self._keep(problem, setting, found, tables)
         return tables
 
+    def problem(self, table: Table, dag: DAG) -> LargeMarginProblem:
+        """Return the optimization problem that `fit` solves, to solve it with other settings or from other starts."""
+        self.check()
+        return LargeMarginProblem(table, dag, self.alpha, n_jobs=self.n_jobs)
+
+    def setting(self, lam: float, gamma: float, normalized: bool = True) -> Setting:
+        """Return the argument of the problem's ``solve`` for given values of `lam` and `gamma`."""
+        lams, gammas = grid("lam", lam, LAMS), grid("gamma", gamma, GAMMAS)
+        if len(lams) * len(gammas) > 1:
+            raise ValueError("a setting has one lam and one gamma")
+        return Setting(lams[0], gammas[0], self.eta, self.refine, self.tol, self.max_iter, normalized)
+
     def _choose(
-        self,
-        table: Table,
-        dag: DAG,
-        lams: Sequence[float],
-        gammas: Sequence[float],
-        folds: Sequence[InnerFold] | None,
+        self, table: Table, dag: DAG, lams: Sequence[float], gammas: Sequence[float], folds: Sequence[InnerFold] | None
     ) -> None:
-        given = None if folds is None else [fold for fold in folds if fold.held_out.n_rows > 0]
+        given = [fold for fold in folds or () if fold.held_out.n_rows > 0]
         setting = Setting(0.0, 0.0, self.eta, False, _COARSER * self.tol, self.max_iter, normalized=False)
         self.cv_lams_, self.cv_gammas_ = np.array(lams), np.array(gammas)
         self.cv_accuracy_ = cross_validate(
@@ -198,33 +199,33 @@ class MaximumLikelihoodSVM(ParameterLearner):
 
             point = solve_conic(problem, table, setting)
             return Descent(point, [problem.exact(point, setting)], 0.0)
-        found = problem.solve(setting, callback=self._tell)
-        if problem.convex and found.optimality > setting.tol:
+        solution = problem.solve(setting, callback=self._report)
+        if problem.convex and solution.optimality > setting.tol:
             warnings.warn(
-                f"ml-bn-svm: after {len(found.path) - 1} steps (max_iter={self.max_iter}) the optimality measure is "
-                f"{found.optimality:.1e}, above tol={self.tol:g}; a larger max_iter goes on, a larger tol accepts it",
+                f"ml-bn-svm: after {len(solution.path) - 1} steps (max_iter={self.max_iter}) the optimality measure is "
+                f"{solution.optimality:.1e}, above tol={self.tol:g}; raise max_iter to continue, or tol to accept it",
                 BnplugWarning,
                 stacklevel=3,
             )
-        return found
+        return solution
 
-    def _keep(self, problem: LargeMarginProblem, setting: Setting, found: Descent, tables: LogTables) -> None:
-        """Leave what was learned in attributes."""
+    def _keep(self, problem: LargeMarginProblem, setting: Setting, solution: Descent, tables: LogTables) -> None:
+        """Store the results in attributes."""
         values = problem.values(tables)
-        self.objective_path_ = found.path
-        self.optimality_ = found.optimality
-        self.n_iter_ = len(found.path) - 1
+        self.objective_path_ = solution.path
+        self.optimality_ = solution.optimality
+        self.n_iter_ = len(solution.path) - 1
         self.slack_ = problem.slack(values, setting.gamma)
         self.objective_ = setting.lam * self.slack_ + problem.negative_log_likelihood(values)
-        likelihood, own = (log_likelihood(problem.table, each) for each in (problem.generative, tables))
-        self.likelihood_ratio_ = likelihood / own
+        best, reached = (log_likelihood(problem.table, each) for each in (problem.generative, tables))
+        self.likelihood_ratio_ = best / reached
         if self.verbose:
             self._say(
-                f"{self.n_iter_} steps, objective {found.path[0]:.4f} -> {found.path[-1]:.4f}, "
+                f"{self.n_iter_} steps, objective {solution.path[0]:.4f} -> {solution.path[-1]:.4f}, "
                 f"slack {self.slack_:.4f}, likelihood relative to ML {self.likelihood_ratio_:.4f}"
             )
 
-    def _tell(self, number: int, value: float) -> None:
+    def _report(self, number: int, value: float) -> None:
         if (self.verbose or 0) > 1:
             self._say(f"step {number}, objective {value:.6f}")
 
@@ -232,7 +233,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
         print(f"ml-bn-svm: {what}", file=sys.stderr, flush=True)
 
     def check(self) -> None:
-        """Raise a ``ValueError`` for a parameter that cannot be."""
+        """Raise a ``ValueError`` for an invalid parameter."""
         if self.solver not in ("gradient", "conic"):
             raise ValueError(f'solver={self.solver!r} must be "gradient" or "conic"')
         check_numbers(self, "eta", "alpha", positive=True)
@@ -242,7 +243,7 @@ class MaximumLikelihoodSVM(ParameterLearner):
 
 
 def log_likelihood(table: Table, tables: LogTables) -> float:
-    """Return that of the rows: of all that each knows where the table says so, or of the families that it knows."""
+    """Return the log-likelihood of all known cells if the table is learned by EM, otherwise of the known families."""
     if table.learned_by_em:
         return expected_family_counts(table, tables)[1]
     return tables.log_likelihood(table, incomplete=True)

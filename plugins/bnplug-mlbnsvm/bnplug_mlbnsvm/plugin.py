@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bnplug import ParameterLearnerMethod, Recipe, Reproduction, hookimpl
+from bnplug import ParameterLearnerMethod, Recipe, hookimpl
 from bnplug.hooks.descriptors import Component
 
 _PAPER = "Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013)"
@@ -20,7 +20,6 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         factory="bnplug_mlbnsvm.learners:MaximumLikelihoodSVM",
         summary="Large margins at the highest likelihood: one knob from generative to discriminative, convex on C1.",
         reference=_PAPER,
-        api=1,
     )
 
 
@@ -59,15 +58,4 @@ def bnplug_recipes() -> Iterable[Recipe]:
         summary="The generative tree, with ml-bn-svm parameters; lam alone by cross-validation.",
         reference=_PAPER,
         featured=True,
-    )
-
-
-@hookimpl
-def bnplug_reproductions() -> Iterable[Reproduction]:
-    """Name the paper's protocol."""
-    yield Reproduction(
-        name="peharz2013",
-        run="bnplug_mlbnsvm.paper:PAPER",
-        summary="The paper's Table 1, likelihoods relative to ML and figures 1 to 4, on 25 of its 27 sets.",
-        reference=_PAPER,
     )

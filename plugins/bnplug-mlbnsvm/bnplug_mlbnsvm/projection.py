@@ -1,8 +1,8 @@
-"""The nearest sub-normalised columns: what keeps problems (10) and (11) of Peharz et al. (2013) feasible.
+"""Projection onto sub-normalized columns, the feasible set of problems (10) and (11) of Peharz et al. (2013).
 
-Of a column z* the nearest point with log-sum-exp <= 0, in a metric with a positive weight d for each entry, is z*
-itself if that is inside. Else it is z = z* - w, where w is the Wright omega function (Lambert's W of an exponential)
-of log(nu / d) + z*, and nu > 0 the one number for which the column sums to one.
+The nearest point to a column z* with log-sum-exp <= 0, in a metric with a positive weight d for each entry, is z*
+itself if it is inside. Otherwise it is z = z* - w, where w is the Wright omega function (Lambert's W of an exponential)
+of log(nu / d) + z*, and nu > 0 is the number for which the column sums to one.
 """
 
 from __future__ import annotations
@@ -13,28 +13,19 @@ from bnplug.compiling import inner_kernel, kernel
 from bnplug.gradient import Columns
 from bnplug.typing import FloatArray
 
-# How far from 1 the sum of a projected column may be; up to ten times that is rounding, and counts as inside.
+# The largest deviation of a projected column's sum from 1; up to ten times that counts as inside.
 _ROUNDING = 1e-13
-# Newton's steps take a handful, halving the bracket at most a hundred.
+# Newton's method takes a handful of steps, bisection at most a hundred.
 _MAX_STEPS = 200
 
 
 def project(point: FloatArray, weights: FloatArray, columns: Columns) -> FloatArray:
     """Return the nearest point whose columns have a log-sum-exp of at most 0.
 
-    Parameters
-    ----------
-    point : float64 array
-        Any finite values.
-    weights : float64 array
-        Positive, one for each value: distance is the sum of ``weights * (a - b)**2``.
-    columns : Columns
-        Which values make up a column.
+    The squared distance is the sum of ``weights * (a - b)**2``, with positive weights.
 
     Examples
     --------
-    Two equal values above log 1/2 come down together; a value far below stays where it is:
-
     >>> one = np.array([1])
     >>> column = Columns(starts=np.array([0]), outer=one, states=np.array([3]), inner=one)
     >>> project(np.array([1.0, 1.0, -50.0]), np.ones(3), column).round(4).tolist()
@@ -51,24 +42,24 @@ def project_columns(point, weights, starts, outer, states, inner, result):  # ty
     most = 0
     for r in states:
         most = max(most, r)
-    column, own, shifted, omega = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    column, metric, shifted, omega = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
     for t in range(starts.shape[0]):
         r, q = states[t], inner[t]
         for o in range(outer[t]):
             for i in range(q):
                 first = starts[t] + o * r * q + i
                 for j in range(r):
-                    column[j], own[j] = point[first + j * q], weights[first + j * q]
-                _project_column(column[:r], own[:r], shifted[:r], omega[:r])
+                    column[j], metric[j] = point[first + j * q], weights[first + j * q]
+                _project_column(column[:r], metric[:r], shifted[:r], omega[:r])
                 for j in range(r):
                     result[first + j * q] = column[j]
 
 
 @inner_kernel
 def _project_column(column, weights, shifted, omega):  # type: ignore[no-untyped-def]
-    """Project one column of K entries, in place; `shifted` and `omega` are room for K numbers each.
+    """Project one column of K entries in place, by Newton's method for log nu within a shrinking bracket.
 
-    Newton's steps for log nu, within a bracket that shrinks. The column sums to the sum of weights * omega / nu.
+    The column sums to the sum of weights * omega / nu. shifted, omega : float64 (K,), scratch.
     """
     size = column.shape[0]
     largest, total = column[0], 0.0
@@ -87,7 +78,7 @@ def _project_column(column, weights, shifted, omega):  # type: ignore[no-untyped
         shifted[j] = column[j] - np.log(weights[j])
     low = np.log(lightest * outside)
     high = np.log(heaviest * size * (outside + np.log(size)))
-    # What one step of Newton's method for nu gives from 0: exact for points just outside.
+    # One step of Newton's method for nu from 0: exact for points just outside.
     log_nu = min(max(np.log(outside / bend), low), high)
     step = np.inf
     for _ in range(_MAX_STEPS):
@@ -105,13 +96,13 @@ def _project_column(column, weights, shifted, omega):  # type: ignore[no-untyped
             break
         log_nu += step
     for j in range(size):
-        # Both are the same; each is the exact one where the other takes a difference of large numbers.
+        # Both are equal; each is exact where the other subtracts large numbers.
         column[j] = column[j] - omega[j] if omega[j] < 1.0 else np.log(omega[j]) + np.log(weights[j]) - log_nu
 
 
 @inner_kernel
 def _move_omega(log_nu, step, shifted, omega):  # type: ignore[no-untyped-def]
-    """omega = the Wright omega function of log nu + shifted; `step` is how far log nu has moved since the last time."""
+    """Set omega to the Wright omega function of log nu + shifted, after log nu has moved by `step`."""
     for j in range(omega.shape[0]):
         if abs(step) > 0.01:
             omega[j] = wright_omega(log_nu + shifted[j])
@@ -122,7 +113,7 @@ def _move_omega(log_nu, step, shifted, omega):  # type: ignore[no-untyped-def]
 
 @kernel
 def wright_omega(x):  # type: ignore[no-untyped-def]
-    """The solution w > 0 of w + log w = x."""
+    """Return the solution w > 0 of w + log w = x."""
     if x < -36.0:
         return np.exp(x)
     if x < -2.0:

@@ -1,4 +1,4 @@
-"""The slack of a row: how far its log joint falls short of the margin, smoothed as in problem (11), or exact.
+"""The slack of a row: the shortfall of its margin, smoothed as in problem (11), or exact.
 
 With L the log joints of the row, y its class and gamma the margin, the shortfall is zeta = gamma - L[y] + (1 / eta)
 log sum over rivals c of exp(eta L[c]). The slack is h(zeta): a hinge whose corner is an arc of radius R.
@@ -67,9 +67,9 @@ def soft_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
 
 @kernel
 def slack_and_surprise(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
-    """lam times the soft slack, less log P(what the row knows); params: gamma, eta, R, lam.
+    """lam times the soft slack, minus log P(known cells); params: gamma, eta, R, lam.
 
-    A row knows its class, or has none, and then its classes are summed out.
+    If a row has no class, the classes are summed out.
     """
     n_rows, n_classes = L.shape
     total = 0.0

@@ -14,8 +14,8 @@ from sklearn.model_selection import StratifiedKFold
 
 import bnplug
 from bnplug import datasets
-from bnplug.data.table import Table
 from bnplug.gradient import Objective, classified, folds
+from bnplug.table.table import Table
 
 
 def make_table(rows, classes, holes, seed, weighted=False):
@@ -117,9 +117,9 @@ def test_nested_folds_have_cuts_and_a_structure_of_their_own():
     model = bnplug.BayesianNetworkClassifier("tan", learner, "mdl").fit(X, y)
     parts = []
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
-        table, intake = bnplug.code(X.iloc[train], y.iloc[train], discretizer="mdl", target="c")
-        codes = intake.encode(X.iloc[test], table).copy()
-        codes[table.target_index] = pd.Index(intake.classes).get_indexer(y.iloc[test])
+        table, encoder = bnplug.encode_training(X.iloc[train], y.iloc[train], discretizer="mdl", name="c")
+        codes = encoder.encode(X.iloc[test], table).copy()
+        codes[table.target_index] = pd.Index(encoder.classes).get_indexer(y.iloc[test])
         held_out = Table(codes, table.names, table.states, "c")
         parts.append(bnplug.InnerFold(table, bnplug.structure_learner("tan").learn(table), held_out))
     setting = Setting(0.0, 0.0, 10.0, False, 1e-3, 1000, normalized=False)

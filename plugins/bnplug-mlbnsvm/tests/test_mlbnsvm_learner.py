@@ -1,6 +1,5 @@
 """ml-bn-svm: its objective, its optimum beside a conic solver, and what the paper proves about it."""
 
-import bnplug_mlbnsvm
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,9 +13,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import bnplug
-from bnplug.data.table import Table
 from bnplug.errors import BnplugWarning
 from bnplug.inference.complete import log_joint
+from bnplug.table.table import Table
 
 
 def make_table(rows=80, features=5, classes=2, states=3, seed=0, weights=None):
@@ -319,18 +318,6 @@ def test_with_missing_cells_the_result_is_a_minimum_among_networks():
         MaximumLikelihoodSVM(lam=4.0, solver="conic").fit(holed, dag)
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [({"lams": [-1.0]}, "lam="), ({"lams": [np.nan]}, "lam="), ({"gamma": 0.0}, "gamma="),
-     ({"gamma": "cv"}, "one gamma"), ({"alpha": 0.0}, "alpha="), ({"eta": 0.0}, "eta="),
-     ({"max_iter": -1}, "max_iter="), ({"lams": "12"}, "lam=")],
-)  # fmt: skip
-def test_a_path_names_bad_parameters(params, message):
-    table = make_table(rows=20)
-    with pytest.raises(ValueError, match=message):
-        bnplug_mlbnsvm.path(table, learn(table, "nb"), **params)
-
-
 def test_a_number_in_quotes_is_no_grid_of_its_digits():
     table = make_table(rows=20)
     with pytest.raises(ValueError, match="lam='12' must be a number"):
@@ -356,29 +343,6 @@ def test_other_structures_become_networks_too(refine):
     assert not learner.is_c1_
     assert tables.normalized
     assert learner.objective_path_[-1] < learner.objective_path_[0]
-
-
-def test_likelihood_and_slack_fall_along_lam():
-    table = make_table(rows=200, classes=3)
-    dag = learn(table, "tan")
-    for gamma in (1.0, 5.0):
-        found = bnplug_mlbnsvm.path(table, dag, [0, 0.25, 1, 4, 16, 64], gamma, refine=True, tol=1e-5, max_iter=5000)
-        assert (np.diff(found["negative_log_likelihood"]) > 0).all()
-        assert (np.diff(found["slack"]) < 0).all()
-        assert found["likelihood_ratio"].iloc[0] == pytest.approx(1.0)
-        assert found["accuracy"].iloc[-1] > found["accuracy"].iloc[0]
-
-
-def test_the_path_agrees_with_single_fits():
-    table = make_table(rows=150)
-    dag = learn(table, "nb")
-    found = bnplug_mlbnsvm.path(table, dag, [8, 1], gamma=2.0, tol=1e-7, max_iter=5000).set_index("lam")
-    assert list(found.index) == [1.0, 8.0]
-    for lam in (1.0, 8.0):
-        learner = MaximumLikelihoodSVM(lam=lam, gamma=2.0, tol=1e-7, max_iter=5000)
-        learner.fit(table, dag)
-        assert found.loc[lam, "likelihood_ratio"] == pytest.approx(learner.likelihood_ratio_, rel=1e-4)
-        assert found.loc[lam, "slack"] == pytest.approx(learner.slack_ / table.n_rows, rel=1e-3)
 
 
 # Choosing lam and gamma

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
-from bnplug.model.blanket import markov_blanket
+from bnplug.model.wettig import markov_blanket
 from bnplug_rmcv.scores import CrossValidatedHitRate, HoldOutHitRate, RedrawnHoldOutHitRate
 
 if TYPE_CHECKING:
-    from bnplug.data.table import Table
+    from bnplug.table.table import Table
     from bnplug.typing import DAG
 
 
@@ -131,7 +131,8 @@ class RiskMinimization(StructureLearner):
         self.moves_: list[str] = search.moves_
         self.n_evaluations_: int = search.n_evaluations_
         self.best_structures_: list[list[tuple[str, str]]] = search.best_structures_
-        self.markov_blanket_ = markov_blanket({node: [*dag.predecessors(node)] for node in table.names}, table.target)
+        blanket = markov_blanket(dict(enumerate(table.parents(dag))), table.target_index)
+        self.markov_blanket_ = [table.names[v] for v in blanket]
         return dag
 
     def _score(self) -> CrossValidatedHitRate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bnplug import Recipe, Reproduction, ScoreFunctionMethod, StructureLearnerMethod, hookimpl
+from bnplug import Recipe, ScoreFunctionMethod, StructureLearnerMethod, hookimpl
 from bnplug.hooks.descriptors import Component
 
 _PAPER = "Kelner, Lerner: Learning Bayesian network classifiers by risk minimization (2012)"
@@ -33,7 +33,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
             factory=f"bnplug_rmcv.scores:{factory}",
             summary=summary,
             reference=_PAPER,
-            api=1,
             stochastic=True,
         )
 
@@ -53,7 +52,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
             factory=f"bnplug_rmcv.learners:{factory}",
             summary=summary,
             reference=_PAPER,
-            api=1,
             stochastic=True,
             constraints=True,
         )
@@ -94,14 +92,3 @@ def bnplug_recipes() -> Iterable[Recipe]:
 def _climb(score: Component, start: str, **options: Any) -> Component:
     """Name one plain climb, which is what the paper's rivals are."""
     return "hill-climb", {"score": score, "start": start, "shake": False, **options}
-
-
-@hookimpl
-def bnplug_reproductions() -> Iterable[Reproduction]:
-    """Name the paper's protocol."""
-    yield Reproduction(
-        name="kelner2012",
-        run="bnplug_rmcv.paper:PAPER",
-        summary="The paper's tables 2, 3 and 5 to 13 and its figures, on 22 UCI sets and all graphs of five variables.",
-        reference=_PAPER,
-    )

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bnplug.builtin.scores import HitRate
-from bnplug.data.table import Table
-from bnplug.scoring import draw_folds
+from bnplug.table.folds import draw_folds
+from bnplug.table.table import Table
 from bnplug.typing import IntArray
 
 
@@ -92,7 +92,7 @@ class RedrawnHoldOutHitRate(HoldOutHitRate):
         scored on each draw as its neighbours are.
     """
 
-    redraws = True
+    resamples = True
 
     def __init__(
         self, alpha: float = 1.0, floor: float = 0.0, cv: Any = 4, random_state: Any = None, keep: bool = True

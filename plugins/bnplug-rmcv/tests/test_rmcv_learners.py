@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 import bnplug
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 LEARNERS = ["rmcv", "rmho", "rmho-f", "rmho-ar"]
 NOISE = 1e-12

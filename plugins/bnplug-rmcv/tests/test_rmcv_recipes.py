@@ -26,7 +26,6 @@ def test_the_plugin_brings_the_papers_names():
         "structure learner": ("rmcv", "rmho", "rmho-f", "rmho-ar"),
         "score function": ("rmcv", "rmho", "rmho-f"),
         "recipe": (*SEARCHES, *RIVALS),
-        "reproduction": ("kelner2012",),
     }
 
 

@@ -10,7 +10,8 @@ import pytest
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 import bnplug
-from bnplug.data.table import Table, smallest_dtype
+from bnplug.table.coding import smallest_dtype
+from bnplug.table.table import Table
 
 TIE = 1e-9
 

@@ -12,7 +12,7 @@ from strategies import LONG, random_parents
 import bnplug
 from bnplug import BayesianNetworkClassifier, datasets
 from bnplug.inference.complete import posterior
-from bnplug.testing._engine_checks import _query
+from bnplug.testing._network_checks import _query
 
 FOLDER = os.environ.get("BNPLUG_DATA", "")
 PUBLISHED = ["car", "chess-kr-vs-kp", "german", "flare", "lymphography"]
@@ -70,7 +70,7 @@ def counts_by_enumeration(tables, codes, weights):
 def test_an_exact_engine_answers_as_enumeration_does(engine, n_networks):
     for seed in range(2000 if LONG else n_networks):
         rng, tables, codes = random_case(seed)
-        compiled = bnplug.inference_engine(engine).compile(tables, tables.target)
+        compiled = bnplug.engine(engine).compile(tables, tables.target)
         expected, found = enumerated(tables, codes), compiled.log_joint(codes)
         possible = ~np.isneginf(expected).all(axis=1)
         near = partial(np.testing.assert_allclose, rtol=0, atol=1e-10, err_msg=f"seed {seed}")
@@ -90,7 +90,7 @@ def test_an_exact_engine_answers_as_enumeration_does(engine, n_networks):
 def within_four_errors(seed):
     """Whether all posteriors and one answer of `sampling` are within four standard errors of the exact ones."""
     rng, tables, codes = random_case(seed)
-    compiled = bnplug.inference_engine("sampling", n_samples=2000, random_state=seed).compile(tables, tables.target)
+    compiled = bnplug.engine("sampling", n_samples=2000, random_state=seed).compile(tables, tables.target)
     expected = enumerated(tables, codes)
     possible = ~np.isneginf(expected).all(axis=1)
     off = np.abs(posterior(compiled.log_joint(codes)) - posterior(expected))
@@ -119,7 +119,7 @@ def agree(table, structure):
     tables = bnplug.parameter_learner("ml").fit(table, dag)
     codes = with_holes(table)
     one, two = (
-        posterior(bnplug.inference_engine(name).compile(tables, table.target).log_joint(codes))
+        posterior(bnplug.engine(name).compile(tables, table.target).log_joint(codes))
         for name in ("elimination", "junction-tree")
     )
     np.testing.assert_allclose(one, two, rtol=0, atol=1e-9)
@@ -132,7 +132,7 @@ STRUCTURES = [("tan", {}), ("kdb", {"k": 1})]
 @pytest.mark.parametrize("make", [datasets.tic_tac_toe, datasets.wine], ids=lambda own: own.__name__)
 def test_the_exact_engines_agree_on_data_that_ship(make, structure):
     X, y = make()
-    table, _ = bnplug.code(X, y)
+    table, _ = bnplug.encode_training(X, y)
     agree(table, structure)
 
 
@@ -141,14 +141,14 @@ def test_the_exact_engines_agree_on_data_that_ship(make, structure):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_exact_engines_agree_on_published_data(name, structure):
     data = datasets.load(name, data_dir=FOLDER)
-    table, _ = bnplug.code(data.X, data.y)
+    table, _ = bnplug.encode_training(data.X, data.y)
     agree(table, structure)
 
 
 @pytest.mark.parametrize("engine", ["junction-tree", ("sampling", {"n_samples": 200})])
 def test_a_classifier_takes_it(engine):
     X, y = datasets.tic_tac_toe()
-    model = BayesianNetworkClassifier(inference=engine, random_state=0).fit(X, y)
+    model = BayesianNetworkClassifier(engine=engine, random_state=0).fit(X, y)
     exact = BayesianNetworkClassifier().fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X[:20]), exact.predict_proba(X[:20]), atol=1e-12)
     holes = X[:20].mask(np.random.default_rng(0).random(X[:20].shape) < 0.3)
@@ -161,6 +161,6 @@ def test_the_error_of_elimination_names_sampling():
     tables = random_tables(rng, [[], [0], [0, 1], [0, 1, 2]], [2, 3, 3, 3])
     codes = np.full((4, 1), MISSING, dtype=np.uint8)
     codes[3] = 1
-    with pytest.raises(ValueError, match="inference='sampling'"):
-        bnplug.inference_engine("elimination", max_clique_size=4).compile(tables, "v0").log_joint(codes)
-    assert np.isfinite(bnplug.inference_engine("sampling").compile(tables, "v0").log_joint(codes)).all()
+    with pytest.raises(ValueError, match="engine='sampling'"):
+        bnplug.engine("elimination", max_clique_size=4).compile(tables, "v0").log_joint(codes)
+    assert np.isfinite(bnplug.engine("sampling").compile(tables, "v0").log_joint(codes)).all()

@@ -34,7 +34,7 @@ def test_posteriors_are_those_of_enumeration(engine):
         rng, tables = extreme_network(seed)
         codes = random_rows(rng, tables, 8, 0.4)
         exact = enumerated(tables, codes)
-        found = bnplug.inference_engine(engine).compile(tables, tables.target).log_joint(codes)
+        found = bnplug.engine(engine).compile(tables, tables.target).log_joint(codes)
         possible = np.isfinite(exact).any(axis=1)
         off = np.abs(posterior(found) - posterior(exact)).max(axis=1)[possible]
         wrong += [(seed, m) for m in np.flatnonzero(possible)[~(off < 1e-9)]]
@@ -47,7 +47,7 @@ def test_log_ratios_of_classes_are_kept_where_their_probabilities_are_below_ever
         rng, tables = extreme_network(seed)
         codes = random_rows(rng, tables, 8, 0.4)
         exact = enumerated(tables, codes)
-        found = bnplug.inference_engine(engine).compile(tables, tables.target).log_joint(codes)
+        found = bnplug.engine(engine).compile(tables, tables.target).log_joint(codes)
         holes = (np.delete(codes, tables.names.index(tables.target), axis=0) == MISSING).any(axis=0)
         for one, other in zip(found[holes], exact[holes], strict=True):
             if np.isfinite(other).all():
@@ -59,7 +59,7 @@ def test_queries_are_those_of_enumeration(engine):
     for seed in range(40):
         _, tables = extreme_network(seed)
         joint, n = full_joint(tables), len(tables.names)
-        compiled = bnplug.inference_engine(engine).compile(tables, tables.target)
+        compiled = bnplug.engine(engine).compile(tables, tables.target)
         # The least probable state of the last variable, and soft evidence on the first.
         totals = logsumexp(joint, axis=tuple(range(n - 1)))
         state = int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
@@ -84,7 +84,7 @@ def test_expected_counts_are_those_of_enumeration(engine):
         totals = logsumexp(joint, axis=tuple(v for v in range(joint.ndim) if v != c), keepdims=True)
         shares = np.exp(joint - np.where(np.isneginf(totals), 0.0, totals))
         weights = np.ones((1, joint.shape[c]))
-        found = bnplug.inference_engine(engine).compile(tables, tables.target).expected_counts(codes, weights)
+        found = bnplug.engine(engine).compile(tables, tables.target).expected_counts(codes, weights)
         for counts, (name, (parents, _)) in zip(found, tables.tables.items(), strict=True):
             family = [tables.names.index(u) for u in (name, *parents)]
             exact = shares.sum(axis=tuple(v for v in range(joint.ndim) if v not in family))

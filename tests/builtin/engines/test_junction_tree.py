@@ -29,7 +29,7 @@ def test_a_network_of_more_than_52_variables_is_answered():
     tables = random_tables(rng, [[], [0], *([0, v - 1] for v in range(2, 70))], [2] * 70)
     codes = random_rows(rng, tables, 3, 0.4)
     one, two = (
-        posterior(bnplug.inference_engine(name).compile(tables, "v0").log_joint(codes))
+        posterior(bnplug.engine(name).compile(tables, "v0").log_joint(codes))
         for name in ("elimination", "junction-tree")
     )
     np.testing.assert_allclose(one, two, rtol=0, atol=1e-12)
@@ -41,7 +41,7 @@ def test_numbers_that_no_float_holds_cancel_out():
     tables = random_tables(rng, [[], *([0, v - 1] if v > 1 else [0] for v in range(1, 60))], [2] * 60, spread=30.0)
     codes = random_rows(rng, tables, 3, 0.2)
     one, two = (
-        posterior(bnplug.inference_engine(name).compile(tables, "v0").log_joint(codes))
+        posterior(bnplug.engine(name).compile(tables, "v0").log_joint(codes))
         for name in ("elimination", "junction-tree")
     )
     np.testing.assert_allclose(one, two, rtol=0, atol=1e-9)
@@ -55,7 +55,7 @@ def test_memory_that_is_too_small_is_told(monkeypatch):
 
     monkeypatch.setattr(pgmpy, "JunctionTrees", full)
     tables = random_tables(np.random.default_rng(0), TREE, [2] * len(TREE))
-    with pytest.raises(ValueError, match=r"memory is too small for its cliques \(52 GiB\).*inference='elimination'"):
+    with pytest.raises(ValueError, match=r"memory is too small for its cliques \(52 GiB\).*engine='elimination'"):
         JunctionTreeEngine().compile(tables, "v0")
 
 

@@ -54,7 +54,7 @@ def test_more_draws_come_nearer(tables):
 def test_expected_counts_come_near(tables):
     rng = np.random.default_rng(9)
     codes, weights = random_rows(rng, tables, 30, 0.4), rng.normal(size=(30, 3))
-    exact = bnplug.inference_engine("elimination").compile(tables, "v0").expected_counts(codes, weights)
+    exact = bnplug.engine("elimination").compile(tables, "v0").expected_counts(codes, weights)
     found = SamplingEngine(n_samples=5000, random_state=0).compile(tables, "v0").expected_counts(codes, weights)
     for own, other in zip(found, exact, strict=True):
         np.testing.assert_allclose(own, other, atol=0.15)
@@ -157,22 +157,22 @@ def test_an_interrupt_ends_drawing(tables, question):
 
 def test_a_model_folder_cannot_ask_for_a_billion_draws(tmp_path):
     frame, y = pd.DataFrame({"x": [0, 1, 0, 1], "o": [1, 1, 0, 0]}), [0, 1, 0, 1]
-    model = BayesianNetworkClassifier("nb", inference=("sampling", {"n_samples": 10_000_000}), random_state=0)
+    model = BayesianNetworkClassifier("nb", engine=("sampling", {"n_samples": 10_000_000}), random_state=0)
     model.fit(frame, y).save(tmp_path / "model")
-    assert bnplug.load(tmp_path / "model").inference_.n_samples == 10_000_000
+    assert bnplug.load(tmp_path / "model").engine_.n_samples == 10_000_000
     # In Python any number is allowed, but a folder that could not be loaded is not saved.
-    many = BayesianNetworkClassifier("nb", inference=("sampling", {"n_samples": 10**9}), random_state=0).fit(frame, y)
+    many = BayesianNetworkClassifier("nb", engine=("sampling", {"n_samples": 10**9}), random_state=0).fit(frame, y)
     assert many.predict(frame).tolist() == y
-    with pytest.raises(ValueError, match=r"n_samples of inference engine .* exceeds 10,000,000, .*: 1,000,000,000"):
+    with pytest.raises(ValueError, match=r"n_samples of engine .* exceeds 10,000,000, .*: 1,000,000,000"):
         many.save(tmp_path / "many")
 
 
 @pytest.mark.parametrize("many", [10_000_001, 10**9, 1e12, 10**300], ids="{:.1e}".format)
 def test_a_model_folder_that_asks_for_a_billion_draws_is_refused(tmp_path, monkeypatch, many):
     frame, y = pd.DataFrame({"x": [0, 1, 0, 1], "o": [1, 1, 0, 0]}), [0, 1, 0, 1]
-    model = BayesianNetworkClassifier("nb", inference=SamplingEngine(n_samples=many), random_state=0).fit(frame, y)
+    model = BayesianNetworkClassifier("nb", engine=SamplingEngine(n_samples=many), random_state=0).fit(frame, y)
     with monkeypatch.context() as patched:
         patched.setattr(SamplingEngine, "saved_limits", {})
         model.save(tmp_path / "model")
-    with pytest.raises(bnplug.ModelFileError, match=r"n_samples of inference engine 'sampling' .* exceeds 10,000,000"):
+    with pytest.raises(bnplug.ModelFileError, match=r"n_samples of engine 'sampling' .* exceeds 10,000,000"):
         bnplug.load(tmp_path / "model")

@@ -102,8 +102,8 @@ def test_a_configuration_never_seen_answers_by_its_longest_seen_prefix(table):
     assert tables["x"].values[:, 0, 1] == pytest.approx(learner.levels_["x"][1].log_p[:, 1])
 
 
-def weighted(table, weights, incomplete="ignore"):
-    return Table(table.codes, table.names, table.states, table.target, weights, incomplete=incomplete)
+def weighted(table, weights, missing_policy="ignore"):
+    return Table(table.codes, table.names, table.states, table.target, weights, missing_policy=missing_policy)
 
 
 @pytest.mark.parametrize("weight", [0.25, 3.7, 1e4])
@@ -179,7 +179,7 @@ def test_em_climbs_and_expects_every_row_in_every_family(table, seed):
     rng = np.random.default_rng(seed)
     codes = table.codes.copy()
     codes[table.target_index, rng.random(table.n_rows) < 0.3] = table.missing
-    rows = Table(codes, table.names, table.states, table.target, incomplete="em")
+    rows = Table(codes, table.names, table.states, table.target, missing_policy="em")
     learner = parameter_learner("backoff")
     found = learner.fit(rows, rows.dag(random_parents(rng, len(table.names))))
     assert found.normalized
@@ -191,7 +191,7 @@ def test_em_climbs_and_expects_every_row_in_every_family(table, seed):
 
 
 def test_em_of_complete_rows_is_what_they_give(table):
-    complete = Table(table.codes, table.names, table.states, "c", incomplete="em")
+    complete = Table(table.codes, table.names, table.states, "c", missing_policy="em")
     dag = table.dag([[1, 2], [2], []])
     found, expected = (parameter_learner("backoff").fit(rows, dag) for rows in (complete, table))
     assert all((found[name].values == expected[name].values).all() for name in table.names)

@@ -11,7 +11,7 @@ import pytest
 from bnplug import Table
 from bnplug.builtin.scores import ConditionalLogLikelihood
 from bnplug.builtin.scores.cll import _log_posterior_of_class
-from bnplug.scoring._compiled_gains import evaluate
+from bnplug.scoring._gains import evaluate
 
 
 def test_hand_computed():

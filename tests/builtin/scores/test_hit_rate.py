@@ -10,7 +10,7 @@ from sklearn.model_selection import PredefinedSplit
 from bnplug import Table
 from bnplug.builtin.scores import HitRate
 from bnplug.builtin.scores.hit_rate import _hit
-from bnplug.scoring._compiled_gains import evaluate
+from bnplug.scoring._gains import evaluate
 
 
 def test_hand_computed():

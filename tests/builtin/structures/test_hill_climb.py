@@ -274,7 +274,7 @@ def test_learning_changes_neither_the_learner_nor_its_score():
 PROGRAM = """
 import numpy as np, pandas as pd
 from bnplug.builtin.structures.hill_climb import HillClimb
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 rng = np.random.default_rng(5)
 frame = pd.DataFrame(rng.integers(0, 3, (80, 6)), columns=list("fedcba"))
 for child, parent in ["bf", "db", "cd", "ad"]:
@@ -301,7 +301,7 @@ def test_the_hash_seed_plays_no_part(capsys):
 
 def test_evaluations_are_those_at_each_entry_of_the_trace():
     learner = bnplug.structure_learner("hill-climb", score="mdl", shake=False)
-    learner.learn(bnplug.code(*tic_tac_toe())[0])
+    learner.learn(bnplug.encode_training(*tic_tac_toe())[0])
     assert len(learner.evaluations_) == len(learner.trace_)
     assert learner.evaluations_ == sorted(learner.evaluations_)
     # What is looked at after the last move improves nothing.

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bnplug import Table, structure_learner
-from bnplug.builtin.structures._jitter import jittered
+from bnplug.builtin.structures.augmented import _jittered
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_structures_differ_by_the_seed_alone(table, name):
 
 def test_each_measure_has_its_own_normal_factor():
     size = 200
-    between, to_class = jittered(np.ones((size, size)), np.ones(size), SimpleNamespace(jitter=0.3, random_state=0))
+    between, to_class = _jittered(np.ones((size, size)), np.ones(size), SimpleNamespace(jitter=0.3, random_state=0))
     logs = np.log(between[np.tril_indices(size, -1)])
     assert (between == between.T).all()
     assert (logs.mean(), logs.std()) == pytest.approx((0.0, 0.3), abs=0.01)

@@ -33,7 +33,7 @@ def test_the_classifier_asks_before_it_counts(monkeypatch):
     def counted(*arguments):
         raise AssertionError("counted")
 
-    monkeypatch.setattr("bnplug.builtin.structures.tan.pairwise_information", counted)
+    monkeypatch.setattr("bnplug.builtin.structures.augmented.pairwise_information", counted)
     X = pd.DataFrame({f"x{i}": pd.Categorical(np.arange(60) % 30) for i in range(20)})
     with pytest.raises(ValueError, match=r"at least 34,200 parameters, over max_parameters=34,000"):
         BayesianNetworkClassifier(("tan", _PLAIN), max_parameters=34_000).fit(X, np.arange(60) % 2)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bnplug import BayesianNetworkClassifier, Table, structure_learner
-from bnplug.data.block_table import BlockTable
 from bnplug.datasets import tic_tac_toe
+from bnplug.table.block_table import BlockTable
 
 
 def dependent(rng):

@@ -14,7 +14,7 @@ from strategies import tables
 
 from bnplug import structure_learner
 from bnplug.counts.information import class_information, pairwise_information
-from bnplug.data.table import Table
+from bnplug.table.table import Table
 
 
 def edges(table, dag):

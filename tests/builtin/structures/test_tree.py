@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bnplug.builtin.structures._tree import tree_neighbourhood
+from bnplug.builtin.structures.hill_climb import _tree_neighbourhood as tree_neighbourhood
 from bnplug.search import Graph, Move
 
 ALL, NONE = np.ones((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)

@@ -15,8 +15,8 @@ from strategies import some
 import bnplug
 from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris, tic_tac_toe, wine
+from bnplug.html._kit import xml_text
 from bnplug.inference.queries import query
-from bnplug.show._labels import xml_text
 from bnplug.show.summary import cut_points
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"

@@ -9,9 +9,8 @@ from html_page import Page
 import bnplug
 from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import iris
+from bnplug.html._kit import content_policy
 from bnplug.show import explorer
-from bnplug.show._policy import content_policy
-from bnplug.show.explorer import _page
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,7 @@ def test_nothing_is_loaded_and_one_script_may_run(model):
     page = Page(text)
     assert [found.get("type") for found in page.all("script")] == ["application/json", "module"]
     policy = next(found for found in page.all("meta") if found.get("http-equiv") == "Content-Security-Policy")
-    assert policy["content"] == content_policy(_page.script())
+    assert policy["content"] == content_policy(explorer._script())
     assert set(re.findall(r"\w+://[^\s\"'<]*", text)) == {"http://www.w3.org/2000/svg"}
     assert "url(" not in text
     assert not {"link", "img", "iframe"} & {tag for tag, _ in page.elements}

@@ -18,11 +18,11 @@ from bnplug import BayesianNetworkClassifier, MissingFeatureWarning
 from bnplug.inference.explain import contributions
 from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.queries import query
-from bnplug.show.explorer import _page
-from bnplug.show.explorer._data import page_data
+from bnplug.show import explorer
+from bnplug.show.explorer import _page_data
 
 HERE = Path(__file__).parent
-SCRIPTS = Path(_page.__file__).parent
+SCRIPTS = Path(explorer.__file__).parent
 NODE, TSC = shutil.which("node"), HERE / "node_modules" / ".bin" / "tsc"
 SHAPES = [TREE, TWO_TREE, CLASS_WITH_PARENTS, [[], [0], [], [0, 1, 2], [3], [3]], [[1], [], [], [], [2], []]]
 
@@ -48,21 +48,23 @@ def test_types_are_right():
 
 
 def test_as_one_script_no_name_is_taken_twice():
-    names = re.findall(r"^(?:class|function\*?|const|let) (\w+)", _page.script(), re.MULTILINE)
+    names = re.findall(r"^(?:class|function\*?|const|let) (\w+)", explorer._script(), re.MULTILINE)
     assert len(names) > 30
     assert len(names) == len(set(names))
 
 
 def test_modules_import_only_those_before_them():
-    for position, name in enumerate(_page._MODULES):
+    for position, name in enumerate(explorer._MODULES):
         text = (SCRIPTS / f"{name}.mjs").read_text()
-        assert set(re.findall(r'^import .* from "\./(\w+)\.mjs";$', text, re.MULTILINE)) <= {*_page._MODULES[:position]}
+        assert set(re.findall(r'^import .* from "\./(\w+)\.mjs";$', text, re.MULTILINE)) <= {
+            *explorer._MODULES[:position]
+        }
         assert len(re.findall(r"^import", text, re.MULTILINE)) == len(re.findall(r"^import .*;$", text, re.MULTILINE))
-    assert sorted(path.stem for path in SCRIPTS.glob("*.mjs")) == sorted(_page._MODULES)
+    assert sorted(path.stem for path in SCRIPTS.glob("*.mjs")) == sorted(explorer._MODULES)
 
 
 def test_no_script_reads_markup_or_text_as_code():
-    text = _page.script()
+    text = explorer._script()
     assert not re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|Function\(|fetch|XMLHttp", text)
 
 
@@ -84,7 +86,7 @@ def random_case(rng, spread=1.0, zeros=0.0, soft=True):
 
 def ask(cases):
     pages = [
-        {"data": page_data(BayesianNetworkClassifier.from_tables(tables), tables), "findings": sets}
+        {"data": _page_data(BayesianNetworkClassifier.from_tables(tables), tables), "findings": sets}
         for tables, sets in cases
     ]
     done = run(NODE, HERE / "answers.mjs", input=json.dumps(pages))

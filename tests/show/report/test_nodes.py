@@ -8,7 +8,6 @@ from html_page import Page, sections
 from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris
 from bnplug.show import report
-from bnplug.show.report._nodes import link, listing
 from bnplug.show.summary import class_joints, mutual_information
 
 
@@ -52,9 +51,4 @@ def test_the_information_shown_is_that_of_the_network(iris_model):
 
 
 def test_links_go_by_the_position_of_a_node(iris_model):
-    assert link(iris_model[0], "species") == '<a href="#node-4"><bdi>species</bdi></a>'
-
-
-def test_of_many_labels_the_first_are_listed():
-    assert listing(range(2)) == "<bdi>0</bdi> &middot; <bdi>1</bdi>"
-    assert listing(range(15)).endswith("<bdi>11</bdi> and 3 more")
+    assert '<a href="#node-4"><bdi>species</bdi></a>' in report.to_html(iris_model[0])

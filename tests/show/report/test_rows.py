@@ -10,13 +10,16 @@ from bnplug import BayesianNetworkClassifier
 from bnplug.datasets import iris
 from bnplug.show import report
 from bnplug.show.evaluation import evaluate
-from bnplug.show.report._rows import examples, performance
 
 
 @pytest.fixture(scope="module")
 def iris_model():
     X, y = iris()
     return BayesianNetworkClassifier("tan").fit(X, y), X, y
+
+
+def section(html, name):
+    return re.search(f'<section id="{name}">.*?</section>', html, re.DOTALL)[0]
 
 
 def test_explanations_add_up(iris_model):
@@ -36,7 +39,7 @@ def test_explanations_add_up(iris_model):
 
 def test_figures_and_confusion_are_those_of_the_evaluation(iris_model):
     found = evaluate(*iris_model)
-    page = Page(performance(found))
+    page = Page(section(report.to_html(*iris_model), "performance"))
     for value in found.figures.values():
         assert f"{value:.3f}" in page.texts
     cells = [int(text) for text in page.texts if re.fullmatch(r"\d+", text)]
@@ -46,7 +49,7 @@ def test_figures_and_confusion_are_those_of_the_evaluation(iris_model):
 def test_the_three_least_certain_rows_that_look_different_are_explained(iris_model):
     model, X, y = iris_model
     probabilities = model.predict_proba(X)
-    page = Page(examples(model, X, y, probabilities, 3))
+    page = Page(section(report.to_html(model, X, y, rows=3), "examples"))
     assert len(page.all("article")) == 3
     best = np.sort(np.unique(probabilities.max(axis=1).round(9)))[:3]
     shown = [float(text.split()[1].strip(",")) for text in page.texts if text.startswith("probability ")]
@@ -55,6 +58,5 @@ def test_the_three_least_certain_rows_that_look_different_are_explained(iris_mod
 
 def test_without_classes_nothing_is_said_of_the_truth(iris_model):
     model, X, y = iris_model
-    probabilities = model.predict_proba(X)
-    assert "truly" in examples(model, X, y, probabilities, 1)
-    assert "truly" not in examples(model, X, None, probabilities, 1)
+    assert "truly" in report.to_html(model, X, y, rows=1)
+    assert "truly" not in report.to_html(model, X, rows=1)

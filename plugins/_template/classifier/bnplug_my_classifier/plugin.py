@@ -15,6 +15,5 @@ def bnplug_classifiers() -> Iterable[ClassifierMethod]:
         factory="bnplug_my_classifier.classifier:MyClassifier",
         summary="Networks of many samples of the rows, averaged.",
         reference="Breiman: Bagging predictors (1996)",
-        api=2,
         stochastic=True,  # the samples are drawn by `random_state`
     )

@@ -17,7 +17,6 @@ def bnplug_discretizers() -> Iterable[DiscretizerMethod]:
         factory="bnplug_my_discretizer.discretizer:MyDiscretizer",
         summary="Bins of a fixed number of rows, as many as that makes.",
         reference=_PAPER,
-        api=2,
         supervised=False,  # the cuts do not depend on the class
     )
 
@@ -31,5 +30,4 @@ def bnplug_recipes() -> Iterable[Recipe]:
         discretizer="my-discretizer",
         summary="Naive Bayes on bins of a fixed number of rows.",
         reference=_PAPER,
-        api=2,
     )

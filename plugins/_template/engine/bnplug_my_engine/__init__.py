@@ -1,1 +1,1 @@
-"""An engine of inference for bnplug: sums of products, by numpy's einsum."""
+"""An engine for bnplug: sums of products, by numpy's einsum."""

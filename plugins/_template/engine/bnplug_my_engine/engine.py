@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug import InferenceEngine, LogTables, Marginals
+from bnplug import CompiledNetwork, Engine, LogTables
 from bnplug.hooks.components import check_numbers
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LETTERS = 52
 
 
-class MyEngine(InferenceEngine):
+class MyEngine(Engine):
     """Exact answers of networks with up to 51 variables.
 
     Parameters
@@ -43,12 +43,12 @@ class MyEngine(InferenceEngine):
         if len(tables.names) >= _LETTERS:
             raise ValueError(
                 f"my-engine answers about networks of at most {_LETTERS - 1} variables, and this one has "
-                f"{len(tables.names)}; use inference='elimination'"
+                f"{len(tables.names)}; use engine='elimination'"
             )
         return EinsumMarginals(tables, target, self.rows)
 
 
-class EinsumMarginals(Marginals):
+class EinsumMarginals(CompiledNetwork):
     """A network as the factors of its joint distribution.
 
     Variables are numbers, positions in ``tables.names``, and so is one axis more: that of the rows.

@@ -15,7 +15,7 @@ TABLES = bnplug.LogTables(
 
 
 def test_by_hand():
-    compiled = bnplug.inference_engine("my-engine").compile(TABLES, "c")
+    compiled = bnplug.engine("my-engine").compile(TABLES, "c")
     codes = np.array([[255, 255], [1, 255]], dtype=np.uint8)
     joint = np.exp(compiled.log_joint(codes))
     assert np.allclose(joint[0] / joint[0].sum(), [0.04, 0.96])  # 0.25 * 0.1 and 0.75 * 0.8, of 0.625
@@ -30,17 +30,17 @@ def test_by_hand():
 def test_it_answers_as_elimination_does(rows):
     X, y = iris()
     X = X.mask(np.random.RandomState(0).random_sample(X.shape) < 0.3)
-    engines = bnplug.inference_engine("my-engine", rows=rows), "elimination"
-    ours, theirs = (bnplug.BayesianNetworkClassifier("tan", inference=engine).fit(X, y) for engine in engines)
+    engines = bnplug.engine("my-engine", rows=rows), "elimination"
+    ours, theirs = (bnplug.BayesianNetworkClassifier("tan", engine=engine).fit(X, y) for engine in engines)
     assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X))
 
 
 def test_what_it_cannot_do_is_said():
     names = [f"x{i}" for i in range(60)]
     states, tables = {name: [0, 1] for name in names}, {name: ((), np.log([0.5, 0.5])) for name in names}
-    with pytest.raises(ValueError, match="at most 51 variables, and this one has 60; use inference='elimination'"):
-        bnplug.inference_engine("my-engine").compile(bnplug.LogTables(names, states, tables, "x0"), "x0")
+    with pytest.raises(ValueError, match="at most 51 variables, and this one has 60; use engine='elimination'"):
+        bnplug.engine("my-engine").compile(bnplug.LogTables(names, states, tables, "x0"), "x0")
     sure = {"c": ((), np.log([0.5, 0.5])), "x": (("c",), np.array([[0.0, 0.0], [-np.inf, -np.inf]]))}
-    compiled = bnplug.inference_engine("my-engine").compile(bnplug.LogTables(TABLES.names, TABLES.states, sure), "c")
+    compiled = bnplug.engine("my-engine").compile(bnplug.LogTables(TABLES.names, TABLES.states, sure), "c")
     with pytest.raises(ValueError, match="is impossible in this network"):
         compiled.query(["c"], {"x": 1})

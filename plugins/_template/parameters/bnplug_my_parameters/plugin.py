@@ -17,7 +17,6 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         factory="bnplug_my_parameters.learner:MyParameters",
         summary="Relative frequencies, shrunk to those that the variable has whatever its parents are.",
         reference=_PAPER,
-        api=1,
     )
 
 

@@ -17,7 +17,6 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         factory="bnplug_my_score.score:MyScore",
         summary="The Brier score: how far the posterior is from the truth, negated.",
         reference=_PAPER,
-        api=1,
         stochastic=True,  # with `cv`, the folds are drawn by `random_state`
     )
 

@@ -17,7 +17,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         factory="bnplug_my_structure.learner:MyStructure",
         summary="A tree of features, grown from super parents.",
         reference=_PAPER,
-        api=1,
         needs_score=True,
     )
 

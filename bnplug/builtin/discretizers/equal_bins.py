@@ -1,0 +1,151 @@
+"""Bins of equal weight or equal width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bnplug.table._cells import count_rows
+from bnplug.table.discretizer import Discretizer, _checked_bins
+from bnplug.typing import FloatArray, IntArray
+
+# Sums of weights within this relative difference count as equal, unless all weights are whole numbers.
+_ROUNDED = 1e-9
+
+# The least number of bins of `Log2QuantileDiscretizer`.
+_FEWEST = 3
+
+
+class QuantileDiscretizer(Discretizer):
+    """Cut into bins of equal weight.
+
+    The cut at a share q of the weight is the smallest value whose cumulative weight reaches it (the inverted
+    distribution function), so weights and repeated rows give the same cuts. If many values are equal, cuts coincide and
+    there are fewer bins.
+
+    Parameters
+    ----------
+    n_bins : int
+        The number of bins, at least 2.
+    categorical_features : "auto", None, or sequence of names, positions or booleans
+        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
+
+    Attributes
+    ----------
+    cut_points_, bin_labels_ : list
+        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+
+    Examples
+    --------
+    >>> QuantileDiscretizer(n_bins=4).fit(np.arange(1.0, 101.0)[:, None]).bin_labels_
+    [['<=25', '25..50', '50..75', '>75']]
+    """
+
+    def __init__(self, n_bins: int = 5, categorical_features: Any = "auto") -> None:
+        super().__init__(categorical_features)
+        self.n_bins = n_bins
+
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        return partial(_quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
+
+
+class Log2QuantileDiscretizer(Discretizer):
+    """Cut into max(3, floor(log2 n)) bins of equal weight, where n is the number of rows that have a value.
+
+    Weights move the cuts but do not change the number of bins, so multiplying all of them by a constant changes
+    nothing. Rows of weight 0 are ignored. Cuts are values that occur, as in :class:`~bnplug.QuantileDiscretizer`. The
+    bins are fine, for parameters such as ``backoff`` that back off if bins have few rows.
+
+    Parameters
+    ----------
+    categorical_features : "auto", None, or sequence of names, positions or booleans
+        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
+
+    Attributes
+    ----------
+    cut_points_, bin_labels_ : list
+        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+
+    Examples
+    --------
+    >>> Log2QuantileDiscretizer().fit(np.arange(1.0, 17.0)[:, None]).bin_labels_
+    [['<=4', '4..8', '8..12', '>12']]
+    """
+
+    relative_weights = True
+
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        def cuts(values: FloatArray) -> FloatArray:
+            n_rows = count_rows(~np.isnan(values), repeats)
+            return _quantile_cuts(values, weights, max(_FEWEST, n_rows.bit_length() - 1))
+
+        return cuts
+
+
+class UniformDiscretizer(Discretizer):
+    """Cut into bins of equal width between the smallest and the largest value.
+
+    Parameters
+    ----------
+    n_bins : int
+        The number of bins, at least 2; a constant column has one.
+    categorical_features : "auto", None, or sequence of names, positions or booleans
+        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
+
+    Attributes
+    ----------
+    cut_points_, bin_labels_ : list
+        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+
+    Examples
+    --------
+    >>> UniformDiscretizer(n_bins=4).fit(np.arange(0.0, 101.0)[:, None]).bin_labels_
+    [['<=25', '25..50', '50..75', '>75']]
+    """
+
+    def __init__(self, n_bins: int = 5, categorical_features: Any = "auto") -> None:
+        super().__init__(categorical_features)
+        self.n_bins = n_bins
+
+    def _cutter(
+        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        return partial(_uniform_cuts, n_bins=_checked_bins(self.n_bins))
+
+
+def _quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
+    """Return the smallest values that reach shares 1 / n_bins, 2 / n_bins, ... of the weight; NaN is ignored."""
+    # NaN sorts to the end.
+    order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
+    if len(order) == 0:
+        return np.empty(0)
+    values, cumulative = values[order], np.cumsum(weights[order])
+    # Multiplied out, the comparison is exact for whole weights. Sums of others are rounded: with a tolerance, constant
+    # weights give the same cuts as no weights.
+    rounding = 0.0 if (weights == np.rint(weights)).all() else _ROUNDED
+    shares = np.arange(1, n_bins) * cumulative[-1]
+    reached = np.searchsorted(cumulative * n_bins, shares * (1.0 - rounding), side="left")
+    cuts = np.unique(values[reached])
+    inner: FloatArray = cuts[cuts < values[-1]]
+    return inner
+
+
+def _uniform_cuts(values: FloatArray, n_bins: int) -> FloatArray:
+    """Return equidistant cuts between the smallest and the largest value; NaN is ignored."""
+    present = values[~np.isnan(values)]
+    if len(present) == 0:
+        return np.empty(0)
+    low, high = present.min(), present.max()
+    # The difference of the two may overflow.
+    share = np.arange(1, n_bins) / n_bins
+    cuts = np.unique(low * (1 - share) + high * share)
+    inner: FloatArray = cuts[(low <= cuts) & (cuts < high)]
+    return inner

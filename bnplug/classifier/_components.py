@@ -1,0 +1,120 @@
+"""Components of a classifier: its bins, its structure learner, and parameter learners for rows without a class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bnplug.errors import ContractError, PluginError, UnknownMethodError
+from bnplug.hooks import registry
+from bnplug.hooks.components import component
+from bnplug.hooks.descriptors import AUTO_DISCRETIZER, Kind, as_written, is_component
+from bnplug.model.checks import check_dag, given_dag
+from bnplug.model.log_tables import check_size
+from bnplug.table.discretizer import unfitted
+from bnplug.table.table import Table
+
+if TYPE_CHECKING:
+    from bnplug.typing import DAG
+
+
+def wanted_discretizer(discretizer: Any, parameters: Any) -> Any:
+    """Return `discretizer`; for ``"auto"``, the one that the parameter learner prefers."""
+    if not isinstance(discretizer, str) or discretizer != AUTO_DISCRETIZER:
+        return discretizer
+    learner = registry.build(Kind.PARAMETER_LEARNER, parameters)
+    # A learner need not derive from the contract's class.
+    wanted = getattr(learner, "discretizer", "mdl")
+    try:
+        unfitted(wanted)
+    except (UnknownMethodError, TypeError) as error:
+        raise ContractError(
+            f"{registry.origin(learner)}: the discretizer that it wants is none, {wanted!r}: {error}. Say "
+            "discretizer=..., such as 'mdl', to do without"
+        ) from error
+    return wanted
+
+
+def uses_relative_weights(model: Any) -> bool:
+    """Return whether a learner of a classifier uses only the ratios of weights."""
+    learners = [registry.build(Kind.PARAMETER_LEARNER, model.parameters)]
+    if is_component(model.structure) or hasattr(model.structure, "learn"):
+        learners.append(registry.build(Kind.STRUCTURE_LEARNER, model.structure))
+    # A learner need not derive from the contract's class.
+    return any(getattr(learner, "relative_weights", False) for learner in learners)
+
+
+def find_structure(model: Any, table: Table) -> tuple[Any, DAG]:
+    """Return the structure learner of a classifier, or None if the structure is given, and the structure."""
+    learner = None
+    if is_component(model.structure) or hasattr(model.structure, "learn"):
+        learner = component("structure learner", model.structure, model)
+        _check_fewest(model, table, learner)
+        dag = _learn(model, learner, _weighted(model, table, learner))
+    else:
+        dag = given_dag(model.structure, table)
+    check_size(table, table.parents(dag), model.max_parameters)
+    return learner, dag
+
+
+def _weighted(model: Any, table: Table, learner: Any) -> Table:
+    """Return the table with the weights that a structure learner uses.
+
+    If class weights affect only the class prior, they would only add noise to measures of dependence, and are removed.
+    A learner with a score, or one that leaves rows out, may depend on them and keeps them.
+    """
+    if not table.weighted or not uses_relative_weights(model):
+        return table
+    uses_class_weights = hasattr(learner, "score") or getattr(learner, "relative_weights", False)
+    return table.with_relative_weights(by_class=not uses_class_weights)
+
+
+def _learn(model: Any, learner: Any, table: Table) -> DAG:
+    """Return the learned structure; with missing cells and ``missing="em"``, by structural EM."""
+    if not table.learned_by_em:
+        return check_dag(learner.learn(table), table, learner)
+    from bnplug.inference.expected_table import structural_em
+
+    return structural_em(
+        lambda rows: check_dag(learner.learn(rows), rows, learner),
+        table,
+        model.random_state,
+        model.n_jobs,
+        model.verbose,
+    )
+
+
+def _check_fewest(model: Any, table: Table, learner: Any) -> None:
+    """Refuse a structure that will be too large before it is searched for."""
+    ask = getattr(learner, "fewest_parameters", None)
+    fewest = 0 if ask is None else ask(table)
+    if fewest > model.max_parameters:
+        largest = max(table.features, key=lambda v: table.cards[v])
+        raise ValueError(
+            f"{type(learner).__name__} finds a structure of at least {fewest:,} parameters, over "
+            f"max_parameters={model.max_parameters:,}; the column with the most states is "
+            f"{table.names[largest]!r}: {table.cards[largest]:,}. Use fewer parents, fewer states, or a larger "
+            "max_parameters"
+        )
+
+
+def check_unlabeled(table: Table, learner: Any, written: Any) -> None:
+    """Raise a ``ValueError`` if rows have no class and a parameter learner does not accept them."""
+    if table.lacks_classes and not getattr(learner, "takes_unlabeled", False):
+        raise ValueError(
+            f"some rows have no class, and parameters={as_written(written)!r} do not learn from such rows; drop them, "
+            f"or use one of {_learners_of_unlabeled()}"
+        )
+
+
+def _learners_of_unlabeled() -> list[str]:
+    """Return the registered parameter learners that accept rows without a class."""
+    names = []
+    for method in registry.methods(Kind.PARAMETER_LEARNER):
+        name = str(registry.name_of(method))
+        try:
+            learner = registry.parameter_learner(name)
+        except (PluginError, TypeError):
+            continue
+        if getattr(learner, "takes_unlabeled", False):
+            names.append(name)
+    return names

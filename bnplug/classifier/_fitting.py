@@ -1,0 +1,402 @@
+"""Fitting a classifier: on encoded tables, on files that need not fit into memory, and on rows in parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bnplug.classifier._components import check_unlabeled, find_structure, uses_relative_weights, wanted_discretizer
+from bnplug.classifier._predicting import PredictMixin, cost_matrix
+from bnplug.classifier._rows import answers, kinds_for, rows_for, used_columns
+from bnplug.contracts import InnerFold
+from bnplug.errors import BnplugWarning, PluginWarning, warn_outside
+from bnplug.hooks.components import component
+from bnplug.hooks.descriptors import as_written
+from bnplug.inference.marginals import check_marginals
+from bnplug.io._parameters import Unavailable, check_complete, components
+from bnplug.model.checks import check_tables, warn_of_constant_prediction
+from bnplug.model.log_tables import LogTables
+from bnplug.network._imputing import named_frame
+from bnplug.sources.training import _encode_source, _learning_weights
+from bnplug.table._checks import native
+from bnplug.table._columns import check_known_states
+from bnplug.table._leakage import warn_of_features
+from bnplug.table.class_labels import _among_classes, class_labels, label_array
+from bnplug.table.coding import check_unseen
+from bnplug.table.encoder import ColumnEncoder
+from bnplug.table.frames import is_frame, to_frame
+from bnplug.table.rules import ColumnRules, MissingPolicies
+from bnplug.table.table import Table
+from bnplug.typing import BoolArray, CodeArray
+
+if TYPE_CHECKING:
+    from bnplug.sources._streaming import Paths
+
+#: Called with a description of the step, the number of rows processed, and their total number.
+Progress = Callable[[str, int, int], None]
+
+
+class FitMixin(PredictMixin):
+    """Fitting on encoded tables, on files and on rows in parts."""
+
+    discretizer: Any
+    categorical_features: Any
+    class_weight: Any
+    missing: Any
+    unlabeled: Any
+    on_useless: str
+    max_categories: int | None
+    min_frequency: Any
+    dates: str
+    structure: Any
+    parameters: Any
+    calibrate: Any
+    engine: Any
+    structure_: Any
+    parameters_: Any
+
+    def fit_files(
+        self,
+        paths: Paths,
+        target: str,
+        *,
+        sample_weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        csv: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn structure and parameters from files that need not fit into memory.
+
+        The model is that of :meth:`fit` on all rows, as long as columns have no more distinct values than
+        :func:`bnplug.encode_training` keeps.
+
+        Parameters
+        ----------
+        paths : path, pattern such as ``"rows/*.parquet"``, or a list of them
+            Parquet, or CSV with a header, gzipped or not.
+        target : str
+            The column that holds the class.
+        sample_weight : str, optional
+            The column that holds the weights of the rows.
+        columns : sequence of str, optional
+            The features; by default all other columns.
+        cache : path, optional
+            A folder that keeps the coded rows; see :func:`bnplug.encode_training`.
+        csv : dict, optional
+            How CSV files are read; see :func:`bnplug.encode_training`.
+        progress : callable, optional
+            Called with what is being done, the number of rows that are done, and the number of all.
+        """
+        table, encoder = self._encode_training(
+            paths, target, sample_weight, class_weight=self.class_weight, columns=columns, cache=cache, csv=csv,
+            n_jobs=self.n_jobs, progress=progress,
+        )  # fmt: skip
+        return self.fit_table(table, encoder)
+
+    def fit_table(self, table: Table, encoder: ColumnEncoder) -> Self:
+        """Learn structure and parameters from an encoded table, in memory, in files or on a Dask cluster.
+
+        Parameters
+        ----------
+        table : Table
+        encoder : ColumnEncoder
+            The encoder of the table; both are what :func:`bnplug.encode_training` returns.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier, encode_training
+        >>> X = pd.DataFrame({"sky": ["sun", "rain"] * 4})
+        >>> BayesianNetworkClassifier("nb").fit_table(*encode_training(X, ["go", "stay"] * 4)).predict(X[:2])
+        array(['go', 'stay'], dtype='<U4')
+        """
+        check_complete(self)
+        check_unseen(self.unseen)
+        self._check_uncalibrated()
+        self.n_features_in_, self.feature_names_in_ = len(encoder.columns), np.array(encoder.columns, dtype=object)
+        self._note_table(table, encoder)
+        return self._learn(table, self._no_folds)
+
+    def _encode_training(
+        self, source: Any, y: Any, sample_weight: Any, others: Mapping[str, Any] | None = None, **options: Any
+    ) -> tuple[Table, ColumnEncoder]:
+        """Encode training rows by the rules among the parameters, with `others` in place of some of them."""
+        chosen = {"discretizer": self._bins(), "relative_weights": uses_relative_weights(self), **(others or {})}
+        return _encode_source(source, y, sample_weight, ColumnRules.of(self, **chosen), **options)
+
+    def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
+        """Return `X` as a frame, having noted its names and width as scikit-learn does."""
+        if not is_frame(X):
+            array = native(X)
+            # Which labels may be missing is looked at later.
+            known = None if y is None else pd.Series(label_array(y)).notna().to_numpy()
+            array, _ = validate_data(self, array, known, dtype=None, ensure_all_finite="allow-nan")
+            return to_frame(array, "X")
+        frame = to_frame(X, "X")
+        validate_data(self, frame, y, skip_check_array=True)
+        return frame
+
+    def _learn(self, table: Table, folds: Callable[[int], list[InnerFold]], more_rows: bool = False) -> Self:
+        """Learn on coded data: the structure, then the parameters, each checked at the door.
+
+        `folds` makes a given number of folds of the training rows, for parameters that are chosen on held-out rows.
+        `more_rows` says whether more rows will follow, which may have categories that these rows lack.
+        """
+        warn_of_features(table, [] if more_rows else [v for v in self.encoder_.names if v not in self.encoder_.numeric])
+        self.structure_, dag = find_structure(self, table)
+        if self.structure_ is not None:
+            warn_of_constant_prediction(table, table.parents(dag))
+        self.parameters_ = component("parameter learner", self.parameters, self)
+        check_unlabeled(table, self.parameters_, self.parameters)
+        # A learner need not derive from the contract's class.
+        n_folds = getattr(self.parameters_, "inner_folds", 0)
+        wanted = {"folds": folds(n_folds)} if n_folds else {}
+        fitted = self.parameters_.fit(table, dag, **wanted)
+        return self._set_model(check_tables(fitted, table, table.parents(dag), self.parameters_))
+
+    @property
+    def log_likelihood_path_(self) -> list[float]:
+        """What EM reached on the final structure, step by step."""
+        path = getattr(self.parameters_, "log_likelihood_path_", None)
+        if path is None:
+            raise AttributeError(
+                'log_likelihood_path_ is there after EM alone: with missing="em", where rows lack something, and '
+                "parameters that are estimated from counts, such as ml; a model that was loaded does not have it"
+            )
+        return list(path)
+
+    @property
+    def n_iter_(self) -> int:
+        """The steps of the parameter learner."""
+        return int(self.parameters_.n_iter_)
+
+    def _set_model(self, tables: LogTables) -> Self:
+        self.tables_ = tables
+        self.engine_ = component("engine", self._engine(), self)
+        self._marginalizer = check_marginals(self.engine_.compile(tables, self.target_), self.engine_)
+        self._is_network = tables.normalized
+        self.made_ = {
+            "structure": "given" if self.structure_ is None else as_written(self.structure),
+            "parameters": "given" if self.parameters_ is None else as_written(self.parameters),
+            "discretizer": as_written(self.discretizer if self.parameters_ is None else self._bins()),
+        }
+        parts = (self.structure_, self.parameters_, self.encoder_.discretizer, self.engine_)
+        self.components_ = [listed for part in parts for listed in components(part)]
+        return self
+
+    def _engine(self) -> Any:
+        """Return the engine to use: the built-in one for a loaded model whose own is not installed."""
+        if not isinstance(self.engine, Unavailable):
+            return self.engine
+        warn_outside(f"{self.engine!r}; the built-in engine answers in its place", PluginWarning)
+        return "elimination"
+
+    def _bins(self) -> Any:
+        """Return the discretizer; for "auto", the one that the parameter learner prefers."""
+        return wanted_discretizer(self.discretizer, self.parameters)
+
+    def _make(self, parameter: str, spec: Any) -> Any:
+        return super()._make(parameter, self._bins() if parameter == "discretizer" else spec)
+
+    def _note_table(self, table: Table, encoder: ColumnEncoder) -> None:
+        self.encoder_, self.classes_ = encoder, encoder.classes
+        self.target_, self.schema_ = table.target, table.take([])
+        cost_matrix(self.costs, self.classes_, warn=True)
+
+    def _check_uncalibrated(self) -> None:
+        if self.calibrate is not None:
+            raise ValueError(
+                f"calibrate={self.calibrate!r} needs held-out rows, so all rows must be in memory: use "
+                "BayesianNetworkClassifier.fit"
+            )
+
+    def _no_folds(self, n_folds: int) -> list[InnerFold]:
+        raise ValueError(
+            f"parameters={self.parameters!r} are chosen on held-out rows, in folds in which columns are cut anew, so "
+            "all rows must be in memory: use BayesianNetworkClassifier.fit"
+        )
+
+    def predict_files(
+        self,
+        paths: Paths,
+        out: str | os.PathLike[str],
+        *,
+        ids: Sequence[str] = (),
+        csv: Mapping[str, Any] | None = None,
+        formulas: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Predict the rows of files, batch by batch, and write them to a file; return their number.
+
+        Columns that training did not have are ignored with a warning; the class is passed over.
+
+        Parameters
+        ----------
+        paths : path, pattern such as ``"rows/*.parquet"``, or a list of them
+        out : path
+            ``.parquet`` or ``.pq``, or else CSV, gzipped where it ends in ``.gz``: the class, and a column ``P(label)``
+            for each class. It is there when all is written.
+        ids : sequence of str
+            Columns to repeat before the predictions.
+        csv : dict, optional
+            How CSV files are read; see :func:`bnplug.encode_training`. Its ``text``, ``numbers`` and ``dates`` add
+            to the columns that the model knows as such.
+        formulas : bool
+            Whether to write text to CSV unchanged. By default, text that a spreadsheet program could run as a formula,
+            such as ``=HYPERLINK(...)``, gets a leading apostrophe, in cells and column names. Parquet files are never
+            changed.
+        progress : callable, optional
+            Called with what is being done, the number of rows that are done, and the number of all.
+        """
+        from bnplug.sources._streaming import DataFiles
+        from bnplug.sources.spreadsheets import _answer_file
+
+        check_is_fitted(self)
+        kinds = kinds_for(self, self.target_, ids)
+        given = dict(csv or {})
+        known = {
+            option: [*(name for name in kinds if kinds[name] == kind), *(given.pop(option, None) or ())]
+            for option, kind in (("text", "text"), ("numbers", "number"), ("dates", "date"))
+        }
+        files, done = DataFiles(paths, **known, **given), 0
+        with _answer_file(out, formulas) as file:
+            for batch in files.batches(checked=used_columns(self)):
+                file.write(answers(self, rows_for(self, batch.frame, self.target_, list(ids))))
+                done += len(batch.frame)
+                if progress is not None:
+                    progress("predictions", done, files.n_rows)
+        return done
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        states: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Self:
+        """Learn from more rows: parameters that are counts, those of ``backoff`` and ``ml``, add up.
+
+        The first rows settle the structure (unless it is given), the cuts of numbers and the states of columns, as
+        :meth:`fit` does, which may be what came first. Then a value that is no state is unseen, as in prediction; with
+        ``missing="value"``, missing cells of a column that had none at first are ignored with a warning. The
+        model is, to the last bit, that of :meth:`fit` on all rows with this structure and these states (for
+        ``backoff``: and with parents in this order).
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or 2-D array
+        y : array-like
+            The class of every row.
+        classes : array-like
+            All classes that may ever come; needed at first, and then the same or nothing.
+        sample_weight : array-like, optional
+            As for :meth:`fit`. Weights must be on the same scale in all parts.
+        states : dict of str to sequence, optional
+            At first: the states that columns may have in later rows, besides those that they have now. Later nothing,
+            or states that are known.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> model = BayesianNetworkClassifier("nb")
+        >>> for sky, play in [("sun", "yes"), ("rain", "no")]:
+        ...     rows = pd.DataFrame({"sky": [sky] * 3})
+        ...     model = model.partial_fit(rows, [play] * 3, ["no", "yes"], states={"sky": ["rain", "sun"]})
+        >>> model.predict(pd.DataFrame({"sky": ["rain", "sun"]}))
+        array(['no', 'yes'], dtype='<U3')
+        """
+        check_complete(self)
+        check_unseen(self.unseen)
+        self._check_uncalibrated()
+        if MissingPolicies.of(self.missing).of_table == "em":
+            raise ValueError('missing="em" needs all rows at once, again and again: use fit, or fit_files')
+        if isinstance(self.class_weight, str):
+            raise ValueError(f"class_weight={self.class_weight!r} needs all rows at once; give weights as a dict")
+        if _check_partial_fit_first_call(self, classes):
+            return self._first_part(X, y, sample_weight, states)
+        check_is_fitted(self, "tables_")
+        check_known_states(states or {}, self.schema_, self.encoder_.columns)
+        return self._next_part(X, y, sample_weight)
+
+    def _first_part(self, X: Any, y: Any, sample_weight: Any, states: Mapping[str, Sequence[Any]] | None) -> Self:
+        learner = component("parameter learner", self.parameters, self)
+        if not hasattr(learner, "partial_fit"):
+            del self.classes_
+            raise ValueError(
+                f"parameters={self.parameters!r} are not learned in parts; 'backoff' and 'ml' are, since counts add up"
+            )
+        try:
+            frame = self._named_frame(X, y)
+            options = {"class_weight": self.class_weight, "classes": self.classes_}
+            table, encoder = self._encode_training(frame, y, sample_weight, {"states": states}, **options)
+            self._note_table(table, encoder)
+            return self._learn(table, self._no_folds, more_rows=True)
+        except BaseException:
+            # Or the next rows would be taken for later ones.
+            del self.classes_
+            raise
+
+    def _next_part(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        learner = self.parameters_
+        if not hasattr(learner, "partial_fit") or not hasattr(learner, "counts_"):
+            raise ValueError(
+                "this model has no counts to add to: it was loaded or made of tables, or its parameters are no counts; "
+                "fit or partial_fit it first, with parameters='backoff' or 'ml'"
+            )
+        table = self._table(X, y, sample_weight)
+        dag = self.schema_.dag([[table.index(p) for p in self.tables_.parents[name]] for name in table.names])
+        return self._set_model(check_tables(learner.partial_fit(table, dag), table, table.parents(dag), learner))
+
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:
+        """Return more rows as a table with the states that are known."""
+        labels = class_labels(y)
+        codes = np.array(self.encode(X))
+        self._report_stateless(X, codes)
+        validate_data(self, X, labels, reset=False, skip_check_array=True)
+        classes = _among_classes(labels, self.classes_)[1]
+        if len(classes) != codes.shape[1]:
+            raise ValueError(f"X has {codes.shape[1]} rows and y has {len(classes)}")
+        codes[self.schema_.target_index] = classes
+        weights = _learning_weights(pd.DataFrame(index=range(len(labels))), labels, sample_weight, self.class_weight)
+        kept = np.ones(len(labels), dtype=bool) if weights is None else weights > 0
+        kept &= self._complete_enough(codes)
+        weights = None if weights is None else weights[kept]
+        return Table(codes[:, kept], self.schema_.names, self.schema_.states, self.target_, weights)
+
+    def _report_stateless(self, X: Any, codes: CodeArray) -> None:
+        """Warn about missing cells that should be in a state which the first part did not create."""
+        ways, schema = MissingPolicies.of(self.missing), self.schema_
+        holed = [schema.names[v] for v in schema.features if (codes[v] == schema.missing).any()]
+        suspects = [name for name in ways.columns("value", holed) if name not in self.encoder_.missing_states]
+        if not suspects:
+            return
+        # Values that are not states are encoded as missing too.
+        features = self.encoder_.features(named_frame(self, X))
+        stateless = [name for name in suspects if name in features and features[name].isna().any()]
+        if stateless:
+            warn_outside(
+                f'columns {stateless} have missing cells, but had none in the first part: missing="value" has no state '
+                "for them, and they are ignored. Start with a part in which these columns have missing cells",
+                BnplugWarning,
+            )
+
+    def _complete_enough(self, codes: CodeArray) -> BoolArray:
+        """Return which rows are learned from, as `missing` says."""
+        features = self.schema_.features
+        holes = codes[features] == self.schema_.missing
+        policies = MissingPolicies.of(self.missing)
+        names = [self.schema_.names[v] for v in features]
+        refused = policies.columns("error", [name for name, cells in zip(names, holes, strict=True) if cells.any()])
+        if refused:
+            raise ValueError(f'columns {refused} have missing cells, and missing="error"')
+        dropped = np.isin(names, policies.columns("drop", names))
+        complete: BoolArray = ~holes[dropped].any(axis=0)
+        return complete

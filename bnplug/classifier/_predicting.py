@@ -1,0 +1,188 @@
+"""Predictions of a fitted classifier, and the decision of least expected cost (Elkan 2001)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bnplug.errors import UnseenValueWarning, warn_outside
+from bnplug.inference.complete import log_posterior, posterior
+from bnplug.inference.predicting import predictive_log_joint
+from bnplug.network._questions import QueryMixin
+from bnplug.table.class_labels import class_labels
+from bnplug.table.weights import row_weights
+from bnplug.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# Relative to the largest cost: what the order of summation makes of equal costs.
+_TIE = 8 * np.finfo(np.float64).eps
+
+
+class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
+    """The class of rows by a fitted network."""
+
+    costs: Any
+
+    @property
+    def costs_(self) -> FloatArray | None:
+        """The costs of decisions, as a matrix [true class, predicted class]; None if all mistakes cost the same."""
+        check_is_fitted(self)
+        return cost_matrix(self.costs, self.classes_)
+
+    def decide(self, probabilities: FloatArray) -> IntArray:
+        """Return the positions in ``classes_`` that are predicted for rows of :meth:`predict_proba`.
+
+        These are the most probable classes or, with `costs`, those of least expected cost; of ties, the first.
+        """
+        return least_expected_cost(probabilities, self.costs_)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class of every row: the most probable, or of least expected cost; the first of tied ones."""
+        winners = self.decide(self.predict_proba(X))
+        return np.asarray(self.classes_[winners])
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of rows, by weight, for which :meth:`predict` returns the class in `y`."""
+        labels = class_labels(y)
+        weights = None if sample_weight is None else row_weights(sample_weight, len(labels))
+        return float(super().score(X, labels, weights))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(class | known features) for every row, classes in the order of ``classes_``.
+
+        Missing features are marginalized exactly, with a warning if the parameters are not a Bayesian network. Tied
+        classes get equal probabilities. A row that is impossible under every class gets the class prior, P(class).
+        """
+        return posterior(self._predictive_log_joint(X))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of :meth:`predict_proba`, accurate for tiny probabilities."""
+        return log_posterior(self._predictive_log_joint(X))
+
+    def _predictive_log_joint(self, X: Any) -> FloatArray:
+        """Return the log joint of rows and classes; impossible rows get the log prior of the class."""
+        codes = self.encode(X)
+        self._warn_where_missing(codes)
+        return predictive_log_joint(self._marginalizer, codes, self.n_jobs)
+
+    def _log_joint(self, X: Any) -> FloatArray:
+        """Return the log joint of rows and classes; impossible rows are all ``-inf``."""
+        codes = self.encode(X)
+        self._warn_where_missing(codes)
+        return self._marginalizer.log_joint(codes, self.n_jobs)
+
+    def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
+
+        Parameters
+        ----------
+        X : frame or array of one row
+        label : class label, optional
+            The class whose log odds are explained; by default the predicted one.
+        """
+        from bnplug.show.drawing import plot_explanation
+
+        probabilities = self.predict_proba(X)
+        if len(probabilities) != 1:
+            raise ValueError(f"X has {len(probabilities)} rows; an explanation is drawn for one")
+        label = self.classes_[self.decide(probabilities)[0]] if label is None else label
+        if label not in self.classes_:
+            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()}")
+        share = probabilities[0][list(self.classes_).index(label)]
+        return plot_explanation(self.explain(X), label, f"{self.target_} = {label}: P = {share:.3f}", ax)
+
+
+def cost_matrix(costs: Any, classes: npt.ArrayLike, warn: bool = False) -> FloatArray | None:
+    """Return costs as a matrix [true class, predicted class]; None without costs.
+
+    In a dict, correct predictions cost 0 by default. `warn` reports labels that are not classes: a rare class may be
+    absent from a part of the data.
+    """
+    if costs is None:
+        return None
+    labels = np.asarray(classes).tolist()
+    if isinstance(costs, pd.DataFrame):
+        raise ValueError("costs: give a frame, whose rows are true classes, as frame.T.to_dict()")
+    matrix = _from_dict(costs, labels, warn) if isinstance(costs, Mapping) else _from_array(costs, labels)
+    for i, j in np.argwhere(~np.isfinite(matrix)).tolist():
+        raise ValueError(f"costs: a true {labels[i]!r} predicted as {labels[j]!r} costs {matrix[i, j]}; give a number")
+    return matrix
+
+
+def least_expected_cost(probabilities: FloatArray, costs: FloatArray | None) -> IntArray:
+    """Return the class of least expected cost for each row (rows, classes), the first of tied ones.
+
+    Without costs, all mistakes cost the same, and the most probable class wins.
+    """
+    if costs is None:
+        return np.asarray(probabilities.argmax(axis=1))
+    expected = np.zeros(probabilities.shape)
+    # One class after the other, so that a row's sum does not depend on which rows stand beside it.
+    for share, row in zip(probabilities.T, costs, strict=True):
+        expected += share[:, None] * row
+    least = expected.min(axis=1, keepdims=True, initial=np.inf) + _TIE * np.abs(costs).max()
+    return np.asarray((expected <= least).argmax(axis=1))
+
+
+def _from_array(costs: Any, labels: list[Any]) -> FloatArray:
+    try:
+        matrix = np.array(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"costs={costs!r} is no matrix of numbers, nor a dict; rows are true classes, columns predicted ones"
+        ) from None
+    if matrix.shape != (len(labels), len(labels)):
+        raise ValueError(
+            f"costs have the shape {matrix.shape}; the {len(labels)} classes {labels} need a row for each true class "
+            "and a column for each predicted one, in this order"
+        )
+    return matrix
+
+
+def _from_dict(costs: Mapping[Any, Any], labels: list[Any], warn: bool) -> FloatArray:
+    position = {label: i for i, label in enumerate(labels)}
+    matrix = np.full((len(labels), len(labels)), np.nan)
+    np.fill_diagonal(matrix, 0.0)
+    said, unknown = ~np.isnan(matrix), {}
+    for true, predicted, cost in _pairs(costs):
+        odd = [label for label in (true, predicted) if label not in position]
+        unknown.update(dict.fromkeys(odd))
+        if odd:
+            continue
+        try:
+            matrix[position[true], position[predicted]] = cost
+        except (TypeError, ValueError):
+            raise ValueError(f"costs: a true {true!r} predicted as {predicted!r} costs {cost!r}, no number") from None
+        said[position[true], position[predicted]] = True
+    if unknown and warn:
+        message = f"costs name {list(unknown)}, which training has not among the classes {labels}; ignored"
+        warn_outside(message, UnseenValueWarning)
+    for i, j in np.argwhere(~said).tolist():
+        raise ValueError(
+            f"costs do not say what a true {labels[i]!r} predicted as {labels[j]!r} costs"
+            + (f"; they name {list(unknown)}, and the classes are {labels}" if unknown else "")
+        )
+    return matrix
+
+
+def _pairs(costs: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the true class, the predicted one and the cost."""
+    for key, value in costs.items():
+        if isinstance(value, Mapping):
+            for predicted, cost in value.items():
+                yield key, predicted, cost
+        elif isinstance(key, tuple) and len(key) == 2:
+            yield *key, value
+        else:
+            raise ValueError(
+                f"costs: {key!r}: {value!r} is neither true: {{predicted: cost}} nor (true, predicted): cost"
+            )

@@ -1,1 +1,0 @@
-"""From the user's columns to coded tables."""

@@ -1,0 +1,298 @@
+"""Network files of every format: BIF, XMLBIF and the formats of plugins (hook ``bnplug_formats``)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+
+from bnplug.errors import ModelFileError, did_you_mean
+from bnplug.files import MAX_TEXT, naming_file, read_plain, write_atomically
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Kind, NetworkFormat
+from bnplug.io import networks
+from bnplug.io.networks import _NAME, _STATES, _TARGET, FileFamily, FileVariable, NetworkParts
+from bnplug.model.log_tables import NORMALIZED, LogTable, LogTables
+from bnplug.table.coding import State
+from bnplug.table.encoder import ColumnEncoder
+from bnplug.typing import FloatArray
+
+_Path = str | os.PathLike[str]
+
+# Number of bytes in which the signature of a format is searched: comments or a grammar may precede it.
+_BEGINNING = 20_000
+
+# Largest difference from 1 of a column's sum in a file. Other programs round: three times a third to 0.999.
+_ROUNDED = 1e-3 + NORMALIZED
+
+# Maximum length of a message, which may quote long names from a damaged file.
+_MESSAGE_LENGTH = 500
+
+
+# Formats
+
+
+def formats() -> list[NetworkFormat]:
+    """Return the installed formats; the built-in ones come first."""
+    return cast(list[NetworkFormat], registry.methods(Kind.FORMAT))
+
+
+def format_of(path: _Path) -> str:
+    """Return the name of the format that a file has by its ending; raise a ``ValueError`` if there is none."""
+    ending = os.path.splitext(path)[1].lower()
+    for known in formats():
+        if ending in known.endings:
+            return str(registry.name_of(known))
+    listed = ", ".join(f"{registry.name_of(known)} ({', '.join(known.endings)})" for known in formats())
+    raise ValueError(
+        f"{os.fspath(path)}: no format of network files has the ending {ending!r}. Installed: {listed}. Plugins such "
+        "as bnplug-deploy add others"
+    )
+
+
+def format_of_content(content: bytes) -> str | None:
+    """Return the name of the format whose signature a file begins with; None if there is none."""
+    beginning = content[:_BEGINNING].decode("latin-1")
+    for known in formats():
+        if known.signature and re.search(known.signature, beginning, re.MULTILINE | re.ASCII):
+            return str(registry.name_of(known))
+    return None
+
+
+# Writing
+
+
+def format_network(tables: LogTables, format_name: str, encoder: ColumnEncoder | None = None) -> str | bytes:
+    """Return the content of a network file; see :func:`write_network`."""
+    write: Any = registry.network_format(format_name).write
+    if write is None:
+        raise ValueError(f"the format {format_name!r} can be read only")
+    return cast(str | bytes, write(tables, encoder))
+
+
+def write_network(
+    tables: LogTables, path: _Path, format_name: str | None = None, encoder: ColumnEncoder | None = None
+) -> None:
+    """Write a network to a file that other programs read.
+
+    Parameters
+    ----------
+    tables : LogTables
+        Normalized. Names and labels that the format cannot represent are replaced; properties have the true ones.
+    path : path-like
+    format_name : str, optional
+        The name of a format, such as ``"bif"``; by default the ending of `path` decides.
+    encoder : ColumnEncoder, optional
+        The encoder of raw rows, which is stored in properties.
+    """
+    write_atomically(path, format_network(tables, format_name or format_of(path), encoder))
+
+
+# Reading
+
+
+def read_tables(path: _Path, format_name: str | None = None) -> LogTables:
+    """Read a network without its encoder; see :func:`read_network`.
+
+    The target is the class that the file names, if any. Labels in the files of other programs are text.
+    """
+    name = format_name or format_of(path)
+    return parse_tables(_content_of(path), name, path)
+
+
+def parse_tables(content: str | bytes, format_name: str, path: _Path = "the network") -> LogTables:
+    """Return the network in the content of a file, as :func:`read_tables`; messages call it `path`."""
+    with _naming(path):
+        return _assemble(_parse(content, format_name))
+
+
+def read_network(
+    path: _Path, format_name: str | None = None, target: str | None = None
+) -> tuple[LogTables, ColumnEncoder]:
+    """Read a network, with the class as the target, and its encoder of raw rows from a file.
+
+    For a file of another program, raw values are states. Raises a ``ModelFileError`` if the file is damaged or not a
+    Bayesian network of discrete nodes, and a ``ValueError`` if there is no such class, or none is named.
+
+    Parameters
+    ----------
+    path : path-like
+    format_name : str, optional
+        The name of a format, such as ``"bif"``; by default the ending of `path` decides.
+    target : str, optional
+        The class; by default the one that the file names.
+    """
+    name = format_name or format_of(path)
+    return parse_network(_content_of(path), name, target, path)
+
+
+def parse_network(
+    content: str | bytes, format_name: str, target: str | None = None, path: _Path = "the network"
+) -> tuple[LogTables, ColumnEncoder]:
+    """Return the network in the content of a file, as :func:`read_network`; messages call it `path`."""
+    with _naming(path):
+        parts = _parse(content, format_name)
+        tables = _with_target(_assemble(parts), target, path)
+        assert tables.target is not None
+        variables = {_true_name(variable): variable.properties for variable in parts.variables.values()}
+        return tables, networks._read_encoder(tables, variables, parts.properties, tables.target)
+
+
+def _parse(content: str | bytes, format_name: str) -> NetworkParts:
+    read: Any = registry.network_format(format_name).read
+    if read is None:
+        raise ValueError(f"the format {format_name!r} can be written only")
+    return cast(NetworkParts, read(content))
+
+
+def _content_of(path: _Path) -> bytes:
+    """Return the content of a file or pipe, unless it is too long to be a network."""
+    with _naming(path):
+        return read_plain(path, pipes=True, limit=MAX_TEXT)
+
+
+@contextmanager
+def _naming(path: _Path) -> Iterator[None]:
+    """Add the path to a ``ModelFileError``, and limit its length; turn the error about a long file into one."""
+    try:
+        with naming_file(path):
+            yield
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {str(error)[:_MESSAGE_LENGTH]}") from None
+
+
+def _with_target(tables: LogTables, target: str | None, path: _Path) -> LogTables:
+    """Return tables with the requested class, or the one that the file names."""
+    chosen = tables.target if target is None else target
+    if chosen is None:
+        raise ValueError(
+            f"{path} does not say which variable is the class; name the target, one of {list(tables.names)}"
+        )
+    if chosen not in tables.names:
+        raise ValueError(f"{path}: there is no variable {chosen!r}.{did_you_mean(chosen, tables.names)}")
+    return tables.with_target(chosen)
+
+
+# From the parts of a file to tables
+
+
+def _assemble(parts: NetworkParts) -> LogTables:
+    """Return the tables of a network with true names and labels; raise if the parts are not a network."""
+    variables, families, properties = parts
+    missing = [name for name in variables if name not in families]
+    if missing:
+        raise ModelFileError(f"there is no table for {missing[0]!r}")
+    if not variables:
+        raise ModelFileError("there are no variables")
+    names = {file_name: _true_name(variable) for file_name, variable in variables.items()}
+    if len(set(names.values())) != len(names):
+        twice = next(name for name, times in Counter(names.values()).items() if times > 1)
+        raise ModelFileError(f"two variables have one name, {twice!r}")
+    states = {names[file_name]: _true_labels(variable) for file_name, variable in variables.items()}
+    position = {file_name: i for i, file_name in enumerate(variables)}
+    tables = {}
+    for file_name, family in families.items():
+        # Without the impossible second state of variables that have only one.
+        kept = tuple(slice(len(states[names[variable]])) for variable in (*family.parents, family.node))
+        family = family._replace(probabilities=family.probabilities[kept])
+        _check_columns(family, variables)
+        places = [position[parent] for parent in family.parents]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        values = np.ascontiguousarray(family.probabilities.transpose([len(order), *order]))
+        tables[names[file_name]] = ([names[family.parents[axis]] for axis in order], _log_normalized(values))
+    target = _decoded(properties[_TARGET], "the network") if _TARGET in properties else None
+    try:
+        return LogTables(list(names.values()), states, tables, target)
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+
+
+def _true_name(variable: FileVariable) -> str:
+    if _NAME not in variable.properties:
+        return variable.name
+    return _decoded(variable.properties[_NAME], f"variable {variable.name!r}")
+
+
+def _decoded(text: str, where: str) -> str:
+    try:
+        return networks._decode(text.strip())
+    except ValueError:
+        raise ModelFileError(f"{where} has a damaged bnplug property: {text[:60]!r}") from None
+
+
+def _true_labels(variable: FileVariable) -> tuple[State, ...]:
+    labels: list[State] = list(variable.labels)
+    if _STATES in variable.properties:
+        text = variable.properties[_STATES]
+        try:
+            labels = networks._decode_labels(text)
+        except ValueError:
+            raise ModelFileError(
+                f"variable {variable.name!r} has a damaged property {_STATES}: {text[:60]!r}"
+            ) from None
+        # A variable with one state has a second, impossible one in some formats.
+        if len(labels) != len(variable.labels) and (len(labels), len(variable.labels)) != (1, 2):
+            raise ModelFileError(
+                f"variable {variable.name!r} has {len(variable.labels)} states, but its property {_STATES} "
+                f"holds {len(labels)}"
+            )
+    if not labels:
+        raise ModelFileError(f"variable {variable.name!r} has no states")
+    if len({repr(label) for label in labels}) != len(labels):
+        raise ModelFileError(f"variable {variable.name!r} has a state twice")
+    return tuple(labels)
+
+
+def _check_columns(family: FileFamily, variables: Mapping[str, FileVariable]) -> None:
+    """Raise if a column is not a distribution."""
+    values = family.probabilities
+    possible = (values >= 0.0) & (values <= 1.0 + _ROUNDED)
+    sums = np.asarray(np.where(possible, values, np.nan).sum(axis=-1))
+    wrong = np.argwhere(~(np.abs(sums - 1.0) <= _ROUNDED))
+    if len(wrong):
+        at = tuple(wrong[0])
+        labels = [variables[parent].labels[i] for parent, i in zip(family.parents, at, strict=True)]
+        column = ", ".join(f"{parent}={label}" for parent, label in zip(family.parents, labels, strict=True))
+        raise ModelFileError(
+            f"line {family.line}: the probabilities of {family.node!r}{column and ' given '}{column} are not "
+            f"between 0 and 1 with the sum 1: {' '.join(f'{value:.6g}' for value in values[at][:6])}"
+        )
+
+
+def _log_normalized(probabilities: FloatArray) -> FloatArray:
+    """Return the logs of a table; columns that another program rounded are normalized again."""
+    logs = _log(probabilities)
+    sums = probabilities.sum(axis=0)
+    # LogTable decides what is normalized; its test is slower, and only needed in close cases.
+    if np.abs(sums - 1.0).max() > NORMALIZED / 2:
+        rounded = np.abs(LogTable((), logs).log_sums) > NORMALIZED
+        logs = _log(probabilities / np.where(rounded, sums, 1.0))
+    return logs
+
+
+def _log(probabilities: FloatArray) -> FloatArray:
+    """Return logs whose ``exp`` is exactly the given probability, if such a log exists.
+
+    It exists for every probability that is the ``exp`` of a float, and therefore in all files written here; the plain
+    log may differ from it in the last bits.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(probabilities)
+    wrong = np.nonzero(np.exp(logs) != probabilities)
+    wanted = probabilities[wrong]
+    for direction in (-np.inf, np.inf):
+        nearby = np.log(wanted)
+        for _ in range(4):
+            nearby = np.nextafter(nearby, direction)
+            logs[wrong] = np.where(np.exp(nearby) == wanted, nearby, logs[wrong])
+    return logs

@@ -1,0 +1,296 @@
+"""The questions that a fitted network answers: posteriors, explanations, what to ask next, what moves an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from bnplug.contracts import CompiledNetwork
+from bnplug.inference.explain import (
+    check_costs,
+    contributions,
+    expected_information,
+    next_frame,
+    sensitivity,
+    sensitivity_frame,
+    to_long_frame,
+)
+from bnplug.inference.marginals import check_marginals
+from bnplug.inference.most_probable import most_probable
+from bnplug.inference.predicting import query_rows
+from bnplug.inference.queries import check_variables, conflict, query_frame, rows_frame
+from bnplug.network._evidence import Finding, encode_evidence, encode_rows
+from bnplug.network._fitted import FittedNetwork
+from bnplug.table.frames import to_frame
+
+
+class QueryMixin(FittedNetwork):
+    """A fitted network, and the questions about it."""
+
+    def explain(self, X: Any) -> pd.DataFrame:
+        """Return what each known feature contributes to the log odds of each class, row by row.
+
+        The contributions of a row to a class, with the prior log odds (feature ``(prior)``), add up to
+        that class's posterior log odds. A feature's contribution is the change when it is revealed, the mean over
+        two orders of revealing: as the features come, and the reverse. A missing feature contributes 0.
+
+        Returns
+        -------
+        pandas frame
+            Columns ``row`` (the label of the row), ``feature``, ``class`` and ``contribution``.
+        """
+        codes = self.encode(X)
+        values = contributions(self._marginalizer, codes, self.schema_.target_index, self.n_jobs)
+        return to_long_frame(values, _row_labels(X, len(values)), list(self.encoder_.names), self.classes_)
+
+    def query(self, variables: str | Sequence[str], evidence: Mapping[str, Any] | Any = None) -> pd.DataFrame:
+        """Return P(variables | evidence) for any variables, the class and features alike.
+
+        Parameters
+        ----------
+        variables : str or sequence of str
+            What is asked about, jointly.
+        evidence : mapping or series of str to value, or frame, optional
+            What is known, by name, as data hold it; a numeric feature's value is a number, or the label of its bin.
+            None (or NaN) is a missing cell, where training made that a state (``missing="value"``); the state's label
+            is no value. A dict of state to likelihood is soft evidence: how probable what was seen is in each
+            state, of which the ratios count. Of a frame, every row is asked for; a missing cell is not known.
+
+        Returns
+        -------
+        pandas frame
+            One row for each joint state, by its labels, and a column ``probability``. For a frame of evidence, that for
+            each of its rows, behind a column ``row`` of their labels; NaN where what a row says is impossible.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model.query("class", {"sky": {"sun": 0.8, "rain": 0.2}}).round(2)
+          class  probability
+        0    go         0.81
+        1  stay         0.19
+        >>> model.query("class", X.head(2)).round(2)
+           row class  probability
+        0    0    go         0.88
+        1    0  stay         0.12
+        2    1    go         0.88
+        3    1  stay         0.12
+        """
+        check_is_fitted(self)
+        names = [variables] if isinstance(variables, str) else list(variables)
+        if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
+            return self._query_rows(names, evidence)
+        known = self._findings(evidence)
+        check_variables(self.tables_, names, [name for name in known if np.ndim(known[name]) == 0])
+        answer = self._marginalizer.query(names, known)
+        return query_frame(answer, {name: self.tables_.states[name] for name in names})
+
+    def _query_rows(self, names: list[str], evidence: Any) -> pd.DataFrame:
+        frame = to_frame(evidence, "evidence")
+        codes, soft = encode_rows(frame, self.encoder_, self.schema_, self.unseen)
+        check_variables(self.tables_, names, ())
+        for name in names:
+            known = np.flatnonzero(codes[self.schema_.index(name)] != self.schema_.missing)
+            if len(known) > 0:
+                row = frame.index[known[0]]
+                raise ValueError(f"evidence: {name!r} is asked about, and row {row!r} says what it is; leave it out")
+        answers = query_rows(self.tables_, names, self._compiled, codes, self.n_jobs)
+        for m, likelihoods in soft.items():
+            there = {name: int(code) for name, code in zip(self.schema_.names, codes[:, m], strict=True)}
+            hard = {name: code for name, code in there.items() if code != self.schema_.missing}
+            answers[m] = self._answer_or_nan(names, {**hard, **likelihoods})
+        states = {name: self.tables_.states[name] for name in names}
+        return rows_frame(answers, states, _row_labels(evidence, len(frame)))
+
+    def _answer_or_nan(self, names: list[str], findings: dict[str, Finding]) -> Any:
+        """Return P(names | findings) of one row, flat; NaN if the findings are impossible."""
+        try:
+            return self._marginalizer.query(names, findings).ravel()
+        except ValueError:
+            if self._marginalizer.log_probability(findings) > -np.inf:
+                raise
+            return np.nan
+
+    def impute(self, X: Any, how: str = "most_probable", random_state: Any = None) -> pd.DataFrame:
+        """Return rows with their missing features filled in, whatever their class.
+
+        Absent columns are filled in too. A numeric cell gets a value of these rows that lies in its bin: the middle
+        one, or one that is drawn. If no row has such a value, it gets the middle of the bin, in the first bin the upper
+        end, and in the last bin a number just above the lower end; a column without cuts then stays missing. Columns
+        that are not features, dates, and columns in which missing is a state are not changed.
+        :class:`~bnplug.BayesianNetworkImputer` takes such values from the training rows instead.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, or 2-D array
+        how : {"most_probable", "sample"}
+            All missing cells of a row in their most probable joint state, the class's included; or drawn from their
+            distribution, given what the row knows.
+        random_state : int or RandomState, optional
+            What is drawn with.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun", "rain", "sun", "rain"], "wet": ["no", "yes", "no", "yes"]})
+        >>> model = BayesianNetworkClassifier().fit(X, ["go", "stay", "go", "stay"])
+        >>> model.impute(pd.DataFrame({"sky": [None, "sun"], "wet": ["yes", None]}))
+            sky  wet
+        0  rain  yes
+        1   sun   no
+        """
+        from bnplug.network._imputing import imputed
+
+        check_is_fitted(self)
+        return imputed(self, X, how, random_state)
+
+    def most_probable(self, evidence: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the most probable explanation: the state of every variable that is not given, all of them jointly.
+
+        Joint states whose log probabilities are within 1e-9 of the largest are tied: the first is taken, by the lowest
+        state of the first variable in which they differ.
+
+        Parameters
+        ----------
+        evidence : mapping of str to value, optional
+            What is known, as for :meth:`query`. The state of a variable that is known softly is found with the others.
+
+        Returns
+        -------
+        dict of str to label
+            In the order of the variables. A numeric feature's is its bin; where missing is a state, None is it.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
+        >>> model = BayesianNetworkClassifier("nb").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model.most_probable({"sky": "rain"})
+        {'wind': 'no', 'class': 'stay'}
+        """
+        check_is_fitted(self)
+        states = most_probable(self.tables_, self._findings(evidence), self.max_clique_size)
+        labels = {name: self.tables_.states[name][code] for name, code in states.items()}
+        missing = self.encoder_.missing_states
+        return {name: None if label == missing.get(name, ()) else label for name, label in labels.items()}
+
+    def what_next(self, X: Any, costs: Mapping[str, float] | None = None) -> pd.DataFrame:
+        """Return what to ask next: the unknown features of every row by what each is expected to tell of the class.
+
+        A feature is worth I(class; feature | what the row knows), the expected fall of the class's entropy.
+
+        Parameters
+        ----------
+        X : frame or array
+            Rows as for :meth:`predict_proba`; of these, what is missing can be asked for.
+        costs : mapping of str to float, optional
+            What each feature costs to ask for, of all features. They are then ranked by information per cost.
+
+        Returns
+        -------
+        pandas frame
+            Columns ``row`` (the label of the row), ``feature`` and ``information``, in nats; for each row the largest
+            first, of tied ones (within 1e-9) the first feature. With `costs`, also ``cost`` and ``per_cost``, by which
+            they are ordered. A row that is impossible has NaN.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "wind": ["no", "no", "yes"] * 2})
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> model.what_next(pd.DataFrame({"sky": [None, "rain"], "wind": [None, None]})).round(3)
+           row feature  information
+        0    0     sky        0.197
+        1    0    wind        0.090
+        2    1    wind        0.098
+        """
+        codes = self.encode(X)
+        features = list(self.encoder_.names)
+        chosen = check_costs(costs, features)
+        self._warn_where_missing(codes)
+        places = [self.schema_.index(name) for name in features]
+        values = expected_information(self.tables_, self.target_, self._compiled, codes, self.n_jobs)[:, places]
+        unknown = (codes[places] == self.schema_.missing).T
+        return next_frame(values, unknown, features, _row_labels(X, len(values)), chosen)
+
+    def sensitivity(self, evidence: Mapping[str, Any] | None = None, target: str | None = None) -> pd.DataFrame:
+        """Return how P(target | evidence) moves with each entry of the tables: exact derivatives.
+
+        As an entry moves, the others of its column move against it, in proportion to what they are, so that the column
+        keeps its sum.
+
+        Parameters
+        ----------
+        evidence : mapping of str to value, optional
+            What is known, as for :meth:`query`.
+        target : str, optional
+            The variable that is asked about; by default the class.
+
+        Returns
+        -------
+        pandas frame
+            For each entry and each state of the target, the largest derivative in absolute terms first: ``variable``,
+            ``state`` and ``given`` (a dict of the parents' states), which say what entry it is, ``parameter`` (the
+            entry), ``target`` (the target's state), ``probability`` (its posterior) and ``derivative``.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3})
+        >>> model = BayesianNetworkClassifier("nb", "ml").fit(X, ["go", "go", "go", "stay", "stay", "go"])
+        >>> slopes = model.sensitivity({"sky": "rain"})
+        >>> slopes[slopes["target"] == "stay"].head(2).round(2)
+          variable state given  parameter target  probability  derivative
+        1    class    go    {}       0.64   stay         0.64        -1.0
+        3    class  stay    {}       0.36   stay         0.64         1.0
+        """
+        check_is_fitted(self)
+        target = self.target_ if target is None else target
+        findings = self._findings(evidence)
+        slopes = sensitivity(self.tables_, target, findings, self.max_clique_size)
+        posterior = self._marginalizer.query([target], findings)
+        return sensitivity_frame(self.tables_, slopes, target, posterior)
+
+    def conflict(self, evidence: Mapping[str, Any]) -> float:
+        """Return Jensen's measure of conflict between findings: log P(e1) P(e2) ... / P(e1, e2, ...), in nats.
+
+        Findings that support each other have a negative one. Above 0 they are less probable together than if they had
+        nothing to do with each other: a rare case, an error in the data, or one that the network does not know.
+
+        Parameters
+        ----------
+        evidence : mapping of str to value
+            What is known, as for :meth:`query`.
+
+        Examples
+        --------
+        >>> from bnplug import BayesianNetworkClassifier
+        >>> X = pd.DataFrame({"sky": ["sun"] * 3 + ["rain"] * 3, "coat": ["no"] * 3 + ["yes"] * 3})
+        >>> model = BayesianNetworkClassifier([("sky", "coat"), ("coat", "class")], "ml")
+        >>> model = model.fit(X, [0, 0, 1, 1, 0, 1])
+        >>> [round(model.conflict({"sky": sky, "coat": "yes"}), 2) for sky in ("rain", "sun")]
+        [-0.62, 1.95]
+        """
+        check_is_fitted(self)
+        return conflict(self._marginalizer, self._findings(evidence))
+
+    def _findings(self, evidence: Mapping[str, Any] | pd.Series[Any] | None) -> dict[str, Finding]:
+        if isinstance(evidence, pd.Series):
+            evidence = {str(name): value for name, value in evidence.items()}
+        return encode_evidence(evidence, self.encoder_, self.schema_)
+
+    def _compiled(self, target: str) -> CompiledNetwork:
+        """Return the marginals in which any variable takes the part of the class."""
+        if target == self.target_:
+            return self._marginalizer
+        return check_marginals(self.engine_.compile(self.tables_, target), self.engine_)
+
+
+def _row_labels(X: Any, n_rows: int) -> pd.Index[Any]:
+    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(n_rows)

@@ -1,0 +1,1 @@
+"""Training rows from frames, files and Dask clusters."""

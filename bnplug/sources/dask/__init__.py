@@ -1,0 +1,1 @@
+"""Tables whose blocks are on the workers of a Dask cluster."""

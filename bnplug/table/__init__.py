@@ -1,0 +1,1 @@
+"""Tables of coded columns, and the encoder that makes them from raw columns."""

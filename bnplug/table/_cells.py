@@ -1,0 +1,69 @@
+"""Cells of a column as training sees them: rows in memory, or distinct cells with their frequencies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bnplug.table.coding import Codes
+from bnplug.typing import BoolArray, FloatArray, IntArray
+
+
+class Cells(NamedTuple):
+    """Cells of one column, with the class and the total weight of each.
+
+    Decisions about a column depend only on how often each value occurs with each class. Data larger than memory are
+    therefore given as distinct cells. `repeats` is the number of rows that each cell represents, by default 1;
+    `n_distinct` is set if the cells do not include all distinct values, `merged` if distinct whole numbers became the
+    same float; `zone` is the time zone of a part of points in time.
+    """
+
+    column: pd.Series[Any]
+    labels: Codes | None = None
+    weights: FloatArray | None = None
+    repeats: IntArray | None = None
+    n_distinct: float | None = None
+    merged: bool = False
+    zone: str | None = None
+
+    def n_rows(self, which: BoolArray) -> float:
+        """Return the number of rows of some cells, or their total weight if that is larger."""
+        n_rows = float(count_rows(which, self.repeats))
+        return n_rows if self.weights is None else max(n_rows, float(self.weights[which].sum()))
+
+    def row_weights(self) -> FloatArray:
+        """Return the total weight of each cell: without weights, its number of rows."""
+        if self.weights is not None:
+            return self.weights
+        return np.ones(len(self.column)) if self.repeats is None else self.repeats.astype(np.float64)
+
+
+#: The cells of a column, or of each part of a column of points in time.
+Seen = Cells | Mapping[str, Cells]
+
+
+def cells_of(frame: pd.DataFrame, labels: Codes | None = None, weights: FloatArray | None = None) -> dict[str, Cells]:
+    """Return the cells of the columns of a frame, by name."""
+    return {str(name): Cells(column, labels, weights) for name, column in frame.items()}
+
+
+def count_rows(which: BoolArray, repeats: IntArray | None) -> int:
+    """Return the number of rows that some cells represent."""
+    return int(np.count_nonzero(which) if repeats is None else repeats[which].sum())
+
+
+def rows_by_number(numbers: Codes, repeats: npt.NDArray[Any] | None, size: int) -> FloatArray:
+    """Return the number of rows of each code; negative codes are ignored."""
+    present = numbers >= 0
+    return np.bincount(numbers[present], None if repeats is None else repeats[present], size).astype(np.float64)
+
+
+def unlike(label: str, taken: set[str]) -> str:
+    """Return `label`, with underscores appended until it is not among `taken`."""
+    while label in taken:
+        label += "_"
+    return label

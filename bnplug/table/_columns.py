@@ -1,0 +1,371 @@
+"""Decisions about columns before numbers are cut: which are useless, discrete or dates, and which states are pooled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bnplug.errors import AmbiguousValueWarning, PooledStatesWarning, UselessColumnWarning, did_you_mean, warn_outside
+from bnplug.table._cells import Cells, Seen, cells_of, count_rows, rows_by_number, unlike
+from bnplug.table._checks import are_inexact, are_merged, refuse, report_inexact
+from bnplug.table._dates import all_parts, varying, zone_of
+from bnplug.table.coding import MISSING, Coded, Codes, State, _same_text, code_column, coded, factorize, label_index
+from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _Inspection, _listed_columns, _unsupported, column_kind
+from bnplug.table.rules import ColumnRules
+from bnplug.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from bnplug.table.table import Table
+
+# A discrete column with more states than this, and than this share of the rows, identifies rows; with
+# on_useless="error", more than half of the rows are enough.
+_IDENTIFIER_STATES, _NEARLY_ALL_STATES, _STRICT = 10, 0.8, 0.5
+
+# So does a column of whole numbers named like an identifier, if this share of them is distinct.
+_NEARLY_ALL = 0.95
+_FIRST_WORDS = {"id", "uuid", "guid", "unnamed"}
+_LAST_WORDS = _FIRST_WORDS | {"ids", "identifier", "key", "rowid", "userid", "serial", "no", "nr", "number"}
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+# Larger floats have no fractional part.
+_LARGEST_WITH_HALVES = 2.0**52
+
+# min_frequency="auto": in a column with more states than MANY_STATES, a state needs FEW_ROWS rows, or FEW_TELLING_ROWS
+# if the column is significantly associated with the class (at the level CHANCE).
+MANY_STATES, FEW_ROWS, FEW_TELLING_ROWS, CHANCE = 30, 30, 10, 0.001
+
+# The name of the state of rare values, made longer if a state has that name.
+OTHER = "other"
+
+# A warning about pooled states names this many columns.
+_SHOWN = 10
+
+#: Why a column is left out.
+EMPTY, IDENTIFIER, MANY, NUMBERED, UNCOUNTED = (
+    "have no value at all",
+    "have a state of their own for nearly every row, like an identifier",
+    "have more states than half the rows, like an identifier",
+    "are named like an identifier, and nearly every row has a whole number of its own",
+    "have more distinct values than are kept of rows that are not in memory",
+)
+_REMEDIES = {
+    EMPTY: "drop them",
+    IDENTIFIER: "drop them, or name them in categorical_features",
+    MANY: "drop them, make them numeric or coarser, or name them in categorical_features",
+    NUMBERED: "drop them, or name them in categorical_features",
+    UNCOUNTED: "drop them, or make them numeric or coarser",
+}
+
+
+@dataclass
+class ColumnPlan:
+    """The features of a frame, and the decisions about its columns, all by name; see :class:`ColumnEncoder`."""
+
+    names: tuple[str, ...] = ()
+    numbers: dict[str, FloatArray] = field(default_factory=dict)
+    coded: dict[str, Coded] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    dates: dict[str, dict[str, str]] = field(default_factory=dict)
+    zones: dict[str, str] = field(default_factory=dict)
+    whole: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    pooled: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    cells: dict[str, Cells] = field(default_factory=dict)
+
+
+def plan_columns(
+    frame: pd.DataFrame,
+    rules: ColumnRules,
+    weights: FloatArray | None = None,
+    binned: bool = True,
+    labels: Codes | None = None,
+) -> ColumnPlan:
+    """Decide about every column of rows with positive weights and the class codes `labels`.
+
+    Without a discretizer (`binned`), every distinct number is a state. A ``ValueError`` names all unusable columns.
+    """
+    # A frame creates a series for a column whenever it is asked for one.
+    given = cells_of(frame, labels, weights)
+    kinds = {name: column_kind(cells.column) for name, cells in given.items()}
+    columns: dict[str, Seen] = dict(given)
+    for name in [name for name, kind in kinds.items() if kind == TIMES and rules.dates == "parts"]:
+        zone, parts = zone_of(given[name].column), all_parts(given[name].column)
+        columns[name] = {part: Cells(numbers, labels, weights, zone=zone) for part, numbers in parts.items()}
+    return plan_cells(columns, rules, binned, kinds)
+
+
+def plan_cells(
+    columns: Mapping[str, Seen], rules: ColumnRules, binned: bool = True, kinds: Mapping[str, str] | None = None
+) -> ColumnPlan:
+    """Decide about columns by their cells, or the cells of each part of points in time, as :func:`plan_columns`."""
+    listed = _listed_columns(list(columns), rules.categorical_features)
+    if kinds is None:
+        kinds = {name: column_kind(seen.column) if isinstance(seen, Cells) else TIMES for name, seen in columns.items()}
+    plan = ColumnPlan()
+    kinds = _spread_times(columns, kinds, rules, plan)
+    named = {part for name in listed or () for part in plan.dates.get(name, {name: name}).values()}
+    counted = plan.cells
+    if rules.relative_weights:
+        counted = {name: cells._replace(weights=None) for name, cells in plan.cells.items()}
+    inspection = _inspect(counted, kinds, None if listed is None else named)
+    problems = [*_unsupported(kinds), *inspection.problems]
+    plan.numbers = inspection.numbers if binned else {}
+    plan.whole = {name: few.states for name, few in inspection.few.items() if _have_middles(few.states)}
+    for name in plan.cells:
+        if kinds[name] in (NUMBERS, STATES):
+            _plan_column(name, inspection, named, rules.on_useless == "error", plan, problems)
+    plan.names = tuple(name for name in plan.cells if name not in plan.left_out)
+    _leave_out(plan, rules, problems)
+    report_inexact([name for name in plan.coded if are_inexact(plan.cells[name].column)])
+    _report_ambiguous(plan.coded)
+    spared = named | set(rules.states or ())
+    _pool(plan, rules, spared if binned else spared | inspection.numbers.keys())
+    return plan
+
+
+def with_given_states(frame: pd.DataFrame, states: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """Return a frame in which some columns are categoricals with additional states, in the order that states have."""
+    for name in states:
+        _check_column(name, [str(column) for column in frame.columns])
+    return frame.assign(**{name: _with_categories(frame[name], labels) for name, labels in states.items()})
+
+
+def check_known_states(states: Mapping[str, Sequence[Any]], schema: Table, columns: Sequence[str]) -> None:
+    """Raise a ``ValueError`` for states that the first rows, whose states are those of `schema`, did not have."""
+    for name, labels in states.items():
+        _check_column(name, columns)
+        known = schema.states.get(name)
+        new = [] if known is None else [label for label in dict.fromkeys(labels) if label not in known]
+        if new:
+            raise ValueError(
+                f"states={{{name!r}: ...}}: {new} are no states of the column, which has {list(known or ())}; "
+                "states are named in the first partial_fit, so begin again with all of them"
+            )
+
+
+def _check_column(name: str, columns: Sequence[str]) -> None:
+    if name not in columns:
+        raise ValueError(f"states names {name!r}, and there is no such column.{did_you_mean(name, columns)}")
+
+
+def _with_categories(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        new = [label for label in dict.fromkeys(states) if label not in column.cat.categories]
+        return column.cat.add_categories(new)
+    cells = pd.concat([column.astype(object), pd.Series(list(states), dtype=object)], ignore_index=True)
+    codes, labels = code_column(cells.rename(str(column.name)))
+    return pd.Series(pd.Categorical.from_codes(codes[: len(column)], categories=label_index(labels)), column.index)
+
+
+def _spread_times(
+    columns: Mapping[str, Seen], kinds: Mapping[str, str], rules: ColumnRules, plan: ColumnPlan
+) -> dict[str, str]:
+    """Set the cells of a plan, with points in time as the rules say; return the kind of each column."""
+    taken = set(kinds)
+    for name, seen in columns.items():
+        if isinstance(seen, Cells):
+            if kinds[name] == TIMES and rules.dates == "drop":
+                plan.left_out[name] = TIMES
+            else:
+                plan.cells[name] = seen
+        elif all(cells.column.isna().all() for cells in seen.values()):
+            plan.left_out[name] = EMPTY
+        else:
+            parts = varying({part: cells.column for part, cells in seen.items()})
+            zone = seen[parts[0]].zone
+            plan.zones |= {} if zone is None else {name: zone}
+            plan.dates[name] = features = {part: unlike(f"{name}.{part}", taken) for part in parts}
+            taken |= set(features.values())
+            for part, feature in features.items():
+                plan.cells[feature] = seen[part]._replace(column=seen[part].column.rename(feature))
+    return {name: kinds.get(name, NUMBERS) for name in plan.cells}
+
+
+def _plan_column(
+    name: str, inspection: _Inspection, named: set[str], strict: bool, plan: ColumnPlan, problems: list[str]
+) -> None:
+    """Code a discrete column, or note why a column is useless."""
+    cells = plan.cells[name]
+    reason = None
+    if name in plan.numbers:
+        reason = _useless_numbers(name, cells, plan.numbers[name])
+    elif name in inspection.few:
+        plan.coded[name] = inspection.few[name]
+        reason = None if inspection.few[name].states else EMPTY
+    elif cells.n_distinct is not None:
+        reason = UNCOUNTED
+    else:
+        codes, values = factorize(cells.column)
+        reason = _useless_states(codes, len(values), strict, cells.repeats)
+        if reason != EMPTY and name in named:
+            reason = None
+        if reason is None:
+            try:
+                plan.coded[name] = coded(cells.column, codes, values)
+            except ValueError as error:
+                problems.append(str(error))
+    if reason is not None:
+        plan.left_out[name] = reason
+    elif cells.merged or (name in plan.numbers and are_merged(cells.column, plan.numbers[name])):
+        problems.append(
+            f"column {name!r} contains whole numbers that are too large for floats to tell apart; convert the column "
+            "to text, or subtract its smallest number"
+        )
+
+
+def _useless_numbers(name: str, cells: Cells, values: FloatArray) -> str | None:
+    if np.isnan(values[:1]).all() and np.isnan(values).all():
+        return EMPTY
+    if not is_named_like_identifier(name):
+        return None
+    present = ~np.isnan(values)
+    n_distinct = cells.column.nunique() if cells.n_distinct is None else cells.n_distinct
+    n_rows = count_rows(present, cells.repeats)
+    nearly_all = n_distinct > _IDENTIFIER_STATES and n_distinct >= _NEARLY_ALL * n_rows
+    return NUMBERED if nearly_all and (values[present] == np.rint(values[present])).all() else None
+
+
+def _useless_states(codes: Codes, n_values: int, strict: bool, repeats: IntArray | None) -> str | None:
+    """Return why a discrete column is useless, or None; only categories that occur count."""
+    if n_values <= _IDENTIFIER_STATES and (codes[:1] >= 0).any():
+        return None
+    rows = rows_by_number(codes, repeats, 1)
+    if not rows.any():
+        return EMPTY
+    n_states = np.count_nonzero(rows)
+    if n_states <= max(_IDENTIFIER_STATES, _STRICT * rows.sum()):
+        return None
+    if strict:
+        return MANY
+    return IDENTIFIER if n_states >= _NEARLY_ALL_STATES * rows.sum() else None
+
+
+def is_named_like_identifier(name: str) -> bool:
+    """Return whether the name of a column suggests that its numbers identify rows."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    return bool(words) and (words[-1] in _LAST_WORDS or words[0] in _FIRST_WORDS)
+
+
+def _leave_out(plan: ColumnPlan, rules: ColumnRules, problems: list[str]) -> None:
+    """Leave out useless columns with a warning, or raise a ``ValueError`` with all problems."""
+    useless = {name: reason for name, reason in plan.left_out.items() if reason in _REMEDIES}
+    if rules.on_useless == "error" or not plan.names:
+        problems += [f"columns {names} {reason}; {_REMEDIES[reason]}" for reason, names in _by_reason(useless).items()]
+    refuse(problems if useless or plan.names else [*problems, "dates='drop' leaves no column to learn from"])
+    if useless:
+        what = "; ".join(f"columns {names}, which {reason}" for reason, names in _by_reason(useless).items())
+        warn_outside(
+            f"left out, and summed out in prediction: {what}. categorical_features keeps an identifier that it names; "
+            "on_useless='error' refuses such columns",
+            UselessColumnWarning,
+        )
+    for name in useless:
+        plan.numbers.pop(name, None)
+        plan.coded.pop(name, None)
+        plan.whole.pop(name, None)
+
+
+def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
+    """Warn about states that files do not keep apart: the same text in two types, and empty text."""
+    twice = {name: pair for name, column in columns.items() if (pair := _same_text(column.states)) is not None}
+    empty = [name for name, column in columns.items() if "" in column.states]
+    messages = []
+    if twice:
+        one, other = next(iter(twice.values()))
+        messages.append(
+            f"columns {list(twice)} have values that differ only in type, such as {one!r} and {other!r}; they are "
+            "separate states. Read each column as one type: pandas.read_csv(..., low_memory=False) or dtype=str"
+        )
+    if empty:
+        messages.append(
+            f"columns {empty} have empty text as a state, which is a missing cell in CSV files. Replace it by None, or "
+            "by a word"
+        )
+    if messages:
+        warn_outside(". Also, ".join(messages), AmbiguousValueWarning)
+
+
+def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
+    reasons = dict.fromkeys(left_out.values())
+    return {reason: [name for name in left_out if left_out[name] == reason] for reason in reasons}
+
+
+def _pool(plan: ColumnPlan, rules: ColumnRules, spared: set[str]) -> None:
+    """Pool rare states as the rules say, with one warning; by default, `spared` columns keep theirs."""
+    changes = []
+    for name, column in plan.coded.items():
+        cells, fewest = plan.cells[name], rules.min_frequency
+        if fewest == "auto":
+            many = rules.max_categories is None and len(column.states) > MANY_STATES and name not in spared
+            telling = many and cells.labels is not None and tells(column, cells.labels, cells.repeats)
+            fewest = (FEW_TELLING_ROWS if telling else FEW_ROWS) if many else None
+        weights = None if rules.relative_weights else cells.weights
+        pooled = pool(column, weights, rules.max_categories, fewest, cells.repeats)
+        if pooled is not None:
+            plan.coded[name], plan.pooled[name] = pooled, pooled.states
+            plan.whole.pop(name, None)
+            n_rare = len(column.states) - len(pooled.states) + 1
+            changes.append(f"{n_rare} of the {len(column.states)} states of {name!r} are {pooled.states[-1]!r}")
+    others = f"; and in {len(changes) - _SHOWN} more columns" if len(changes) > _SHOWN else ""
+    if changes:
+        warn_outside(
+            f"rare states are pooled: {'; '.join(changes[:_SHOWN])}{others}. max_categories and min_frequency say "
+            f"which (by default: in columns of more than {MANY_STATES} states those of fewer than {FEW_ROWS} rows, or "
+            f"{FEW_TELLING_ROWS} where chance does not explain how the column goes with the class); "
+            "min_frequency=None keeps all",
+            PooledStatesWarning,
+        )
+
+
+def pool(
+    column: Coded,
+    weights: FloatArray | None,
+    max_categories: int | None,
+    min_frequency: float | None,
+    repeats: IntArray | None = None,
+) -> Coded | None:
+    """Return a column whose last state replaces all rare ones; None if no state is rare.
+
+    The first of equally frequent states are kept. The rows of a state are at least its number of rows, whatever their
+    weights.
+    """
+    rows = rows_by_number(column.codes, repeats, len(column.states))
+    if weights is not None:
+        rows = np.maximum(rows, rows_by_number(column.codes, weights, len(column.states)))
+    kept = np.ones(len(rows), dtype=bool)
+    if min_frequency is not None:
+        kept = rows >= (min_frequency if min_frequency >= 1 else min_frequency * rows.sum())
+    if max_categories is not None and np.count_nonzero(kept) + (not kept.all()) > max_categories:
+        order = np.argsort(-rows, kind="stable")
+        kept &= np.isin(np.arange(len(rows)), order[kept[order]][: max_categories - 1])
+    if kept.all():
+        return None
+    states = tuple(state for state, stays in zip(column.states, kept, strict=True) if stays)
+    number = np.full(len(kept) + 1, len(states), dtype=np.int64)
+    number[:-1][kept] = np.arange(len(states))
+    number[MISSING] = MISSING
+    return Coded(number[column.codes], (*states, unlike(OTHER, set(map(str, states)))))
+
+
+def tells(column: Coded, labels: Codes, repeats: IntArray | None = None) -> bool:
+    """Return whether a column is significantly associated with the class, by Pearson's test of independence."""
+    from scipy.special import chdtrc
+
+    n_classes = int(labels.max(initial=0)) + 1
+    cells = np.where((column.codes >= 0) & (labels >= 0), column.codes.astype(np.int64) * n_classes + labels, -1)
+    rows = rows_by_number(cells, repeats, len(column.states) * n_classes).reshape(-1, n_classes)
+    rows = rows[rows.any(axis=1)][:, rows.any(axis=0)]
+    if min(rows.shape) < 2:
+        return False
+    expected = rows.sum(axis=1, keepdims=True) * (rows.sum(axis=0) / rows.sum())
+    statistic = ((rows - expected) ** 2 / expected).sum()
+    return bool(chdtrc((rows.shape[0] - 1) * (rows.shape[1] - 1), statistic) < CHANCE)
+
+
+def _have_middles(states: Sequence[State]) -> bool:
+    """Return whether states are numbers whose midpoints floats represent exactly."""
+    return bool(states) and all(not isinstance(state, str) and abs(state) <= _LARGEST_WITH_HALVES for state in states)

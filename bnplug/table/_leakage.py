@@ -1,0 +1,133 @@
+"""Checks of the training rows: target leakage, and categories without rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bnplug.errors import TargetLeakageWarning, UnseenValueWarning, warn_outside
+from bnplug.table.coding import factorize
+from bnplug.table.frames import collected, is_polars
+from bnplug.table.table import Table
+from bnplug.typing import FloatArray
+
+# A state in fewer rows may occur with a single class by chance.
+_FEWEST_ROWS = 5
+# In fewer rows, states may correspond to the classes one to one by chance.
+_FEWEST_ROWS_OF_COPY = 20
+# A warning names this many columns, and this many categories of each.
+_SHOWN = 5
+
+
+def label_name(y: Any) -> str | None:
+    """Return the name of the labels: the name of a series, or of the only column of a frame."""
+    y = collected(y)
+    if isinstance(y, pd.DataFrame) or is_polars(y):
+        return str(y.columns[0]) if len(y.columns) == 1 else None
+    name = getattr(y, "name", None)
+    return None if name in (None, "") else str(name)
+
+
+def distinct_pairs(column: pd.Series[Any], labels: npt.ArrayLike) -> set[tuple[Hashable, Hashable]]:
+    """Return the distinct pairs of a value and a label; rows in which either is missing are skipped."""
+    codes, values = factorize(column)
+    label_codes, label_values = factorize(pd.Series(labels))
+    known = (codes >= 0) & (label_codes >= 0)
+    pairs = np.unique(np.stack([codes[known], label_codes[known]]), axis=1)
+    return {(values[i], label_values[j]) for i, j in pairs.T.tolist()}
+
+
+def refuse_class_column(name: str, pairs: Collection[tuple[Hashable, Hashable]]) -> None:
+    """Raise a ``ValueError`` if a feature with the name of the class has the same values, or codes of them."""
+    one_to_one = len(pairs) == len({value for value, _ in pairs}) == len({label for _, label in pairs})
+    if len(pairs) > 1 and one_to_one:
+        raise ValueError(
+            f"X contains the class: column {name!r} has the same name as y, and its values match the labels one "
+            f"to one. Drop it: fit(X.drop(columns={name!r}), y)"
+        )
+
+
+def warn_of_features(table: Table, categorical: Collection[str] = ()) -> None:
+    """Warn of target leakage, and of states of the `categorical` features without training rows."""
+    pairs, rows = _count_features(table, categorical)
+    _warn_of_leakage(table, [table.names[v] for v, counts in pairs.items() if _determines(counts)])
+    _warn_of_empty_categories(table, rows)
+
+
+def _warn_of_leakage(table: Table, names: list[str]) -> None:
+    """Issue one warning that names all features that determine the class."""
+    if not names:
+        return
+    one = len(names) == 1
+    what = f"feature {names[0]!r} determines" if one else f"features {names} determine"
+    warn_outside(
+        f"{what} the class {table.target!r}: each of {'its' if one else 'their'} states occurs with a single class. If "
+        f"{'it was' if one else 'they were'} derived from the class, or recorded after the class was known, drop "
+        f"{'it' if one else 'them'}: otherwise scores are too optimistic",
+        TargetLeakageWarning,
+    )
+
+
+def _warn_of_empty_categories(table: Table, rows: Mapping[int, FloatArray]) -> None:
+    """Issue one warning that names all categories without training rows."""
+    empty = {
+        repr(table.names[v]): _listed([repr(table.states[table.names[v]][i]) for i in np.flatnonzero(counts == 0)])
+        for v, counts in rows.items()
+        if (counts == 0).any()
+    }
+    if not empty:
+        return
+    if len(empty) == 1:
+        name, categories = next(iter(empty.items()))
+        what = f"Column {name} has categories without training rows: {categories}"
+    else:
+        columns = _listed([f"{name} ({categories})" for name, categories in empty.items()])
+        what = f"Columns have categories without training rows: {columns}"
+    warn_outside(
+        f"{what}. Their probabilities come from smoothing alone. To treat them as unseen values, remove them before "
+        "fit (pandas: .cat.remove_unused_categories()) or convert the column to text",
+        UnseenValueWarning,
+    )
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence, the first few if there are many."""
+    others = [f"and {len(words) - _SHOWN} more"] if len(words) > _SHOWN else []
+    return ", ".join([*words[:_SHOWN], *others])
+
+
+def _count_features(table: Table, categorical: Collection[str]) -> tuple[dict[int, FloatArray], dict[int, FloatArray]]:
+    """Count, in one pass, the rows of each state and class of features with few states, and of categorical states."""
+    # Compiled code is loaded when it is first needed.
+    from bnplug.table._counting import count_rows
+
+    most = max(np.sqrt(table.n_rows), table.cards[table.target_index])
+    few = [v for v in table.features if 1 < table.cards[v] <= most]
+    named = [table.index(name) for name in categorical]
+    # Pairs do not count rows without a class.
+    alone = [v for v in named if v not in few or table.learned_by_em]
+    families = [*((v, table.target_index) for v in few), *((v,) for v in alone)]
+    counts = table.sum(count_rows, families) if families else []
+    pairs, rows = dict(zip(few, counts, strict=False)), dict(zip(alone, counts[len(few) :], strict=True))
+    return pairs, {v: rows[v] if v in rows else pairs[v].sum(axis=1) for v in named}
+
+
+def _determines(counts: FloatArray) -> bool:
+    """Return whether each state occurs with a single class, by the number of rows of each state and class.
+
+    There are at most √n states, where n is the number of rows, and at least two states with different classes are in
+    at least 5 rows each; or states and classes correspond one to one, and n is at least 20 and twice their number.
+    """
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    n_states, n_classes = counts.shape
+    if n_classes < 2 or np.count_nonzero(counts) > n_states:
+        return False
+    n_rows = counts.sum()
+    if n_states == n_classes and n_rows >= max(_FEWEST_ROWS_OF_COPY, 2 * n_classes):
+        return True
+    frequent = counts[counts.sum(axis=1) >= _FEWEST_ROWS]
+    return bool(n_states**2 <= n_rows and np.count_nonzero(frequent.any(axis=0)) > 1)

@@ -1,0 +1,419 @@
+"""ColumnEncoder: the decisions of training about every column, and the codes of new rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.validation import has_fit_parameter
+
+from bnplug.errors import MissingColumnWarning, warn_outside
+from bnplug.hooks.descriptors import is_component
+from bnplug.table._cells import Seen, unlike
+from bnplug.table._checks import are_inexact, is_large, read_only, refuse, report_inexact
+from bnplug.table._columns import ColumnPlan, plan_cells, plan_columns
+from bnplug.table._dates import spread
+from bnplug.table.bins import _named_bins, _with_nearest_states, bin_labels, in_bins, middles
+from bnplug.table.coding import (
+    _PLAIN_BYTES,
+    MISSING,
+    UNSEEN,
+    Coded,
+    Codes,
+    State,
+    code_column,
+    label_index,
+    match_column,
+)
+from bnplug.table.discretizer import Discretizer, check_cut_points, unfitted, with_frames
+from bnplug.table.kinds import COMPLEX, _unsupported, floats_of, is_numeric, refuse_infinities, to_floats
+from bnplug.table.rules import ColumnRules
+from bnplug.table.table import Table
+from bnplug.table.weights import _divided_by_class_mean
+from bnplug.typing import CodeArray, FloatArray
+
+_DEFAULT = ColumnRules()
+
+# Frames of up to this many rows are encoded cell by cell.
+_FEW_ROWS = 16
+
+
+@dataclass(eq=False, repr=False)
+class ColumnEncoder:
+    """Encodes raw columns as decided in training; see :func:`bnplug.encode_training`.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The raw columns of the training rows.
+    names : tuple of str
+        The features: the columns without those that are left out, and with points in time as their parts.
+    numeric : tuple of str
+        The features that the discretizer cuts.
+    discretizer : transformer or None
+        Fitted on the numeric columns of the training rows; None if there are none, or numbers are states.
+    missing_states : dict of str to str
+        The state of missing cells, for each column that has one (``missing="value"``).
+    classes : array
+        The class labels, sorted, of the type that they have in the data.
+    left_out : dict of str to str
+        Useless columns, and why they are useless.
+    dates : dict of str to dict of str to str
+        For a column of points in time: the feature of each part.
+    zones : dict of str to str
+        For a column of points in time with a time zone: the zone, to which other zoned times are converted.
+    whole : dict of str to tuple
+        The features with few whole numbers, and these numbers. Other numbers are in the state of the nearest one.
+    pooled : dict of str to tuple
+        The features with rare values, and their states. The last state stands for all values that are no state.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[str, ...]
+    discretizer: Any
+    missing_states: dict[str, str]
+    classes: npt.NDArray[Any]
+    _: KW_ONLY
+    columns: tuple[str, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+    dates: dict[str, dict[str, str]] = field(default_factory=dict)
+    zones: dict[str, str] = field(default_factory=dict)
+    whole: dict[str, tuple[State, ...]] = field(default_factory=dict)
+    pooled: dict[str, tuple[State, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the features for the raw columns if no columns are given."""
+        self.columns = self.columns or self.names
+        self._coder: _RowCoder | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_coder": None}
+
+    @classmethod
+    def learn(
+        cls,
+        frame: pd.DataFrame,
+        classes: npt.NDArray[Any],
+        codes: npt.NDArray[Any],
+        weights: FloatArray | None = None,
+        rules: ColumnRules = _DEFAULT,
+    ) -> tuple[ColumnEncoder, dict[str, Coded]]:
+        """Learn from training rows how columns become discrete; return the encoder and the encoded columns.
+
+        ``classes[codes]`` are the classes of the rows, all of which have positive weights; the code of a row without a
+        class is -1. Such rows do not affect where numbers are cut.
+        """
+        transformer = _new_discretizer(rules.discretizer)
+        weights = _divided_by_class_mean(weights, codes) if rules.relative_weights else weights
+        plan = plan_columns(frame, rules, weights, transformer is not None, codes)
+        if plan.numbers:
+            known: Any = slice(None) if (codes >= 0).all() else codes >= 0
+            numbers = {name: values[known] for name, values in plan.numbers.items()}
+            _fit(transformer, numbers, codes[known], None if weights is None else weights[known])
+        encoder = cls._of(plan, transformer, classes, tuple(map(str, frame.columns)))
+        binned = encoder.bin_numbers(plan.numbers, frame.index)
+        coded = plan.coded | {name: _coded(column) for name, column in binned.items()}
+        return encoder, encoder._with_missing_states({name: coded[name] for name in plan.names}, rules)
+
+    @classmethod
+    def learn_cells(
+        cls, columns: Mapping[str, Seen], classes: npt.NDArray[Any], rules: ColumnRules = _DEFAULT
+    ) -> tuple[ColumnEncoder, dict[str, tuple[State, ...]]]:
+        """Learn from the distinct cells of every column; return the encoder and the states of every feature."""
+        transformer = _new_discretizer(rules.discretizer)
+        plan = plan_cells(columns, rules, transformer is not None)
+        if rules.relative_weights:
+            plan.cells = {
+                name: cells._replace(weights=_divided_by_class_mean(cells.weights, cells.labels, cells.repeats))
+                for name, cells in plan.cells.items()
+            }
+        if plan.numbers:
+            with_frames(transformer).fit_cells({name: plan.cells[name] for name in plan.numbers}, plan.numbers)
+        encoder = cls._of(plan, transformer, classes, tuple(columns))
+        # Each column has its own distinct cells, so columns are binned one at a time.
+        coded = plan.coded | {
+            name: _coded(encoder.bin_numbers({name: values}, pd.RangeIndex(len(values)))[name])
+            for name, values in plan.numbers.items()
+        }
+        coded = encoder._with_missing_states({name: coded[name] for name in plan.names}, rules)
+        return encoder, {name: column.states for name, column in coded.items()}
+
+    @classmethod
+    def _of(
+        cls, plan: ColumnPlan, transformer: Any, classes: npt.NDArray[Any], columns: tuple[str, ...]
+    ) -> ColumnEncoder:
+        """Return the encoder of a plan, with a discretizer that is fitted if there are numbers."""
+        decisions = {name: getattr(plan, name) for name in ("left_out", "dates", "zones", "whole", "pooled")}
+        discretizer = transformer if plan.numbers else None
+        return cls(plan.names, tuple(plan.numbers), discretizer, {}, classes, columns=columns, **decisions)
+
+    @property
+    def cut_points(self) -> dict[str, FloatArray]:
+        """The cuts between the bins of each numeric feature, if the discretizer has cuts."""
+        cuts = getattr(self.discretizer, "cut_points_", None)
+        pairs = () if cuts is None else zip(self.numeric, cuts, strict=True)
+        return {name: points for name, points in pairs if points is not None}
+
+    def _with_missing_states(self, columns: dict[str, Coded], rules: ColumnRules) -> dict[str, Coded]:
+        """Return training columns with missing as a state, if that is their policy and cells are missing."""
+        policies = rules.policies
+        origin = {part: column for column, parts in self.dates.items() for part in parts.values()}
+        for name in [name for name in columns if policies[origin.get(name, name)] == "value"]:
+            column = columns[name]
+            holes = column.codes == MISSING
+            if holes.any():
+                self.missing_states[name] = label = unlike("missing", set(map(str, column.states)))
+                columns[name] = Coded(np.where(holes, len(column.states), column.codes), (*column.states, label))
+        return columns
+
+    def bin_numbers(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
+        """Return numbers in their bins, as the discretizer makes them."""
+        if not values:
+            return {}
+        if not hasattr(self.discretizer, "cut_points_"):
+            absent = np.full(len(index), np.nan)
+            rows = pd.DataFrame({name: values.get(name, absent) for name in self.numeric}, index=index)
+            binned = self.discretizer.transform(rows)
+            return {name: binned[name] for name in values}
+        cuts = self.cut_points
+        return {
+            name: in_bins(numbers, cuts[name]) if name in cuts else pd.Series(numbers, index, name=name)
+            for name, numbers in values.items()
+        }
+
+    def features(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the features of `frame`, and columns unknown to training; points in time become their parts."""
+        left_out = [name for name in frame.columns if name in self.left_out]
+        features = spread(frame.drop(columns=left_out) if left_out else frame, self.dates, self.zones)
+        return _with_nearest_states(features, self.whole)
+
+    def encode(self, frame: pd.DataFrame, schema: Table, unseen: str = "missing") -> CodeArray:
+        """Return the codes of `frame` by the states of `schema`, as :meth:`bnplug.Table.encode` does.
+
+        A missing cell is in the state of missing cells, if its column has one. A value with the label of that state is
+        unseen. Floats that may have lost digits of large whole numbers give a warning.
+        """
+        features = self.features(frame)
+        exempt = {*self.numeric, *self.whole}
+        inexact = [str(name) for name, column in features.items() if name not in exempt and are_inexact(column)]
+        report_inexact([name for name in inexact if any(map(is_large, schema.states.get(name, ())))])
+        return self.coder(schema).code_features(features, unseen)
+
+    def coder(self, schema: Table) -> _RowCoder:
+        """Return the compiled coder for the states of `schema`, which is cached."""
+        coder = self._coder
+        if coder is None or coder.schema is not schema:
+            coder = self._coder = _RowCoder(self, schema)
+        return coder
+
+    def to_states(self, codes: CodeArray, schema: Table) -> dict[str, pd.Categorical]:
+        """Return encoded rows as columns of state labels.
+
+        A cell in the state of missing cells becomes missing. In a column with that state, an unseen value becomes
+        ``"unseen"``, or a similar label that is not a state.
+        """
+        columns = {}
+        for name, row_codes in zip(schema.names, codes, strict=True):
+            states, label = schema.states[name], self.missing_states.get(name)
+            unknown = row_codes == schema.missing
+            signed = np.where(unknown, MISSING, row_codes.astype(np.int64))
+            if label is not None and unknown.any():
+                signed[unknown] = len(states)
+                states = (*states, unlike("unseen", set(map(str, states))))
+            column = pd.Categorical.from_codes(signed, categories=label_index(states))
+            columns[name] = column if label is None else column.remove_categories([label])
+        return columns
+
+    def check_names(self, frame: pd.DataFrame, target: str) -> None:
+        """Raise a ``ValueError`` for columns that training did not have, and warn about absent ones."""
+        known = {*self.columns, *self.names}
+        unknown = [name for name in frame.columns if name not in known]
+        if unknown:
+            hint = f" ({target!r} is the class)" if target in unknown else ""
+            raise ValueError(f"columns {unknown} were not there in training{hint}; there were {list(self.columns)}")
+        present = set(frame.columns)
+        used = [name for name in self.columns if name not in self.left_out]
+        absent = [name for name in used if not {name, *self.dates.get(name, {}).values()} & present]
+        if absent:
+            warn_outside(f"columns {absent} are absent; they are marginalised", MissingColumnWarning)
+
+    def encode_evidence(self, evidence: Mapping[str, Any], schema: Table) -> dict[str, int]:
+        """Return the code of each value in `evidence`, by name; unseen values are errors."""
+        frame = pd.DataFrame({name: pd.Series([value]) for name, value in evidence.items()})
+        useless = [name for name in frame.columns if name in self.left_out]
+        if useless:
+            raise ValueError(
+                f"evidence {useless}: no such feature, these columns were left out in training; drop them here too"
+            )
+        frame = self.features(frame)
+        for name in frame.columns:
+            schema.index(name)
+        empty = [name for name in frame.columns if frame[name].isna().all() and name not in self.missing_states]
+        if empty:
+            raise ValueError(f"evidence {empty} is missing; leave it out")
+        for name, label in self.missing_states.items():
+            if isinstance(evidence.get(name), str) and evidence[name] == label:
+                raise ValueError(
+                    f"evidence {name!r}: training has not seen the value {label!r}, which names the state of missing "
+                    "cells here; for that state give None"
+                )
+        codes = self.encode(frame, schema, unseen="error")
+        return {name: int(codes[schema.index(name), 0]) for name in frame.columns}
+
+
+class _RowCoder:
+    """Encodes rows by the states of a table."""
+
+    def __init__(self, encoder: ColumnEncoder, schema: Table) -> None:
+        self.encoder, self.schema = encoder, schema
+        edges = {name: np.asarray(cuts, dtype=np.float64) for name, cuts in encoder.cut_points.items()}
+        labels: dict[str, Sequence[State]] = {name: bin_labels(cuts) for name, cuts in edges.items()}
+        edges |= {name: middles(states) for name, states in encoder.whole.items()}
+        labels |= encoder.whole
+        # The edges between the intervals of each numeric feature, and the codes of the intervals.
+        self._intervals = {
+            name: (edges[name], match_column(Coded(np.arange(len(labels[name])), tuple(labels[name])), states))
+            for name, states in schema.states.items()
+            if name in edges
+        }
+        # Features encoded from numbers or from text alone: each as (variable, column, edges or codes).
+        self._numbers: list[tuple[int, int, FloatArray]] = []
+        self._words: list[tuple[int, int, dict[str, int]]] = []
+        self._n_features = len(schema.features)
+        if not (encoder.dates or encoder.pooled or encoder.missing_states):
+            self._set_plain()
+
+    def _set_plain(self) -> None:
+        columns = {name: position for position, name in enumerate(self.encoder.columns)}
+        for v in [v for v in self.schema.features if self.schema.names[v] in columns]:
+            name = self.schema.names[v]
+            states, (edges, codes) = self.schema.states[name], self._intervals.get(name, (None, None))
+            if edges is not None and codes is not None and np.array_equal(codes, np.arange(len(states))):
+                self._numbers.append((v, columns[name], edges))
+            elif name not in self.encoder.numeric and all(isinstance(state, str) for state in states):
+                self._words.append((v, columns[name], {str(state): code for code, state in enumerate(states)}))
+
+    def code_plain(self, data: Any) -> CodeArray | None:
+        """Return the codes of arrays or frames of floats, or of short frames of numbers and known text, else None."""
+        if isinstance(data, np.ndarray):
+            return self._code_array(data)
+        if not isinstance(data, pd.DataFrame) or data.columns.tolist() != list(self.encoder.columns) or not len(data):
+            return None
+        dtypes = data.dtypes.tolist()
+        if all(dtype == np.float64 for dtype in dtypes):
+            array = data.to_numpy()
+            # The message about an infinite number names its column, which the general path knows.
+            return None if np.isinf(array).any() else self._code_array(array)
+        return self._code_cells(data, dtypes) if len(data) <= _FEW_ROWS else None
+
+    def _code_array(self, array: npt.NDArray[Any]) -> CodeArray | None:
+        if array.dtype.kind != "f" or array.dtype.itemsize > _PLAIN_BYTES or len(self._numbers) < self._n_features:
+            return None
+        return read_only(self._code_numbers(array.T.astype(np.float64, copy=False)))
+
+    def _code_cells(self, frame: pd.DataFrame, dtypes: list[Any]) -> CodeArray | None:
+        numbers = [dtypes[column] for _, column, _ in self._numbers]
+        is_plain = all(isinstance(t, np.dtype) and t.kind in "iuf" and t.itemsize <= _PLAIN_BYTES for t in numbers)
+        if not is_plain or len(self._numbers) + len(self._words) < self._n_features:
+            return None
+        cells = frame.to_numpy(dtype=object)
+        values = np.full(cells.shape[::-1], np.nan)
+        for _, column, _ in self._numbers:
+            values[column] = cells[:, column]
+        codes = self._code_numbers(values)
+        for variable, column, known in self._words:
+            column_codes = [_word_code(cell, known, self.schema.missing) for cell in cells[:, column].tolist()]
+            if UNSEEN in column_codes:
+                return None
+            codes[variable] = column_codes
+        return None if np.isinf(values).any() else read_only(codes)
+
+    def _code_numbers(self, values: FloatArray) -> CodeArray:
+        """Return the codes of numbers, given by column and row; all other features are missing."""
+        codes = np.full((len(self.schema.names), values.shape[1]), self.schema.missing, dtype=self.schema.dtype)
+        for variable, column, edges in self._numbers:
+            codes[variable] = edges.searchsorted(values[column])
+        holes = np.isnan(values)
+        if holes.any():
+            for variable, column, _ in self._numbers:
+                codes[variable, holes[column]] = self.schema.missing
+        return codes
+
+    def code_features(self, features: pd.DataFrame, unseen: str) -> CodeArray:
+        """Return the codes of any features; absent ones are missing, complex and infinite numbers errors."""
+        columns = {str(name): column for name, column in features.items()}
+        refuse(_unsupported({name: COMPLEX for name, column in columns.items() if column.dtype.kind == "c"}))
+        codes: dict[str, Codes] = {}
+        for name, cuts in self.encoder.cut_points.items():
+            bins = _named_bins(columns[name], cuts) if name in columns else None
+            if bins is not None:
+                codes[name] = match_column(bins, self.schema.states[name])
+        whole = {name for name in self.encoder.whole if name in columns and is_numeric(columns[name])}
+        numeric = {*self.encoder.numeric, *whole} - codes.keys()
+        numbers = {name: to_floats(column) for name, column in columns.items() if name in numeric}
+        others = {name: column for name, column in columns.items() if name not in numbers}
+        floats = {name: values for name, values in numbers.items() if columns[name].dtype.kind not in "iu"}
+        refuse_infinities({**floats_of(others), **floats})
+        for name in numbers.keys() & self._intervals.keys():
+            (edges, of_interval), values = self._intervals[name], numbers.pop(name)
+            codes[name] = of_interval[edges.searchsorted(values)]
+            codes[name][np.isnan(values)] = MISSING
+        if numbers:
+            # The discretizer has no cuts.
+            binned = self.encoder.bin_numbers(numbers, features.index)
+            codes |= {name: match_column(binned[name], self.schema.states[name], by_text=True) for name in numbers}
+        for name, column in others.items():
+            if name not in codes and name in self.schema.states:
+                codes[name] = self._match_states(column, name)
+        return self.schema.pack(codes, columns, len(features), unseen, self.encoder.missing_states)
+
+    def _match_states(self, column: pd.Series[Any], name: str) -> Codes:
+        """Match the values of a discrete feature; in a pooled one, all other values are in the last state."""
+        pooled = self.encoder.pooled.get(name)
+        if pooled is None:
+            return match_column(column, self.schema.states[name], by_text=True)
+        codes = match_column(column, pooled[:-1], by_text=True)
+        return match_column(Coded(np.where(codes == UNSEEN, len(pooled) - 1, codes), pooled), self.schema.states[name])
+
+
+def _word_code(cell: Any, known: dict[str, int], missing: int) -> int:
+    """Return the code of a cell that is text or missing; ``UNSEEN`` for all other cells."""
+    if isinstance(cell, str):
+        return known.get(cell, UNSEEN)
+    is_missing = cell is None or (isinstance(cell, float) and math.isnan(cell))
+    return missing if is_missing else UNSEEN
+
+
+def _new_discretizer(spec: Any) -> Any:
+    """Return an unfitted discretizer; one given by name cuts every column."""
+    transformer = unfitted(spec)
+    if not is_component(spec) or transformer is None or "categorical_features" not in transformer.get_params(False):
+        return transformer
+    return transformer.set_params(categorical_features=None)
+
+
+def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any], weights: FloatArray | None) -> None:
+    """Fit `transformer`, with weights if there are any; it then returns pandas frames."""
+    with_frames(transformer)
+    if isinstance(transformer, Discretizer) and transformer.categorical_features is None:
+        transformer.fit_numbers(columns, y, weights)
+    elif weights is None:
+        transformer.fit(pd.DataFrame(columns), y)
+    elif has_fit_parameter(transformer, "sample_weight"):
+        transformer.fit(pd.DataFrame(columns), y, sample_weight=weights)
+    else:
+        raise ValueError(
+            f"{type(transformer).__name__} takes no sample_weight, and rows are weighted; use another "
+            "discretizer, or neither sample_weight nor class_weight"
+        )
+    if hasattr(transformer, "cut_points_"):
+        check_cut_points(transformer, len(columns))
+
+
+def _coded(column: pd.Series[Any] | Coded) -> Coded:
+    return column if isinstance(column, Coded) else code_column(column)

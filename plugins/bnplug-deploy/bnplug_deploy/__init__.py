@@ -1,0 +1,1 @@
+"""Network files of Hugin and GeNIe."""
