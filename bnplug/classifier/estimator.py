@@ -296,8 +296,6 @@ class BayesianNetworkClassifier(FitMixin):
             check_unseen(self.unseen)
             check_calibrate(self.calibrate)
             check_numbers(self, "max_parameters", "max_clique_size", positive=True)
-            if not isinstance(self.n_jobs, int | None):
-                raise ValueError(f"n_jobs={self.n_jobs!r} must be a whole number or None")
             saved = network_of(state, arrays)
             self._take_over(saved.tables, saved.encoder)
             check_saved_limits(self.engine_)

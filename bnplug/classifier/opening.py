@@ -200,6 +200,8 @@ def _loaded(saved: SavedModel, path: Path) -> Any:
     from bnplug.io._parameters import parameters_from_json
 
     params = parameters_from_json(saved.params)
+    if not isinstance(params.get("n_jobs"), int | None):
+        raise ValueError(f"n_jobs={params['n_jobs']!r} must be a whole number or None")
     if saved.method is not None:
         restored = _restore(saved, params, path)
         for name, said in (("target_", saved.target), ("column_kinds_", saved.column_kinds)):

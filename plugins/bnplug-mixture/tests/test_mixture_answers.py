@@ -1,5 +1,7 @@
 """What a mixture says: the means that it promises, whatever is missing, and the same whoever asks."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -142,6 +144,13 @@ def test_it_is_saved_with_its_twins(fitted, rows, tmp_path):
     assert np.array_equal(loaded.predict_proba(rows[2]), fitted.predict_proba(rows[2]))
     pd.testing.assert_frame_equal(loaded.explain(rows[2].head(2)), fitted.explain(rows[2].head(2)))
     assert loaded.chosen_ == fitted.chosen_
+
+
+def test_a_folder_with_an_impossible_n_jobs_is_refused(fitted, tmp_path):
+    forged = copy(fitted).set_params(n_jobs="two")
+    forged.save(tmp_path / "model")
+    with pytest.raises(bnplug.ModelFileError, match="n_jobs='two' must be a whole number or None"):
+        bnplug.load(tmp_path / "model")
 
 
 def test_a_mixture_that_lost_a_twin_is_refused(fitted):
