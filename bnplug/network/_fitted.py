@@ -70,22 +70,25 @@ class FittedNetwork(Composite):
         [[0, 255], [255, 255]]
         """
         check_is_fitted(self)
+        return self._encode(X, self.encoder_)
+
+    def _encode(self, X: Any, encoder: ColumnEncoder) -> CodeArray:
         if not is_frame(X):
             X = validate_data(self, native(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
         check_unseen(self.unseen)
-        codes = self.encoder_.coder(self.schema_).code_plain(X)
+        codes = encoder.coder(self.schema_).code_plain(X)
         if codes is not None:
             return codes
         frame = to_frame(X, "X")
         if hasattr(self, "feature_names_in_") and is_frame(X):
-            self.encoder_.check_names(frame, self.target_)
+            encoder.check_names(frame, self.target_)
         else:
             # Of an array, in training or now, columns go by position.
             _check_n_features(self, frame, reset=False)
-            frame = frame.set_axis(list(self.encoder_.columns), axis=1)
+            frame = frame.set_axis(list(encoder.columns), axis=1)
         if len(frame) == 0:
             raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
-        return self.encoder_.encode(frame, self.schema_, self.unseen)
+        return encoder.encode(frame, self.schema_, self.unseen)
 
     def _warn_where_missing(self, codes: CodeArray) -> None:
         """Warn if answers for rows with missing features depend on how the parameters were learned."""
