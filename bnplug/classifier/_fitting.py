@@ -24,7 +24,7 @@ from bnplug.inference.marginals import check_marginals
 from bnplug.io._parameters import Unavailable, check_complete, components
 from bnplug.model.checks import check_tables, warn_of_constant_prediction
 from bnplug.model.log_tables import LogTables
-from bnplug.network._imputing import named_frame
+from bnplug.network._fitted import named_frame
 from bnplug.sources.training import _encode_source, _learning_weights
 from bnplug.table._checks import native
 from bnplug.table._columns import check_known_states
