@@ -213,6 +213,9 @@ def as_written(text: pd.Series[Any]) -> pd.Series[Any]:
 
 def number_of(text: str) -> int | float:
     """Convert text to an integer if it is whole and exact, otherwise to a float; other text is a ``ValueError``."""
+    if "_" in text or not text.isascii():
+        # Python reads 1_0 as 10, and digits of all scripts.
+        raise ValueError(f"{text!r} is not a number")
     if re.fullmatch(_WHOLE, text):
         return int(text)
     number = float(text)
