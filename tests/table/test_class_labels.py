@@ -292,6 +292,7 @@ def refusal(action):
     return None
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.AmbiguousValueWarning")
 @pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")
 @THOROUGH
 @given(class_arrays())
