@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from bnplug.inference.marginals import check_marginals
 from bnplug.io._parameters import Unavailable, check_complete, components
 from bnplug.model.checks import check_tables, warn_of_constant_prediction
 from bnplug.model.log_tables import LogTables
-from bnplug.network._imputing import named_frame
+from bnplug.network._fitted import named_frame
 from bnplug.sources.training import _encode_source, _learning_weights
 from bnplug.table._checks import native
 from bnplug.table._columns import check_known_states
@@ -284,10 +285,12 @@ class FitMixin(PredictMixin):
     ) -> Self:
         """Learn from more rows: parameters that are counts, those of ``backoff`` and ``ml``, add up.
 
-        The first rows settle the structure (unless it is given), the cuts of numbers and the states of columns, as
-        :meth:`fit` does, which may be what came first. Then a value that is no state is unseen, as in prediction; with
-        ``missing="value"``, missing cells of a column that had none at first are ignored with a warning. The
-        model is, to the last bit, that of :meth:`fit` on all rows with this structure and these states (for
+        The first part determines the structure (unless it is given), the bins of numeric columns and the states of all
+        others, as :meth:`fit` does; a first call of :meth:`fit` counts as the first part. In later parts, values that
+        are not states are unseen, also whole numbers, which in prediction belong to the nearest state. With
+        ``missing="value"``, missing cells of a column that had none at first are ignored with a warning.
+
+        The model is, to the last bit, that of :meth:`fit` on all rows with this structure and these states (for
         ``backoff``: and with parents in this order).
 
         Parameters
@@ -358,7 +361,8 @@ class FitMixin(PredictMixin):
     def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:
         """Return more rows as a table with the states that are known."""
         labels = class_labels(y)
-        codes = np.array(self.encode(X))
+        # Only in prediction do other whole numbers belong to the nearest state.
+        codes = np.array(self._encode(X, replace(self.encoder_, whole={})))
         self._report_stateless(X, codes)
         validate_data(self, X, labels, reset=False, skip_check_array=True)
         classes = _among_classes(labels, self.classes_)[1]

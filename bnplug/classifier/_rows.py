@@ -100,9 +100,11 @@ def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
 def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
     truths = {spelling: state for state in states if isinstance(state, bool) for spelling in _spellings(state)}
-    known = truths | {str(state): state for state in states} | {state: state for state in states}
-    meant = {value: known.get(value, known.get(_number(value), value)) for value in column.dropna().unique()}
-    return column.astype(object).map(meant)
+    known, among = truths | {str(state): state for state in states}, set(states)
+    numbers = {value: _number(value) for value in column.dropna().unique() if isinstance(value, str)}
+    meant = {value: known.get(value, number if number in among else value) for value, number in numbers.items()}
+    # Series.map would convert whole numbers beside fractions to floats.
+    return pd.Series([meant.get(value, value) for value in column], column.index, dtype=object, name=column.name)
 
 
 def _spellings(state: bool) -> tuple[str, ...]:
@@ -110,8 +112,8 @@ def _spellings(state: bool) -> tuple[str, ...]:
     return str(state), str(state).lower(), str(state).upper()
 
 
-def _number(value: Any) -> int | float | None:
+def _number(text: str) -> int | float | None:
     try:
-        return number_of(value) if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
+        return number_of(text)
+    except ValueError:
         return None

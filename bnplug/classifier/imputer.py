@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils.validation import check_is_fitted
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
-from bnplug.network._imputing import WAYS, Donors, imputed, named_frame
+from bnplug.network._fitted import named_frame
+from bnplug.network._imputing import WAYS, Donors, imputed
 from bnplug.table.frames import is_frame
 
 

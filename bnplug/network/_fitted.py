@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted, validate_data
 
 from bnplug.contracts import CompiledNetwork, Composite, Engine
 from bnplug.errors import MissingFeatureWarning, warn_outside
@@ -35,6 +35,21 @@ if TYPE_CHECKING:
 _OF_PGMPY = ("dag_", "network_")
 # Whether a diagram is being made.
 _shown: ContextVar[bool] = ContextVar("shown", default=False)
+
+
+def named_frame(model: Any, X: Any) -> pd.DataFrame:
+    """Return rows as a frame with the columns of training.
+
+    Columns are matched by position if `X` is an array, or if training had an array and `X` has names other than
+    ``x0``, ``x1``, ..., for which scikit-learn's warning is given.
+    """
+    frame, names = to_frame(X, "X"), list(model.encoder_.columns)
+    if is_frame(X) and (hasattr(model, "feature_names_in_") or set(frame.columns) == set(names)):
+        return frame
+    _check_n_features(model, frame, reset=False)
+    if is_frame(X):
+        _check_feature_names(model, X, reset=False)
+    return frame.set_axis(names, axis=1)
 
 
 class FittedNetwork(Composite):
@@ -70,22 +85,20 @@ class FittedNetwork(Composite):
         [[0, 255], [255, 255]]
         """
         check_is_fitted(self)
+        return self._encode(X, self.encoder_)
+
+    def _encode(self, X: Any, encoder: ColumnEncoder) -> CodeArray:
         if not is_frame(X):
             X = validate_data(self, native(X), reset=False, dtype=None, ensure_all_finite="allow-nan")
         check_unseen(self.unseen)
-        codes = self.encoder_.coder(self.schema_).code_plain(X)
+        codes = encoder.coder(self.schema_).code_plain(X)
         if codes is not None:
             return codes
-        frame = to_frame(X, "X")
-        if hasattr(self, "feature_names_in_") and is_frame(X):
-            self.encoder_.check_names(frame, self.target_)
-        else:
-            # Of an array, in training or now, columns go by position.
-            _check_n_features(self, frame, reset=False)
-            frame = frame.set_axis(list(self.encoder_.columns), axis=1)
+        frame = named_frame(self, X)
+        encoder.check_names(frame, self.target_)
         if len(frame) == 0:
             raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
-        return self.encoder_.encode(frame, self.schema_, self.unseen)
+        return encoder.encode(frame, self.schema_, self.unseen)
 
     def _warn_where_missing(self, codes: CodeArray) -> None:
         """Warn if answers for rows with missing features depend on how the parameters were learned."""
@@ -118,8 +131,10 @@ class FittedNetwork(Composite):
         0   >17  rain
         1   NaN  rain
         """
+        check_is_fitted(self)
+        X = named_frame(self, X) if is_frame(X) else X
         states = self.encoder_.to_states(self.encode(X), self.schema_)
-        told = self.encoder_.features(to_frame(X, "X")).columns if is_frame(X) else self.encoder_.names
+        told = self.encoder_.features(X).columns if is_frame(X) else self.encoder_.names
         index = X.index if isinstance(X, pd.DataFrame) else None
         return pd.DataFrame({name: states[name] for name in self.encoder_.names if name in told}, index)
 

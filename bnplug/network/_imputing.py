@@ -10,8 +10,9 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from bnplug.inference.sample import draw_missing, fill_most_probable
+from bnplug.network._fitted import named_frame
 from bnplug.table.coding import label_index
-from bnplug.table.frames import is_frame, to_frame
+from bnplug.table.frames import is_frame
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
 #: The ways to fill in what is missing.
@@ -25,17 +26,12 @@ class Donors(NamedTuple):
     codes: CodeArray
 
 
-def named_frame(model: Any, X: Any) -> pd.DataFrame:
-    """Return rows as a frame with the columns of training; those of an array go by their position."""
-    frame = to_frame(X, "X")
-    return frame if is_frame(X) else frame.set_axis(list(model.encoder_.columns), axis=1)
-
-
 def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | None = None) -> pd.DataFrame:
     """Return rows with their missing cells filled in; see ``BayesianNetworkClassifier.impute``."""
     if how not in WAYS:
         raise ValueError(f"how={how!r} is not one of {list(WAYS)}")
     random = check_random_state(random_state)
+    X = named_frame(model, X) if is_frame(X) else X
     codes = np.asarray(model.encode(X))
     frame = named_frame(model, X)
     filled = _filled(model, codes, how, random)

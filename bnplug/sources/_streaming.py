@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bnplug.sources.files import _MISSING_TEXT, _DataFile, _is_whole, _naming, _parser_errors
+from bnplug.sources.files import _EMPTY, _NAN, _DataFile, _is_whole, _naming, _parser_errors
 from bnplug.table._checks import as_written, is_read_inexactly
 from bnplug.table._dates import from_iso
 from bnplug.table.frames import _with_exact_numbers, to_frame
@@ -164,9 +164,10 @@ class CsvRows:
         batch_rows: int = BATCH_ROWS,
     ) -> None:
         self._file = _DataFile(path, sep, encoding)
-        self._missing = [*_MISSING_TEXT, *missing]
+        with_nan = [*_EMPTY, *missing, *_NAN]
         self._batch_rows = batch_rows
         header = self._file.header()
+        self._missing: Any = with_nan
         kinds, self.n_rows = self._look(header, {*text, *(dates or ())})
         inexact = [i for i, kinds_of_column in enumerate(kinds) if _INEXACT in kinds_of_column]
         kinds = [kinds_of_column - {_INEXACT} for kinds_of_column in kinds]
@@ -183,6 +184,9 @@ class CsvRows:
         as_dates = [i for i, name in columns if name in dates]
         self._exact = {self.names[i] for i in inexact if i < width and i not in {*as_text, *as_dates}}
         self._dtypes: dict[Any, Any] = dict.fromkeys([*as_text, *as_dates, *inexact], str)
+        words = {i for i, name in columns if (kinds[i] & {TEXT, _DATES} or i in as_text) and name not in numbers}
+        # In dates, nan becomes a missing value when they are converted.
+        self._missing = {i: [*_EMPTY, *missing] if i in words else with_nan for i in range(len(header))}
         self.dates = [self.names[i] for i in as_dates]
         self.empty = {name for i, name in columns if not kinds[i]}
 
@@ -231,8 +235,8 @@ def _is_one_type(kinds: set[str]) -> bool:
 
 
 def are_dates(column: pd.Series[Any]) -> bool:
-    """Return whether a column has values, and all are points in time in ISO 8601."""
-    present = column.dropna()
+    """Return whether a column has values, and all are points in time in ISO 8601; nan is a missing one."""
+    present = column[~column.isin(_NAN)].dropna()
     if not isinstance(present.iloc[0] if len(present) else None, str):
         return False
     distinct = pd.Series(present.unique())

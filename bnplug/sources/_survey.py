@@ -20,7 +20,7 @@ from bnplug.sources._summaries import ByClass, Labels, NumberSummary, StateSumma
 from bnplug.table._cells import Cells, Seen
 from bnplug.table._checks import CONTAINERS, check_sum, refuse, weight_numbers
 from bnplug.table._columns import is_named_like_identifier
-from bnplug.table.class_labels import _check_several, class_labels, distinct_classes
+from bnplug.table.class_labels import _check_classes, class_labels, distinct_classes
 from bnplug.table.coding import factorize, match_column
 from bnplug.table.discretizer import Discretizer, unfitted
 from bnplug.table.encoder import ColumnEncoder
@@ -270,7 +270,7 @@ class Gathered:
         classes = classes[used]
         if not len(classes):
             raise ValueError("no row is left: all have weight 0 or, with missing='drop', a missing cell")
-        _check_several(classes)
+        _check_classes(classes)
         return classes, None if weights is None else weights[used]
 
 

@@ -36,7 +36,7 @@ from bnplug.table.rules import ColumnRules
 from bnplug.typing import CodeArray, FloatArray
 
 # The version changes if the same files would be coded in another way.
-_FORMAT = ("bnplug coded table", 2)
+_FORMAT = ("bnplug coded table", 3)
 # The approximate bytes, and the most rows, of a block.
 BLOCK_BYTES, MOST_ROWS = 1 << 25, 1 << 20
 # The bytes that a fingerprint covers: both ends of a file, and pieces in between.

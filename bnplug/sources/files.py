@@ -19,8 +19,8 @@ import pandas as pd
 from bnplug.table._checks import corrected, is_read_inexactly
 from bnplug.table.frames import _is_inexact, _with_exact_numbers
 
-#: Texts that stand for a missing value in every CSV file.
-_MISSING_TEXT = ("", "NaN", "nan")
+#: Texts that are missing values in all columns of a CSV file, and in columns of numbers, truth values and dates.
+_EMPTY, _NAN = ("",), ("NaN", "nan")
 
 # The message of pandas for a row with too many fields.
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
@@ -60,9 +60,10 @@ def read_data(
     text : iterable of str
         Columns that are text even if all of their values look like numbers.
     missing : iterable of str
-        Texts that stand for a missing value in a CSV file, besides an empty field and NaN.
+        Texts that stand for a missing value in a CSV file, besides an empty field. ``nan`` and ``NaN`` do, too, unless
+        the column is text.
     numbers : iterable of str
-        Columns of numbers in which leading zeros have no meaning.
+        Columns of numbers: leading zeros have no meaning, and ``nan`` is missing even if other cells are text.
     sep : str
         The field separator of a CSV file.
     encoding : str, optional
@@ -77,7 +78,7 @@ def read_data(
     with _naming(file):
         if file.is_parquet:
             return _read_parquet(file)
-        return _read_csv(file, list(text), [*_MISSING_TEXT, *missing], set(numbers))
+        return _read_csv(file, list(text), [*_EMPTY, *missing], set(numbers))
 
 
 def read_text(path: str | Path) -> pd.DataFrame:
@@ -218,20 +219,27 @@ def _read_parquet(file: _DataFile) -> pd.DataFrame:
 def _read_csv(file: _DataFile, text: list[str], missing: list[str], numbers: set[str]) -> pd.DataFrame:
     dtypes: dict[Any, Any] = dict.fromkeys(text, str)
     frame = _read_checked(file, dtype=dtypes, na_values=missing)
+    with_nan = [*missing, *_NAN]
+    for i, name in enumerate(frame.columns):
+        if name not in text and frame.dtypes.iloc[i].kind == "O" and frame.iloc[:, i].isin(_NAN).any():
+            column = _read_column(file, i, na_values=with_nan)
+            if name in numbers or pd.api.types.infer_dtype(column) != "string":
+                frame.isetitem(i, column.array)
     whole = [i for i, name in enumerate(frame.columns) if name not in numbers and _is_whole(frame.iloc[:, i])]
     zeros = file.zeros_first(whole)
     for i, name in enumerate(frame.columns):
         if i in zeros:
-            frame.isetitem(i, _column_text(file, i, missing).to_numpy())
-        elif name not in text and is_read_inexactly(frame.iloc[:, i], missing):
-            frame.isetitem(i, corrected(frame.iloc[:, i], _column_text(file, i, missing)).array)
+            frame.isetitem(i, _read_column(file, i, dtype=str, na_values=missing).to_numpy())
+        elif name not in text and is_read_inexactly(frame.iloc[:, i], with_nan):
+            exact = corrected(frame.iloc[:, i], _read_column(file, i, dtype=str, na_values=with_nan))
+            frame.isetitem(i, exact.array)
     return frame
 
 
-def _column_text(file: _DataFile, i: int, missing: list[str]) -> pd.Series[Any]:
-    """Return the column at a position as text."""
-    text: pd.Series[Any] = file.read(index_col=False, usecols=[i], dtype=str, na_values=missing).iloc[:, 0]
-    return text
+def _read_column(file: _DataFile, i: int, **options: Any) -> pd.Series[Any]:
+    """Return the column at a position."""
+    column: pd.Series[Any] = file.read(index_col=False, usecols=[i], low_memory=False, **options).iloc[:, 0]
+    return column
 
 
 def _is_whole(column: pd.Series[Any]) -> bool:

@@ -18,7 +18,7 @@ from bnplug.table._cells import unlike
 from bnplug.table._checks import check_sum, native, refuse, refuse_surrogates, weight_numbers
 from bnplug.table._columns import plan_columns, with_given_states
 from bnplug.table._leakage import distinct_pairs, label_name, refuse_class_column
-from bnplug.table.class_labels import _check_several, _known_classes, _labels_and_gaps
+from bnplug.table.class_labels import _check_classes, _known_classes, _labels_and_gaps
 from bnplug.table.coding import Coded
 from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.frames import is_frame, to_frame
@@ -208,7 +208,7 @@ def _encode_frame(
         frame, labels, gaps = frame[kept], labels[kept], gaps[kept]
         weights = None if weights is None else weights[kept]
     known, codes = _known_classes(labels, gaps, classes)
-    _check_several(known)
+    _check_classes(known)
     encoder, columns = ColumnEncoder.learn(frame, known, codes, weights, rules)
     columns[name] = Coded(codes, tuple(known.tolist()))
     return Table.from_coded(columns, name, weights, encoder.left_out, rules.policies.of_table), encoder

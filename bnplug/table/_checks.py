@@ -18,7 +18,7 @@ from bnplug.typing import FloatArray
 FIRST_INEXACT = 2.0**53
 
 # Whole numbers with up to 300 digits: longer ones may exceed the range of floats, and the digits int() converts.
-_WHOLE = r"\s*[+-]?[0-9]{1,300}\s*"
+_WHOLE = r"\s*([+-]?[0-9]{1,300})(?:\.0*)?\s*"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -140,20 +140,24 @@ def are_merged(column: pd.Series[Any], values: npt.NDArray[Any]) -> bool:
 
 
 def are_inexact(column: pd.Series[Any]) -> bool:
-    """Return whether a column contains only whole numbers, as floats, some of which may have lost digits."""
+    """Return whether a column contains floats that may have lost digits of a whole number."""
     is_categorical = isinstance(column.dtype, pd.CategoricalDtype)
     numbers = column.cat.categories.to_series() if is_categorical else column
-    if numbers.dtype.kind != "f":
-        return False
-    is_plain = isinstance(numbers.dtype, np.dtype)
-    values = numbers.to_numpy() if is_plain else numbers.to_numpy(np.float64, na_value=np.nan)
-    return has_inexact(values) and bool((np.isnan(values) | (values == np.rint(values))).all())
+    if numbers.dtype == object:
+        return any(map(is_inexact, numbers))
+    return numbers.dtype.kind == "f" and has_inexact(numbers.to_numpy(np.float64, na_value=np.nan))
+
+
+def is_inexact(value: object) -> bool:
+    """Return whether a value is a float that may have lost digits of a whole number."""
+    return isinstance(value, float) and abs(value) >= FIRST_INEXACT
 
 
 def is_large(state: object) -> bool:
     """Return whether a state is a whole number, or the text of one, that floats may merge with another."""
     if isinstance(state, str):
-        return re.fullmatch(_WHOLE, state) is not None and abs(int(state)) >= FIRST_INEXACT
+        whole = re.fullmatch(_WHOLE, state)
+        return whole is not None and abs(int(whole[1])) >= FIRST_INEXACT
     return isinstance(state, int | float) and abs(state) >= FIRST_INEXACT
 
 
@@ -213,7 +217,11 @@ def as_written(text: pd.Series[Any]) -> pd.Series[Any]:
 
 def number_of(text: str) -> int | float:
     """Convert text to an integer if it is whole and exact, otherwise to a float; other text is a ``ValueError``."""
-    if re.fullmatch(_WHOLE, text):
-        return int(text)
+    if "_" in text or not text.isascii():
+        # Python reads 1_0 as 10, and digits of all scripts.
+        raise ValueError(f"{text!r} is not a number")
+    whole = re.fullmatch(_WHOLE, text)
+    if whole:
+        return int(whole[1])
     number = float(text)
     return int(number) if number.is_integer() and abs(number) < FIRST_INEXACT else number

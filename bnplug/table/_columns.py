@@ -12,7 +12,7 @@ import pandas as pd
 
 from bnplug.errors import AmbiguousValueWarning, PooledStatesWarning, UselessColumnWarning, did_you_mean, warn_outside
 from bnplug.table._cells import Cells, Seen, cells_of, count_rows, rows_by_number, unlike
-from bnplug.table._checks import are_inexact, are_merged, refuse, report_inexact
+from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact
 from bnplug.table._dates import all_parts, varying, zone_of
 from bnplug.table.coding import MISSING, Coded, Codes, State, _same_text, code_column, coded, factorize, label_index
 from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _Inspection, _listed_columns, _unsupported, column_kind
@@ -120,7 +120,7 @@ def plan_cells(
             _plan_column(name, inspection, named, rules.on_useless == "error", plan, problems)
     plan.names = tuple(name for name in plan.cells if name not in plan.left_out)
     _leave_out(plan, rules, problems)
-    report_inexact([name for name in plan.coded if are_inexact(plan.cells[name].column)])
+    report_inexact([name for name, column in plan.coded.items() if any(map(is_inexact, column.states))])
     _report_ambiguous(plan.coded)
     spared = named | set(rules.states or ())
     _pool(plan, rules, spared if binned else spared | inspection.numbers.keys())

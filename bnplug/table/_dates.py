@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.table.kinds import is_numeric
 
 #: The parts of a point in time, coarsest first, and the only part of a duration.
@@ -67,12 +68,20 @@ def spread(
     if not features.keys() & set(frame.columns):
         return frame
     columns: dict[str, Any] = {}
+    zones = zones or {}
     for name, column in frame.items():
         names = features.get(str(name))
         if names is None:
             columns[str(name)] = column
         else:
-            parts = take_parts(column, names, (zones or {}).get(str(name)))
+            parts = take_parts(column, names, zones.get(str(name)))
+            zone = None if SECONDS in names or name in zones else zone_of(column)
+            if zone is not None:
+                warn_outside(
+                    f"column {str(name)!r} has times in the zone {zone}, and had no zone in training: they are taken "
+                    "as local times, without conversion. Convert them to the zone of the training rows",
+                    BnplugWarning,
+                )
             columns |= {names[part]: numbers for part, numbers in parts.items()}
     return pd.DataFrame(columns, index=frame.index)
 

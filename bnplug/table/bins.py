@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bnplug.table._checks import number_of
 from bnplug.table.coding import MISSING, Coded, State, factorize
 from bnplug.table.kinds import is_numeric
 from bnplug.typing import FloatArray
@@ -97,7 +98,7 @@ def _nearest_state(value: Any, states: Sequence[State]) -> Any:
 def _number(value: Any) -> float | None:
     """Return a value, which may be text, as a finite number; None if it is not one."""
     try:
-        number = float(value)
+        number = float(number_of(value) if isinstance(value, str) else value)
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None

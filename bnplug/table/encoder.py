@@ -198,11 +198,9 @@ class ColumnEncoder:
         A missing cell is in the state of missing cells, if its column has one. A value with the label of that state is
         unseen. Floats that may have lost digits of large whole numbers give a warning.
         """
-        features = self.features(frame)
-        exempt = {*self.numeric, *self.whole}
-        inexact = [str(name) for name, column in features.items() if name not in exempt and are_inexact(column)]
-        report_inexact([name for name in inexact if any(map(is_large, schema.states.get(name, ())))])
-        return self.coder(schema).code_features(features, unseen)
+        features, coder = self.features(frame), self.coder(schema)
+        report_inexact([name for name in coder.large if name in features and are_inexact(features[name])])
+        return coder.code_features(features, unseen)
 
     def coder(self, schema: Table) -> _RowCoder:
         """Return the compiled coder for the states of `schema`, which is cached."""
@@ -281,6 +279,12 @@ class _RowCoder:
             for name, states in schema.states.items()
             if name in edges
         }
+        # Features that have large whole numbers as states.
+        self.large = [
+            name
+            for name, states in schema.states.items()
+            if name not in self._intervals and name not in encoder.numeric and any(map(is_large, states))
+        ]
         # Features encoded from numbers or from text alone: each as (variable, column, edges or codes).
         self._numbers: list[tuple[int, int, FloatArray]] = []
         self._words: list[tuple[int, int, dict[str, int]]] = []

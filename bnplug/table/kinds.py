@@ -10,7 +10,7 @@ import pandas as pd
 
 from bnplug.errors import did_you_mean
 from bnplug.table._cells import Cells, cells_of
-from bnplug.table._checks import CONTAINERS, refuse, unlearnable
+from bnplug.table._checks import CONTAINERS, number_of, refuse, unlearnable
 from bnplug.table.coding import Coded, coded, factorize
 from bnplug.typing import BoolArray, FloatArray
 
@@ -114,6 +114,8 @@ def to_floats(column: pd.Series[Any]) -> FloatArray:
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return np.array(column.to_numpy(), dtype=np.float64)
     try:
+        if dtype.kind == "O" and not is_numeric(column):
+            column = column.astype(object).map(lambda v: number_of(v) if isinstance(v, str) else v, na_action="ignore")
         return np.ascontiguousarray(column.to_numpy(np.float64, na_value=np.nan))
     except OverflowError:
         raise ValueError(f"column {column.name!r} holds whole numbers too large for a float; make them text") from None

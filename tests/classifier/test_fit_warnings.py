@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug import BayesianNetworkClassifier, ConstantPredictionWarning, UnseenValueWarning
+from bnplug import AmbiguousValueWarning, BayesianNetworkClassifier, ConstantPredictionWarning, UnseenValueWarning
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -157,3 +157,16 @@ def test_both_are_given_at_the_users_line():
     with pytest.warns(ConstantPredictionWarning) as caught:
         BayesianNetworkClassifier(("hill-climb", {"score": "bdeu", "start": "empty"})).fit(COIN, LUCK)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("label", ["", "nan"])
+def test_a_class_that_looks_like_a_missing_label(label, tmp_path):
+    rows = X.assign(shop=X["shop"].astype(str), kind=Y.mask(np.arange(N) % 7 == 0, label))
+    fit = BayesianNetworkClassifier("nb", "ml").fit
+    (message,) = warned(AmbiguousValueWarning, fit, rows[["shop", "price"]], rows["kind"])
+    assert message.startswith(f"y has the labels ['{label}'], which usually stand for a missing class")
+    unlabeled = BayesianNetworkClassifier("nb", "ml", missing="em", unlabeled=label)
+    assert warned(AmbiguousValueWarning, unlabeled.fit, rows[["shop", "price"]], rows["kind"]) == []
+    rows.to_parquet(tmp_path / "rows.parquet", index=False)
+    fit_files = BayesianNetworkClassifier("nb", "ml").fit_files
+    assert warned(AmbiguousValueWarning, fit_files, tmp_path / "rows.parquet", "kind") == [message]

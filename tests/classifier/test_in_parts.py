@@ -270,3 +270,22 @@ def test_missing_cells_without_a_state_are_reported_in_later_parts():
     with pytest.warns(UnseenValueWarning) as told:
         model.partial_fit(first.assign(s=["p", "new"] * 10), y)
     assert len(told) == 1
+
+
+def test_other_whole_numbers_are_unseen_in_later_parts_and_nearest_in_prediction():
+    first = pd.DataFrame({"k": [0, 1] * 30, "t": ["a", "b", "b"] * 20})
+    y = ["N", "Y", "Y", "Y"] * 15
+    model = BayesianNetworkClassifier("nb", "ml").partial_fit(first, y, classes=["N", "Y"])
+    before = model.cpt("k")
+    with pytest.warns(UnseenValueWarning, match="column 'k': 2, 3 not seen in training") as told:
+        model.partial_fit(first.assign(k=[2, 3] * 30), y)
+    assert len(told) == 1
+    assert model.cpt("k").equals(before)
+    assert (model.predict_proba(first.assign(k=1)) == model.predict_proba(first.assign(k=3))).all()
+    for numbers in ([2.0] * 60, ["2"] * 60, [2] * 60):
+        with pytest.raises(ValueError, match=r"column 'k': .* not seen in training"):
+            model.set_params(unseen="error").partial_fit(first.assign(k=numbers), y)
+    same = BayesianNetworkClassifier("nb", "ml").partial_fit(first, y, classes=["N", "Y"])
+    for column in (first.k.astype(float), first.k.astype(str), first.k.astype("Int64")):
+        same.partial_fit(first.assign(k=column), y)
+    same_tables(same, BayesianNetworkClassifier("nb", "ml").fit(pd.concat([first] * 4), y * 4))

@@ -281,3 +281,31 @@ def test_evidence_that_is_no_state_is_refused_with_the_states():
     model = BayesianNetworkClassifier("nb").fit(pd.DataFrame({"g": ["u", "v"] * 4}), [0, 1, 1, 0] * 2)
     with pytest.raises(ValueError, match=r"column 'g': 'U' not seen in training; the states are 'u', 'v'$"):
         model.query("class", {"g": "U"})
+
+
+class TestFramesForAModelOfAnArray:
+    ROWS = np.column_stack([np.arange(200) % 4, np.linspace(-1, 1, 200)])
+    MODEL = BayesianNetworkClassifier("nb", "ml").fit(ROWS, np.where(np.arange(200) % 3 == 0, "a", "b"))
+    FRAME = pd.DataFrame(ROWS, columns=["x0", "x1"])
+
+    def test_its_own_names_are_matched_in_any_order(self):
+        turned = self.FRAME[["x1", "x0"]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            expected = self.MODEL.predict_proba(self.ROWS)
+            assert (self.MODEL.predict_proba(self.FRAME) == expected).all()
+            assert (self.MODEL.predict_proba(turned) == expected).all()
+            assert np.allclose(self.MODEL.query("class", turned)["probability"], expected.ravel())
+            assert self.MODEL.impute(turned.mask(turned == 2)).equals(
+                self.MODEL.impute(self.FRAME.mask(self.FRAME == 2))[["x1", "x0"]]
+            )
+
+    def test_other_names_are_matched_by_position_with_a_warning(self):
+        other = self.FRAME.set_axis(["u", "v"], axis=1)
+        for ask in (self.MODEL.predict_proba, self.MODEL.bins, self.MODEL.impute):
+            with pytest.warns(UserWarning, match=r"X has feature names, but .* was fitted without") as told:
+                answer = ask(other)
+            assert len(told) == 1
+            assert np.array_equal(answer, ask(self.FRAME))
+        with pytest.raises(ValueError, match="X has 1 features"):
+            self.MODEL.predict(other[["u"]])

@@ -23,6 +23,8 @@ FILES = {
     "without a name": "a,,b\n1,2,3\n4,5,6\n",
     "quoted": 'a,b\n"x,y",1\n"z\nw",2\n',
     "other missing": "a,b\n?,1\n2,?\n3,4\n",
+    "nan": "a,b,c,d,e\n1,x,True,nan,007\nnan,nan,nan,NaN,1\n2.5,NaN,False,nan,nan\n",
+    "large beside nan": "a,b\n9007199254740993,123456789012345678901234\nnan,NaN\n1,2\n",
 }
 
 
@@ -51,6 +53,25 @@ def test_columns_are_read_as_is_said(tmp_path):
     assert frame["a"].tolist() == ["1", "2"]
     assert frame["b"].tolist() == [7, 8]
     assert frame["c"].dt.month.tolist() == [1, 2]
+
+
+def test_nan_is_text_in_columns_of_text_and_missing_in_others(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(FILES["nan"])
+    frame = read_data(path)
+    assert frame["b"].tolist() == ["x", "nan", "NaN"]
+    assert frame["e"].tolist() == ["007", "1", "nan"]
+    assert frame[["a", "c", "d"]].isna().to_numpy().tolist() == [[0, 0, 1], [1, 1, 1], [0, 0, 1]]
+    assert read_data(path, missing=["nan"])["b"].isna().tolist() == [False, True, False]
+    path.write_text("a,b\nmany,nan\nnan,nan\n")
+    for frame in (read_data(path, numbers=["a"], text=["b"]), *CsvRows(path, ["b"], (), ["a"]).batches(["a", "b"])):
+        assert frame["a"].isna().tolist() == [False, True]
+        assert frame["b"].tolist() == ["nan", "nan"]
+    path.write_text("a\n2026-01-31\nnan\n")
+    assert are_dates(read_data(path)["a"])
+    (frame,) = CsvRows(path, dates=None).batches(["a"])
+    assert frame["a"].isna().tolist() == [False, True]
+    assert frame["a"].dt.month.tolist()[0] == 1
 
 
 def test_dates_are_found_where_that_is_wanted(tmp_path):

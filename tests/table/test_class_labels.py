@@ -292,6 +292,7 @@ def refusal(action):
     return None
 
 
+@pytest.mark.filterwarnings("ignore::bnplug.AmbiguousValueWarning")
 @pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")
 @THOROUGH
 @given(class_arrays())
@@ -309,6 +310,7 @@ def test_classes_of_any_kind_come_back(tmp_path_factory, labels):
         assert_comes_back(model, features, folder)
 
 
+@pytest.mark.filterwarnings("ignore:Columns .* hold whole numbers")
 @pytest.mark.filterwarnings("ignore::bnplug.AmbiguousValueWarning")
 @pytest.mark.filterwarnings("ignore::bnplug.TargetLeakageWarning")  # a few rows whose features determine the class
 @THOROUGH

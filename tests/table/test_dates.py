@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, MissingColumnWarning
+from bnplug import BayesianNetworkClassifier, BnplugWarning, MissingColumnWarning
 from bnplug.sources._streaming import DataFiles
 from bnplug.sources.files import read_data
 from bnplug.table._dates import all_parts, take_parts, varying
@@ -146,6 +146,7 @@ def zoned_frames():
     }
 
 
+@pytest.mark.filterwarnings("ignore:column .when. has times in the zone")  # expected is trained without a zone
 @pytest.mark.parametrize("name", zoned_frames())
 def test_every_kind_of_frame_shows_the_clock_of_its_zone(name):
     frame = zoned_frames()[name]
@@ -218,3 +219,15 @@ def test_a_zone_that_a_folder_names_must_exist(zone):
     state["encoder"]["zones"] = {"when": zone}
     with pytest.raises(bnplug.ModelFileError, match="no time zones"):
         BayesianNetworkClassifier("nb").restore_state(state, arrays)
+
+
+def test_times_with_a_zone_are_reported_if_training_had_none():
+    model = BayesianNetworkClassifier("nb").fit(X, np.roll(WEEKEND, 30))
+    zoned = X.assign(when=X["when"].dt.tz_localize("Asia/Tokyo"))
+    for frame in (zoned, zoned.head(2).assign(when="2026-01-05T08:00+09:00")):
+        with pytest.warns(BnplugWarning, match=r"column 'when' has times in the zone .*, and had no zone") as told:
+            probabilities = model.predict_proba(frame)
+        assert len(told) == 1
+    assert (model.predict_proba(X.head(1)) == probabilities[:1]).all()
+    duration = pd.DataFrame({"span": TIMES - TIMES[0]})
+    BayesianNetworkClassifier("nb").fit(duration, np.roll(WEEKEND, 30)).predict(pd.DataFrame({"span": ["1 days"]}))

@@ -9,6 +9,7 @@ import pytest
 from bnplug import BayesianNetworkClassifier, MissingColumnWarning, UnseenValueWarning, read_bif
 from bnplug.table._columns import with_given_states
 from bnplug.table.bins import _named_bins
+from bnplug.table.kinds import to_floats
 
 CUTS = [0.5, 2.0]
 LABELS = ["<=0.5", "0.5..2", ">2"]
@@ -136,3 +137,21 @@ def test_one_word_does_not_change_the_states_of_the_other_rows():
     with pytest.warns(UnseenValueWarning, match="column 'n': 'many' not seen"):
         codes = model.encode(ROWS[:4].assign(n=["9", "many", 4, None]))
     assert codes[1].tolist() == [2, model.schema_.missing, 2, model.schema_.missing]
+
+
+@pytest.mark.parametrize("text", ["1_0", "1٠"])
+def test_text_that_only_python_reads_as_a_number_is_other_text(text, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(10, 5, 200), "k": rng.choice([0, 10], 200)})
+    model = BayesianNetworkClassifier("nb").fit(X, rng.choice(["a", "b"], 200))
+    with pytest.raises(ValueError, match=rf"column 'x' is numeric, and '{text}' is neither a number nor"):
+        model.predict(pd.DataFrame({"x": [text], "k": [0]}))
+    rows = pd.DataFrame({"x": [1.5, 2.5], "k": [text, "10"]})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.warns(UnseenValueWarning, match=f"column 'k': '{text}'"):
+        in_memory = model.predict_proba(rows)
+    with pytest.warns(UnseenValueWarning, match=f"column 'k': '{text}'"):
+        model.predict_files(tmp_path / "rows.csv", tmp_path / "out.csv")
+    assert np.allclose(pd.read_csv(tmp_path / "out.csv")[["P(a)", "P(b)"]], in_memory)
+    with pytest.raises(ValueError, match=f"column 'x' is numeric, but not all its values are numbers: '{text}'"):
+        to_floats(pd.Series(["1", text], name="x"))

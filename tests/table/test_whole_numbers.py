@@ -1,5 +1,6 @@
 """Whole numbers from 2^53 on stay distinct, or are refused by name, wherever rows come from."""
 
+import re
 import warnings
 
 import numpy as np
@@ -281,3 +282,33 @@ def test_large_floats_are_not_reported_where_they_are_unseen_or_belong_to_the_ne
     model = BayesianNetworkClassifier("nb").fit(X, LABELS)
     new = pd.DataFrame({"few": [2.0**60], "text": [2.0**60]})
     assert inexact_warnings(lambda: model.predict(new)) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "states", "message"),
+    [
+        ([f"{B + 1}.0"], [B + 1], None),
+        ([B + 1, "2.5"], [B + 1, None], "column 'id': 2.5 not seen"),
+        ([B + 1, f"{B + 1}.0"], [B + 1, B + 1], None),
+        ([B + 3, f"{B + 4}.0", "x"], [None, None, None], "column 'id': .* not seen"),
+        (["9.007199254740993e15"], [B], r"Columns \['id'\] hold whole numbers from 2\^53"),
+        (["9.007199254740993e15", B + 1], [B, B + 1], r"Columns \['id'\] hold whole numbers from 2\^53"),
+    ],
+    ids=str,
+)
+def test_cells_of_a_file_match_the_same_whole_number_or_are_reported(tmp_path, cells, states, message):
+    model = BayesianNetworkClassifier("nb", "ml").fit(pd.DataFrame({"id": pd.array(IDS * N, dtype="Int64")}), LABELS)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.predict_files(write_csv(tmp_path / "rows.csv", {"id": cells}), tmp_path / "out.csv")
+    assert [re.match(message or "no warning", str(own.message)) is not None for own in caught] == [True] * bool(message)
+    expected = model.predict_proba(pd.DataFrame({"id": pd.array(states, dtype="Int64")}))
+    assert np.allclose(pd.read_csv(tmp_path / "out.csv")[["P(a)", "P(b)"]], expected)
+
+
+@pytest.mark.parametrize("column", [[float(B), 2.5], pd.Series([float(B), B + 1], dtype=object)], ids=str)
+def test_one_cell_without_a_loss_does_not_hide_the_others(column):
+    model = BayesianNetworkClassifier("nb", unseen="error", categorical_features=["id"])
+    model.fit(pd.DataFrame({"id": [B, B + 1, 2.5, B] * N}, dtype=object), LABELS)
+    with pytest.warns(bnplug.BnplugWarning, match=r"Columns \['id'\] hold whole numbers from 2\^53"):
+        model.predict(pd.DataFrame({"id": column}))
