@@ -10,12 +10,11 @@ import pandas as pd
 
 from bnplug.experiments import pictures
 from bnplug.show.drawing import plot
-from bnplug.show.searches import draw_search
 from bnplug_papers.kelner2012 import graphs, protocol
 from bnplug_papers.kelner2012.claims import add_claims
 from bnplug_papers.kelner2012.differences import add_areas, add_differences
 from bnplug_papers.kelner2012.figures import Figures, published_accuracy, published_ranks, published_seconds, table_of
-from bnplug_papers.kelner2012.pictures import clouds, crosses
+from bnplug_papers.kelner2012.pictures import clouds, crosses, search
 from bnplug_papers.kelner2012.protocol import CONTROL
 from bnplug_papers.kit import MARKED, Page, Results, add_what_was_run, side_by_side
 
@@ -340,5 +339,5 @@ def _add_search(page: Page, results: Results) -> None:
         value = record["value"]
         page.text(f"```text\n{value['text']}\n```")
         edges = [(parent, child) for parent, child in value["edges"]]
-        picture = draw_search(value["trace"], value["names"], edges, value["target"], value["blanket"])
+        picture = search(value["trace"], value["names"], edges, value["target"], value["blanket"])
         page.picture(picture, "search", "The score along the moves, and the network it leads to")

@@ -1,4 +1,4 @@
-"""The pictures of the page: clouds of all graphs, and each data set's accuracies by two classifiers."""
+"""The pictures of the page: clouds of all graphs, accuracies of a data set by two classifiers, and a search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bnplug.show.drawing import new_panels
+from bnplug.show.drawing import new_axes, new_panels, plot
 from bnplug.show.palette import ACCENT, INK, PALE, finish
 
 if TYPE_CHECKING:
@@ -62,3 +62,25 @@ def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Se
     for ax in panels[len(others) :]:
         ax.remove()
     return panels[0]
+
+
+def search(
+    trace: Sequence[float], names: Sequence[str], edges: Sequence[tuple[str, str]], target: str, blanket: Sequence[str]
+) -> Axes:
+    """Draw the score along the moves of a search and, below, the network with the Markov blanket of the class."""
+    from matplotlib.ticker import MaxNLocator
+
+    graph = (names, edges, target, blanket)
+    network_width, network_height = plot(*graph).figure.get_figure(root=True).get_size_inches()
+    width, height = max(6.5, network_width), 3.2 + network_height
+    ax = new_axes((width, height))
+    share = network_height / height
+    ax.set_position((0.75 / width, share + 0.55 / height, 1 - 1.0 / width, 1 - share - 0.95 / height))
+    ax.plot(range(len(trace)), trace, color=ACCENT, marker="o", markersize=4, linewidth=1.6)
+    ax.set_xlabel("move", color=INK)
+    ax.set_ylabel("score", color=INK)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    finish(ax)
+    below = ax.figure.add_axes((0.5 - network_width / width / 2, 0.0, network_width / width, share))
+    plot(*graph, ax=below)
+    return ax
