@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 import bnplug
-from bnplug.experiments import hide_features, pictures
+from bnplug.experiments import hide_features
 from bnplug.gradient import Objective, classified
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import COLOURS, INK, PALE
+from bnplug_papers.kit.pictures import missing_features
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -192,4 +193,4 @@ def draw_missing(found: pd.DataFrame) -> Axes:
     >>> draw_missing(pd.DataFrame(rows, columns=["method", "missing", "draw", "accuracy"])).get_ylabel()
     'accuracy (%)'
     """
-    return pictures.missing_features(found)
+    return missing_features(found)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bnplug.experiments import pictures
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import PALE, colour, finish, mark
+from bnplug_papers.kit.pictures import missing_features
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +37,6 @@ def draw_likelihoods(found: pd.DataFrame) -> Axes:
 def draw_hidden(curve: pd.DataFrame) -> Axes:
     """Draw the mean accuracy over data sets against the percentage of missing features: Figure 4."""
     long = curve.rename_axis(index="missing").reset_index().melt("missing", var_name="method", value_name="accuracy")
-    ax = pictures.missing_features(long.assign(draw=0, accuracy=long["accuracy"] / 100))
+    ax = missing_features(long.assign(draw=0, accuracy=long["accuracy"] / 100))
     ax.set_xlabel("missing features (%)")
     return ax

@@ -19,7 +19,7 @@ from bnplug.experiments.storage import Record
 from bnplug.hooks import registry
 from bnplug.table.table import Table
 from bnplug.typing import IntArray
-from bnplug_papers.kit import Task, find_data, load_data
+from bnplug_papers.kit import Task, find_data, is_copy, load_data
 from bnplug_papers.peharz2013.paths import GAMMAS, LAMS, missing_path, path
 from bnplug_papers.peharz2013.rivals import RIVALS, rival
 
@@ -170,7 +170,7 @@ def splits(dataset: datasets.Dataset, way: str = "") -> list[Split]:
         found = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, y[rows])
         return [(rows[train], rows[test]) for train, test in found]
     if dataset.name == "usps-11000":
-        rows = rows[~dataset.copies()[rows]]
+        rows = rows[~is_copy(dataset)[rows]]
     if way != THIRD and dataset.name == "usps-11000":
         # The first eight of every eleven rows of a class: 800 and 300 of each digit.
         labels = pd.Series(y[rows])

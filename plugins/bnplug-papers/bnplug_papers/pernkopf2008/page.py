@@ -20,6 +20,7 @@ from bnplug_papers.kit import (
     explain,
     published,
 )
+from bnplug_papers.kit.pictures import missing_features
 from bnplug_papers.pernkopf2008.claims import LEVEL, add_claims
 from bnplug_papers.pernkopf2008.figures import MNIST, UCI, Figures, one_sided, relative, table_1
 from bnplug_papers.pernkopf2008.protocol import BATCH, BY_RATE, FRIEDMAN, GENERATIVE, GREEDY, ORDERED, STEPS, WAYS
@@ -235,7 +236,7 @@ def _add_hidden(page: Page, hidden: Mapping[str, pd.DataFrame]) -> None:
         "standard deviations over the draws, in tables the means."
     )
     for name, found in hidden.items():
-        page.picture(pictures.missing_features(found), f"missing-{name}", f"Accuracy with features missing: {name}")
+        page.picture(missing_features(found), f"missing-{name}", f"Accuracy with features missing: {name}")
         means = 100 * found.groupby(["missing", "method"])["accuracy"].mean().unstack()
         draws = int(found["draw"].max()) + 1
         caption = f"Accuracy (%) on {name}, by the number of missing features, {draws} draws."

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnplug.experiments import pictures as common
 from bnplug_papers.kit import MARKED, Page, Results, add_what_was_run, published_table, read_draws, side_by_side
+from bnplug_papers.kit.pictures import missing_features
 from bnplug_papers.pernkopf2013 import pictures, protocol
 from bnplug_papers.pernkopf2013.claims import add_claims, model_sizes, schedule_runs
 from bnplug_papers.pernkopf2013.differences import add_differences
@@ -230,7 +230,7 @@ def _add_hidden(page: Page, results: Results) -> pd.DataFrame:
         return found
     page.section("Figure 5: missing features")
     long = read_draws(found)
-    page.picture(common.missing_features(long), "missing", "Accuracy with features missing: satellite")
+    page.picture(missing_features(long), "missing", "Accuracy with features missing: satellite")
     groups = (100 * long.set_index(["missing", "method"])["accuracy"]).groupby(level=[0, 1])
     page.table(
         _with_deviations(groups),

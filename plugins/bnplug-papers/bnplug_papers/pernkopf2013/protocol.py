@@ -20,7 +20,7 @@ from bnplug import datasets
 from bnplug.experiments.storage import Record
 from bnplug.hooks import recipes
 from bnplug.typing import IntArray
-from bnplug_papers.kit import CodedSplit, Results, Task, code_split, find_data, hide_draws, load_data, timed
+from bnplug_papers.kit import CodedSplit, Results, Task, code_split, find_data, hide_draws, is_copy, load_data, timed
 
 #: The data sets by the names of their files, with what the paper calls them and the share of rows that trains.
 USPS, TEN_DIGITS, MNIST, SATELLITE = "usps-11000", "usps-hastie-9298", "mnist14", "satellite"
@@ -175,7 +175,7 @@ def split(dataset: datasets.Dataset, seed: int = 0, drawn: bool = False) -> tupl
         rows, first = np.arange(len(dataset.X)), FIRST_ROWS[dataset.name]
         return rows[:first], rows[first:]
     share = SETS.get(dataset.name, ("", 2 / 3))[1]
-    rows = np.flatnonzero(~dataset.copies()) if dataset.name == USPS else np.arange(len(dataset.X))
+    rows = np.flatnonzero(~is_copy(dataset)) if dataset.name == USPS else np.arange(len(dataset.X))
     labels = dataset.y.to_numpy()[rows]
     train, test = train_test_split(rows, train_size=round(share * len(rows)), stratify=labels, random_state=seed)
     return train, test
