@@ -49,11 +49,17 @@ def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Se
     panels = [ax for row in new_panels(rows, _ACROSS, (_SIDE * _ACROSS, _SIDE * rows)) for ax in row]
     for ax, other in zip(panels, others, strict=False):
         both = means[[control, other]].dropna()
-        own = spreads.loc[both.index]
+        deviations = spreads.loc[both.index]
         low = float(both.to_numpy().min()) - 5 if len(both) else 0.0
         ax.plot([low, 102], [low, 102], color=PALE, linewidth=1, zorder=1)
         ax.errorbar(
-            both[control], both[other], xerr=own[control], yerr=own[other], fmt="none", ecolor=ACCENT, linewidth=0.8
+            both[control],
+            both[other],
+            xerr=deviations[control],
+            yerr=deviations[other],
+            fmt="none",
+            ecolor=ACCENT,
+            linewidth=0.8,
         )
         ax.set(xlim=(low, 102), ylim=(low, 102), aspect="equal")
         ax.set_title(other, fontsize=8, color=INK)
