@@ -60,7 +60,6 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
     bnplug.BayesianNetworkClassifier : All other attributes and methods.
     bnplug.encode_training : Encodes the training data.
 
-
     Examples
     --------
     >>> import dask.dataframe as dd

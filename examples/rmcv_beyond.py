@@ -13,12 +13,12 @@ bnplug-ccbn there is more to see)
 # %%
 # Boards at the end of tic-tac-toe. To call a board won that is not shall cost five times as much as the opposite.
 import numpy as np
+from bnplug_rmcv.reporting import describe_search, plot_search
 from sklearn.model_selection import train_test_split
 
 from bnplug import BayesianNetworkClassifier, datasets, parameter_learner, score_function, structure_learner
 from bnplug.hooks import registry
 from bnplug.scoring import PredictiveScore, winner
-from bnplug.show.searches import describe_search, plot_search
 
 X, y = datasets.tic_tac_toe()
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)

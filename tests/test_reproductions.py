@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from bnplug_papers.kit import Paper
+from bnplug_papers.kit import Page, Paper
 from strategies import some
 
-from bnplug.experiments._report import index_of
 from bnplug.hooks import registry
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reproduction"
@@ -53,4 +52,4 @@ def test_a_run_that_was_cut_short_has_a_page(name, n, tmp_path):
 
 def test_the_index_lists_the_claims_of_all_papers(pages):
     assert set(PAPERS) == set(RUNS)
-    assert (FOLDER / "index.md").read_text("utf-8") == index_of([pages(name)[0] for name in PAPERS])
+    assert (FOLDER / "index.md").read_text("utf-8") == Page.index([pages(name)[0] for name in PAPERS])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 
 import bnplug
 from bnplug import datasets
@@ -30,6 +30,7 @@ from bnplug.hooks import expressions, recipes, registry
 from bnplug.hooks.descriptors import ClassifierMethod, Kind
 from bnplug.inference.explain import PRIOR
 from bnplug.show import drawing
+from bnplug.table.folds import split_rows
 
 Say = Callable[[str], Any]
 
@@ -97,7 +98,7 @@ def _split(data: datasets.Dataset, n_folds: int) -> SplitData:
     if n_folds == 1:
         inner = [train_test_split(np.arange(len(train)), test_size=1 / 3, stratify=labels, random_state=0)]
     else:
-        inner = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(train, labels))
+        inner = split_rows(labels, n_folds, random_state=0)
     folds = [*((train[fitted], train[left_out]) for fitted, left_out in inner), (train, test)]
     return split_data([data], folds, "ignore", 0, None)[0]
 

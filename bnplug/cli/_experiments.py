@@ -129,7 +129,6 @@ def reproduce_command(
     """
     import joblib
 
-    from bnplug.experiments._report import index_of
     from bnplug.files import write_atomically
     from bnplug.hooks import registry
 
@@ -153,8 +152,8 @@ def reproduce_command(
                     raise
                 failures.append(f"{name}: {one_line(error)}")
                 click.echo(failures[-1], err=True)
-    if every:
-        write_atomically(output / "index.md", index_of(pages))
+    if every and pages:
+        write_atomically(output / "index.md", pages[0].index(pages))
     click.echo(f"written to {output}")
     if failures:
         raise RuntimeError(f"{len(failures)} of {len(names)} papers failed: {'; '.join(failures)}")

@@ -97,49 +97,38 @@ def interrupts_held_back() -> Iterator[None]:
             before(signal.SIGINT, came[-1])
 
 
-class _NoCollection:
-    """Disable garbage collection in this block, which several threads may enter.
+class _HoldBack(event.Listener):  # type: ignore[misc]
+    """Delays interrupts and disables garbage collection while numba compiles, in any number of threads.
 
     Searching the many lasting objects of the compiler for garbage takes a fifth of its time.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_open = 0
-        self._enabled = False
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._n_open == 0:
-                self._enabled = gc.isenabled()
-                gc.disable()
-            self._n_open += 1
-
-    def __exit__(self, *raised: object) -> None:
-        with self._lock:
-            self._n_open -= 1
-            if self._n_open == 0 and self._enabled:
-                gc.enable()
-
-
-_no_collection = _NoCollection()
-
-
-class _HoldBack(event.Listener):  # type: ignore[misc]
-    """Delays interrupts and disables garbage collection while numba compiles."""
-
-    def __init__(self) -> None:
         self._open = threading.local()
+        self._lock = threading.Lock()
+        self._n_threads = 0
+        self._collects = False
 
     def on_start(self, event: event.Event) -> None:
         stacks = self._open.__dict__.setdefault("stacks", [])
         stacks.append(ExitStack())
         if len(stacks) == 1:
             stacks[0].enter_context(interrupts_held_back())
-            stacks[0].enter_context(_no_collection)
+            stacks[0].callback(self._count, -1)
+            self._count(1)
 
     def on_end(self, event: event.Event) -> None:
         self._open.stacks.pop().close()
+
+    def _count(self, change: int) -> None:
+        """Count the threads that compile; garbage is collected again after the last of them."""
+        with self._lock:
+            if self._n_threads == 0:
+                self._collects = gc.isenabled()
+                gc.disable()
+            self._n_threads += change
+            if self._n_threads == 0 and self._collects:
+                gc.enable()
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bnplug.html import _kit as html
@@ -77,17 +75,3 @@ class Dataset:
             html.note(f"{self.y.name}: {', '.join(classes + more)}"),
             plain_display(self.X.assign(**{str(self.y.name): self.y}).head()),
         )
-
-    def copies(self) -> npt.NDArray[np.bool_]:
-        """Return which rows have the features of an earlier row whose class is another one.
-
-        A widely used file of the USPS digits has the same images in the classes 5, 6 and 7.
-
-        Examples
-        --------
-        >>> X, y = pd.DataFrame({"p": [1, 1, 1, 2, 2]}), pd.Series(["5", "6", "6", "1", "1"])
-        >>> Dataset("usps", X, y, "auto", "").copies().tolist()
-        [False, True, True, False, False]
-        """
-        same = self.X.groupby(list(self.X), sort=False, dropna=False).ngroup().to_numpy()
-        return np.asarray(self.y != self.y.groupby(same).transform("first"))

@@ -1,4 +1,4 @@
-"""A comparison as an HTML page, a Markdown page, and a folder of tables and pictures; the index of reproductions."""
+"""A comparison as an HTML page, a Markdown page, and a folder of tables and pictures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bnplug.experiments import pictures
 from bnplug.experiments._tables import FOLD_METRICS, TextTable, find_metric, frame_table, to_markdown
@@ -29,13 +29,6 @@ _TITLES = {
 
 #: Note on the error messages, which pages and displays omit.
 WITHOUT_MESSAGES = "The error messages may quote values of the data, so they are only in Comparison.failed_methods."
-
-_LONGEST_CELL = 160
-_INTRODUCTION = """# Reproductions
-
-What the papers claim, and what this project measures: one page for each paper, made of the results of its run by
-`bnplug reproduce PAPER --page-only`. Each has our figures beside the published ones, those that are off with a reason
-that was tested or none, and the data that were missing. All of it is `bnplug reproduce --all`."""
 
 #: The contents of a page on a comparison.
 CONTENTS = contents("the names of data sets and methods, and results computed on the folds")
@@ -175,30 +168,3 @@ def pictures_of(comparison: Comparison, metric: str) -> dict[str, Axes]:
     if n_datasets >= 2 and n_methods >= 3:
         drawn["critical-difference"] = pictures.critical_difference(comparison.nemenyi(metric))
     return drawn
-
-
-# Reproductions of papers
-
-
-def index_of(pages: Sequence[Any]) -> str:
-    """Return a Markdown page that lists the claims of reproductions: triples of a claim, a verdict and the evidence."""
-    pages = sorted(pages, key=lambda page: page.name)
-    rows = ["| paper | claim | does it hold? | our figure |", "| --- | --- | --- | --- |"]
-    for page in pages:
-        for claim, verdict, evidence in page.claims:
-            cells = [f"[{page.name}]({page.name}.md)", _cell(claim), verdict, _cell(_shortened(evidence))]
-            rows.append(f"| {' | '.join(cells)} |")
-    listed = ["```{toctree}", ":maxdepth: 1", ":hidden:", "", *(page.name for page in pages), "```"]
-    return "\n\n".join([_INTRODUCTION, "\n".join(rows), "\n".join(listed)]) + "\n"
-
-
-def _shortened(text: str) -> str:
-    """Return a text, cut at a semicolon or a comma if it is too long for a cell."""
-    if len(text) <= _LONGEST_CELL:
-        return text
-    kept = text[:_LONGEST_CELL]
-    return kept[: max(kept.rfind("; "), kept.rfind(", "), _LONGEST_CELL // 2)] + " ..."
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

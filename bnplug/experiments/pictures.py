@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from bnplug.experiments._tables import find_metric
 from bnplug.experiments.compare import Comparison
@@ -88,21 +86,6 @@ def scatter(comparison: Comparison, x: str, y: str, metric: str = "accuracy") ->
     return finish(ax)
 
 
-def missing_features(accuracies: pd.DataFrame) -> Axes:
-    """Draw accuracy against the number of missing features: the mean over draws, and its spread.
-
-    `accuracies` is the result of :func:`bnplug.experiments.hide_features`.
-    """
-    ax = new_axes((6.5, 4.2))
-    for number, (name, rows) in enumerate(accuracies.groupby("method", sort=False)):
-        groups = 100 * rows.set_index("missing")["accuracy"]
-        mean, spread = groups.groupby(level=0).mean(), groups.groupby(level=0).std().fillna(0.0)
-        _curve(ax, mean.index.to_numpy(), mean.to_numpy(), str(name), number)
-        ax.fill_between(mean.index, mean - spread, mean + spread, color=colour(number), alpha=0.15, linewidth=0)
-    ax.set(xlabel="missing features", ylabel="accuracy (%)")
-    return finish(ax, legend=True)
-
-
 def convergence(
     traces: Mapping[str, Sequence[float]], ylabel: str = "score", xlabel: str = "step", logarithmic: bool = False
 ) -> Axes:
@@ -113,7 +96,9 @@ def convergence(
     ax = new_axes((6.5, 4.2))
     first = 1 if logarithmic else 0
     for number, (name, values) in enumerate(traces.items()):
-        _curve(ax, np.arange(len(values)) + first, np.asarray(values), name, number, marks=len(values) <= 25)
+        marker = mark(number) if len(values) <= 25 else None
+        steps = np.arange(len(values)) + first
+        ax.plot(steps, np.asarray(values), color=colour(number), marker=marker, markersize=5, linewidth=1.6, label=name)
     if logarithmic:
         ax.set_xscale("log")
         _span_a_decade(ax)
@@ -189,10 +174,6 @@ def _span_a_decade(ax: Axes) -> None:
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")
-
-
-def _curve(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike, name: str, number: int, marks: bool = True) -> None:
-    ax.plot(x, y, color=colour(number), marker=mark(number) if marks else None, markersize=5, linewidth=1.6, label=name)
 
 
 # Labels of points

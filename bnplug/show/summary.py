@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import rel_entr
 
 from bnplug.errors import did_you_mean, printable
-from bnplug.html._kit import Safe, counted, number, render, without_folders
+from bnplug.html._kit import Safe, number, render, without_folders
+from bnplug.html._kit import counted as counted
 from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.queries import query
 from bnplug.typing import FloatArray

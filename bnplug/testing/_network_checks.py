@@ -125,8 +125,8 @@ def check_limits_respected(subject: ParameterSubject) -> None:
 
 
 @essential
-def check_returns_marginals(subject: EngineSubject) -> None:
-    """``compile`` returns `CompiledNetwork`, whose answers have the shapes that the contract gives."""
+def check_returns_compiled_network(subject: EngineSubject) -> None:
+    """``compile`` returns a `CompiledNetwork`, whose answers have the shapes that the contract gives."""
     table = data.with_missing_cells()
     tables = data.network(table, data.tree(table))
     compiled = subject.make().compile(tables, table.target)

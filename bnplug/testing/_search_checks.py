@@ -256,20 +256,20 @@ def check_candidates_in_turn(subject: ScoreSubject) -> None:
         require(_close(given[-1:], score), f"candidate {place} reaches at_least with {score}, and gets {given[-1]}")
 
 
-def check_settled_score_agrees(subject: ScoreSubject) -> None:
+def check_chosen_parameters_agree(subject: ScoreSubject) -> None:
     """``choose_parameters`` returns a score with nothing left to choose, which scores as the one that it comes from."""
     table = data.standard()
     score = subject.make()
-    settled = score.choose_parameters(table)
-    message = f"choose_parameters returned a {type(settled).__name__}, not a ScoreFunction"
-    require(isinstance(settled, ScoreFunction), message)
-    again = settled.choose_parameters(table)
-    require(repr(again) == repr(settled), f"settled once it is {settled!r}, and settled again {again!r}")
-    values = [each.evaluator(table).start(data.tree(table)) for each in (score, settled)]
-    require(_close(values[:1], values[1]), f"a graph has the score {values[0]}, and {values[1]} once it is settled")
+    chosen = score.choose_parameters(table)
+    message = f"choose_parameters returned a {type(chosen).__name__}, not a ScoreFunction"
+    require(isinstance(chosen, ScoreFunction), message)
+    again = chosen.choose_parameters(table)
+    require(repr(again) == repr(chosen), f"choose_parameters returns {chosen!r} at first, and {again!r} of that")
+    before, after = (each.evaluator(table).start(data.tree(table)) for each in (score, chosen))
+    require(_close([before], after), f"a graph has the score {before}, and {after} after choose_parameters")
 
 
-def check_redraws_is_said(subject: ScoreSubject) -> None:
+def check_resamples_is_declared(subject: ScoreSubject) -> None:
     """Where ``step`` changes the score of the current graph, ``resamples`` says so, of the score and its evaluator."""
     evaluator, score = _started(subject, data.standard()), subject.make()
     values = [evaluator.value, *(evaluator.step() for _ in range(3))]

@@ -15,11 +15,6 @@ def test_what_is_no_data_set_is_refused_by_name():
         Dataset("toy", X, Y.mask(Y == "q"), "auto", "made up")
 
 
-def test_copies_are_rows_of_the_same_features_under_another_class():
-    assert Dataset("toy", X, Y, "auto", "made up").copies().tolist() == [False, False, False, False, True]
-    assert not Dataset("toy", X.assign(b=range(5)), Y, "auto", "made up").copies().any()
-
-
 def test_a_notebook_shows_the_size_the_classes_and_the_first_rows():
     page = Page(Dataset("toy", X, Y, "auto", "<made up>")._repr_html_())
     assert "5 rows, 1 features; <made up>" in page.text

@@ -68,15 +68,6 @@ def test_time_against_accuracy(found):
     assert high / low >= 10 - 1e-9
 
 
-def test_missing_features_are_means_over_draws():
-    rows = [("tan", 0, 0, 0.9), ("tan", 2, 0, 0.6), ("tan", 2, 1, 0.8), ("nb", 0, 0, 0.5), ("nb", 2, 0, 0.4)]
-    ax = pictures.missing_features(pd.DataFrame(rows, columns=["method", "missing", "draw", "accuracy"]))
-    tan, nb = ax.lines
-    np.testing.assert_allclose(tan.get_xydata(), [[0, 90], [2, 70]])
-    np.testing.assert_allclose(nb.get_xydata(), [[0, 50], [2, 40]])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["tan", "nb"]
-
-
 def test_convergence_counts_from_the_start():
     ax = pictures.convergence({"a": [1, 3], "b": np.arange(40)}, logarithmic=True)
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[1, 1], [2, 3]])

@@ -36,7 +36,7 @@ class Enumeration(Engine):
         return self.own_marginals(tables)
 
 
-@fails("check_returns_marginals")
+@fails("check_returns_compiled_network")
 class ReturnsWhatOnlyLooksLikeMarginals(Engine):
     class Answers:
         def __init__(self, marginals):

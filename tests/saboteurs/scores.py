@@ -145,7 +145,7 @@ class GoesOnAfterTheFirst(Plain):
             return super().propose_many(candidates)
 
 
-@fails("check_settled_score_agrees")
+@fails("check_chosen_parameters_agree")
 class SettlesOnSomethingElse(Plain):
     def __init__(self, weight=1.0):
         self.weight = weight
@@ -157,7 +157,7 @@ class SettlesOnSomethingElse(Plain):
         return SettlesOnSomethingElse(weight=2.0)
 
 
-@fails("check_settled_score_agrees")
+@fails("check_chosen_parameters_agree")
 class NeverSettles(Plain):
     def __init__(self, settled=0):
         self.settled = settled
@@ -166,13 +166,13 @@ class NeverSettles(Plain):
         return NeverSettles(self.settled + 1)
 
 
-@fails("check_settled_score_agrees")
+@fails("check_chosen_parameters_agree")
 class SettlesOnANumber(Plain):
     def choose_parameters(self, table):
         return 0.5
 
 
-@fails("check_redraws_is_said")
+@fails("check_resamples_is_declared")
 class RedrawsInSilence(Plain):
     class own_evaluator(ScoringEvaluator):  # noqa: N801
         def step(self):
@@ -180,7 +180,7 @@ class RedrawsInSilence(Plain):
             return self.value
 
 
-@fails("check_redraws_is_said")
+@fails("check_resamples_is_declared")
 class SaysSoToNobodyElse(Plain):
     class own_evaluator(ScoringEvaluator):  # noqa: N801
         def __init__(self, function, table):

@@ -52,8 +52,8 @@ class Answering:
         def asked(compiled: CompiledNetwork) -> Callable[[CodeArray], FloatArray]:
             return lambda rows: posterior(predictive_log_joint(compiled, rows, 1))
 
-        own = where_possible(asked(self._members[number]), codes)
-        return self._with_twins(own, lambda rows: where_possible(asked(self._twins[number]), rows(codes)), codes)
+        answer = where_possible(asked(self._members[number]), codes)
+        return self._with_twins(answer, lambda rows: where_possible(asked(self._twins[number]), rows(codes)), codes)
 
     def contributions(self, codes: Sequence[CodeArray]) -> FloatArray | ValueError:
         """Return the mean of what features contribute in each member, and in the twins where some are missing.
@@ -63,29 +63,29 @@ class Answering:
 
         def mean(networks: Sequence[CompiledNetwork], rows: Sequence[CodeArray]) -> FloatArray | ValueError:
             pairs = zip(networks, rows, strict=True)
-            return mean_of_known([self._contributions(network, own) for network, own in pairs])
+            return mean_of_known([self._contributions(network, member_codes) for network, member_codes in pairs])
 
-        own = mean(self._members, codes)
-        return self._with_twins(own, lambda rows: mean(self._twins, [rows(one) for one in codes]), codes[0])
+        answer = mean(self._members, codes)
+        return self._with_twins(answer, lambda rows: mean(self._twins, [rows(one) for one in codes]), codes[0])
 
     def _contributions(self, compiled: CompiledNetwork, codes: CodeArray) -> FloatArray | ValueError:
         return where_possible(lambda rows: contributions(compiled, rows, self._target, 1), codes)
 
     def _with_twins(
-        self, own: FloatArray | ValueError, twins: Callable[[Any], FloatArray | ValueError], codes: CodeArray
+        self, answer: FloatArray | ValueError, twins: Callable[[Any], FloatArray | ValueError], codes: CodeArray
     ) -> FloatArray | ValueError:
         """Return the mean of both in rows where features are missing, of whoever answers; else what the members say."""
         incomplete = self._incomplete(codes)
         if not self._twins or not incomplete.any():
-            return own
+            return answer
         half = twins(lambda rows: np.ascontiguousarray(rows[:, incomplete]))
-        if isinstance(own, ValueError):
+        if isinstance(answer, ValueError):
             # Complete rows are refused by nobody.
-            return half if incomplete.all() else own
-        both = mean_of_known([own[incomplete], half])
+            return half if incomplete.all() else answer
+        both = mean_of_known([answer[incomplete], half])
         if not isinstance(both, ValueError):
-            own[incomplete] = both
-        return own
+            answer[incomplete] = both
+        return answer
 
     def _incomplete(self, codes: CodeArray) -> npt.NDArray[np.bool_]:
         """Return which rows miss a feature."""
@@ -110,10 +110,10 @@ def where_possible(answer: Callable[[CodeArray], FloatArray], codes: CodeArray) 
             answers[kind] = answer(np.ascontiguousarray(codes[:, kinds == kind]))
     if not answers:
         return refused
-    found: FloatArray = np.full((codes.shape[1], *next(iter(answers.values())).shape[1:]), np.nan)
-    for kind, own in answers.items():
-        found[kinds == kind] = own
-    return found
+    joined: FloatArray = np.full((codes.shape[1], *next(iter(answers.values())).shape[1:]), np.nan)
+    for kind, values in answers.items():
+        joined[kinds == kind] = values
+    return joined
 
 
 def mean_of_known(answers: Sequence[FloatArray | ValueError]) -> FloatArray | ValueError:

@@ -143,7 +143,7 @@ class AODE(AveragedNetworks):
         families = [_one_dependence(table, v) for v in table.features]
         for parents in families:
             check_size(table, parents, self.max_parameters)
-        fitted = run_in_threads(lambda own: learner.fit(table, table.dag(own)), families, n_jobs=self.n_jobs)
+        fitted = run_in_threads(lambda family: learner.fit(table, table.dag(family)), families, n_jobs=self.n_jobs)
         self.frequent_ = [count(table, v, []) >= self.min_count for v in table.features]
         return self._take_over({"members": [self._beside(naive, tables) for tables in fitted], "naive": [naive]})
 
@@ -177,13 +177,13 @@ class AODE(AveragedNetworks):
         (self.naive_,) = networks["naive"]
         everyone = [*self.members_, self.naive_]
         # What no class changes counts here too, and other engines may leave that out.
-        self._compiled = [Marginalizer(own.tables_, own.target_, self.max_clique_size) for own in everyone]
+        self._compiled = [Marginalizer(network.tables_, network.target_, self.max_clique_size) for network in everyone]
         return self
 
     def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return what ``fit`` has found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
         state, arrays = super().saved_state()
-        return state, arrays | {f"{_FREQUENT}/{i}": own for i, own in enumerate(self.frequent_)}
+        return state, arrays | {f"{_FREQUENT}/{i}": states for i, states in enumerate(self.frequent_)}
 
     def restore_state(self, state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
         """Take over what :meth:`saved_state` has returned; the parameters are those of the constructor."""
@@ -207,13 +207,13 @@ class AODE(AveragedNetworks):
         codes : unsigned array of shape (variables, rows)
             As ``naive_.encode`` returns them.
         """
-        joints = run_in_threads(lambda own: own.log_joint(codes, 1), self._compiled, n_jobs=n_jobs)
+        joints = run_in_threads(lambda network: network.log_joint(codes, 1), self._compiled, n_jobs=n_jobs)
         total: FloatArray = np.full_like(joints[-1], -np.inf)
         parents = np.zeros(codes.shape[1], dtype=bool)
         for v, frequent, joint in zip(self.naive_.schema_.features, self.frequent_, joints[:-1], strict=True):
-            own = _is_parent(codes[v], frequent)
-            total[own] = np.logaddexp(total[own], joint[own])
-            parents |= own
+            is_parent = _is_parent(codes[v], frequent)
+            total[is_parent] = np.logaddexp(total[is_parent], joint[is_parent])
+            parents |= is_parent
         total[~parents] = joints[-1][~parents]
         return total
 
@@ -251,7 +251,7 @@ class AODE(AveragedNetworks):
         if not asking:
             return answer
         names = [variables] if isinstance(variables, str) else list(variables)
-        measures = [log_measure(own.tables_, names, known, {}, self.max_clique_size) for own in asking]
+        measures = [log_measure(network.tables_, names, known, {}, self.max_clique_size) for network in asking]
         return answer.assign(probability=softmax(logsumexp(measures, axis=0)).ravel())
 
     def _known(self, evidence: Mapping[str, Any]) -> dict[str, int]:
@@ -281,5 +281,5 @@ def _one_dependence(table: Table, parent: int) -> list[list[int]]:
 def _is_parent(codes: CodeArray, frequent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return in which rows a feature's value is known and frequent."""
     known = codes < len(frequent)
-    own: npt.NDArray[np.bool_] = known & frequent[np.where(known, codes, 0)]
-    return own
+    is_parent: npt.NDArray[np.bool_] = known & frequent[np.where(known, codes, 0)]
+    return is_parent

@@ -152,8 +152,8 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         for group, networks in self._networks().items():
             saved = [network.saved_state() for network in networks]
             states[group] = [state for state, _ in saved]
-            for number, (_, own) in enumerate(saved):
-                arrays |= {f"{group}/{number}/{name}": array for name, array in own.items()}
+            for number, (_, named) in enumerate(saved):
+                arrays |= {f"{group}/{number}/{name}": array for name, array in named.items()}
         return states, arrays
 
     def restore_state(self, state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -161,10 +161,10 @@ class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
         networks: dict[str, list[BayesianNetworkClassifier]] = {}
         for group, states in state.items():
             networks[group] = []
-            for number, own in enumerate(states):
+            for number, state_of_member in enumerate(states):
                 prefix = f"{group}/{number}/"
                 kept = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-                networks[group].append(self._network().restore_state(own, kept))
+                networks[group].append(self._network().restore_state(state_of_member, kept))
         return self._take_over(networks)
 
     @abstractmethod
@@ -197,10 +197,10 @@ class quietly(warnings.catch_warnings):  # noqa: N801
     """What the first member has said about columns, the others need not say again."""
 
     def __enter__(self) -> Any:
-        found = super().__enter__()
+        stack = super().__enter__()
         for category in (*_OF_COLUMNS, ConstantPredictionWarning):
             warnings.simplefilter("ignore", category)
-        return found
+        return stack
 
 
 def encoded(members: Sequence[BayesianNetworkClassifier], X: Any) -> list[CodeArray]:

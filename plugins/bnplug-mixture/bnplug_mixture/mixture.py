@@ -203,7 +203,11 @@ class NetworkMixture(AveragedNetworks):
             pilot = self._member(first, self._parameters(), self.n_jobs).fit(*data)
         settled, self.chosen_ = _settled(pilot.parameters_)
         structures = given if self.structures != "auto" or pilot.encoder_.numeric else list(_OF_DISCRETE)
-        plans = [_Plan(own, int(random.randint(2**31 - 1))) for _ in range(int(self.n_members)) for own in structures]
+        plans = [
+            _Plan(structure, int(random.randint(2**31 - 1)))
+            for _ in range(int(self.n_members))
+            for structure in structures
+        ]
         plans[0] = first
 
         def learn(plan: _Plan, ready: BayesianNetworkClassifier | None) -> list[_Member]:
@@ -432,13 +436,13 @@ def _settled(learner: Any) -> tuple[Any, dict[str, Any]]:
 
 def _also_met(network: BayesianNetworkClassifier, n_best: int) -> list[dict[str, list[str]]]:
     """Return the parents of the best structures that the network's search met, besides its own."""
-    found = getattr(network.structure_, "best_structures_", [])
-    own = set(network.tables_.edges)
+    best = getattr(network.structure_, "best_structures_", [])
+    learned = set(network.tables_.edges)
     others = []
-    for edges in found:
+    for edges in best:
         parents: dict[str, list[str]] = {name: [] for name in network.tables_.names}
         for parent, child in edges:
             parents[child].append(parent)
-        if set(edges) != own:
+        if set(edges) != learned:
             others.append(parents)
     return others[: n_best - 1]

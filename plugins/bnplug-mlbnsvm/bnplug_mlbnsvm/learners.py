@@ -161,9 +161,9 @@ class MaximumLikelihoodSVM(ParameterLearner):
         problem = self.problem(table, dag)
         self.is_c1_ = problem.is_c1
         setting = self.setting(self.lam_, self.gamma_)
-        found = self._solve(problem, table, setting)
-        tables = problem.generative if self.lam_ == 0.0 else problem.network(found.point)
-        self._keep(problem, setting, found, tables)
+        solution = self._solve(problem, table, setting)
+        tables = problem.generative if self.lam_ == 0.0 else problem.network(solution.point)
+        self._keep(problem, setting, solution, tables)
         return tables
 
     def problem(self, table: Table, dag: DAG) -> LargeMarginProblem:

@@ -30,27 +30,27 @@ def soft_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     joint = bottom + radius / _SQRT_2
     total = 0.0
     for m in range(n_rows):
-        own = y[m]
-        if own < 0:  # A row without a class has no margin.
+        label = y[m]
+        if label < 0:  # A row without a class has no margin.
             for c in range(n_classes):
                 dL[m, c] = 0.0
             continue
         largest = -np.inf
         for c in range(n_classes):
-            if c != own:
+            if c != label:
                 largest = max(largest, L[m, c])
         # The smooth maximum is above the largest rival by at most log(rivals) / eta.
-        if gamma - L[m, own] + largest + np.log(n_classes - 1) / eta <= bottom:
+        if gamma - L[m, label] + largest + np.log(n_classes - 1) / eta <= bottom:
             for c in range(n_classes):
                 dL[m, c] = 0.0
             continue
         normalizer = 0.0
         for c in range(n_classes):
             dL[m, c] = 0.0
-            if c != own and L[m, c] - largest > -40.0 / eta:
+            if c != label and L[m, c] - largest > -40.0 / eta:
                 dL[m, c] = np.exp(eta * (L[m, c] - largest))
                 normalizer += dL[m, c]
-        zeta = gamma - L[m, own] + largest + np.log(normalizer) / eta
+        zeta = gamma - L[m, label] + largest + np.log(normalizer) / eta
         if zeta <= bottom:
             slack, slope = 0.0, 0.0
         elif zeta >= joint:
@@ -61,7 +61,7 @@ def soft_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
         total += weights[m] * slack
         for c in range(n_classes):
             dL[m, c] *= weights[m] * slope / normalizer
-        dL[m, own] = -weights[m] * slope
+        dL[m, label] = -weights[m] * slope
     return total
 
 
@@ -100,16 +100,16 @@ def hard_slack(L, y, weights, params, dL):  # type: ignore[no-untyped-def]
     n_rows, n_classes = L.shape
     total = 0.0
     for m in range(n_rows):
-        own, rival = y[m], -1
+        label, rival = y[m], -1
         for c in range(n_classes):
             dL[m, c] = 0.0
-            if c != own and (rival < 0 or L[m, c] > L[m, rival]):
+            if c != label and (rival < 0 or L[m, c] > L[m, rival]):
                 rival = c
-        if own < 0:
+        if label < 0:
             continue
-        slack = gamma - L[m, own] + L[m, rival]
+        slack = gamma - L[m, label] + L[m, rival]
         if slack > 0.0:
             total += weights[m] * slack
             dL[m, rival] = weights[m]
-            dL[m, own] = -weights[m]
+            dL[m, label] = -weights[m]
     return total

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bnplug_papers.kit import Results, code_split, find_data, hide_draws, load_data, read_draws
+from bnplug_papers.kit import Results, code_split, find_data, hide_draws, is_copy, load_data, read_draws
 from sklearn.tree import DecisionTreeClassifier
 
 from bnplug import BayesianNetworkClassifier, datasets, parameter_learner
@@ -54,3 +54,9 @@ def test_draws_are_kept_as_lists_and_read_back():
     usual = hide_features(models, iris.X.iloc[test], iris.y.iloc[test], [2], draws=2, random_state=1)
     expected = usual[usual["method"] == "stump"]["accuracy"].tolist()
     assert own["accuracy"].tolist()[2:] == pytest.approx(expected)
+
+
+def test_copies_are_rows_of_the_same_features_under_another_class():
+    X, y = pd.DataFrame({"a": [1, 1, 2, np.nan, np.nan]}), pd.Series(list("ppqpq"), name="c")
+    assert is_copy(Dataset("toy", X, y, "auto", "made up")).tolist() == [False, False, False, False, True]
+    assert not is_copy(Dataset("toy", X.assign(b=range(5)), y, "auto", "made up")).any()

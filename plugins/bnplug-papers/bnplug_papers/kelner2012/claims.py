@@ -115,9 +115,9 @@ def _claim_table_3(judge: _Judge, tests: Tests) -> None:
     claim = "It is superior to RMHO from both starts and to RMHO-f (empty) (Bonferroni-Dunn, p < 0.05)."
     judge.ranked(claim, tests, dict.fromkeys(superior, _LEVEL))
     judge.signed("It is superior to each of them (Wilcoxon, p < 0.01).", tests, list(tests.wilcoxon.index), 0.01)
-    own = tests.ranks.filter(like="RMCV")
+    rmcv_ranks = tests.ranks.filter(like="RMCV")
     told = ", ".join(f"{name} {rank:.2f}" for name, rank in tests.ranks.items())
-    holds = bool(own.max() < tests.ranks.drop(own.index).min())
+    holds = bool(rmcv_ranks.max() < tests.ranks.drop(rmcv_ranks.index).min())
     judge.say("RMCV ranks before all hold-out variants, whatever the start.", holds, told, tests.table.columns.tolist())
 
 
@@ -245,12 +245,12 @@ def _claim_times(judge: _Judge) -> None:
     whole = seconds[[CONTROL, *others]].dropna()
     every, fewer = whole.mean(), whole.drop(index=protocol.LAST, errors="ignore").mean()
     faster = ["CT", *(name for name in _OTHERS if name.startswith("SVM"))]
-    own = fewer[CONTROL]
+    control_seconds = fewer[CONTROL]
     for claim, holds, names in (
-        ("Without Letter it is faster than all unrestricted networks.", own < fewer[_UNRESTRICTED].min(),
+        ("Without Letter it is faster than all unrestricted networks.", control_seconds < fewer[_UNRESTRICTED].min(),
          [CONTROL, *_UNRESTRICTED]),
         (f"Without Letter it challenges a neural network (it takes less than {_CHALLENGES:.0f} times as long; in the "
-         "paper 8 times).", own < _CHALLENGES * fewer["NN"], [CONTROL, "NN"]),
+         "paper 8 times).", control_seconds < _CHALLENGES * fewer["NN"], [CONTROL, "NN"]),
     ):  # fmt: skip
         judge.page.claim(claim, bool(holds), _list_seconds(fewer, names), judge.figures.coverage(names, timed=True))
     claims = {"Trees and support vector machines are faster": [CONTROL, *faster]}

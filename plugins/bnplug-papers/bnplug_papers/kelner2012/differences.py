@@ -100,14 +100,14 @@ def _count(page: Page, cells: pd.DataFrame, reasons: pd.DataFrame) -> None:
 
 
 def _add_averages(page: Page, cells: pd.DataFrame, reasons: pd.DataFrame) -> None:
-    own = cells[cells["dataset"] == AVERAGE].drop(columns=["dataset", "deviation"])
-    found = reasons[reasons["dataset"] == AVERAGE]
-    named = dict(zip(found["method"], found["reason"], strict=True))
+    averages = cells[cells["dataset"] == AVERAGE].drop(columns=["dataset", "deviation"])
+    average_reasons = reasons[reasons["dataset"] == AVERAGE]
+    named = dict(zip(average_reasons["method"], average_reasons["reason"], strict=True))
     sizes = cells[cells["dataset"] != AVERAGE].groupby("method").size()
-    own.insert(1, "data sets", sizes.reindex(own["method"]).to_numpy())
-    own["reason"] = [named.get(method, "") for method in own["method"]]
-    told = [where(cells, str(method)) for method in found["method"]]
-    page.table(own, "Averages over the same data sets, with the reason of those that are off.")
+    averages.insert(1, "data sets", sizes.reindex(averages["method"]).to_numpy())
+    averages["reason"] = [named.get(method, "") for method in averages["method"]]
+    told = [where(cells, str(method)) for method in average_reasons["method"]]
+    page.table(averages, "Averages over the same data sets, with the reason of those that are off.")
     if told:
         page.text(f"Where the averages that are off come from: {'; '.join(told)}.")
 

@@ -105,11 +105,11 @@ class Tests:
 
 
 class Figures:
-    """What was found, as tables.
+    """The results, as tables.
 
     Attributes
     ----------
-    found : Comparison
+    compared : Comparison
         Of the paper's classifiers on the same folds.
     accuracy, spread : frame
         Mean and standard deviation over folds, in per cent.
@@ -120,10 +120,10 @@ class Figures:
     """
 
     def __init__(self, results: Results) -> None:
-        self.found = comparison(results, list(_METHODS))
-        self.accuracy = _ordered(100 * _means(self.found))
-        self.spread = _ordered(100 * self.found.spread()) if len(self.found.results) else self.accuracy
-        areas = _means(self.found, "auc")
+        self.compared = comparison(results, list(_METHODS))
+        self.accuracy = _ordered(100 * _means(self.compared))
+        self.spread = _ordered(100 * self.compared.spread()) if len(self.compared.results) else self.accuracy
+        areas = _means(self.compared, "auc")
         self.areas = areas.loc[[name for name in table_of("table9-auc").index if name in areas.index]]
         self.times = results.frame(TIMES)
         times = self.times
@@ -141,14 +141,14 @@ class Figures:
 
     def repetitions(self) -> pd.Series[int]:
         """Return how many repetitions all classifiers of a data set have, of ten."""
-        counts = self.found.results.groupby(["dataset", "method"]).size().unstack() // _FOLDS
+        counts = self.compared.results.groupby(["dataset", "method"]).size().unstack() // _FOLDS
         return _ordered(counts.fillna(0)).min(axis=1).astype(int)
 
     def coverage(
         self, methods: Collection[str], sets: Collection[str] | None = None, timed: bool = False
     ) -> tuple[int, int]:
         """Return how many tasks of some classifiers, on some data sets, have a result, and how many are wanted."""
-        parts = {TIMES: [name for own in _METHODS.values() for name in own]} if timed else _METHODS
+        parts = {TIMES: [name for names in _METHODS.values() for name in names]} if timed else _METHODS
         done, wanted = 0, 0.0
         for part, every in parts.items():
             keys = [record["key"] for record in self.results.records(part)]
@@ -161,17 +161,17 @@ class Figures:
 
     def sizes(self) -> pd.DataFrame:
         """Return rows, features and classes of each data set as text, with the paper's where these are others."""
-        folds = self.found.results.groupby("dataset")[["n_train", "n_test"]].first().sum(axis=1)
-        own = self.times.groupby("dataset")[["features", "classes"]].first() if len(self.times) else pd.DataFrame()
+        folds = self.compared.results.groupby("dataset")[["n_train", "n_test"]].first().sum(axis=1)
+        shapes = self.times.groupby("dataset")[["features", "classes"]].first() if len(self.times) else pd.DataFrame()
         rows = {}
         for name in self.accuracy.index:
-            known = own.loc[name].tolist() if name in own.index else ["–", "–"]
+            known = shapes.loc[name].tolist() if name in shapes.index else ["–", "–"]
             rows[name] = [_beside(a, b) for a, b in zip([folds[name], *known], _TABLE_1[name], strict=True)]
         return pd.DataFrame.from_dict(rows, orient="index", columns=["rows", "features", "classes"])
 
     def twins(self) -> list[list[str]]:
         """Return data sets with the same rows: on every fold all classifiers are right equally often."""
-        wide = self.found.results.pivot(index="dataset", columns=["method", "fold"], values="accuracy")
+        wide = self.compared.results.pivot(index="dataset", columns=["method", "fold"], values="accuracy")
         alike: dict[tuple[float, ...], list[str]] = {}
         for name, row in _ordered(wide).fillna(-1.0).iterrows():
             alike.setdefault(tuple(row), []).append(str(name))
@@ -179,7 +179,7 @@ class Figures:
 
     def errors_and_draws(self, metric: str = "accuracy") -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the standard error, in hundredths, of each mean by the draw of the folds, and the number of draws."""
-        frame = self.found.results.assign(repetition=self.found.results["fold"] // _FOLDS)
+        frame = self.compared.results.assign(repetition=self.compared.results["fold"] // _FOLDS)
         each = 100 * frame.groupby(["dataset", "method", "repetition"])[metric].mean()
         groups = each.groupby(["dataset", "method"])
         return (groups.std() / groups.size() ** 0.5).unstack(), groups.size().unstack()
@@ -192,7 +192,7 @@ class Figures:
     @cached_property
     def ways(self) -> list[Variant]:
         """What was done in another way, as far as it was; BDeu(1) stands for K2."""
-        named, ours = self.equivalents(), self.found.results
+        named, ours = self.equivalents(), self.compared.results
         equivalent = ours[ours["method"].isin(list(named))].replace({"method": named})
         tried = {name: comparison(self.results, [part]).results for name, part in protocol.WAYS.items()}
         tried = {EQUIVALENT: equivalent, **tried}
@@ -202,7 +202,7 @@ class Figures:
         """Return what came out on some folds, with what comes out without it on the same."""
         keys = ["dataset", "method", "fold"]
         both = tried[[*keys, "accuracy"]].merge(
-            self.found.results[[*keys, "accuracy"]], on=keys, suffixes=("", "_base")
+            self.compared.results[[*keys, "accuracy"]], on=keys, suffixes=("", "_base")
         )
         means = 100 * both.groupby(["dataset", "method"])[["accuracy", "accuracy_base"]].mean()
         return Variant(name, means["accuracy"].unstack(), means["accuracy_base"].unstack())
@@ -226,7 +226,7 @@ class Figures:
 
     def signed_p(self, metric: str, others: Sequence[str]) -> pd.DataFrame:
         """Return p-values of the corrected t-test of RMCV (NBC) with others, negative where it is not above."""
-        values = self.found.fold_values(metric)
+        values = self.compared.fold_values(metric)
         there, rows = [other for other in others if other in values], {}
         for name, folds in values.groupby(level="dataset"):
             pairs = {other: folds.reindex(columns=[CONTROL, other]).dropna() for other in there}
@@ -241,14 +241,14 @@ def _signed(pair: pd.DataFrame, other: str) -> float:
     return test.p_value if test.mean_difference >= 0 else -test.p_value
 
 
-def _beside(own: float | str, printed: int) -> str:
+def _beside(measured: float | str, printed: int) -> str:
     """Return a number, with the printed one in brackets if that is another."""
-    text = own if isinstance(own, str) else str(int(own))
-    return text if own == printed else f"{text} ({printed})"
+    text = measured if isinstance(measured, str) else str(int(measured))
+    return text if measured == printed else f"{text} ({printed})"
 
 
-def _means(found: Comparison, metric: str = "accuracy") -> pd.DataFrame:
-    return found.table(metric) if len(found.results) else pd.DataFrame()
+def _means(compared: Comparison, metric: str = "accuracy") -> pd.DataFrame:
+    return compared.table(metric) if len(compared.results) else pd.DataFrame()
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:

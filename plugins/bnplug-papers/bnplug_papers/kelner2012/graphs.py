@@ -55,8 +55,8 @@ _DRAWN_FOLDS = 10
 
 def all_graphs(n: int) -> IntArray:
     """Return every graph without a cycle on n variables, the parents of each variable as the bits of a number."""
-    own = [[mask for mask in range(1 << n) if not mask >> v & 1] for v in range(n)]
-    masks = np.array(list(product(*own)), dtype=np.int64)
+    possible = [[mask for mask in range(1 << n) if not mask >> v & 1] for v in range(n)]
+    masks = np.array(list(product(*possible)), dtype=np.int64)
     left = np.full(len(masks), (1 << n) - 1)
     # What has no parent among those that are left is taken away; n times is enough.
     for _ in range(n):
@@ -103,11 +103,11 @@ def study(name: str, folder: Any, draw: int = 0, n_features: int | None = None) 
     splits = list(_splits(name, folder, draw, n_features))
     names = splits[0][0].names
     masks = all_graphs(len(names))
-    found: dict[str, FloatArray] = {}
+    means: dict[str, FloatArray] = {}
     for number, (train, both, tested) in enumerate(splits):
         for score, values in _scored(train, both, tested, masks, _DRAWN_FOLDS * draw + number).items():
-            found[score] = found.get(score, 0) + values / len(splits)
-    test = found.pop("test")
+            means[score] = means.get(score, 0) + values / len(splits)
+    test = means.pop("test")
     highest = test >= test.max() - _TIE
     whole = {
         "score": "graphs", "n": len(masks), "highest": float(test.max()), "n_highest": int(highest.sum()),
@@ -116,10 +116,10 @@ def study(name: str, folder: Any, draw: int = 0, n_features: int | None = None) 
     if name == "synthetic":
         whole["generating"] = bool(highest[(masks == generating(splits[0][0])).all(axis=1)].all())
     rows = [whole]
-    for score, values in found.items():
+    for score, values in means.items():
         rows.append({"score": score, **_summary(values, test, highest)})
         if draw == 0:
-            rows[-1] |= {"grid_test": _grid(values, test), "grid_training": _grid(values, found["training"])}
+            rows[-1] |= {"grid_test": _grid(values, test), "grid_training": _grid(values, means["training"])}
     return rows
 
 
@@ -175,13 +175,13 @@ def _scored(train: Table, both: Table, tested: Any, masks: IntArray, seed: int) 
         "RMCV": (train, bnplug.score_function("rmcv", random_state=seed, **_PLAIN)),
     }
     parents = [to_parents(graph) for graph in kinds]
-    found = {}
+    scores = {}
     for name, (table, score) in predictive.items():
         evaluator = score.evaluator(table)
-        found[name] = np.array([evaluator.start(graph) for graph in parents])[kind]
+        scores[name] = np.array([evaluator.start(graph) for graph in parents])[kind]
     sums = {name: _summed(name, train, masks) for name in ("mdl", "k2", "ll")}
-    found |= {"MDL": sums["mdl"], "K2": sums["k2"], "CMDL": found["CLL"] - (sums["ll"] - sums["mdl"])}
-    return {**found, "RMHO": _redrawn(train, parents, kind, seed)}
+    scores |= {"MDL": sums["mdl"], "K2": sums["k2"], "CMDL": scores["CLL"] - (sums["ll"] - sums["mdl"])}
+    return {**scores, "RMHO": _redrawn(train, parents, kind, seed)}
 
 
 def _summed(name: str, table: Table, masks: IntArray) -> FloatArray:
@@ -193,8 +193,8 @@ def _summed(name: str, table: Table, masks: IntArray) -> FloatArray:
     for v in range(n):
         changes = np.zeros(1 << n)
         for mask in np.unique(masks[:, v]).tolist():
-            own = [u for u in range(n) if mask >> u & 1]
-            changes[mask] = evaluator.start([*empty[:v], own, *empty[v + 1 :]]) - start
+            chosen = [u for u in range(n) if mask >> u & 1]
+            changes[mask] = evaluator.start([*empty[:v], chosen, *empty[v + 1 :]]) - start
         total += changes[masks[:, v]]
     return total
 
@@ -202,11 +202,11 @@ def _summed(name: str, table: Table, masks: IntArray) -> FloatArray:
 def _redrawn(table: Table, parents: list[list[list[int]]], kind: IntArray, seed: int) -> FloatArray:
     """Return the rate of every graph on held-out rows of its own, one of `DRAWS` sets."""
     drawn = np.random.default_rng(seed).integers(DRAWS, size=len(kind))
-    found = np.empty(len(kind))
+    rates = np.empty(len(kind))
     for draw in range(DRAWS):
         score = bnplug.score_function("rmho-f", random_state=DRAWS * (seed + 1) + draw, **_PLAIN)
         evaluator = score.evaluator(table)
-        own = np.flatnonzero(drawn == draw)
-        values = {int(number): evaluator.start(parents[number]) for number in np.unique(kind[own])}
-        found[own] = [values[int(number)] for number in kind[own]]
-    return found
+        places = np.flatnonzero(drawn == draw)
+        values = {int(number): evaluator.start(parents[number]) for number in np.unique(kind[places])}
+        rates[places] = [values[int(number)] for number in kind[places]]
+    return rates

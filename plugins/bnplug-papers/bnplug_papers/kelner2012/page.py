@@ -10,12 +10,11 @@ import pandas as pd
 
 from bnplug.experiments import pictures
 from bnplug.show.drawing import plot
-from bnplug.show.searches import draw_search
 from bnplug_papers.kelner2012 import graphs, protocol
 from bnplug_papers.kelner2012.claims import add_claims
 from bnplug_papers.kelner2012.differences import add_areas, add_differences
 from bnplug_papers.kelner2012.figures import Figures, published_accuracy, published_ranks, published_seconds, table_of
-from bnplug_papers.kelner2012.pictures import clouds, crosses
+from bnplug_papers.kelner2012.pictures import clouds, crosses, search
 from bnplug_papers.kelner2012.protocol import CONTROL
 from bnplug_papers.kit import MARKED, Page, Results, add_what_was_run, side_by_side
 
@@ -24,7 +23,7 @@ def fill(page: Page, results: Results) -> None:
     """Add everything to the page that the results tell."""
     figures = Figures(results)
     _introduce(page, results, figures)
-    if len(figures.found.results):
+    if len(figures.compared.results):
         _add_table_2(page, figures)
         _add_graphs(page, figures)
         _add_table_6(page, figures)
@@ -34,7 +33,7 @@ def fill(page: Page, results: Results) -> None:
         _add_p_values(page, figures, "Table 10: areas within each data set", "table10-p-values", "auc")
     _add_times(page, figures)
     _add_search(page, results)
-    if len(figures.found.results):
+    if len(figures.compared.results):
         add_differences(page, figures)
         add_claims(page, figures)
     page.missing_data(results.lacking, "no file of that name was given")
@@ -43,9 +42,9 @@ def fill(page: Page, results: Results) -> None:
 def _introduce(page: Page, results: Results, figures: Figures) -> None:
     task = "A task of the tables is a data set, a classifier and a repetition of five folds"
     add_what_was_run(page, results, f"{task}; the paper has ten repetitions.")
-    if len(figures.found.results):
+    if len(figures.compared.results):
         counts = figures.repetitions()
-        listed = ", ".join(f"{n}: {', '.join(own.index)}" for n, own in counts.groupby(counts, sort=True))
+        listed = ", ".join(f"{n}: {', '.join(group.index)}" for n, group in counts.groupby(counts, sort=True))
         page.text(f"Whole repetitions so far, by all classifiers, with the data sets that have so many: {listed}.")
         _add_sizes(page, figures)
     page.text(
@@ -132,10 +131,10 @@ def _add_ranks(page: Page, title: str, table: str, figures: Figures) -> None:
     rows = []
     for method, printed in ((str(name), row) for name, row in published_ranks(table).iterrows()):
         control = method == CONTROL
-        own = "" if control else f"{dunn.p_values[method]:.4f}"
+        adjusted = "" if control else f"{dunn.p_values[method]:.4f}"
         signed = "" if control else f"{tests.wilcoxon[method]:.3f}"
         rank = float(tests.ranks[method])
-        rows.append((method, rank, printed["rank"], own, printed["bonferroni_dunn"], signed, printed["wilcoxon"]))
+        rows.append((method, rank, printed["rank"], adjusted, printed["bonferroni_dunn"], signed, printed["wilcoxon"]))
     columns = ["method", "rank", "published", "Bonferroni-Dunn p", "published p", "Wilcoxon p", "published Wilcoxon p"]
     page.table(
         pd.DataFrame(rows, columns=columns),
@@ -260,10 +259,10 @@ def _nearer(ours: pd.DataFrame, theirs: pd.DataFrame) -> str:
     for start in (name for name in protocol.STARTS if f"BDeu(1) ({name})" in ours):
         names = [f"{name} ({start})" for name in ("BDeu(1)", "K2")]
         gaps = ours.reindex(columns=names).sub(theirs[names[1]], axis=0).abs().dropna()
-        other, own = gaps[names[0]], gaps[names[1]]
+        other, usual = gaps[names[0]], gaps[names[1]]
         told.append(
-            f"from {start} BDeu on {(other < own).sum()} of {len(own)} data sets, with a mean distance of "
-            f"{other.mean():.2f} points against {own.mean():.2f}"
+            f"from {start} BDeu on {(other < usual).sum()} of {len(usual)} data sets, with a mean distance of "
+            f"{other.mean():.2f} points against {usual.mean():.2f}"
         )
     return "; ".join(told)
 
@@ -282,8 +281,8 @@ def _add_p_values(page: Page, figures: Figures, title: str, name: str, metric: s
     )
     rows: dict[str, pd.Series[str]] = {}
     for level, (word, favored) in product((0.05, 0.10), (("wins", 1), ("losses", -1))):
-        own, printed = (_share(table, level, favored).map("{:.0f}".format) for table in (ours, theirs))
-        rows[f"{word}, p ≤ {level:.2f}"] = own + " (" + printed + ")"
+        measured, printed = (_share(table, level, favored).map("{:.0f}".format) for table in (ours, theirs))
+        rows[f"{word}, p ≤ {level:.2f}"] = measured + " (" + printed + ")"
     caption = "In per cent of the data sets: ours (published, counted from the printed p-values)."
     if name == "table10-p-values":
         caption += " Wins over BNC-MDL at 0.10 are printed as 35.71, which these do not give."
@@ -304,9 +303,9 @@ def _add_times(page: Page, figures: Figures) -> None:
         return
     page.section("Tables 11 to 13: run times")
     tables, times = published_seconds(), figures.times
-    own = times[times["method"] == CONTROL].set_index("dataset").reindex(figures.seconds.index)
-    rows = own[["rows", "moves", "evaluations"]].astype("Int64").astype(str)
-    rows["seconds"] = own["fit_seconds"]
+    control_times = times[times["method"] == CONTROL].set_index("dataset").reindex(figures.seconds.index)
+    rows = control_times[["rows", "moves", "evaluations"]].astype("Int64").astype(str)
+    rows["seconds"] = control_times["fit_seconds"]
     rows["published"] = tables["Tables 12 and 13"][CONTROL].reindex(rows.index)
     page.table(
         rows,
@@ -340,5 +339,5 @@ def _add_search(page: Page, results: Results) -> None:
         value = record["value"]
         page.text(f"```text\n{value['text']}\n```")
         edges = [(parent, child) for parent, child in value["edges"]]
-        picture = draw_search(value["trace"], value["names"], edges, value["target"], value["blanket"])
+        picture = search(value["trace"], value["names"], edges, value["target"], value["blanket"])
         page.picture(picture, "search", "The score along the moves, and the network it leads to")

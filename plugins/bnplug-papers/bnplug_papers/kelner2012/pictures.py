@@ -1,4 +1,4 @@
-"""The pictures of the page: clouds of all graphs, and each data set's accuracies by two classifiers."""
+"""The pictures of the page: clouds of all graphs, accuracies of a data set by two classifiers, and a search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bnplug.show.drawing import new_panels
+from bnplug.show.drawing import new_axes, new_panels, plot
 from bnplug.show.palette import ACCENT, INK, PALE, finish
 
 if TYPE_CHECKING:
@@ -49,11 +49,17 @@ def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Se
     panels = [ax for row in new_panels(rows, _ACROSS, (_SIDE * _ACROSS, _SIDE * rows)) for ax in row]
     for ax, other in zip(panels, others, strict=False):
         both = means[[control, other]].dropna()
-        own = spreads.loc[both.index]
+        deviations = spreads.loc[both.index]
         low = float(both.to_numpy().min()) - 5 if len(both) else 0.0
         ax.plot([low, 102], [low, 102], color=PALE, linewidth=1, zorder=1)
         ax.errorbar(
-            both[control], both[other], xerr=own[control], yerr=own[other], fmt="none", ecolor=ACCENT, linewidth=0.8
+            both[control],
+            both[other],
+            xerr=deviations[control],
+            yerr=deviations[other],
+            fmt="none",
+            ecolor=ACCENT,
+            linewidth=0.8,
         )
         ax.set(xlim=(low, 102), ylim=(low, 102), aspect="equal")
         ax.set_title(other, fontsize=8, color=INK)
@@ -62,3 +68,25 @@ def crosses(means: pd.DataFrame, spreads: pd.DataFrame, control: str, others: Se
     for ax in panels[len(others) :]:
         ax.remove()
     return panels[0]
+
+
+def search(
+    trace: Sequence[float], names: Sequence[str], edges: Sequence[tuple[str, str]], target: str, blanket: Sequence[str]
+) -> Axes:
+    """Draw the score along the moves of a search and, below, the network with the Markov blanket of the class."""
+    from matplotlib.ticker import MaxNLocator
+
+    graph = (names, edges, target, blanket)
+    network_width, network_height = plot(*graph).figure.get_figure(root=True).get_size_inches()
+    width, height = max(6.5, network_width), 3.2 + network_height
+    ax = new_axes((width, height))
+    share = network_height / height
+    ax.set_position((0.75 / width, share + 0.55 / height, 1 - 1.0 / width, 1 - share - 0.95 / height))
+    ax.plot(range(len(trace)), trace, color=ACCENT, marker="o", markersize=4, linewidth=1.6)
+    ax.set_xlabel("move", color=INK)
+    ax.set_ylabel("score", color=INK)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    finish(ax)
+    below = ax.figure.add_axes((0.5 - network_width / width / 2, 0.0, network_width / width, share))
+    plot(*graph, ax=below)
+    return ax

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from bnplug import BayesianNetworkClassifier, UniformDiscretizer, datasets
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
-from bnplug.show.searches import describe_search
+from bnplug.show.summary import counted
 from bnplug_papers.kelner2012 import graphs
 from bnplug_papers.kelner2012.rivals import on_numbers, rivals
 from bnplug_papers.kit import Folds, Task, find_data, fold_tasks, load_data, timed
@@ -312,7 +313,28 @@ def shown_search(file: str, data: Path | None) -> dict[str, Any]:
     model = bnplug.recipe("RMCV", categorical_features=dataset.categorical_features, random_state=0)
     model.fit(dataset.X, dataset.y)
     return {
-        "text": describe_search(model), "trace": model.structure_.trace_, "names": list(model.tables_.names),
+        "text": _described(model), "trace": model.structure_.trace_, "names": list(model.tables_.names),
         "edges": [list(edge) for edge in model.tables_.edges], "target": model.target_,
         "blanket": model.markov_blanket(),
     }  # fmt: skip
+
+
+def _described(model: Any) -> str:
+    """Return the moves of a search with their scores, and the Markov blanket of the class."""
+    learner, blanket = model.structure_, model.markov_blanket()
+    trace, moves = learner.trace_, learner.moves_
+    width = max(map(len, moves), default=0)
+    scored = counted(learner.n_evaluations_, "candidate")
+    lines = [f"{counted(len(moves), 'move')} from score {trace[0]:.4f} to {trace[-1]:.4f}; {scored} scored."]
+    for number, (move, value) in enumerate(zip(moves, trace[1:], strict=True), start=1):
+        lines.append(f"{number:4}. {move:<{width}}  {value:.4f}")
+    remarks = [
+        f"The class {model.target_!r} depends on {len(blanket)} of {model.n_features_in_} features, its Markov "
+        f"blanket: {', '.join(blanket) or 'none'}."
+    ]
+    others = [name for name in model.tables_.names if name not in (*blanket, model.target_)]
+    if others:
+        remarks.append(f"Where these are known, the others change nothing: {', '.join(others)}.")
+    return "\n".join(
+        [*lines, *(fill(remark, 100, break_on_hyphens=False, break_long_words=False) for remark in remarks)]
+    )

@@ -94,25 +94,25 @@ def prune(tree: DecisionTreeClassifier) -> FloatArray:
     """
     left, right = tree.tree_.children_left, tree.tree_.children_right
     counts = tree.tree_.value[:, 0, :] * tree.tree_.weighted_n_node_samples[:, None]
-    own = np.round(counts.sum(axis=1) - counts.max(axis=1))
-    below, leaves, size = own.copy(), np.ones(len(own)), np.ones(len(own), dtype=int)
-    parent = np.full(len(own), -1)
+    errors = np.round(counts.sum(axis=1) - counts.max(axis=1))
+    below, leaves, size = errors.copy(), np.ones(len(errors)), np.ones(len(errors), dtype=int)
+    parent = np.full(len(errors), -1)
     # Nodes are in preorder: children come after their parents, and a subtree is its node and those right after it.
-    for node in range(len(own) - 1, -1, -1):
+    for node in range(len(errors) - 1, -1, -1):
         if left[node] >= 0:
             both = [left[node], right[node]]
             parent[both] = node
             below[node], leaves[node], size[node] = below[both].sum(), leaves[both].sum(), 1 + size[both].sum()
     prices = np.where(left < 0, -np.inf, np.inf)
-    links, price = np.full(len(own), np.inf), 0.0
+    links, price = np.full(len(errors), np.inf), 0.0
     inner = left >= 0
     while inner.any():
-        links[inner] = (own - below)[inner] / (leaves[inner] - 1)
+        links[inner] = (errors - below)[inner] / (leaves[inner] - 1)
         weakest = int(np.argmin(links))
         price = prices[weakest] = max(price, links[weakest])
         subtree = slice(weakest, weakest + size[weakest])
         inner[subtree], links[subtree] = False, np.inf
-        fewer, more, ancestor = leaves[weakest] - 1, own[weakest] - below[weakest], weakest
+        fewer, more, ancestor = leaves[weakest] - 1, errors[weakest] - below[weakest], weakest
         while ancestor >= 0:
             leaves[ancestor] -= fewer
             below[ancestor] += more
@@ -128,8 +128,8 @@ def answer(tree: DecisionTreeClassifier, prices: FloatArray, X: FloatArray, pric
         goes_left = X[rows, np.maximum(inner.feature[node], 0)] <= inner.threshold[node]
         below = np.where(goes_left, inner.children_left[node], inner.children_right[node])
         node = np.where(prices[node] <= price, node, below)
-    found: IntArray = tree.classes_[np.argmax(inner.value[node, 0, :], axis=1)]
-    return found
+    labels: IntArray = tree.classes_[np.argmax(inner.value[node, 0, :], axis=1)]
+    return labels
 
 
 def rivals(scaled: bool = True, degree: int = 3) -> dict[str, Any]:

@@ -5,7 +5,7 @@ the remaining tasks, resumes from a file, keeps to a time limit, compares result
 deviations and tests explanations for them.
 """
 
-from bnplug_papers.kit.data import CodedSplit, code_split, find_data, hide_draws, load_data, read_draws
+from bnplug_papers.kit.data import CodedSplit, code_split, find_data, hide_draws, is_copy, load_data, read_draws
 from bnplug_papers.kit.differences import (
     AVERAGE,
     MARKED,
@@ -50,6 +50,7 @@ __all__ = [
     "find_data",
     "fold_tasks",
     "hide_draws",
+    "is_copy",
     "load_data",
     "published",
     "published_names",

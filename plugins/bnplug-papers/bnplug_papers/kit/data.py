@@ -21,7 +21,7 @@ from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.predicting import predictive_log_joint
 from bnplug.model.log_tables import LogTables
 from bnplug.table.table import Table
-from bnplug.typing import IntArray
+from bnplug.typing import BoolArray, IntArray
 
 _TARGET = "(class)"
 
@@ -166,3 +166,18 @@ def read_draws(frame: pd.DataFrame) -> pd.DataFrame:
     """
     long = frame.explode("accuracy").astype({"accuracy": float})
     return long.assign(draw=long.groupby(["dataset", "method", "missing"]).cumcount())
+
+
+def is_copy(dataset: Dataset) -> BoolArray:
+    """Return which rows have the features of an earlier row whose class is another one.
+
+    A widely used file of the USPS digits has the same images in the classes 5, 6 and 7.
+
+    Examples
+    --------
+    >>> X, y = pd.DataFrame({"p": [1, 1, 1, 2, 2]}), pd.Series(["5", "6", "6", "1", "1"])
+    >>> is_copy(Dataset("usps", X, y, "auto", "")).tolist()
+    [False, True, True, False, False]
+    """
+    same = dataset.X.groupby(list(dataset.X), sort=False, dropna=False).ngroup().to_numpy()
+    return np.asarray(dataset.y != dataset.y.groupby(same).transform("first"))

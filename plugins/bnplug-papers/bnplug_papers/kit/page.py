@@ -18,6 +18,13 @@ from bnplug.files import write_atomically
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LONGEST_CELL = 160
+_INTRODUCTION = """# Reproductions
+
+What the papers claim, and what this project measures: one page for each paper, made of the results of its run by
+`bnplug reproduce PAPER --page-only`. Each has our figures beside the published ones, those that are off with a reason
+that was tested or none, and the data that were missing. All of it is `bnplug reproduce --all`."""
+
 _VERDICTS = {True: "yes", False: "no", None: "not testable here"}
 
 
@@ -168,6 +175,18 @@ class Page:
         write_atomically(path, self.to_markdown())
         return path
 
+    @staticmethod
+    def index(pages: Iterable[Page]) -> str:
+        """Return a Markdown page that lists the claims of several pages."""
+        pages = sorted(pages, key=lambda page: page.name)
+        rows = ["| paper | claim | does it hold? | our figure |", "| --- | --- | --- | --- |"]
+        for page in pages:
+            for claim, verdict, evidence in page.claims:
+                cells = [f"[{page.name}]({page.name}.md)", _cell(claim), verdict, _cell(_shortened(evidence))]
+                rows.append(f"| {' | '.join(cells)} |")
+        listed = ["```{toctree}", ":maxdepth: 1", ":hidden:", "", *(page.name for page in pages), "```"]
+        return "\n\n".join([_INTRODUCTION, "\n".join(rows), "\n".join(listed)]) + "\n"
+
 
 def beside(
     ours: pd.DataFrame, published: pd.DataFrame, value: str, by: Iterable[str] = ("dataset", "method")
@@ -198,3 +217,15 @@ def beside(
     order = columns["published"].index.append(columns["ours"].index.difference(columns["published"].index, sort=False))
     result = pd.DataFrame({name: column.reindex(order) for name, column in columns.items()})
     return result.assign(difference=result["ours"] - result["published"]).reset_index()
+
+
+def _shortened(text: str) -> str:
+    """Return a text, cut at a semicolon or a comma if it is too long for a cell."""
+    if len(text) <= _LONGEST_CELL:
+        return text
+    kept = text[:_LONGEST_CELL]
+    return kept[: max(kept.rfind("; "), kept.rfind(", "), _LONGEST_CELL // 2)] + " ..."
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

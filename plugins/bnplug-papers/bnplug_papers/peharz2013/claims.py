@@ -59,14 +59,14 @@ def claim_convex(page: Page, results: Results) -> None:
     )
 
 
-def judge_optimum(found: pd.DataFrame) -> Verdict:
+def judge_optimum(optima: pd.DataFrame) -> Verdict:
     """Ask whether descents from different starts end at the same objective."""
-    if found.empty:
+    if optima.empty:
         return _NOT_RUN
-    spreads = [max(own) / min(own) - 1 for own in found["objectives"]]
-    starts = len(found["objectives"].iloc[0])
+    spreads = [max(objectives) / min(objectives) - 1 for objectives in optima["objectives"]]
+    starts = len(optima["objectives"].iloc[0])
     evidence = (
-        f"descents from ML's and from {starts - 1} random parameters on {found['dataset'].nunique()} data sets end at "
+        f"descents from ML's and from {starts - 1} random parameters on {optima['dataset'].nunique()} data sets end at "
         f"objectives that differ by {100 * max(spreads):.4f}% at most; less than {100 * _SAME:g}% counts as the same"
     )
     return max(spreads) < _SAME, evidence
@@ -92,13 +92,13 @@ def claim_figures(page: Page, results: Results, trade_off: pd.DataFrame, by_lam:
         page.claim(f"On {HIDDEN}: {claim}", *verdict, results.coverage("figure 2"))
 
 
-def judge_trade_off(found: pd.DataFrame) -> Verdict:
+def judge_trade_off(steps: pd.DataFrame) -> Verdict:
     """Ask whether slack falls and the negative log-likelihood rises all along lam, and accuracy from end to end."""
-    if found.empty:
+    if steps.empty:
         return _NOT_RUN
-    first, last = float(found["accuracy"].iloc[0]), float(found["accuracy"].iloc[-1])
-    falls = bool((np.diff(found["slack"]) <= 1e-6).all())
-    rises = bool((np.diff(found["negative_log_likelihood"]) >= -1e-6).all())
+    first, last = float(steps["accuracy"].iloc[0]), float(steps["accuracy"].iloc[-1])
+    falls = bool((np.diff(steps["slack"]) <= 1e-6).all())
+    rises = bool((np.diff(steps["negative_log_likelihood"]) >= -1e-6).all())
     return falls and rises and last > first, f"{100 * first:.2f}% at lam 0, {100 * last:.2f}% at the largest"
 
 
@@ -134,16 +134,16 @@ def _until(means: pd.DataFrame) -> int:
 
 def judge_by_lam(means: pd.DataFrame) -> Verdict:
     """Compare lam = 1 with larger ones where no feature is missing, and with ML where some are."""
-    ml, own = (float(means[name].loc[0]) for name in ("lam=0", "lam=1"))
+    ml, ours = (float(means[name].loc[0]) for name in ("lam=0", "lam=1"))
     larger = max(float(means[name].loc[0]) for name in means if name not in ("lam=0", "lam=1"))
     gaps = (means["lam=1"] - means["lam=0"])[means.index > 0]
     better = int((gaps > 0).sum())
     evidence = (
-        f"with all features {own:.2f}%, the best larger lam {larger:.2f}%, ML {ml:.2f}%; with some missing better than "
-        f"ML at {better} of {len(gaps)} numbers, on average {gaps.mean():+.2f}; {_ALMOST:g} point and "
+        f"with all features {ours:.2f}%, the best larger lam {larger:.2f}%, ML {ml:.2f}%; with some missing better "
+        f"than ML at {better} of {len(gaps)} numbers, on average {gaps.mean():+.2f}; {_ALMOST:g} point and "
         f"{_ALMOST_ALL:.0%} count as almost"
     )
-    return own >= larger - _ALMOST and better >= _ALMOST_ALL * len(gaps), evidence
+    return ours >= larger - _ALMOST and better >= _ALMOST_ALL * len(gaps), evidence
 
 
 def claim_accuracy(page: Page, folds: pd.DataFrame) -> None:
@@ -171,8 +171,8 @@ def _comparable(both: pd.DataFrame, _p: float) -> bool:
 
 
 def _claim_pair(page: Page, folds: pd.DataFrame, claim: str, rival: str, judge: _Judge) -> None:
-    own = paired(folds, TAN_OURS, rival)
-    both = means_of(own)
+    paired_folds = paired(folds, TAN_OURS, rival)
+    both = means_of(paired_folds)
     if len(both) < FEWEST:
         evidence = f"both run on {len(both)} data sets so far, fewer than the {FEWEST} that a test needs"
         page.claim(claim, None, evidence)
@@ -183,7 +183,7 @@ def _claim_pair(page: Page, folds: pd.DataFrame, claim: str, rival: str, judge: 
     if len(naive):
         (won, lost), mean = wins(naive), gap(naive)
         evidence += f"; NB, which is not judged: {won} won, {lost} lost of {len(naive)}, {mean:+.2f}"
-    n, unit = coverage(own.index)
+    n, unit = coverage(paired_folds.index)
     page.claim(claim, bool(judge(both, p)), evidence, (n, _SETS), unit)
 
 
@@ -204,35 +204,35 @@ def clearly(both: pd.DataFrame, p: float) -> bool:
     return won > lost and gap(both) > 0 and p < _LEVEL
 
 
-def claim_likelihoods(page: Page, found: pd.DataFrame) -> None:
+def claim_likelihoods(page: Page, likelihoods: pd.DataFrame) -> None:
     """Judge the claims on likelihoods, on training and on test rows; two methods on the folds that both have."""
     printed = {
-        name: f"{own['train']:.2f}% on training rows, {own['test']:.2f}% on test rows"
-        for name, own in figures.published_likelihoods().items()
+        name: f"{rows['train']:.2f}% on training rows, {rows['test']:.2f}% on test rows"
+        for name, rows in figures.published_likelihoods().items()
     }
     claims = {OURS: f"Its likelihood is close to ML's ({printed[OURS]})."}
     for rival, how in {**_STOPS, "MM": "MM"}.items():
         claims[rival] = f"Its likelihood is well above that of {how} ({printed[rival]})."
     for rival, claim in claims.items():
-        own = shared_likelihoods(found, list(dict.fromkeys([OURS, rival])))
-        if own.empty:
+        shared = shared_likelihoods(likelihoods, list(dict.fromkeys([OURS, rival])))
+        if shared.empty:
             page.claim(claim, *_NOT_RUN)
             continue
-        means = mean_likelihoods(own)
+        means = mean_likelihoods(shared)
         told = "; ".join(f"{name} {row.train:.2f}%, {row.test:.2f}%" for name, row in means.iterrows())
         if rival == OURS:
             holds, bound = means.loc[OURS].min() > _CLOSE, f"above {_CLOSE:g}% counts as close"
         else:
             least = min(float(means[part][OURS] - means[part][rival]) for part in means)
             holds, bound = least > _WELL, f"{_WELL:g} points count as well above"
-        n, unit = _of_structures(own)
+        n, unit = _of_structures(shared)
         page.claim(claim, bool(holds), f"{told}; {bound}", (n, _ALL_SETS), unit)
 
 
-def _of_structures(own: pd.DataFrame) -> tuple[int, str]:
+def _of_structures(likelihoods: pd.DataFrame) -> tuple[int, str]:
     """Return how many data sets likelihoods are of, and how many of the folds of NB and of TAN."""
-    names = own["dataset"].unique()
-    done = len(own[["dataset", "structure", "fold"]].drop_duplicates())
+    names = likelihoods["dataset"].unique()
+    done = len(likelihoods[["dataset", "structure", "fold"]].drop_duplicates())
     wanted = 2 * sum(figures.wanted_folds(name) for name in names)
     few = f", with {done} of their {wanted} folds of NB and of TAN" if done < wanted else ""
     return len(names), f"data sets{few}"
@@ -250,8 +250,8 @@ def claim_hidden(page: Page, curve: pd.DataFrame, with_margins: pd.DataFrame) ->
         ),
     ]
     for name, how in falls.items():
-        own = with_margins if name == "MM" else curve
-        claims.append((f"As features are missing, {how} drops off quickly.", own, _falls(name)))
+        compared = with_margins if name == "MM" else curve
+        claims.append((f"As features are missing, {how} drops off quickly.", compared, _falls(name)))
     claims.append(
         (
             "With more than 60% missing, the kernel SVM is poor against ML and ML-BN-SVM: on average more than "
@@ -260,14 +260,14 @@ def claim_hidden(page: Page, curve: pd.DataFrame, with_margins: pd.DataFrame) ->
             judge_svm,
         )
     )
-    for claim, own, judge in claims:
-        if not {"ML", OURS, MCL, MCL_END, "SVM"} <= set(own):
+    for claim, compared, judge in claims:
+        if not {"ML", OURS, MCL, MCL_END, "SVM"} <= set(compared):
             page.claim(claim, *_NOT_RUN)
             continue
-        names = {name for name, _ in own.attrs["folds"]}
-        holds, told = judge(own)
+        names = {name for name, _ in compared.attrs["folds"]}
+        holds, told = judge(compared)
         told += f"; on our {len(names)} data sets of UCI, the paper does not say how many it has"
-        page.claim(claim, holds, told, (len(own.attrs["folds"]), sum(map(figures.wanted_folds, names))), "folds")
+        page.claim(claim, holds, told, (len(compared.attrs["folds"]), sum(map(figures.wanted_folds, names))), "folds")
 
 
 def judge_best(curve: pd.DataFrame) -> Verdict:

@@ -37,7 +37,7 @@ def add_published(page: Page, results: Results, folds: pd.DataFrame) -> None:
     )
     absent = papers.loc[[name for name in papers.index if name not in ours.index], ["TAN ML", f"TAN {MCL}"]]
     if len(absent):
-        told = "; ".join(f"{name}: {_told(own)}" for name, own in absent.iterrows())
+        told = "; ".join(f"{name}: {_told(row)}" for name, row in absent.iterrows())
         page.text(f"Published figures of sets without one of ours: {told}.")
     ours, theirs = figures.with_averages(ours, theirs)
     cells, ways = compare_cells(ours, theirs), figures.other_ways(results, ours)
@@ -46,8 +46,8 @@ def add_published(page: Page, results: Results, folds: pd.DataFrame) -> None:
         _add_reasons(page, results, cells, ways, listed)
 
 
-def _told(own: pd.Series[float]) -> str:
-    return ", ".join(f"{method} {value:.2f}" for method, value in own.dropna().items())
+def _told(row: pd.Series[float]) -> str:
+    return ", ".join(f"{method} {value:.2f}" for method, value in row.dropna().items())
 
 
 def _add_reasons(

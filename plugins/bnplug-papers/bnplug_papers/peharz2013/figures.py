@@ -43,9 +43,9 @@ def measured(results: Results) -> pd.DataFrame:
 
 def by_fold(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the accuracies, data sets and folds by classifiers."""
-    found = frame.pivot(index=["dataset", "fold"], columns="classifier", values="accuracy")
+    wide = frame.pivot(index=["dataset", "fold"], columns="classifier", values="accuracy")
     names = list(dict.fromkeys(frame["dataset"]))
-    return found.reindex(names, level=0)[[name for name in CLASSIFIERS if name in found]]
+    return wide.reindex(names, level=0)[[name for name in CLASSIFIERS if name in wide]]
 
 
 def means_of(folds: pd.DataFrame) -> pd.DataFrame:
@@ -96,11 +96,11 @@ def done_folds(folds: pd.DataFrame) -> pd.DataFrame:
         OURS: [TAN_OURS, f"NB {OURS}"], "SVMs and LR": [*RIVALS], "MM": ["TAN MM", "NB MM"],
     }  # fmt: skip
     names = list(dict.fromkeys(folds.index.get_level_values("dataset")))
-    found = pd.DataFrame({"folds": [wanted_folds(str(name)) for name in names]}, index=names)
+    counts = pd.DataFrame({"folds": [wanted_folds(str(name)) for name in names]}, index=names)
     for group, classifiers in groups.items():
         whole_ones = folds.reindex(columns=classifiers).notna().all(axis=1)
-        found[group] = whole_ones.groupby(level="dataset").sum().reindex(names)
-    return found
+        counts[group] = whole_ones.groupby(level="dataset").sum().reindex(names)
+    return counts
 
 
 def coverage(pairs: Iterable[tuple[str, int]]) -> tuple[int, str]:
@@ -111,10 +111,10 @@ def coverage(pairs: Iterable[tuple[str, int]]) -> tuple[int, str]:
     >>> coverage([("car", 0), ("car", 1), ("letter", 0)])
     (2, 'data sets, with 3 of their 6 folds')
     """
-    found = list(pairs)
-    names = {name for name, _ in found}
+    folds = list(pairs)
+    names = {name for name, _ in folds}
     wanted = sum(map(wanted_folds, names))
-    return len(names), "data sets" + (f", with {len(found)} of their {wanted} folds" if len(found) < wanted else "")
+    return len(names), "data sets" + (f", with {len(folds)} of their {wanted} folds" if len(folds) < wanted else "")
 
 
 def spread_of_draws(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -128,12 +128,12 @@ def spread_of_draws(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _draws(results: Results, usual: bool) -> Any:
     """Return accuracies of other draws by data set and method, of sets with or without a usual split; None: no draw."""
-    found = results.frame("other draws")
-    if len(found):
-        found = found[[has_usual_split(name) == usual for name in found["dataset"]]]
-    if found.empty:
+    draws = results.frame("other draws")
+    if len(draws):
+        draws = draws[[has_usual_split(name) == usual for name in draws["dataset"]]]
+    if draws.empty:
         return None
-    return found.assign(method="TAN " + found["method"]).groupby(["dataset", "method"])["accuracy"]
+    return draws.assign(method="TAN " + draws["method"]).groupby(["dataset", "method"])["accuracy"]
 
 
 def rows_of_intervals() -> pd.DataFrame:
@@ -141,11 +141,11 @@ def rows_of_intervals() -> pd.DataFrame:
     theirs, rows = published("peharz2013-table1-accuracy"), {}
     large = [name for name in SETS if SETS[name][1] > LARGE and name not in FURTHER and name != "TIMIT"]
     for name in large:
-        found = {"rows": f"{SETS[name][1]}", "a third": f"{SETS[name][1] / 3:.0f}"}
+        row = {"rows": f"{SETS[name][1]}", "a third": f"{SETS[name][1] / 3:.0f}"}
         for method in ("TAN ML", f"TAN {MCL}"):
-            own = theirs[(theirs["dataset"] == name) & (theirs["method"] == method)]
-            found[method] = _rows_of(*own[["mean", "std"]].iloc[0]) if len(own) else "–"
-        rows[name] = found
+            printed = theirs[(theirs["dataset"] == name) & (theirs["method"] == method)]
+            row[method] = _rows_of(*printed[["mean", "std"]].iloc[0]) if len(printed) else "–"
+        rows[name] = row
     return pd.DataFrame(rows).T
 
 
@@ -198,9 +198,9 @@ def with_averages(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFram
 
 def other_ways(results: Results, ours: pd.DataFrame) -> list[Variant]:
     """Return what was done otherwise, with the figures that came out where it was on all folds of a set."""
-    found, ways = results.frame("other ways"), []
-    for way, own in found.groupby("way") if len(found) else ():
-        groups = own.assign(method="TAN " + own["method"]).groupby(["dataset", "method"])["accuracy"]
+    frame, ways = results.frame("other ways"), []
+    for way, group in frame.groupby("way") if len(frame) else ():
+        groups = group.assign(method="TAN " + group["method"]).groupby(["dataset", "method"])["accuracy"]
         means, sizes = groups.mean().unstack(), groups.size().unstack()
         wanted = [wanted_folds(str(name)) for name in means.index]
         ways.append(Variant(str(way), means.where(sizes.eq(wanted, axis=0))))
@@ -235,12 +235,14 @@ def chosen(frame: pd.DataFrame) -> pd.DataFrame:
     shown = {f"TAN {MCL}": ["steps"], TAN_OURS: ["lam", "gamma"], "TAN MM": ["lam", "kappa"], "SVM": ["C", "width"]}
     columns = {}
     for name, settings in shown.items():
-        own = frame[frame["classifier"] == name]
+        rows = frame[frame["classifier"] == name]
         for setting in settings:
-            values = pd.Series([_setting(value, setting) for value in own["chosen"]], index=own["dataset"], dtype=float)
+            values = pd.Series(
+                [_setting(value, setting) for value in rows["chosen"]], index=rows["dataset"], dtype=float
+            )
             columns[f"{name}: {setting}"] = values.groupby(level=0).median()
-    found = pd.DataFrame(columns).reindex(list(dict.fromkeys(frame["dataset"]))).dropna(axis=1, how="all")
-    return found.map(lambda value: "–" if value != value else f"{value:.4g}")
+    table = pd.DataFrame(columns).reindex(list(dict.fromkeys(frame["dataset"]))).dropna(axis=1, how="all")
+    return table.map(lambda value: "–" if value != value else f"{value:.4g}")
 
 
 def _setting(chosen: Mapping[str, float], name: str) -> float:
@@ -259,35 +261,35 @@ def relative_likelihoods(frame: pd.DataFrame) -> pd.DataFrame:
     [['MM', 50.0, 75.0]]
     """
     keys = ["dataset", "structure", "fold"]
-    own = frame.dropna(subset=["train_ll"])
-    generative = own[own["method"] == "ML"].set_index(keys)[["train_ll", "test_ll"]]
-    both = own[own["method"] != "ML"].join(generative.add_suffix("_ml"), on=keys).dropna(subset=["train_ll_ml"])
+    known = frame.dropna(subset=["train_ll"])
+    generative = known[known["method"] == "ML"].set_index(keys)[["train_ll", "test_ll"]]
+    both = known[known["method"] != "ML"].join(generative.add_suffix("_ml"), on=keys).dropna(subset=["train_ll_ml"])
     return both.assign(**{part: 100 * both[f"{part}_ll_ml"] / both[f"{part}_ll"] for part in ("train", "test")})
 
 
-def shared_likelihoods(found: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+def shared_likelihoods(likelihoods: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """Return the rows of some methods, of the folds of NB and of TAN that all of them have, of the paper's sets."""
     keys = ["dataset", "structure", "fold"]
-    own = found[found["method"].isin(methods) & ~found["dataset"].isin(FURTHER)]
-    return own[own.groupby(keys)["method"].transform("nunique") == len(methods)]
+    chosen = likelihoods[likelihoods["method"].isin(methods) & ~likelihoods["dataset"].isin(FURTHER)]
+    return chosen[chosen.groupby(keys)["method"].transform("nunique") == len(methods)]
 
 
-def mean_likelihoods(own: pd.DataFrame) -> pd.DataFrame:
+def mean_likelihoods(likelihoods: pd.DataFrame) -> pd.DataFrame:
     """Return the mean over folds, then over structures and data sets, of each method: ``train`` and ``test``."""
-    each = own.groupby(["method", "structure", "dataset"], sort=False)[["train", "test"]].mean()
+    each = likelihoods.groupby(["method", "structure", "dataset"], sort=False)[["train", "test"]].mean()
     return each.groupby("method", sort=False).mean()
 
 
-def likelihoods_by_set(found: pd.DataFrame) -> pd.DataFrame:
+def likelihoods_by_set(likelihoods: pd.DataFrame) -> pd.DataFrame:
     """Return the mean of ``train``, data sets by classifiers: over folds that all the set's classifiers have.
 
     Of NB and of TAN each; a classifier that was not run on a data set does not count there.
     """
     keys = ["dataset", "structure"]
-    wanted = found.groupby(keys)["method"].transform("nunique")
-    own = found[found.groupby([*keys, "fold"])["method"].transform("nunique") == wanted]
-    table = own.groupby(["dataset", "classifier"], sort=False)["train"].mean().unstack()
-    names = [name for name in dict.fromkeys(found["dataset"]) if name in table.index]
+    wanted = likelihoods.groupby(keys)["method"].transform("nunique")
+    shared = likelihoods[likelihoods.groupby([*keys, "fold"])["method"].transform("nunique") == wanted]
+    table = shared.groupby(["dataset", "classifier"], sort=False)["train"].mean().unstack()
+    names = [name for name in dict.fromkeys(likelihoods["dataset"]) if name in table.index]
     return table.reindex(index=names, columns=[name for name in CLASSIFIERS if name in table])
 
 
@@ -296,9 +298,9 @@ def hidden_curve(frame: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
 
     Over folds, then over data sets: those that all of the methods have; ``attrs["folds"]`` lists them.
     """
-    own = frame[frame["method"].isin(methods) & (frame["structure"] != "NB")].dropna(subset=["hidden"])
-    pairs = own.groupby(["dataset", "fold"])["method"].nunique()
-    shared = own.set_index(["dataset", "fold"]).loc[pairs.index[pairs == len(methods)]]
+    rows = frame[frame["method"].isin(methods) & (frame["structure"] != "NB")].dropna(subset=["hidden"])
+    pairs = rows.groupby(["dataset", "fold"])["method"].nunique()
+    shared = rows.set_index(["dataset", "fold"]).loc[pairs.index[pairs == len(methods)]]
     long = shared.explode("hidden").assign(percent=list(PERCENTAGES) * len(shared)).astype({"hidden": float})
     means = long.groupby(["method", "percent", "dataset"])["hidden"].mean().groupby(level=[0, 1]).mean()
     curve = means.unstack(0).reindex(columns=list(methods)) if len(shared) else pd.DataFrame()

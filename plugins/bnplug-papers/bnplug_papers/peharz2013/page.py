@@ -115,33 +115,33 @@ def _listed(values: Sequence[float]) -> str:
 
 
 def _add_trade_off(page: Page, results: Results) -> pd.DataFrame:
-    found = results.frame("figure 1")
-    if found.empty:
-        return found
+    steps = results.frame("figure 1")
+    if steps.empty:
+        return steps
     page.section("Figure 1: the trade-off")
-    name = found["dataset"].iloc[0]
-    page.picture(draw_path(found), "trade-off", f"Likelihood, slack and accuracy along lam: NB on {name}")
-    shown = found.drop(columns=["dataset", "seconds"]).rename(columns=lambda column: column.replace("_", " "))
+    name = steps["dataset"].iloc[0]
+    page.picture(draw_path(steps), "trade-off", f"Likelihood, slack and accuracy along lam: NB on {name}")
+    shown = steps.drop(columns=["dataset", "seconds"]).rename(columns=lambda column: column.replace("_", " "))
     page.table(
         shown.assign(accuracy=100 * shown["accuracy"], **{"likelihood ratio": 100 * shown["likelihood ratio"]}),
         f"{name}, naive Bayes, gamma 1, all rows for training and for the accuracy (%). Likelihood and slack are those "
         "of a row; the likelihood ratio (%) is relative to ML. The paper gives a picture without figures.",
         digits=3,
     )
-    return found
+    return steps
 
 
 def _add_missing_by_lam(page: Page, results: Results, frame: pd.DataFrame) -> pd.DataFrame:
     """Add Figure 2; return its means, numbers of missing features by lam, with the number of features."""
-    found = results.frame("figure 2")
-    if found.empty:
-        return found
+    accuracies = results.frame("figure 2")
+    if accuracies.empty:
+        return accuracies
     # All lams on the same draws.
-    whole = found.groupby("fold")["lam"].transform("nunique") == found["lam"].nunique()
+    whole = accuracies.groupby("fold")["lam"].transform("nunique") == accuracies["lam"].nunique()
     if whole.any():
-        found = found[whole]
-    found = found.sort_values(["lam", "fold"]).assign(method="lam=" + found["lam"].map("{:g}".format))
-    long, name = read_draws(found), found["dataset"].iloc[0]
+        accuracies = accuracies[whole]
+    accuracies = accuracies.sort_values(["lam", "fold"]).assign(method="lam=" + accuracies["lam"].map("{:g}".format))
+    long, name = read_draws(accuracies), accuracies["dataset"].iloc[0]
     page.section("Figure 2: missing features, for several lam")
     ax = draw_missing(long.assign(accuracy=long["accuracy"] / 100))
     page.picture(ax, "missing-lam", f"Accuracy with features missing: {name}, TAN")
@@ -150,8 +150,8 @@ def _add_missing_by_lam(page: Page, results: Results, frame: pd.DataFrame) -> pd
     page.table(
         means,
         f"{name}, TAN; gamma by nested cross-validation for each lam; mean accuracy (%) over "
-        f"{int(groups.size().max())} draws, as many on each of {found['fold'].nunique()} folds. The paper has {DRAWS} "
-        "draws, in a picture.",
+        f"{int(groups.size().max())} draws, as many on each of {accuracies['fold'].nunique()} folds. The paper has "
+        f"{DRAWS} draws, in a picture.",
         index="missing features",
     )
     means.attrs = {"features": int(frame.loc[frame["dataset"] == name, "features"].iloc[0])}
@@ -165,9 +165,12 @@ def _add_accuracy(page: Page, frame: pd.DataFrame, folds: pd.DataFrame) -> None:
         "Accuracy (%), the mean over folds." + _told_unfinished(folds),
         index="data set",
     )
-    own = figures.of_paper(folds)
-    parts, columns = {"without MM": own.drop(columns=["TAN MM", "NB MM"], errors="ignore"), "with MM": own}, {}
-    if len(parts["without MM"].dropna()) == len(own.dropna()):
+    paper_folds = figures.of_paper(folds)
+    parts, columns = (
+        {"without MM": paper_folds.drop(columns=["TAN MM", "NB MM"], errors="ignore"), "with MM": paper_folds},
+        {},
+    )
+    if len(parts["without MM"].dropna()) == len(paper_folds.dropna()):
         del parts["without MM"]
     for what, some in parts.items():
         shared = some.dropna()
@@ -200,32 +203,32 @@ def _told_unfinished(folds: pd.DataFrame) -> str:
     return told
 
 
-def _add_likelihoods(page: Page, found: pd.DataFrame) -> None:
+def _add_likelihoods(page: Page, likelihoods: pd.DataFrame) -> None:
     """Add Figure 3 and the likelihoods relative to ML; those of ML-BN-SVM and MCL are of the same folds."""
     page.section("Figure 3: likelihoods")
-    there = [name for name in (OURS, MCL, MCL_END) if name in set(found["method"])]
-    own = figures.shared_likelihoods(found, there)
+    there = [name for name in (OURS, MCL, MCL_END) if name in set(likelihoods["method"])]
+    shared = figures.shared_likelihoods(likelihoods, there)
     keys = ["dataset", "structure", "fold"]
-    margins = figures.shared_likelihoods(found, [OURS, "MM"])
-    shown = pd.concat([own, margins[margins["method"] == "MM"]])
+    margins = figures.shared_likelihoods(likelihoods, [OURS, "MM"])
+    shown = pd.concat([shared, margins[margins["method"] == "MM"]])
     if len(shown):
         caption = "Minus the log-likelihood of a training row against that under ML, a point for each fold"
         page.picture(draw_likelihoods(shown), "likelihoods", caption)
     theirs = figures.published_likelihoods()
-    means = pd.concat([figures.mean_likelihoods(part) for part in (own, shown[shown["method"] == "MM"])]).T
-    told = [_told_folds(", ".join(there), own, keys)] if len(own) else []
+    means = pd.concat([figures.mean_likelihoods(part) for part in (shared, shown[shown["method"] == "MM"])]).T
+    told = [_told_folds(", ".join(there), shared, keys)] if len(shared) else []
     told += [_told_folds("MM", margins, keys) if len(margins) else "MM was not run yet."]
     differences.add_likelihoods_beside(page, means, theirs, " ".join(told))
     caption = (
         "Train likelihood relative to ML (%), by data set: the mean over folds that all networks with results on the "
         "set have."
     )
-    page.table(figures.likelihoods_by_set(found), caption, index="data set")
+    page.table(figures.likelihoods_by_set(likelihoods), caption, index="data set")
 
 
-def _told_folds(names: str, own: pd.DataFrame, keys: list[str]) -> str:
-    n = len(own[keys].drop_duplicates())
-    return f"{names}: {own['dataset'].nunique()} data sets, {n} folds of NB and of TAN."
+def _told_folds(names: str, likelihoods: pd.DataFrame, keys: list[str]) -> str:
+    n = len(likelihoods[keys].drop_duplicates())
+    return f"{names}: {likelihoods['dataset'].nunique()} data sets, {n} folds of NB and of TAN."
 
 
 def _add_hidden(page: Page, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -258,14 +261,16 @@ def _add_hidden(page: Page, frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataF
 
 
 def _add_optima(page: Page, results: Results) -> None:
-    found = results.frame("one optimum")
-    if found.empty:
+    optima = results.frame("one optimum")
+    if optima.empty:
         return
     page.section("One optimum")
-    ends = pd.DataFrame([[min(own), max(own)] for own in found["objectives"]], columns=["least", "most"])
-    shown = found[["dataset", "structure", "rows"]].join(ends).rename(columns={"dataset": "data set"})
+    ends = pd.DataFrame(
+        [[min(objectives), max(objectives)] for objectives in optima["objectives"]], columns=["least", "most"]
+    )
+    shown = optima[["dataset", "structure", "rows"]].join(ends).rename(columns={"dataset": "data set"})
     page.table(
-        shown.assign(**{"sum off by": found["unnormalized"].map("{:.0e}".format)}),
+        shown.assign(**{"sum off by": optima["unnormalized"].map("{:.0e}".format)}),
         "The objective of problem (11) on all complete rows, divided by their number, with lam = "
         f"{protocol.LAM_OF_OPTIMUM:g} and gamma "
         f"= {protocol.GAMMA_OF_OPTIMUM:g}: the least and the most that descents from ML's parameters and from "

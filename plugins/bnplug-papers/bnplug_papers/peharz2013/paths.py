@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 import bnplug
-from bnplug.experiments import hide_features, pictures
+from bnplug.experiments import hide_features
 from bnplug.gradient import Objective, classified
 from bnplug.show.drawing import new_axes
 from bnplug.show.palette import COLOURS, INK, PALE
+from bnplug_papers.kit.pictures import missing_features
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,12 +97,12 @@ def _measure(problem: Any, table: Table, tables: LogTables, gamma: float) -> dic
     }
 
 
-def draw_path(found: pd.DataFrame) -> Axes:
+def draw_path(steps: pd.DataFrame) -> Axes:
     """Draw Figure 1: negative log-likelihood and slack per row above, the classification rate below.
 
     Parameters
     ----------
-    found : frame
+    steps : frame
         As :func:`path` returns.
 
     Returns
@@ -118,17 +119,17 @@ def draw_path(found: pd.DataFrame) -> Axes:
     figure = new_axes((6.5, 5.2)).figure
     figure.clear()
     upper, lower = figure.subplots(2, 1, sharex=True)
-    places = np.arange(len(found))
+    places = np.arange(len(steps))
     slack = upper.twinx()
     for ax, column, colour, mark, label in (
         (upper, "negative_log_likelihood", _LIKELIHOOD, "o", "negative log-likelihood"),
         (slack, "slack", _SLACK, "s", "sum of slacks"),
     ):
-        ax.plot(places, found[column], color=colour, marker=mark, markersize=5, linewidth=1.6)
+        ax.plot(places, steps[column], color=colour, marker=mark, markersize=5, linewidth=1.6)
         ax.set_ylabel(f"{label} / M", color=colour)
-    lower.plot(places, 100 * found["accuracy"], color=_RATE, marker="^", markersize=5, linewidth=1.6)
+    lower.plot(places, 100 * steps["accuracy"], color=_RATE, marker="^", markersize=5, linewidth=1.6)
     lower.set(xlabel="lam", ylabel="classification rate (%)")
-    lower.set_xticks(places, [f"{lam:g}" for lam in found["lam"]])
+    lower.set_xticks(places, [f"{lam:g}" for lam in steps["lam"]])
     for ax in (upper, lower):
         ax.grid(color=PALE, alpha=0.35, linewidth=0.7)
         ax.spines[["top"]].set_visible(False)
@@ -183,7 +184,7 @@ def missing_path(
     return hide_features(models, *test, counts, draws, random_state)
 
 
-def draw_missing(found: pd.DataFrame) -> Axes:
+def draw_missing(accuracies: pd.DataFrame) -> Axes:
     """Draw Figure 2: accuracy against missing features, a curve for each `lam`.
 
     Examples
@@ -192,4 +193,4 @@ def draw_missing(found: pd.DataFrame) -> Axes:
     >>> draw_missing(pd.DataFrame(rows, columns=["method", "missing", "draw", "accuracy"])).get_ylabel()
     'accuracy (%)'
     """
-    return pictures.missing_features(found)
+    return missing_features(accuracies)

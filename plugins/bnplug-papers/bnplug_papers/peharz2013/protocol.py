@@ -19,7 +19,7 @@ from bnplug.experiments.storage import Record
 from bnplug.hooks import registry
 from bnplug.table.table import Table
 from bnplug.typing import IntArray
-from bnplug_papers.kit import Task, find_data, load_data
+from bnplug_papers.kit import Task, find_data, is_copy, load_data
 from bnplug_papers.peharz2013.paths import GAMMAS, LAMS, missing_path, path
 from bnplug_papers.peharz2013.rivals import RIVALS, rival
 
@@ -85,13 +85,13 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     names = sorted((name for name, (file, _) in sets.items() if file in there), key=lambda name: sets[name][1])
     small = [name for name in names if sets[name][1] <= SMALL]
     folds, others = range(1 if quick else FOLDS), [name for name in _LEARNERS if name != "MM"]
-    found = _figure_1(names, data, quick) + _table_1(small, [0], others, data, quick)
+    planned = _figure_1(names, data, quick) + _table_1(small, [0], others, data, quick)
     for some in (small, names):
-        found += _table_1(some, folds, ["ML", MCL, MCL_END], data, quick) + _figure_2(some, data, quick)
-    found += _table_1(names, folds, others, data, quick) + ([] if quick else list(_other_ways(names, data)))
-    found += [*_optima(small, data), *_other_draws(names, data, quick)]
-    found += _table_1(names, folds, ["MM"], data, quick)
-    return list({task.name: task for task in found}.values()), [name for name in sets if name not in names]
+        planned += _table_1(some, folds, ["ML", MCL, MCL_END], data, quick) + _figure_2(some, data, quick)
+    planned += _table_1(names, folds, others, data, quick) + ([] if quick else list(_other_ways(names, data)))
+    planned += [*_optima(small, data), *_other_draws(names, data, quick)]
+    planned += _table_1(names, folds, ["MM"], data, quick)
+    return list({task.name: task for task in planned}.values()), [name for name in sets if name not in names]
 
 
 def _figure_1(names: Sequence[str], data: Path | None, quick: bool) -> list[Task]:
@@ -114,12 +114,12 @@ def _table_1(
     there = {method.name for method in registry.methods("parameter learner")}
     pairs = [(structure, name) for name in methods if _LEARNERS[name] in there for structure in ("TAN", "NB")]
     pairs += [("", name) for name in RIVALS if OURS in methods]
-    found = []
+    planned = []
     for fold, name, (structure, method) in product(folds, names, pairs):
         if fold == 0 or _rows(name) <= LARGE:
             key = {"dataset": name, "structure": structure, "method": method, "fold": fold}
-            found.append(Task("table 1", key, measure, (name, structure, method, fold, data, quick)))
-    return found
+            planned.append(Task("table 1", key, measure, (name, structure, method, fold, data, quick)))
+    return planned
 
 
 def _other_ways(names: Sequence[str], data: Path | None) -> Iterator[Task]:
@@ -167,10 +167,10 @@ def splits(dataset: datasets.Dataset, way: str = "") -> list[Split]:
     complete = dataset.X.notna().all(axis=1).to_numpy() | (way in (AS_VALUE, LEFT_OUT))
     rows = np.flatnonzero(complete)
     if len(y) <= LARGE:
-        found = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, y[rows])
-        return [(rows[train], rows[test]) for train, test in found]
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(rows, y[rows])
+        return [(rows[train], rows[test]) for train, test in folds]
     if dataset.name == "usps-11000":
-        rows = rows[~dataset.copies()[rows]]
+        rows = rows[~is_copy(dataset)[rows]]
     if way != THIRD and dataset.name == "usps-11000":
         # The first eight of every eleven rows of a class: 800 and 300 of each digit.
         labels = pd.Series(y[rows])
@@ -250,38 +250,42 @@ def measure(name: str, structure: str, method: str, fold: int, data: Path | None
     if structure:
         model = rows.fit(network(structure, method, coarse, categorical_features=kinds))
         model = getattr(model, "best_estimator_", model)
-        found = _likelihoods(model, rows) | {"chosen": _chosen(model.parameters_)}
+        record = _likelihoods(model, rows) | {"chosen": _chosen(model.parameters_)}
     else:
         model = rows.fit(rival(method, coarse, kinds))
-        found = {"chosen": model.chosen_}
+        record = {"chosen": model.chosen_}
     sizes = {"n_train": len(rows.train), "n_test": len(rows.test), "features": rows.X.shape[1]}
-    found |= sizes | {"classes": int(rows.y.iloc[rows.train].nunique()), "accuracy": rows.accuracy(model)}
+    record |= sizes | {"classes": int(rows.y.iloc[rows.train].nunique()), "accuracy": rows.accuracy(model)}
     if structure != "NB" and name not in NOT_UCI:
-        found["hidden"] = _hidden(model, rows, fold)
-    return found
+        record["hidden"] = _hidden(model, rows, fold)
+    return record
 
 
 def _chosen(parameters: Any) -> dict[str, float]:
     named = {"lam": "lam_", "gamma": "gamma_", "kappa": "kappa_", "steps": "n_iter_"}
-    return {name: float(getattr(parameters, own)) for name, own in named.items() if hasattr(parameters, own)}
+    return {
+        name: float(getattr(parameters, attribute))
+        for name, attribute in named.items()
+        if hasattr(parameters, attribute)
+    }
 
 
 def _likelihoods(model: Any, rows: _Rows) -> Record:
-    found = {}
+    means = {}
     for name, some in (("train_ll", rows.train), ("test_ll", rows.test)):
         frame = model.bins(rows.X.iloc[some]).assign(**{model.target_: rows.y.iloc[some].to_numpy()})
         schema = model.schema_
         table = Table(schema.encode(frame), schema.names, schema.states, schema.target)
-        found[name] = model.tables_.log_likelihood(table, incomplete=True) / len(some)
-    return found
+        means[name] = model.tables_.log_likelihood(table, incomplete=True) / len(some)
+    return means
 
 
 def _hidden(model: Any, rows: _Rows, seed: int) -> list[float]:
     """Return the accuracy for each percentage of missing features, drawn once for each test row."""
     counts = [round(percent / 100 * rows.X.shape[1]) for percent in PERCENTAGES]
     X, y = rows.X.iloc[rows.test], rows.y.iloc[rows.test]
-    found = hide_features({"": model}, X, y, sorted(set(counts)), draws=1, random_state=seed)
-    accuracy = 100 * found.set_index("missing")["accuracy"]
+    accuracies = hide_features({"": model}, X, y, sorted(set(counts)), draws=1, random_state=seed)
+    accuracy = 100 * accuracies.set_index("missing")["accuracy"]
     return [float(accuracy[count]) for count in counts]
 
 
@@ -300,12 +304,12 @@ def measure_way(name: str, way: str, method: str, fold: int, data: Path | None) 
 
 def measure_draw(name: str, method: str, draw: int, data: Path | None) -> Record:
     """Measure a tree on all folds of another draw: the mean ``accuracy`` in per cent."""
-    dataset, found = load_data(_file(name), data), []
+    dataset, accuracies = load_data(_file(name), data), []
     for train, test in redrawn(dataset, draw):
         rows = _Rows(dataset.X, dataset.y.astype(str), train, test)
         model = network("TAN", method, rows.coarse, categorical_features=dataset.categorical_features)
-        found.append(rows.accuracy(rows.fit(model)))
-    return {"accuracy": float(np.mean(found)), "folds": len(found)}
+        accuracies.append(rows.accuracy(rows.fit(model)))
+    return {"accuracy": float(np.mean(accuracies)), "folds": len(accuracies)}
 
 
 def measure_optimum(name: str, structure: str, data: Path | None) -> Record:
@@ -327,10 +331,10 @@ def measure_optimum(name: str, structure: str, data: Path | None) -> Record:
     rng, first = np.random.default_rng(0), problem.terms.values
     starts = [first, *(problem.columns.log_softmax(rng.normal(0.0, 2.0, len(first))) for _ in range(STARTS))]
     setting = solver.setting(LAM_OF_OPTIMUM, GAMMA_OF_OPTIMUM, normalized=False)
-    found = [problem.solve(setting, start) for start in starts]
+    solutions = [problem.solve(setting, start) for start in starts]
     return {
-        "rows": len(X), "objectives": [each.path[-1] / len(X) for each in found],
-        "unnormalized": max(problem.unnormalized(each.point) for each in found),
+        "rows": len(X), "objectives": [each.path[-1] / len(X) for each in solutions],
+        "unnormalized": max(problem.unnormalized(each.point) for each in solutions),
     }  # fmt: skip
 
 
@@ -347,8 +351,8 @@ def measure_trade_off(file: str, data: Path | None) -> list[Record]:
     dataset = load_data(file, data)
     y, kinds = dataset.y.astype(str).to_numpy(), dataset.categorical_features
     table, _ = bnplug.encode_training(dataset.X, y, discretizer="mdl", categorical_features=kinds, name="(class)")
-    found = path(table, bnplug.structure_learner("nb").learn(table), gamma=1.0)
-    return found.drop(columns="n_iter").to_dict("records")  # type: ignore[return-value]
+    steps = path(table, bnplug.structure_learner("nb").learn(table), gamma=1.0)
+    return steps.drop(columns="n_iter").to_dict("records")  # type: ignore[return-value]
 
 
 def hide(file: str, lam: float, fold: int, draws: int, data: Path | None) -> list[Record]:
@@ -356,6 +360,6 @@ def hide(file: str, lam: float, fold: int, draws: int, data: Path | None) -> lis
     rows = _fold(load_data(file, data), fold)
     parts = [(rows.X.iloc[some], rows.y.iloc[some]) for some in (rows.train, rows.test)]
     counts = np.unique(np.linspace(0, 0.9 * rows.X.shape[1], 9).astype(int)).tolist()
-    found = missing_path(parts[0], parts[1], [lam], counts, draws, random_state=fold, nested=True, n_jobs=1)
-    accuracy = found.set_index("missing")["accuracy"]
+    accuracies = missing_path(parts[0], parts[1], [lam], counts, draws, random_state=fold, nested=True, n_jobs=1)
+    accuracy = accuracies.set_index("missing")["accuracy"]
     return [{"missing": count, "accuracy": (100 * accuracy.loc[[count]]).tolist()} for count in counts]

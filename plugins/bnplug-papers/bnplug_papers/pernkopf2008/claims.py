@@ -120,7 +120,7 @@ class _Judge:
         self.page.claim(claim, holds, f"{told}; TIMIT is not available", (places, _TASKS), "tasks of the paper")
 
     def compare_times(self) -> None:
-        factors = {place: 100 / relative(found, "seconds")["TAN-OMI-CR"] for place, found in self.figures.times.items()}
+        factors = {place: 100 / relative(times, "seconds")["TAN-OMI-CR"] for place, times in self.figures.times.items()}
         listed = ", ".join(f"{value:.1f} times on {name}" for name, value in factors.items())
         self.page.claim(
             f"They are about 10 times as fast as the naive greedy search ({_ABOUT_TEN:.0f} times and more count).",
@@ -140,10 +140,10 @@ class _Judge:
             ("max", "the best of many random orders in training"),
         ):
             name = _RANDOM.format(kind)
-            known = self.tests([(name, own) for own in _PAPERS_ORDERS])
+            known = self.tests([(name, order) for order in _PAPERS_ORDERS])
             holds = all(gain > 0 for _, _, (gain, _) in known) if known else None
-            gains = {own: theirs[own] - theirs[name] for own in _PAPERS_ORDERS}
-            told = f"published {', '.join(f'{own} {gain:+.2f}' for own, gain in gains.items())}"
+            gains = {order: theirs[order] - theirs[name] for order in _PAPERS_ORDERS}
+            told = f"published {', '.join(f'{order} {gain:+.2f}' for order, gain in gains.items())}"
             self._orders(f"Their orders are better than {what}.", holds, f"{_describe(known) or 'not run'}; {told}")
         low, high = (means.get(_RANDOM.format(kind)) for kind in ("min", "max"))
         told = "not run" if low is None else f"worst {low:.2f}%, best {high:.2f}%"
@@ -155,12 +155,12 @@ class _Judge:
         self.page.claim(claim, holds, told, (known, _SETS), "data sets")
 
     def compare_parameters(self) -> None:
-        found = self.tests([(f"{name}-ML", f"{name}-CL") for name in STRUCTURES])
-        better = sum(gain > 0 for _, _, (gain, _) in found)
-        significant = any(gain > 0 and p < LEVEL for _, _, (gain, p) in found)
+        tested = self.tests([(f"{name}-ML", f"{name}-CL") for name in STRUCTURES])
+        better = sum(gain > 0 for _, _, (gain, _) in tested)
+        significant = any(gain > 0 and p < LEVEL for _, _, (gain, p) in tested)
         self.uci(
             "On UCI, CL parameters are most often slightly, but not significantly better than ML ones.",
-            better > len(found) / 2 and not significant if found else None, _describe(found) or "not run",
+            better > len(tested) / 2 and not significant if tested else None, _describe(tested) or "not run",
         )  # fmt: skip
 
     def look_at_synthetic(self, results: Results) -> None:
@@ -194,8 +194,8 @@ def judge_hidden(hidden: Mapping[str, pd.DataFrame]) -> tuple[bool | None, str]:
     if not hidden:
         return None, "no data set for it is there"
     told, verdicts, above, cases = [], [], 0, 0
-    for dataset, found in hidden.items():
-        means: Any = 100 * found.groupby(["missing", "method"])["accuracy"].mean().unstack()
+    for dataset, accuracies in hidden.items():
+        means: Any = 100 * accuracies.groupby(["missing", "method"])["accuracy"].mean().unstack()
         for name in (ORDERED, GREEDY):
             gains = means[name] - means[GENERATIVE]
             some = gains[gains.index > 0]

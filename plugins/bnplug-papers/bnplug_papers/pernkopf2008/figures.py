@@ -23,8 +23,8 @@ _PIXELS = 14 * 14
 def table_1(dataset: str) -> pd.DataFrame:
     """Return a column of the paper's Table 1: a row for its data set, a column for each method."""
     table = published("pernkopf2008-table1-accuracy")
-    own = table[table["dataset"] == dataset]
-    return pd.DataFrame([own["mean"].to_list()], index=[dataset], columns=own["method"].to_list())
+    rows = table[table["dataset"] == dataset]
+    return pd.DataFrame([rows["mean"].to_list()], index=[dataset], columns=rows["method"].to_list())
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +48,9 @@ class Figures:
     @cached_property
     def uci(self) -> pd.DataFrame:
         """Accuracies on UCI sets in per cent, random orders included: data sets by classifiers."""
-        found = comparison(self.results, ["table 1"])
-        table = 100 * found.table()
-        folds = found.results.groupby("dataset")["fold"].nunique()
+        compared = comparison(self.results, ["table 1"])
+        table = 100 * compared.table()
+        folds = compared.results.groupby("dataset")["fold"].nunique()
         orders = self.results.frame("random orders")
         if not orders.empty:
             groups = orders.groupby("dataset")
@@ -81,76 +81,76 @@ class Figures:
 
     def twins(self) -> list[list[str]]:
         """Return data sets on whose folds all classifiers are right equally often, which have the same rows."""
-        found = comparison(self.results, ["table 1"]).results
+        folds = comparison(self.results, ["table 1"]).results
         seen: dict[tuple[float, ...], list[str]] = {}
-        for name, own in found.groupby("dataset"):
-            figures = own.sort_values(["method", "fold"])["accuracy"]
-            if own["fold"].nunique() > 1:
+        for name, group in folds.groupby("dataset"):
+            figures = group.sort_values(["method", "fold"])["accuracy"]
+            if group["fold"].nunique() > 1:
                 seen.setdefault(tuple(figures), []).append(str(name))
         return [names for names in seen.values() if len(names) > 1]
 
     @cached_property
     def digits(self) -> pd.DataFrame:
         """What was measured on MNIST: structures by parameters, seconds, candidates scored, and rows."""
-        found = self.results.frame("MNIST")
-        return found if found.empty else found.set_index("structure")
+        frame = self.results.frame("MNIST")
+        return frame if frame.empty else frame.set_index("structure")
 
     def digit_accuracies(self) -> pd.DataFrame:
         """Return the accuracies on MNIST as a row, by the paper's names."""
-        found: dict[str, float] = {}
+        accuracies: dict[str, float] = {}
         for kind in ("ML", "CL"):
-            own = self.digits[kind].dropna() if kind in self.digits else pd.Series(dtype=float)
-            found |= {f"{name}-{kind}": value for name, value in own.items()}
+            known = self.digits[kind].dropna() if kind in self.digits else pd.Series(dtype=float)
+            accuracies |= {f"{name}-{kind}": value for name, value in known.items()}
         if "2-tree-OMI-CR" in self.digits.index:
-            found["2-tree-OMI-CR-ML smoothed"] = self.digits["smoothed"]["2-tree-OMI-CR"]
-        return pd.DataFrame([found], index=[MNIST])
+            accuracies["2-tree-OMI-CR-ML smoothed"] = self.digits["smoothed"]["2-tree-OMI-CR"]
+        return pd.DataFrame([accuracies], index=[MNIST])
 
     def shares(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str, tuple[float, float]]]:
         """Return tests of pairs of methods on MNIST, of those that were run."""
         if self.digits.empty:
             return []
-        own: Any = self.digit_accuracies().loc[MNIST]
+        accuracies: Any = self.digit_accuracies().loc[MNIST]
         rows = int(self.digits["n_test"].iloc[0])
-        known = [pair for pair in pairs if set(pair) <= set(own.index)]
-        return [(first, second, share_test(own[first], own[second], rows)) for first, second in known]
+        known = [pair for pair in pairs if set(pair) <= set(accuracies.index)]
+        return [(first, second, share_test(accuracies[first], accuracies[second], rows)) for first, second in known]
 
     @cached_property
     def times(self) -> dict[str, pd.DataFrame]:
         """``structure``, ``seconds``, ``evaluations`` and ``features`` of each data set, by the row of Table 4."""
         values = [r["value"] for r in self.results.records("table 4") if r["key"]["dataset"] not in self.left_out]
-        uci = [{"structure": name, "features": own["features"], **own[name]} for own in values for name in TIMED]
+        uci = [{"structure": name, "features": value["features"], **value[name]} for value in values for name in TIMED]
         digits = self.results.frame("MNIST").reindex(columns=["structure", "structure_seconds", "evaluations"])
         digits = digits[digits["structure"].isin(TIMED)].rename(columns={"structure_seconds": "seconds"})
-        found = {"UCI": pd.DataFrame(uci), MNIST: digits.assign(features=_PIXELS)}
-        return {place: own for place, own in found.items() if len(own) and set(TIMED) <= set(own["structure"])}
+        frames = {"UCI": pd.DataFrame(uci), MNIST: digits.assign(features=_PIXELS)}
+        return {place: frame for place, frame in frames.items() if len(frame) and set(TIMED) <= set(frame["structure"])}
 
     @cached_property
     def evaluations(self) -> list[tuple[int, int]]:
         """How many features each data set has, and how many candidates a tree along the OMI order took."""
         values = [record["value"] for record in self.results.records("table 4")]
-        found = [(own["features"], own["TAN-OMI-CR"]["evaluations"]) for own in values]
-        own = self.digits["evaluations"].get("TAN-OMI-CR") if len(self.digits) else None
-        return found if own is None else [*found, (_PIXELS, int(own))]
+        counts = [(value["features"], value["TAN-OMI-CR"]["evaluations"]) for value in values]
+        n = self.digits["evaluations"].get("TAN-OMI-CR") if len(self.digits) else None
+        return counts if n is None else [*counts, (_PIXELS, int(n))]
 
     @property
     def second_order(self) -> tuple[int, int] | None:
         """The same of two parents on MNIST, if that was run."""
-        own = self.digits["evaluations"].get("2-tree-OMI-CR") if len(self.digits) else None
-        return None if own is None else (_PIXELS, int(own))
+        n = self.digits["evaluations"].get("2-tree-OMI-CR") if len(self.digits) else None
+        return None if n is None else (_PIXELS, int(n))
 
     @cached_property
     def hidden(self) -> dict[str, pd.DataFrame]:
         """The draws of missing features, by data set."""
         draws = self.results.frame("figure 3")
-        return {str(name): own for name, own in read_draws(draws).groupby("dataset")} if len(draws) else {}
+        return {str(name): group for name, group in read_draws(draws).groupby("dataset")} if len(draws) else {}
 
     @cached_property
     def synthetic_draws(self) -> pd.Series[float]:
         """Accuracies of the synthetic case, by method and number of rows."""
-        found = self.results.frame("figure 1")
-        if found.empty:
+        frame = self.results.frame("figure 1")
+        if frame.empty:
             return pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["method", "rows"]))
-        draws = found.drop(columns=["draws", "seconds"]).melt("rows", var_name="method", value_name="accuracy")
+        draws = frame.drop(columns=["draws", "seconds"]).melt("rows", var_name="method", value_name="accuracy")
         draws = draws.explode("accuracy")
         return draws.astype({"accuracy": float}).set_index(["method", "rows"])["accuracy"]
 
@@ -189,8 +189,8 @@ def one_sided(table: pd.DataFrame, first: str, second: str) -> tuple[float, floa
     both = table.reindex(columns=[first, second]).dropna()
     if len(both) < 2:
         return None
-    found = paired_t_test(both[second], both[first])
-    return found.mean_difference, min(found.p_value, 1 - found.p_value)
+    test = paired_t_test(both[second], both[first])
+    return test.mean_difference, min(test.p_value, 1 - test.p_value)
 
 
 def share_test(first: float, second: float, rows: int) -> tuple[float, float]:
@@ -202,6 +202,6 @@ def share_test(first: float, second: float, rows: int) -> tuple[float, float]:
     >>> round(gain, 2), round(p, 3)
     (0.48, 0.101)
     """
-    deviation = sqrt(sum(own * (100 - own) / rows for own in (first, second)))
+    deviation = sqrt(sum(share * (100 - share) / rows for share in (first, second)))
     gain = second - first
     return gain, float(stats.norm.sf(abs(gain) / deviation)) if deviation else 0.5

@@ -20,6 +20,7 @@ from bnplug_papers.kit import (
     explain,
     published,
 )
+from bnplug_papers.kit.pictures import missing_features
 from bnplug_papers.pernkopf2008.claims import LEVEL, add_claims
 from bnplug_papers.pernkopf2008.figures import MNIST, UCI, Figures, one_sided, relative, table_1
 from bnplug_papers.pernkopf2008.protocol import BATCH, BY_RATE, FRIEDMAN, GENERATIVE, GREEDY, ORDERED, STEPS, WAYS
@@ -66,7 +67,9 @@ def _add_synthetic(page: Page, figures: Figures) -> None:
         page.text("Not run yet.")
         return
     groups = figures.synthetic_draws.groupby(level=[0, 1], sort=False)
-    text = groups.agg(lambda own: f"{own.mean():.2f} ± {own.std():.2f}").unstack().sort_index(axis=1)
+    text = (
+        groups.agg(lambda accuracies: f"{accuracies.mean():.2f} ± {accuracies.std():.2f}").unstack().sort_index(axis=1)
+    )
     page.table(
         text.set_axis(figures.synthetic.columns, axis=1),
         f"Accuracy (%) on 1000 test rows: means and standard deviations over {int(groups.size().min())} draws. The "
@@ -90,14 +93,14 @@ def _add_uci(page: Page, results: Results, figures: Figures) -> None:
     )
     _tell_draws(page, redrawn)
     page.table(table, "Each data set by itself.", index="data set")
-    found = comparison(results, ["table 1"])
+    compared = comparison(results, ["table 1"])
     caption = "Each data set: the tree along the OMI order against"
     for other, short, what in (
         (GENERATIVE, "generative", "generative tree"),
         (GREEDY, "greedy", "naive greedy search"),
     ):
-        if {other, ORDERED} <= set(found.methods):
-            page.picture(pictures.scatter(found, other, ORDERED), short, f"{caption} the {what}")
+        if {other, ORDERED} <= set(compared.methods):
+            page.picture(pictures.scatter(compared, other, ORDERED), short, f"{caption} the {what}")
 
 
 def with_reasons(
@@ -118,7 +121,7 @@ def with_reasons(
     """
     cells = compare_cells(ours, theirs).set_index("method")
     reasons = explain(cells.reset_index(), ways, errors, draws).set_index("method")["reason"]
-    long = [own.T.set_axis(["mean"], axis=1).rename_axis("method").reset_index() for own in (ours, theirs)]
+    long = [table.T.set_axis(["mean"], axis=1).rename_axis("method").reset_index() for table in (ours, theirs)]
     rows = beside(long[0], long[1], "mean", ["method"])
     rows["off"] = [MARKS[cells["deviation"].get(method, "")] for method in rows["method"]]
     rows["reason"] = [reasons.get(method, "") for method in rows["method"]]
@@ -204,22 +207,24 @@ def _add_t_tests(page: Page, tests: pd.DataFrame) -> None:
 
 def _add_times(page: Page, times: Mapping[str, pd.DataFrame]) -> None:
     page.section("Table 4: relative times")
-    ours = [(place, name, own) for place, found in times.items() for name, own in relative(found, "seconds").items()]
+    ours = [
+        (place, name, value) for place, frame in times.items() for name, value in relative(frame, "seconds").items()
+    ]
     share, theirs = "percent_of_tan_cr", published("pernkopf2008-table4-relative-time")
-    own = pd.DataFrame(ours, columns=["dataset", "method", share])
+    measured = pd.DataFrame(ours, columns=["dataset", "method", share])
     page.table(
-        beside(own, theirs[theirs["dataset"].isin(times)], share),
+        beside(measured, theirs[theirs["dataset"].isin(times)], share),
         "Processor time of learning the structure from discretised rows, in per cent of TAN-CR. On UCI: all data sets "
         "together, one training part of each, the best of three runs; on MNIST one run on all training rows. "
         "Those runs are tasks of their own, which may be hours apart and beside other work: their ratio is rough.",
     )
-    shares = [f"{relative(found, 'evaluations')['TAN-OMI-CR']:.1f}% on {place}" for place, found in times.items()]
+    shares = [f"{relative(frame, 'evaluations')['TAN-OMI-CR']:.1f}% on {place}" for place, frame in times.items()]
     page.text(f"The candidates that TAN-OMI-CR scores, as a share of those that TAN-CR scores: {', '.join(shares)}.")
     lacking = [place for place in ("UCI", MNIST) if place not in times]
     if lacking:
         page.text(f"Not run yet: {', '.join(lacking)}.")
-    for place, found in times.items():
-        totals = found.groupby("structure")[["seconds", "evaluations"]].sum()
+    for place, frame in times.items():
+        totals = frame.groupby("structure")[["seconds", "evaluations"]].sum()
         each = 1e6 * totals["seconds"] / totals["evaluations"]
         page.text(
             f"On {place} a candidate costs TAN-OMI-CR {each['TAN-OMI-CR']:.0f} microseconds, its order included, and "
@@ -234,9 +239,9 @@ def _add_hidden(page: Page, hidden: Mapping[str, pd.DataFrame]) -> None:
         "features are missing is drawn for each test row, and is the same for every classifier. Shown are means and "
         "standard deviations over the draws, in tables the means."
     )
-    for name, found in hidden.items():
-        page.picture(pictures.missing_features(found), f"missing-{name}", f"Accuracy with features missing: {name}")
-        means = 100 * found.groupby(["missing", "method"])["accuracy"].mean().unstack()
-        draws = int(found["draw"].max()) + 1
+    for name, accuracies in hidden.items():
+        page.picture(missing_features(accuracies), f"missing-{name}", f"Accuracy with features missing: {name}")
+        means = 100 * accuracies.groupby(["missing", "method"])["accuracy"].mean().unstack()
+        draws = int(accuracies["draw"].max()) + 1
         caption = f"Accuracy (%) on {name}, by the number of missing features, {draws} draws."
         page.table(means, caption, index="missing")

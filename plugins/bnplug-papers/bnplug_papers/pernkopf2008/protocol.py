@@ -63,30 +63,30 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     there, lacking = (list(QUICK), []) if quick else kit.find_data(sorted([*CROSS_VALIDATED, *HELD_OUT]), data)
     digits = not quick and MNIST in kit.find_data([MNIST], data)[0]
     folds = kit.Folds(repetitions=1, missing="drop", splits=cv)
-    found = list(kit.fold_tasks("table 1", _classifiers(), there, data, folds))
+    planned = list(kit.fold_tasks("table 1", _classifiers(), there, data, folds))
     batches, sizes = range(1 if quick else DRAWS // BATCH), (50,) if quick else SIZES
-    found += [Task("figure 1", {"rows": n, "draws": batch}, draw, (n, batch)) for batch in batches for n in sizes]
-    found += [] if quick else _redrawn(there, data)
-    found += [Task("table 4", {"dataset": name}, measure_times, (name, data)) for name in there]
+    planned += [Task("figure 1", {"rows": n, "draws": batch}, draw, (n, batch)) for batch in batches for n in sizes]
+    planned += [] if quick else _redrawn(there, data)
+    planned += [Task("table 4", {"dataset": name}, measure_times, (name, data)) for name in there]
     if digits:
-        found += [Task("NB-CL", {"dataset": MNIST, "way": way}, measure_steps, (MNIST, data, way)) for way in WAYS]
-        found += [_digits(name, data) for name in STRUCTURES if name not in ("TAN-CR", "2-tree-OMI-CR")]
+        planned += [Task("NB-CL", {"dataset": MNIST, "way": way}, measure_steps, (MNIST, data, way)) for way in WAYS]
+        planned += [_digits(name, data) for name in STRUCTURES if name not in ("TAN-CR", "2-tree-OMI-CR")]
     hidden = QUICK[:1] if quick else kit.find_data(HIDDEN, data)[0]
-    found += [
+    planned += [
         Task("figure 3", {"dataset": name, "draws": batch}, hide, (name, data, batch))
         for batch in batches for name in hidden
     ]  # fmt: skip
-    found += _orders(there, data, 5 if quick else ORDERS)
-    found += [_digits(name, data) for name in ("2-tree-OMI-CR", "TAN-CR")] if digits else []
-    return found, [*lacking, *([] if digits else ["MNIST"]), "TIMIT-4/6", "TIMIT-39"]
+    planned += _orders(there, data, 5 if quick else ORDERS)
+    planned += [_digits(name, data) for name in ("2-tree-OMI-CR", "TAN-CR")] if digits else []
+    return planned, [*lacking, *([] if digits else ["MNIST"]), "TIMIT-4/6", "TIMIT-39"]
 
 
 def _classifiers() -> dict[str, Any]:
     """Return the classifiers of Table 1 but random orders; those with CL parameters where a plugin has them."""
     ready = recipes.ready()
-    names = [*STRUCTURES.values(), *(name for name in (f"{own}-CL" for own in STRUCTURES) if name in ready)]
-    found: dict[str, Any] = {name: bnplug.recipe(name) for name in names}
-    return found | {BY_RATE: bnplug.recipe(ORDERED).set_params(structure__by="score")}
+    names = [*STRUCTURES.values(), *(name for name in (f"{structure}-CL" for structure in STRUCTURES) if name in ready)]
+    classifiers: dict[str, Any] = {name: bnplug.recipe(name) for name in names}
+    return classifiers | {BY_RATE: bnplug.recipe(ORDERED).set_params(structure__by="score")}
 
 
 def cv(dataset: datasets.Dataset, seed: int = 0) -> Any:
@@ -102,11 +102,11 @@ def cv(dataset: datasets.Dataset, seed: int = 0) -> Any:
 
 def splits(dataset: datasets.Dataset, seed: int = 0) -> list[tuple[IntArray, IntArray]]:
     """Return the training and test rows of each fold, none with a missing cell; another `seed` draws others."""
-    complete, own = dataset.X.notna().all(axis=1).to_numpy(), cv(dataset, seed)
-    if isinstance(own, list):
-        return [(train[complete[train]], test[complete[test]]) for train, test in own]
+    complete, given = dataset.X.notna().all(axis=1).to_numpy(), cv(dataset, seed)
+    if isinstance(given, list):
+        return [(train[complete[train]], test[complete[test]]) for train, test in given]
     rows = np.flatnonzero(complete)
-    folds = StratifiedKFold(own, shuffle=True, random_state=seed).split(rows, dataset.y.to_numpy()[rows])
+    folds = StratifiedKFold(given, shuffle=True, random_state=seed).split(rows, dataset.y.to_numpy()[rows])
     return [(rows[train], rows[test]) for train, test in folds]
 
 
@@ -120,7 +120,7 @@ def _redrawn(there: Iterable[str], data: Path | None) -> list[Task]:
 
 def measure_again(method: str, names: Iterable[str], data: Path | None, draw: int) -> Record:
     """Measure a classifier of Table 1 on another draw of folds and rows: its accuracy (%) on each data set."""
-    found: Record = {}
+    record: Record = {}
     for name in names:
         dataset, rates = load_data(name, data), []
         for train, test in splits(dataset, draw):
@@ -128,8 +128,8 @@ def measure_again(method: str, names: Iterable[str], data: Path | None, draw: in
             model.set_params(categorical_features=dataset.categorical_features, n_jobs=1, random_state=draw)
             model.fit(dataset.X.iloc[train], dataset.y.iloc[train])
             rates.append(np.mean(model.predict(dataset.X.iloc[test]) == dataset.y.iloc[test].to_numpy()))
-        found[name] = 100 * float(np.mean(rates))
-    return found
+        record[name] = 100 * float(np.mean(rates))
+    return record
 
 
 def _orders(there: Iterable[str], data: Path | None, n: int) -> Iterator[Task]:
@@ -161,14 +161,14 @@ def _coded(name: str, data: Path | None, fold: int) -> CodedSplit:
 def measure_times(name: str, data: Path | None) -> Record:
     """Measure learning the structure from the first training part: processor seconds, and candidates scored."""
     table = _coded(name, data, 0).train
-    found: Record = {"features": len(table.features)}
+    record: Record = {"features": len(table.features)}
     for title in TIMED:
         learner = bnplug.recipe(STRUCTURES[title]).structure
         if title != "TAN-CMI":  # which scores no candidates
             learner.set_params(n_jobs=1)
         seconds = min(kit.timed(learner.learn, table)[1] for _ in range(3))
-        found[title] = {"seconds": seconds, "evaluations": getattr(learner, "n_evaluations_", 0)}
-    return found
+        record[title] = {"seconds": seconds, "evaluations": getattr(learner, "n_evaluations_", 0)}
+    return record
 
 
 def _digits(structure: str, data: Path | None) -> Task:
@@ -179,12 +179,12 @@ def measure_digits(structure: str, data: Path | None) -> Record:
     """Learn a structure from all digits, and measure it with each kind of parameters."""
     split, model = _coded(MNIST, data, 0), bnplug.recipe(STRUCTURES[structure])
     dag, seconds = kit.timed(model.structure.learn, split.train)
-    found: Record = {"structure_seconds": seconds, "evaluations": getattr(model.structure, "n_evaluations_", 0)}
-    found |= {"n_train": split.train.n_rows, "n_test": len(split.labels)}
+    record: Record = {"structure_seconds": seconds, "evaluations": getattr(model.structure, "n_evaluations_", 0)}
+    record |= {"n_train": split.train.n_rows, "n_test": len(split.labels)}
     parameters = {"ML": model.parameters, "smoothed": bnplug.parameter_learner("ml", **FRIEDMAN)}
     if f"{structure}-CL" in recipes.ready():
         parameters["CL"] = bnplug.recipe(f"{structure}-CL").parameters
-    return found | {kind: split.accuracy(own.fit(split.train, dag)) for kind, own in parameters.items()}
+    return record | {kind: split.accuracy(learner.fit(split.train, dag)) for kind, learner in parameters.items()}
 
 
 def measure_steps(name: str, data: Path | None, way: str) -> Record:
@@ -201,20 +201,20 @@ def draw(rows: int, batch: int) -> Record:
     names = [name for name in _DRAWN if name in recipes.ready()]
     # The paper's penalty 3 and width 1 of the radial basis functions.
     models: dict[str, Any] = {name: bnplug.recipe(name) for name in names} | {"SVM": SVC(C=3.0, gamma=0.5)}
-    found: Record = {name: [] for name in models}
+    record: Record = {name: [] for name in models}
     for number in range(batch * BATCH, (batch + 1) * BATCH):
         seeds = np.random.SeedSequence([rows, number]).generate_state(2)
         X, y = datasets.p08_synthetic(rows, random_state=int(seeds[0]))
         X_test, y_test = datasets.p08_synthetic(1000, random_state=int(seeds[1]))
         for name, model in models.items():
             right = clone(model).fit(X, y).predict(X_test) == y_test.to_numpy()
-            found[name].append(100 * float(np.mean(right)))
-    return found
+            record[name].append(100 * float(np.mean(right)))
+    return record
 
 
 def hide(name: str, data: Path | None, batch: int) -> list[Record]:
     """Measure accuracy with features missing in ten draws, the same ones for all classifiers."""
     dataset = load_data(name, data)
     kinds: dict[str, Any] = {"categorical_features": dataset.categorical_features, "n_jobs": 1}
-    models = {own: bnplug.recipe(own, **kinds) for own in ("NB-ML", GENERATIVE, ORDERED, GREEDY)}
+    models = {recipe: bnplug.recipe(recipe, **kinds) for recipe in ("NB-ML", GENERATIVE, ORDERED, GREEDY)}
     return kit.hide_draws(models, dataset, *splits(dataset)[0], BATCH, batch)

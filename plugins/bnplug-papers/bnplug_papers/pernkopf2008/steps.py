@@ -40,16 +40,16 @@ def descend(table: Table, dag: DAG, start: LogTables, way: str, steps: int) -> t
         The negative conditional log-likelihood of a row, at the start and after each step.
     tables : LogTables
     """
-    own = terms(start, table.target)
-    columns, objective = Columns.of(own, start, table.target), Objective(own, table)
+    log_terms = terms(start, table.target)
+    columns, objective = Columns.of(log_terms, start, table.target), Objective(log_terms, table)
 
     def function(beta: FloatArray) -> tuple[float, FloatArray]:
         log_theta = columns.log_softmax(beta)
         value, gradient = objective(log_theta, conditional_nll)
         return value / table.n_rows, columns.chain(gradient, log_theta) / table.n_rows
 
-    path, beta = WAYS[way](function, own.values.copy(), steps)
-    return path, with_values(start, table.target, own, columns.log_softmax(beta))
+    path, beta = WAYS[way](function, log_terms.values.copy(), steps)
+    return path, with_values(start, table.target, log_terms, columns.log_softmax(beta))
 
 
 def _fixed(function: _Function, beta: FloatArray, steps: int) -> tuple[list[float], FloatArray]:

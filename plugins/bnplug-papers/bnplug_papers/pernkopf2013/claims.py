@@ -42,7 +42,7 @@ class Tables:
 
     def __init__(self, accuracy: pd.DataFrame, deviation: pd.DataFrame, runs: pd.DataFrame | None = None) -> None:
         methods = [f"{name}-{kind}" for name in _STRUCTURES for kind in ("ML", "MM")] + ["SVM"]
-        self.accuracy, self.deviation = (own.reindex(columns=methods) for own in (accuracy, deviation))
+        self.accuracy, self.deviation = (table.reindex(columns=methods) for table in (accuracy, deviation))
         self.runs = runs
 
     def pairs(self, *methods: tuple[str, str]) -> pd.DataFrame:
@@ -51,8 +51,8 @@ class Tables:
         Its columns are ``dataset``, ``low`` and ``high`` of the two, the larger ``sd``, the names ``first`` and
         ``second``, and ``rows`` where both were learned from so many, 0 where from all.
         """
-        found = [self._pair(first, second).reset_index(names="dataset") for first, second in methods]
-        return pd.concat(found, ignore_index=True)
+        frames = [self._pair(first, second).reset_index(names="dataset") for first, second in methods]
+        return pd.concat(frames, ignore_index=True)
 
     def _pair(self, first: str, second: str) -> pd.DataFrame:
         if self.runs is not None and {first[:-3], second[:-3]} <= set(_SEARCHED) and first[-3:] == second[-3:] == "-ML":
@@ -87,11 +87,11 @@ def published() -> Tables:
 def _discriminative(tables: Tables) -> Verdict:
     generative, searched = ([f"{name}-ML" for name in names] for names in (GENERATIVE, _SEARCHED))
     rows, lacking = [], []
-    for name, own in tables.accuracy.dropna(how="all", subset=searched).dropna(subset=generative).iterrows():
-        first, second = str(own[generative].idxmax()), str(own[searched].idxmax())
+    for name, row in tables.accuracy.dropna(how="all", subset=searched).dropna(subset=generative).iterrows():
+        first, second = str(row[generative].idxmax()), str(row[searched].idxmax())
         sd = tables.deviation[[first, second]].max(axis=1)[str(name)]
-        rows.append((name, own[first], own[second], sd, first, second))
-        lacking += [f"{name} {method[:-3]}" for method in searched if np.isnan(own[method])]
+        rows.append((name, row[first], row[second], sd, first, second))
+        lacking += [f"{name} {method[:-3]}" for method in searched if np.isnan(row[method])]
     pairs = pd.DataFrame(rows, columns=["dataset", "low", "high", "sd", "first", "second"])
     note = _DEVIATIONS + (f"; not run yet: {', '.join(lacking)}" if lacking else "")
     return _judge(pairs, pairs["high"] - pairs["low"] > pairs["sd"], note)
@@ -154,12 +154,12 @@ def _judge(pairs: pd.DataFrame, met: pd.Series[bool], note: str = "", mostly: bo
         How many pairs there are.
     """
     papers = pairs["dataset"].isin(PAPERS_SETS)
-    own, holds = pairs[papers], met[papers]
-    if own.empty:
+    of_paper, holds = pairs[papers], met[papers]
+    if of_paper.empty:
         return None, "not run yet", 0
     beside = f"; beside it, {_tell(pairs[~papers], met[~papers])}" if (~papers).any() else ""
     verdict = holds.mean() > 0.5 if mostly else holds.all()
-    return bool(verdict), f"{_tell(own, holds)}{beside}{note}", len(own)
+    return bool(verdict), f"{_tell(of_paper, holds)}{beside}{note}", len(of_paper)
 
 
 def _tell(pairs: pd.DataFrame, met: pd.Series[bool]) -> str:
@@ -227,7 +227,7 @@ def _tell_pair(row: Any) -> str:
 
 def add_claims(page: Page, results: Results, runs: pd.DataFrame, accuracy: pd.DataFrame, hidden: pd.DataFrame) -> None:
     """List the paper's claims, each with its verdict."""
-    own, theirs = ours(accuracy, runs), published()
+    measured, theirs = ours(accuracy, runs), published()
     failed = [text for text, judge, _ in CLAIMS if not judge(theirs)[0]]
     page.section("How claims are judged")
     page.text(
@@ -237,24 +237,24 @@ def add_claims(page: Page, results: Results, runs: pd.DataFrame, accuracy: pd.Da
         'rows: "significantly" is read as more than one of them, "as good" as at most one below. "Mostly" is more than '
         "half. Structures of two searches are compared where both learned from the same rows."
     )
-    page.text(_with_ten_digits(accuracy, runs, own))
+    page.text(_with_ten_digits(accuracy, runs, measured))
     met = "meet each of the claims below on them" if not failed else f"do not meet: {' '.join(failed)}"
     page.text(f"By the same rules the paper's own Tables 1 and 2 {met}.")
     few = figures.fewer_runs(runs)
     if few:
         page.text(f"Annealing has fewer runs than the paper's so far: {few}.")
     for text, judge, wanted in CLAIMS[:4]:
-        _add(page, text, judge(own), wanted)
+        _add(page, text, judge(measured), wanted)
     _claim_evaluations(page, runs)
     for text, judge, wanted in CLAIMS[4:]:
-        _add(page, text, judge(own), wanted)
+        _add(page, text, judge(measured), wanted)
     _claim_sizes(page, results, runs, accuracy)
     _claim_schedules(page, results, runs)
     _claim_hidden(page, results, hidden)
     page.text(_CHANGED)
 
 
-def _with_ten_digits(accuracy: pd.DataFrame, runs: pd.DataFrame, own: Tables) -> str:
+def _with_ten_digits(accuracy: pd.DataFrame, runs: pd.DataFrame, measured: Tables) -> str:
     """Say which verdicts and averages change where the ten digits stand in the place of USPS."""
     ten, usps = figures.title(protocol.TEN_DIGITS), figures.title(protocol.USPS)
     if not {ten, usps} <= set(accuracy.index):
@@ -262,7 +262,7 @@ def _with_ten_digits(accuracy: pd.DataFrame, runs: pd.DataFrame, own: Tables) ->
     names = {ten: usps, usps: f"{usps}, eight digits"}
     others = accuracy.rename(index=names)
     other = ours(others, runs.assign(dataset=runs["dataset"].replace(names)))
-    turned = [(text, judge(other)[0]) for text, judge, _ in CLAIMS if judge(own)[0] != judge(other)[0]]
+    turned = [(text, judge(other)[0]) for text, judge, _ in CLAIMS if judge(measured)[0] != judge(other)[0]]
     listed = " ".join(f"{text} ({'yes' if holds else 'no'})" for text, holds in turned)
     told = f"these verdicts would change: {listed}" if turned else "no verdict on Tables 1 and 2 would change."
     theirs = published_accuracy()
@@ -290,12 +290,12 @@ def _claim_evaluations(page: Page, runs: pd.DataFrame) -> None:
         pairs.append(both.reset_index(names="dataset"))
     every = pd.concat(pairs, ignore_index=True)
     every["times"] = every["low"] / every["high"]
-    own = every[every["dataset"].isin(PAPERS_SETS)]
-    many = own[own["dataset"].isin(_MANY_FEATURES)]
+    of_paper = every[every["dataset"].isin(PAPERS_SETS)]
+    many = of_paper[of_paper["dataset"].isin(_MANY_FEATURES)]
     claim = "Annealing takes fewer evaluations of the score than hill climbing."
     others = every[~every["dataset"].isin(PAPERS_SETS)]
-    told = _tell_times(own) + (f"; beside it, {_tell_times(others)}" if len(others) else "")
-    _add(page, claim, (bool((own["times"] > 1).all()) if len(own) else None, told, len(own)), 8)
+    told = _tell_times(of_paper) + (f"; beside it, {_tell_times(others)}" if len(others) else "")
+    _add(page, claim, (bool((of_paper["times"] > 1).all()) if len(of_paper) else None, told, len(of_paper)), 8)
     claim = f"With many features (MNIST, USPS, DCMall) about ten times fewer ({_ABOUT_TEN:.0f} times and more count)."
     holds = bool((many["times"] >= _ABOUT_TEN).all()) if len(many) else None
     _add(page, claim, (holds, _tell_times(many), len(many)), 6)
@@ -346,22 +346,22 @@ def model_sizes(results: Results, runs: pd.DataFrame, accuracy: pd.DataFrame) ->
 def schedule_runs(results: Results, runs: pd.DataFrame, structure: str) -> pd.DataFrame:
     """Return the runs of an annealed structure on USPS with each cooling factor, the paper's included."""
     swept = results.frame("schedules")
-    own = swept[swept["structure"] == structure] if len(swept) else swept
+    of_structure = swept[swept["structure"] == structure] if len(swept) else swept
     same = runs[(runs["file"] == protocol.USPS) & (runs["structure"] == structure) & (runs["rows"] == 0)]
-    return pd.concat([own, same.assign(D=PAPERS_SCHEDULE)], ignore_index=True)
+    return pd.concat([of_structure, same.assign(D=PAPERS_SCHEDULE)], ignore_index=True)
 
 
 def _claim_schedules(page: Page, results: Results, runs: pd.DataFrame) -> None:
     verdicts, told, done = [], [], 0
     for structure in protocol.ANNEALED:
         both = schedule_runs(results, runs, structure)
-        own = both[both["D"] <= PAPERS_SCHEDULE]
-        done += len(own)
-        medians = own.groupby("D")[["evaluations", "accuracy"]].median()
+        kept = both[both["D"] <= PAPERS_SCHEDULE]
+        done += len(kept)
+        medians = kept.groupby("D")[["evaluations", "accuracy"]].median()
         if not {min(SCHEDULES), PAPERS_SCHEDULE} <= set(medians.index):
             continue
         usual, faster = medians.loc[PAPERS_SCHEDULE], medians.drop(index=PAPERS_SCHEDULE)
-        sd = float(np.sqrt(usual["accuracy"] * (100 - usual["accuracy"]) / own["n_test"].iloc[0]))
+        sd = float(np.sqrt(usual["accuracy"] * (100 - usual["accuracy"]) / kept["n_test"].iloc[0]))
         fewer, similar = faster["evaluations"] < usual["evaluations"], usual["accuracy"] - faster["accuracy"] <= sd
         verdicts.append(bool((fewer & similar).any()))
         listed = ", ".join(

@@ -41,7 +41,7 @@ def find_ways(results: Results, runs: pd.DataFrame, ours: pd.DataFrame) -> list[
     """Return what was done otherwise, the likeliest reason first."""
     drawn, given = (figures.split_figures(results, which) for which in (DRAWN, GIVEN))
     best_in_testing = figures.accuracies(results, runs, "accuracy")
-    learned = [Variant(f"parameters by {way}", own) for way, own in figures.other_ways(results, runs).items()]
+    learned = [Variant(f"parameters by {way}", table) for way, table in figures.other_ways(results, runs).items()]
     # Given rows were learned from anew where chance decides; the other figures on them are ours.
     return [
         Variant("rows drawn by class", drawn, given.combine_first(ours)),

@@ -46,11 +46,11 @@ def accuracies(results: Results, runs: pd.DataFrame, by: str) -> pd.DataFrame:
 
 def margins(results: Results, best: pd.DataFrame, way: str = RECIPES_WAY) -> pd.DataFrame:
     """Return what maximum-margin parameters, learned in some way, give on the trees of some runs."""
-    found = results.frame("parameters")
-    if found.empty:
-        return found
+    frame = results.frame("parameters")
+    if frame.empty:
+        return frame
     keys = ["dataset", "structure", "seed", "rows"]
-    return found[found["way"] == way].assign(dataset=found["dataset"].map(title)).merge(best[keys], on=keys)
+    return frame[frame["way"] == way].assign(dataset=frame["dataset"].map(title)).merge(best[keys], on=keys)
 
 
 def _wide(rows: list[Any]) -> pd.DataFrame:
@@ -61,11 +61,11 @@ def _wide(rows: list[Any]) -> pd.DataFrame:
 def other_ways(results: Results, runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return accuracies with maximum-margin parameters that were learned otherwise, on the same trees, by the way."""
     best = chosen(runs[runs["rows"] == 0], "score")
-    found = {}
+    tables = {}
     for way in list(protocol.WAYS)[1:]:
-        own = margins(results, best, way)
-        found[way] = _wide([(row.dataset, f"{row.structure}-MM", row.accuracy) for row in own.itertuples()])
-    return found
+        rows = margins(results, best, way)
+        tables[way] = _wide([(row.dataset, f"{row.structure}-MM", row.accuracy) for row in rows.itertuples()])
+    return tables
 
 
 def split_figures(results: Results, which: str) -> pd.DataFrame:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bnplug.experiments import pictures as common
 from bnplug_papers.kit import MARKED, Page, Results, add_what_was_run, published_table, read_draws, side_by_side
+from bnplug_papers.kit.pictures import missing_features
 from bnplug_papers.pernkopf2013 import pictures, protocol
 from bnplug_papers.pernkopf2013.claims import add_claims, model_sizes, schedule_runs
 from bnplug_papers.pernkopf2013.differences import add_differences
@@ -85,11 +85,11 @@ def _add_tables(page: Page, by_score: pd.DataFrame, by_test: pd.DataFrame) -> No
     theirs = published_accuracy()
     papers = [name for name in by_score.index if name in PAPERS_SETS]
     for number, ending in ((1, "-ML"), (2, "-MM")):
-        own = [name for name in theirs.columns if name.endswith(ending) or (name == "SVM" and number == 2)]
-        annealed = [name for name in own if "-SA-" in name]
-        first, second = by_score.reindex(columns=own), by_test.reindex(columns=annealed)
+        methods = [name for name in theirs.columns if name.endswith(ending) or (name == "SVM" and number == 2)]
+        annealed = [name for name in methods if "-SA-" in name]
+        first, second = by_score.reindex(columns=methods), by_test.reindex(columns=annealed)
         page.section(f"Table {number}: {ending[1:]} parameters")
-        page.table(side_by_side(first.loc[papers], theirs[own], mark_averages=True), f"{_TRAINING} {MARKED}")
+        page.table(side_by_side(first.loc[papers], theirs[methods], mark_averages=True), f"{_TRAINING} {MARKED}")
         text = (
             "The run that is best on the test rows with ML parameters, which here decides nothing; the paper reports "
             '"the best run", and does not say by what.'
@@ -101,7 +101,7 @@ def _add_tables(page: Page, by_score: pd.DataFrame, by_test: pd.DataFrame) -> No
         ten = title(protocol.TEN_DIGITS)
         if ten in by_score.index:
             # Of one data set there is no average.
-            row = side_by_side(first.loc[[ten]], theirs[own]).iloc[:-1]
+            row = side_by_side(first.loc[[ten]], theirs[methods]).iloc[:-1]
             page.table(row, "The ten digits beside the paper's figures of USPS: the run of the best score in training.")
 
 
@@ -109,14 +109,15 @@ def _add_runs(page: Page, runs: pd.DataFrame) -> None:
     page.section("All runs of annealing")
     theirs, rows = published_table("pernkopf2013-tables1-2-accuracy").stack(), []
     groups = runs[runs["structure"].isin(ANNEALED)].groupby(["dataset", "structure", "rows"], sort=False)
-    for (name, structure, n_rows), own in groups:
-        accuracy = own["accuracy"]
+    for (name, structure, n_rows), group in groups:
+        accuracy = group["accuracy"]
         rows.append({
-            "data set": f"{name}, {n_rows} rows" if n_rows else name, "structure": structure, "runs": len(own),
+            "data set": f"{name}, {n_rows} rows" if n_rows else name, "structure": structure, "runs": len(group),
             "lowest": accuracy.min(), "median": accuracy.median(), "highest": accuracy.max(),
-            "of best score": accuracy.iloc[int(own["score"].to_numpy().argmax())],
+            "of best score": accuracy.iloc[int(group["score"].to_numpy().argmax())],
             "published": np.nan if n_rows else theirs.get((name, f"{structure}-ML"), np.nan),
-            "evaluations (median)": round(own["evaluations"].median()), "seconds (median)": own["learning"].median(),
+            "evaluations (median)": round(group["evaluations"].median()),
+            "seconds (median)": group["learning"].median(),
         })  # fmt: skip
     page.table(
         pd.DataFrame(rows),
@@ -126,11 +127,11 @@ def _add_runs(page: Page, runs: pd.DataFrame) -> None:
 
 
 def _add_ways(page: Page, results: Results) -> None:
-    found = results.frame("parameters")
-    if found.empty or found["way"].nunique() < 2:
+    frame = results.frame("parameters")
+    if frame.empty or frame["way"].nunique() < 2:
         return
     page.section("How maximum-margin parameters are learned")
-    several = found[found["structure"].isin(GENERATIVE)].assign(dataset=found["dataset"].map(title))
+    several = frame[frame["structure"].isin(GENERATIVE)].assign(dataset=frame["dataset"].map(title))
     shown = several[["dataset", "structure", "way", "accuracy", "lam", "steps", "objective", "learning"]]
     page.table(
         shown.rename(columns={"dataset": "data set", "learning": "seconds"}),
@@ -154,9 +155,9 @@ def _add_sizes(page: Page, results: Results, runs: pd.DataFrame, accuracy: pd.Da
 
 def _add_figures(page: Page, runs: pd.DataFrame) -> None:
     page.section("Figures 2 and 3: runs, evaluations, and how scores rise")
-    for name, own in compared(runs).groupby("dataset", sort=False):
-        groups = {str(s)[4:]: some for s, some in own.groupby("structure", sort=False)}
-        n_rows = int(own["rows"].max())
+    for name, group in compared(runs).groupby("dataset", sort=False):
+        groups = {str(s)[4:]: some for s, some in group.groupby("structure", sort=False)}
+        n_rows = int(group["rows"].max())
         where = f"{name}, learned from {n_rows} rows" if n_rows else str(name)
         short = str(name).lower().replace(", ", "-").replace(" ", "-")
         ax = pictures.box_plots({s: some["accuracy"].tolist() for s, some in groups.items()}, "accuracy (%)")
@@ -188,16 +189,16 @@ def _add_schedules(page: Page, results: Results, runs: pd.DataFrame) -> None:
 
 
 def _add_sample_sizes(page: Page, results: Results) -> None:
-    found = results.frame("sample sizes")
-    if found.empty:
+    frame = results.frame("sample sizes")
+    if frame.empty:
         return
     page.section("Sample sizes")
     page.text(
         "The paper leaves sample sizes for later. It asks whether few rows are the reason why TAN-HC-CR is below the "
         "generative tree on Spambase."
     )
-    page.picture(pictures.sample_sizes(found), "sample-sizes", "Accuracy on Spambase by the number of training rows")
-    groups = found.groupby(["rows", "structure"])["accuracy"]
+    page.picture(pictures.sample_sizes(frame), "sample-sizes", "Accuracy on Spambase by the number of training rows")
+    groups = frame.groupby(["rows", "structure"])["accuracy"]
     text, sizes = _with_deviations(groups), groups.size()
     page.table(
         text[[name for name in protocol.SIZED if name in text]],
@@ -207,7 +208,7 @@ def _add_sample_sizes(page: Page, results: Results) -> None:
         index="rows",
     )
     means = groups.mean().unstack().reindex(columns=["TAN-ST-CMI", "TAN-HC-CR"]).dropna()
-    gaps = ", ".join(f"{own['TAN-HC-CR'] - own['TAN-ST-CMI']:+.2f} with {rows}" for rows, own in means.iterrows())
+    gaps = ", ".join(f"{row['TAN-HC-CR'] - row['TAN-ST-CMI']:+.2f} with {rows}" for rows, row in means.iterrows())
     if gaps:
         page.text(f"TAN-HC-CR is above the generative tree by so many points, by the number of rows: {gaps}.")
 
@@ -219,18 +220,18 @@ def _draws(n: int, wanted: int) -> str:
 def _with_deviations(groups: Any) -> pd.DataFrame:
     """Return means and standard deviations as text, the first key by the second."""
     # One draw has no deviation.
-    text = groups.agg(lambda own: f"{own.mean():.2f}" + (f" ± {own.std():.2f}" if len(own) > 1 else ""))
+    text = groups.agg(lambda values: f"{values.mean():.2f}" + (f" ± {values.std():.2f}" if len(values) > 1 else ""))
     table: pd.DataFrame = text.unstack()
     return table
 
 
 def _add_hidden(page: Page, results: Results) -> pd.DataFrame:
-    found = results.frame("figure 5")
-    if found.empty:
-        return found
+    frame = results.frame("figure 5")
+    if frame.empty:
+        return frame
     page.section("Figure 5: missing features")
-    long = read_draws(found)
-    page.picture(common.missing_features(long), "missing", "Accuracy with features missing: satellite")
+    long = read_draws(frame)
+    page.picture(missing_features(long), "missing", "Accuracy with features missing: satellite")
     groups = (100 * long.set_index(["missing", "method"])["accuracy"]).groupby(level=[0, 1])
     page.table(
         _with_deviations(groups),

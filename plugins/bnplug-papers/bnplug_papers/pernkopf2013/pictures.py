@@ -49,34 +49,39 @@ def box_plots(values: Mapping[str, Sequence[float]], ylabel: str, logarithmic: b
 def schedules(runs: pd.DataFrame) -> Axes:
     """Draw the accuracy of runs against their evaluations, with a mark for each cooling factor."""
     ax = new_axes((6.5, 4.2))
-    for number, (factor, own) in enumerate(runs.groupby("D")):
+    for number, (factor, group) in enumerate(runs.groupby("D")):
         ax.scatter(
-            own["evaluations"], own["accuracy"], color=colour(number), marker=mark(number), s=40, label=f"D = {factor}"
+            group["evaluations"],
+            group["accuracy"],
+            color=colour(number),
+            marker=mark(number),
+            s=40,
+            label=f"D = {factor}",
         )
     ax.set(xlabel="evaluations", ylabel="accuracy (%)")
     return finish(ax, legend=True)
 
 
-def sample_sizes(found: pd.DataFrame) -> Axes:
+def sample_sizes(accuracies: pd.DataFrame) -> Axes:
     """Draw the accuracy of structures against the number of training rows: means, and standard deviations as bars.
 
     Structures stand a little beside each other, so that no bar hides another.
 
     Parameters
     ----------
-    found : frame
+    accuracies : frame
         ``rows``, ``structure`` and ``accuracy``, a row for each draw.
     """
     ax = new_axes((6.5, 4.2))
     ax.set_xscale("log")
-    for number, (structure, own) in enumerate(found.groupby("structure", sort=False)):
-        groups = own.groupby("rows")["accuracy"]
+    for number, (structure, group) in enumerate(accuracies.groupby("structure", sort=False)):
+        groups = group.groupby("rows")["accuracy"]
         means, spread = groups.mean(), groups.std().fillna(0.0)
         ax.errorbar(
             means.index * 1.025 ** (number - 2), means, spread, color=colour(number), marker=mark(number),
             capsize=3, linewidth=1.6, label=str(structure),
         )  # fmt: skip
-    sizes = sorted(found["rows"].unique())
+    sizes = sorted(accuracies["rows"].unique())
     ax.set_xticks(sizes, [str(n) for n in sizes])
     ax.set_xticks([], minor=True)
     ax.set(xlabel="training rows", ylabel="accuracy (%)")

@@ -20,7 +20,7 @@ from bnplug import datasets
 from bnplug.experiments.storage import Record
 from bnplug.hooks import recipes
 from bnplug.typing import IntArray
-from bnplug_papers.kit import CodedSplit, Results, Task, code_split, find_data, hide_draws, load_data, timed
+from bnplug_papers.kit import CodedSplit, Results, Task, code_split, find_data, hide_draws, is_copy, load_data, timed
 
 #: The data sets by the names of their files, with what the paper calls them and the share of rows that trains.
 USPS, TEN_DIGITS, MNIST, SATELLITE = "usps-11000", "usps-hastie-9298", "mnist14", "satellite"
@@ -64,20 +64,20 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     there, lacking = ([QUICK], []) if quick else find_data(SETS, data)
     small, digits = [name for name in there if name != MNIST], [name for name in there if name == MNIST]
     usps = [name for name in there if name == USPS]
-    found = _structures(small, GENERATIVE, data) + _structures(small[:1], CLIMBED, data)
-    found += _structures(small, ANNEALED, data, range(2 if quick else 3)) + _machines(small, data)
+    planned = _structures(small, GENERATIVE, data) + _structures(small[:1], CLIMBED, data)
+    planned += _structures(small, ANNEALED, data, range(2 if quick else 3)) + _machines(small, data)
     if quick:
-        return found, ["DCMall"]
-    found += _structures(small, ANNEALED, data, range(3, RUNS)) + _structures(digits, GENERATIVE, data)
-    found += _structures(digits, (*CLIMBED, *ANNEALED), data, rows=FEWER_ROWS) + _structures(digits, ANNEALED, data)
-    found += _structures(small[1:], CLIMBED, data) + _hidden(find_data([SATELLITE], data)[0], data)
-    found += _resplit([name for name in there if name == TEN_DIGITS], data)
-    found += _sizes(data) if "spambase" in there else []
-    found += _sweep(usps, range(3), data) + _machines(digits, data)
-    found += _structures(digits, ANNEALED, data, range(1, RUNS))
-    found += _structures(digits, ANNEALED, data, range(1, RUNS), rows=FEWER_ROWS)
-    found += _sweep(usps, range(3, RUNS), data) + _structures(digits, CLIMBED, data)
-    return found, [*(SETS[name][0] for name in lacking), "DCMall"]
+        return planned, ["DCMall"]
+    planned += _structures(small, ANNEALED, data, range(3, RUNS)) + _structures(digits, GENERATIVE, data)
+    planned += _structures(digits, (*CLIMBED, *ANNEALED), data, rows=FEWER_ROWS) + _structures(digits, ANNEALED, data)
+    planned += _structures(small[1:], CLIMBED, data) + _hidden(find_data([SATELLITE], data)[0], data)
+    planned += _resplit([name for name in there if name == TEN_DIGITS], data)
+    planned += _sizes(data) if "spambase" in there else []
+    planned += _sweep(usps, range(3), data) + _machines(digits, data)
+    planned += _structures(digits, ANNEALED, data, range(1, RUNS))
+    planned += _structures(digits, ANNEALED, data, range(1, RUNS), rows=FEWER_ROWS)
+    planned += _sweep(usps, range(3, RUNS), data) + _structures(digits, CLIMBED, data)
+    return planned, [*(SETS[name][0] for name in lacking), "DCMall"]
 
 
 def further(results: Results, data: Path | None, quick: bool) -> Iterator[Task]:
@@ -89,12 +89,12 @@ def further(results: Results, data: Path | None, quick: bool) -> Iterator[Task]:
 
 def wanted_parameters(results: Results) -> Iterator[tuple[dict[str, Any], list[int]]]:
     """Yield the keys of the parameters that the structures of all rows so far call for, each with its tree."""
-    found = results.frame("structures")
-    if found.empty:
+    frame = results.frame("structures")
+    if frame.empty:
         return
-    for (name, structure), own in found[found["rows"] == 0].groupby(["dataset", "structure"], sort=False):
-        places = {int(own["score"].fillna(0).to_numpy().argmax()), int(own["accuracy"].to_numpy().argmax())}
-        for row in own.iloc[sorted(places)].to_dict("records"):
+    for (name, structure), group in frame[frame["rows"] == 0].groupby(["dataset", "structure"], sort=False):
+        places = {int(group["score"].fillna(0).to_numpy().argmax()), int(group["accuracy"].to_numpy().argmax())}
+        for row in group.iloc[sorted(places)].to_dict("records"):
             kept = {str(part): row[part] for part in ("dataset", "structure", "seed", "rows")}
             ways = WAYS if name != MNIST and structure in GENERATIVE else list(WAYS)[:1]
             for way in ways:
@@ -131,8 +131,8 @@ def _resplit(names: Iterable[str], data: Path | None) -> list[Task]:
     annealed, climbed = available(ANNEALED), available(CLIMBED)
     pairs = [(s, DRAWN) for s in [*available(GENERATIVE), SVM, *annealed]] + [(s, GIVEN) for s in annealed]
     return [
-        Task("split", {"dataset": name, "structure": s, "split": own}, measure_split, (name, s, own, data))
-        for name, (s, own) in product(names, [*pairs, *((s, DRAWN) for s in climbed)])
+        Task("split", {"dataset": name, "structure": s, "split": which}, measure_split, (name, s, which, data))
+        for name, (s, which) in product(names, [*pairs, *((s, DRAWN) for s in climbed)])
     ]
 
 
@@ -175,7 +175,7 @@ def split(dataset: datasets.Dataset, seed: int = 0, drawn: bool = False) -> tupl
         rows, first = np.arange(len(dataset.X)), FIRST_ROWS[dataset.name]
         return rows[:first], rows[first:]
     share = SETS.get(dataset.name, ("", 2 / 3))[1]
-    rows = np.flatnonzero(~dataset.copies()) if dataset.name == USPS else np.arange(len(dataset.X))
+    rows = np.flatnonzero(~is_copy(dataset)) if dataset.name == USPS else np.arange(len(dataset.X))
     labels = dataset.y.to_numpy()[rows]
     train, test = train_test_split(rows, train_size=round(share * len(rows)), stratify=labels, random_state=seed)
     return train, test
@@ -199,20 +199,20 @@ def _lam(rows: bnplug.Table) -> float:
     return float(score.set_params(random_state=0).choose_parameters(rows).lam)
 
 
-def _first_rows(own: CodedSplit, rows: int) -> bnplug.Table:
-    return own.train if not rows else own.train.take(np.arange(min(rows, own.train.n_rows)))
+def _first_rows(coded: CodedSplit, rows: int) -> bnplug.Table:
+    return coded.train if not rows else coded.train.take(np.arange(min(rows, coded.train.n_rows)))
 
 
 def measure_structure(name: str, structure: str, seed: int, rows: int, D: float, data: Path | None) -> Record:
     """Learn a structure, by its recipe, from so many rows (0: all), and measure it with ML parameters of all rows."""
-    own = prepared(name, data)
+    coded = prepared(name, data)
     lam = chosen_lam(name, data) if structure.endswith("-MM") else None
-    dag, found = _learn(structure, _first_rows(own, rows), seed, lam, D)
-    tables = bnplug.recipe(f"{structure}-ML").parameters.fit(own.train, dag)
-    shape = {"n_train": own.train.n_rows, "n_test": len(own.labels), "features": len(own.train.features)}
-    target = own.train.target_index
-    tree = [next((int(p) for p in parents if p != target), -1) for parents in own.train.parents(dag)]
-    return found | shape | {"accuracy": own.accuracy(tables), "size": tables.n_parameters, "lam": lam, "tree": tree}
+    dag, record = _learn(structure, _first_rows(coded, rows), seed, lam, D)
+    tables = bnplug.recipe(f"{structure}-ML").parameters.fit(coded.train, dag)
+    shape = {"n_train": coded.train.n_rows, "n_test": len(coded.labels), "features": len(coded.train.features)}
+    target = coded.train.target_index
+    tree = [next((int(p) for p in parents if p != target), -1) for parents in coded.train.parents(dag)]
+    return record | shape | {"accuracy": coded.accuracy(tables), "size": tables.n_parameters, "lam": lam, "tree": tree}
 
 
 def _learn(
@@ -250,13 +250,13 @@ def thin(log: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
 def measure_parameters(name: str, tree: Sequence[int], way: str, data: Path | None) -> Record:
     """Measure a tree with maximum-margin parameters, learned in one of several ways."""
-    own = prepared(name, data)
-    target = own.train.target_index
+    coded = prepared(name, data)
+    target = coded.train.target_index
     parents = [[] if v == target else sorted({target, *([p] if p >= 0 else [])}) for v, p in enumerate(tree)]
     learner = bnplug.recipe("NB-MM").parameters.set_params(random_state=0, n_jobs=1, **WAYS[way])
-    tables, seconds = timed(learner.fit, own.train, own.train.dag(parents))
-    found = {"accuracy": own.accuracy(tables), "size": tables.n_parameters, "learning": seconds}
-    return found | {"lam": learner.lam_, "steps": learner.n_iter_, "objective": learner.objective_path_[-1]}
+    tables, seconds = timed(learner.fit, coded.train, coded.train.dag(parents))
+    record = {"accuracy": coded.accuracy(tables), "size": tables.n_parameters, "learning": seconds}
+    return record | {"lam": learner.lam_, "steps": learner.n_iter_, "objective": learner.objective_path_[-1]}
 
 
 def measure_svm(name: str, data: Path | None) -> Record:
@@ -268,9 +268,9 @@ def measure_svm(name: str, data: Path | None) -> Record:
     return _svm(prepared(name, data))
 
 
-def _svm(own: CodedSplit) -> Record:
-    features, labels = own.train.features, own.train.codes[own.train.target_index]
-    X, X_test = own.train.codes[features].T, own.test[features].T
+def _svm(coded: CodedSplit) -> Record:
+    features, labels = coded.train.features, coded.train.codes[coded.train.target_index]
+    X, X_test = coded.train.codes[features].T, coded.test[features].T
     some = np.random.default_rng(0).permutation(len(X))[:FEWER_ROWS]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     machine = make_pipeline(StandardScaler(), SVC(C=PENALTY))
@@ -278,19 +278,19 @@ def _svm(own: CodedSplit) -> Record:
     search.fit(X[some], labels[some])
     model = machine.set_params(**search.best_params_).fit(X, labels)
     size = int(model[-1].n_support_.sum()) * X.shape[1]
-    return {"accuracy": 100 * float(model.score(X_test, own.labels)), "size": size}
+    return {"accuracy": 100 * float(model.score(X_test, coded.labels)), "size": size}
 
 
 def measure_split(name: str, structure: str, which: str, data: Path | None) -> Record:
     """Measure one run of a structure with both kinds of parameters, or an SVM, on given rows or on drawn ones."""
-    own = prepared(name, data, which == DRAWN)
+    coded = prepared(name, data, which == DRAWN)
     if structure == SVM:
-        return {SVM: _svm(own)["accuracy"]}
-    lam = _lam(_first_rows(own, FEWER_ROWS)) if structure.endswith("-MM") else None
-    dag, _ = _learn(structure, own.train, 0, lam)
+        return {SVM: _svm(coded)["accuracy"]}
+    lam = _lam(_first_rows(coded, FEWER_ROWS)) if structure.endswith("-MM") else None
+    dag, _ = _learn(structure, coded.train, 0, lam)
     margin = bnplug.recipe("NB-MM").parameters.set_params(random_state=0, n_jobs=1)
     learners = {"ML": bnplug.recipe(f"{structure}-ML").parameters, "MM": margin}
-    return {f"{structure}-{kind}": own.accuracy(learner.fit(own.train, dag)) for kind, learner in learners.items()}
+    return {f"{structure}-{kind}": coded.accuracy(learner.fit(coded.train, dag)) for kind, learner in learners.items()}
 
 
 def measure_size(structure: str, rows: int, draw: int, data: Path | None) -> Record:
@@ -300,16 +300,16 @@ def measure_size(structure: str, rows: int, draw: int, data: Path | None) -> Rec
     labels = dataset.y.to_numpy()[train]
     if rows < len(train):
         train, _ = train_test_split(train, train_size=rows, stratify=labels, random_state=draw)
-    own = code_split(dataset, train, test)
-    lam = _lam(own.train) if structure.endswith("-MM") else None
-    dag, _ = _learn(structure, own.train, draw, lam)
-    return {"accuracy": own.accuracy(bnplug.recipe(f"{structure}-ML").parameters.fit(own.train, dag))}
+    coded = code_split(dataset, train, test)
+    lam = _lam(coded.train) if structure.endswith("-MM") else None
+    dag, _ = _learn(structure, coded.train, draw, lam)
+    return {"accuracy": coded.accuracy(bnplug.recipe(f"{structure}-ML").parameters.fit(coded.train, dag))}
 
 
 def hide(name: str, data: Path | None, batch: int) -> list[Record]:
     """Measure naive Bayes with both parameters, and an SVM that gets means, with features missing in ten draws."""
     dataset = load_data(name, data)
     kinds: dict[str, Any] = {"categorical_features": dataset.categorical_features, "n_jobs": 1, "random_state": 0}
-    models = {own: bnplug.recipe(own, **kinds) for own in ("NB-ML", "NB-MM")}
+    models = {recipe: bnplug.recipe(recipe, **kinds) for recipe in ("NB-ML", "NB-MM")}
     models["SVM, means"] = make_pipeline(SimpleImputer(), StandardScaler(), SVC(C=PENALTY))
     return hide_draws(models, dataset, *split(dataset), BATCH, batch)

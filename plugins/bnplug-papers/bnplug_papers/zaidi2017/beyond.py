@@ -43,7 +43,7 @@ def fill(page: Page, results: Results, big: Sequence[str]) -> None:
 
 def _rounds(*frames: pd.DataFrame) -> list[int]:
     """Return how many rounds each data set and structure of some parts has."""
-    return [int(count) for own in frames for count in own.groupby(["dataset", "structure"])["round"].nunique()]
+    return [int(count) for frame in frames for count in frame.groupby(["dataset", "structure"])["round"].nunique()]
 
 
 def _on(*frames: pd.DataFrame) -> str:
@@ -60,9 +60,9 @@ def _add_wins(
     for figure, label in _FIGURES.items():
         table = tables(figure)
         groups = {"All": table, "Big": table[table.index.isin(big)]}
-        for (first, second), (group, own) in product(pairs, groups.items()):
-            if len(own[[first, second]].dropna()) > 1:
-                won = count_wins(own, first, second)
+        for (first, second), (group, group_table) in product(pairs, groups.items()):
+            if len(group_table[[first, second]].dropna()) > 1:
+                won = count_wins(group_table, first, second)
                 counts = f"{won.win}/{won.draw}/{won.loss}"
                 rows.append((label, group, f"{first} vs {second}", counts, f"{won.p_value:.3f}"))
     columns = ["measure", "data sets", "comparison", "win/draw/loss", "p"]
@@ -88,7 +88,7 @@ def _add_strengths(page: Page, frame: pd.DataFrame, order: Sequence[str], big: S
     caption = f"Geometric means, in times of the generative; in brackets over how many sets. {left_out}{_on(frame)}"
     page.table(means, caption, index="method")
     won = [count_wins(tables(figure), *pair) for figure in _FIGURES for pair in pairs]
-    verdicts = [own.win > own.loss and own.p_value <= LEVEL for own in won]
+    verdicts = [wins.win > wins.loss and wins.p_value <= LEVEL for wins in won]
     page.claim(
         "Beyond the paper: lambda by cross-validation, towards w = 1, is better than both ends, in 0-1 loss and RMSE.",
         all(verdicts),
@@ -102,11 +102,11 @@ def _means(frame: pd.DataFrame, suffixes: Sequence[str], order: Sequence[str]) -
     columns: dict[str, pd.Series[str]] = {}
     for figure, label in _FIGURES.items():
         table = wide(frame, figure, suffixes, order)
-        own = [table[[f"{structure}{suffix}" for suffix in suffixes]].dropna() for structure in STRUCTURES]
-        counted = [averaged(part, figure) for part in own]
+        tables = [table[[f"{structure}{suffix}" for suffix in suffixes]].dropna() for structure in STRUCTURES]
+        counted = [averaged(part, figure) for part in tables]
         means = [geometric_means(part, str(part.columns[0])).map(f"{{:.3f}} ({len(part)})".format) for part in counted]
         columns[label] = pd.concat(means)
-    return pd.DataFrame(columns), tell_left_out(own)
+    return pd.DataFrame(columns), tell_left_out(tables)
 
 
 def _add_levels(page: Page, frame: pd.DataFrame, order: Sequence[str], big: Sequence[str]) -> None:

@@ -89,20 +89,20 @@ def judge_wins(page: Page, figures: Figures, counts: pd.DataFrame) -> None:
         claim = f"After {steps} iterations from zeros w has a significantly lower NLL than {rival}."
         claims.append((claim, number, f"NLL ({steps})", "All"))
     for claim, number, measure, group in claims:
-        own = counts[counts[["table", "measure", "datasets"]].eq([number, measure, group]).all(axis=1)]
-        if own.empty:
+        rows = counts[counts[["table", "measure", "datasets"]].eq([number, measure, group]).all(axis=1)]
+        if rows.empty:
             page.claim(claim, None, "fewer than two such data sets were there")
             continue
-        ahead = own["win"] < own["loss"] if measure == "Variance" else own["win"] > own["loss"]
-        told = "; ".join(f"{r.comparison}: {r.win}/{r.draw}/{r.loss}, p = {r.p:.3f}" for r in own.itertuples())
+        ahead = rows["win"] < rows["loss"] if measure == "Variance" else rows["win"] > rows["loss"]
+        told = "; ".join(f"{r.comparison}: {r.win}/{r.draw}/{r.loss}, p = {r.p:.3f}" for r in rows.itertuples())
         told += _tell_more(figures, number, measure) if group == "Big" else ""
-        sets = int(own[["win", "draw", "loss"]].sum(axis=1).min())
+        sets = int(rows[["win", "draw", "loss"]].sum(axis=1).min())
         rounds = figures.rounds.values() if number > 4 else [figures.rounds_of_wins]
         covered = cover(sets, group, tell_rounds(rounds), min(rounds))
         if number == 4:
             names = figures.measure(measure, number).index
             covered = _with_cut(figures, covered, [name for name in names if group == "All" or name in figures.big])
-        page.claim(claim, bool((ahead & (own["p"] <= LEVEL)).all()), told, *covered)
+        page.claim(claim, bool((ahead & (rows["p"] <= LEVEL)).all()), told, *covered)
     for rival in ("d", "e"):
         _judge_more_nll(page, figures, rival)
 
@@ -136,8 +136,8 @@ def _tell_more(figures: Figures, number: int, measure: str) -> str:
     table = figures.measure(measure, number)
     chosen = table[table.index.isin([*figures.big, *names])]
     won = [count_wins(chosen, f"{structure}w", structure) for structure in STRUCTURES]
-    listed = ", ".join(f"{own.win}/{own.draw}/{own.loss} (p = {own.p_value:.3f})" for own in won)
-    holds = all(own.win > own.loss and own.p_value <= LEVEL for own in won)
+    listed = ", ".join(f"{wins.win}/{wins.draw}/{wins.loss} (p = {wins.p_value:.3f})" for wins in won)
+    holds = all(wins.win > wins.loss and wins.p_value <= LEVEL for wins in won)
     return (
         f"; tested beside it: with {', '.join(names)}, Big in the paper but not here, {listed}, which would be "
         f"{_yes(holds)}"
@@ -182,14 +182,14 @@ def _judge_errors(figures: Figures, structure: str) -> tuple[str, bool, str]:
     """Judge whether geometric means of errors are below the generative classifier's (Figures 5, 8 and 11)."""
     means = error_means(figures, structure)
     means = means[means["method"] != structure]
-    groups = {str(group): own.set_index("method") for group, own in means.groupby("data sets", sort=False)}
+    groups = {str(group): table.set_index("method") for group, table in means.groupby("data sets", sort=False)}
     listed, holds = [], True
-    for (group, own), (figure, label) in product(groups.items(), {"zero_one": "0-1 loss", "rmse": "RMSE"}.items()):
-        holds &= bool((own[figure] < 1).all())
+    for (group, table), (figure, label) in product(groups.items(), {"zero_one": "0-1 loss", "rmse": "RMSE"}.items()):
+        holds &= bool((table[figure] < 1).all())
         # "Especially on Big datasets" is said of NB alone.
         if structure == "NB" and group == "Big":
-            holds &= bool((own[figure] < groups["All"][figure]).all())
-        listed.append(f"{group}, {label}: {_list_letters(own[figure], structure)}")
+            holds &= bool((table[figure] < groups["All"][figure]).all())
+        listed.append(f"{group}, {label}: {_list_letters(table[figure], structure)}")
     every = geometric_means(of_structure(figures.compared["rmse"], structure), structure)
     told = f"in times of the generative, below 1 counts: {'; '.join(listed)}"
     return _BETTER[structure], holds, f"{told}; RMSE with no set left out: {_list_letters(every, structure)}"
@@ -226,13 +226,15 @@ def _judge_generative_times(page: Page, figures: Figures, covered: _Coverage) ->
     for structure in STRUCTURES:
         table = of_structure(figures.compared["seconds"], structure)
         names = [f"{structure}{letter}(I)" for letter in LETTERS]
-        groups = {group: geometric_means(table.loc[own], structure) for group, own in figures.groups(structure).items()}
+        groups = {
+            group: geometric_means(table.loc[sets], structure) for group, sets in figures.groups(structure).items()
+        }
         listed = [", ".join(f"{name} {means[name]:.0f}" for name in names) for means in groups.values()]
         told = "; ".join(f"{group}: {text}" for group, text in zip(groups, listed, strict=True))
         if structure == "KDB-1":
             how, counted = "significantly longer", "by a sign test"
             won = [count_wins(table, structure, name) for name in names]
-            holds = all(own.win > own.loss and own.p_value <= LEVEL for own in won)
+            holds = all(wins.win > wins.loss and wins.p_value <= LEVEL for wins in won)
         else:
             how, counted = "orders of magnitude longer", "100 and more on all sets counts"
             holds = bool((groups["All"][names] >= 100).all())
@@ -248,8 +250,8 @@ def _judge_ranks(page: Page, structure: str, tests: RankTests, beside: RankTests
     significant = structure != "KDB-1"
     how = "significantly " if significant else ""
     claim = f"{structure}w is {how}before {structure}d and {structure}e in training time and in iterations."
-    told = "; ".join(f"{group}{what}: {own.tell()}" for group, both in groups.items() for what, own in both.items())
-    holds = all(own.is_first(significant) for own in groups[""].values())
+    told = "; ".join(f"{group}{what}: {gaps.tell()}" for group, both in groups.items() for what, gaps in both.items())
+    holds = all(gaps.is_first(significant) for gaps in groups[""].values())
     page.claim(claim, holds, f"how far average ranks are behind w's: {told}", *covered)
     if not significant:
         _judge_small_gap(page, structure, groups, covered)
@@ -265,9 +267,9 @@ def _judge_small_gap(page: Page, structure: str, groups: dict[str, dict[str, _Ga
     for what, note in notes.items():
         gaps = {group: both[what] for group, both in groups.items()}
         told = "; ".join(
-            f"{group}d is {own.behind[f'{structure}d']:.2f} behind w in average rank, critical difference "
-            f"{own.critical:.2f}"
-            for group, own in gaps.items()
+            f"{group}d is {gap.behind[f'{structure}d']:.2f} behind w in average rank, critical difference "
+            f"{gap.critical:.2f}"
+            for group, gap in gaps.items()
         )
         claim = f"The difference between {structure}w and {structure}d is not significant, in {what}."
         page.claim(claim, abs(gaps[""].behind[f"{structure}d"]) < gaps[""].critical, told + note, *covered)
@@ -291,14 +293,14 @@ class _Gaps(NamedTuple):
 
 def _compare_ranks(structure: str, tests: RankTests) -> dict[str, _Gaps]:
     """Return for time and iterations how far d and e are behind w."""
-    found = {}
+    gaps = {}
     for figure, what in (("seconds", "training time"), ("n_iter", "iterations")):
         test, after = tests[structure, figure]
         ranks = {f"{structure}{letter}": float(test.average_ranks[f"{structure}{letter}(I)"]) for letter in LETTERS}
         first = ranks.pop(f"{structure}w")
         behind = {name: rank - first for name, rank in ranks.items()}
-        found[what] = _Gaps(behind, float(after.critical_difference))
-    return found
+        gaps[what] = _Gaps(behind, float(after.critical_difference))
+    return gaps
 
 
 def _judge_accuracy(figures: Figures) -> tuple[bool | None, str]:
@@ -308,7 +310,7 @@ def _judge_accuracy(figures: Figures) -> tuple[bool | None, str]:
     if big.empty:
         return None, "no such data set was there"
     three = {structure: of_structure(big, structure, started=True) for structure in STRUCTURES}
-    spreads = {name: 100 * (own.max(axis=1) - own.min(axis=1)) for name, own in three.items()}
+    spreads = {name: 100 * (losses.max(axis=1) - losses.min(axis=1)) for name, losses in three.items()}
     listed = ", ".join(f"{name} {spread.max():.2f} ({spread.idxmax()})" for name, spread in spreads.items())
     holds = all(spread.max() < 1.0 for spread in spreads.values())
     return holds, (

@@ -110,7 +110,7 @@ def _tell_differences(page: Page, sets: pd.DataFrame) -> None:
             index="data set",
         )
     pairs = zip(sets["dataset"], sets["many"], strict=True)
-    many = [f"{name} ({', '.join(f'`{column}`' for column in own)})" for name, own in pairs if own]
+    many = [f"{name} ({', '.join(f'`{column}`' for column in columns)})" for name, columns in pairs if columns]
     if many:
         told = "; ".join(many)
         page.text(
@@ -139,11 +139,11 @@ def _tell_left_out(page: Page, frame: pd.DataFrame, sets: int) -> None:
 
 def _add_wins(page: Page, counts: pd.DataFrame, figures: Figures) -> None:
     for number, subject in _SUBJECTS.items():
-        own = counts[counts["table"] == number]
-        if own.empty:
+        rows = counts[counts["table"] == number]
+        if rows.empty:
             continue
         page.section(f"Table {number}: {subject}")
-        shown = own.assign(ours=[f"{row.win}/{row.draw}/{row.loss}" for row in own.itertuples()])
+        shown = rows.assign(ours=[f"{row.win}/{row.draw}/{row.loss}" for row in rows.itertuples()])
         shown = shown[["measure", "datasets", "comparison", "ours", "p", "published", "verdict"]]
         rounds = tell_rounds([figures.rounds_of_wins] if number == 4 else figures.rounds.values())
         notes = {4: _note_of_wins(figures), 5: "The paper has 71 of its 72 data sets here and in Table 6."}
@@ -193,9 +193,9 @@ def _add_comparison(page: Page, results: Results, figures: Figures) -> None:
 
 def _add_errors(page: Page, figures: Figures, on: str) -> None:
     page.section("Figures 4, 5, 7, 8, 10 and 11: errors")
-    for own, number in zip(STRUCTURES, (4, 7, 10), strict=True):
-        caption = f"Figure {number}: 0-1 loss, RMSE and training time of {own}d(I) and {own}e(I) against w(I)"
-        page.picture(pictures.scatter(figures, own), f"{own.lower()}-scatter", caption)
+    for network, number in zip(STRUCTURES, (4, 7, 10), strict=True):
+        caption = f"Figure {number}: 0-1 loss, RMSE and training time of {network}d(I) and {network}e(I) against w(I)"
+        page.picture(pictures.scatter(figures, network), f"{network.lower()}-scatter", caption)
     means = pd.concat([tables.error_means(figures, structure) for structure in STRUCTURES], ignore_index=True)
     shown = means[["method", "data sets"]].copy()
     for figure, label in (("zero_one", "0-1 loss"), ("rmse", "RMSE")):
@@ -228,8 +228,8 @@ def _add_times(page: Page, figures: Figures, on: str) -> None:
             of_w = geometric_means(table, f"{structure}w(I)")
             for letter in LETTERS:
                 name, stated = f"{structure}{letter}(I)", claims.STATED.get((structure, letter))
-                own = (float(table[name].sum()), generative[name], of_w[name])
-                rows.append((name, f"{group} ({len(names)})", *own, stated.short if stated else "1"))
+                times = (float(table[name].sum()), generative[name], of_w[name])
+                rows.append((name, f"{group} ({len(names)})", *times, stated.short if stated else "1"))
     columns = ["method", "data sets", "sum of seconds", "times generative", "times w", "times w in the paper"]
     page.table(
         pd.DataFrame(rows, columns=columns),
@@ -251,10 +251,10 @@ def _add_convergence(page: Page, results: Results) -> None:
         "NLL a row on the training rows of the first fold; iterations on a logarithmic axis, the first is the start."
     )
     for (number, name), (start, suffix) in _CONVERGENCE.items():
-        own, title = (names[4:10], "six more") if "-more" in name else (names[:4], "the largest sets")
-        if own:
+        sets, title = (names[4:10], "six more") if "-more" in name else (names[:4], "the largest sets")
+        if sets:
             caption = f"Figure {number}: how the NLL falls {start}, {title}"
-            page.picture(pictures.convergence(paths, own, suffix), name, caption)
+            page.picture(pictures.convergence(paths, sets, suffix), name, caption)
 
 
 def _add_further(page: Page, figures: Figures, on: str) -> None:
@@ -310,7 +310,9 @@ def _add_losses(page: Page, figures: Figures) -> None:
 def _part(page: Page, figures: Figures) -> None:
     page.section("Where we part from the paper")
     times, iterations = (times_of_w(figures, figure) for figure in ("seconds", "n_iter"))
-    slow, more = (", ".join(f"{name}e {own[f'{name}e']:.1f}" for name in STRUCTURES) for own in (times, iterations))
+    slow, more = (
+        ", ".join(f"{name}e {values[f'{name}e']:.1f}" for name in STRUCTURES) for values in (times, iterations)
+    )
     page.text(
         f"In the paper e takes an order (NB) or orders (TAN) of magnitude longer than w; here the geometric means are "
         f"{slow} times as long, with {more} times as many iterations. Our three share one pass over the rows, and only "

@@ -70,8 +70,8 @@ def further_iterations(further: pd.DataFrame) -> Axes:
     bins = np.arange(-10.5, 31.5)
     for ax, structure in zip(grid[0], STRUCTURES, strict=True):
         for letter in ("d", "e"):
-            own = further[f"{structure}{letter}"].dropna().clip(bins[0] + 0.5, bins[-1] - 0.5)
-            ax.hist(own, bins.tolist(), color=_STYLES[letter][0], alpha=0.6, label=f"{structure}{letter}")
+            counts = further[f"{structure}{letter}"].dropna().clip(bins[0] + 0.5, bins[-1] - 0.5)
+            ax.hist(counts, bins.tolist(), color=_STYLES[letter][0], alpha=0.6, label=f"{structure}{letter}")
         ax.set(title=structure, xlabel=f"further iterations ({int(bins[-1])} and more, to {FOLLOWED}, in the last)")
         ax.legend(frameon=False, fontsize=8)
         _finish(ax)

@@ -83,15 +83,15 @@ def tasks(data: Path | None, quick: bool) -> tuple[list[Task], list[str]]:
     rows = published("zaidi2017-table3-datasets").set_index("dataset")["rows"]
     names, lacking = (list(QUICK), []) if quick else find_data(rows.index, data)
     rounds = 2 if quick else ROUNDS
-    found: list[Task] = []
+    planned: list[Task] = []
     for name in names:
         most = MAX_ITER if rows[name] <= MANY_ROWS else MAX_ITER_OF_MANY
-        found += _of_the_paper(name, data, rounds, 100 if quick else most, quick or name in DRAWN)
-        found += [task for number in range(1 if quick else ROUNDS) for task in _beyond(name, data, number)]
+        planned += _of_the_paper(name, data, rounds, 100 if quick else most, quick or name in DRAWN)
+        planned += [task for number in range(1 if quick else ROUNDS) for task in _beyond(name, data, number)]
     # First rounds first, but what is beyond the paper after its own first round.
     order = {"data sets": 0, "columns": 0, "table 4": 1, "parameterisations": 1, "convergence": 2}
-    found.sort(key=lambda task: (task.key.get("round", 0), order.get(task.part, 3)))
-    return found, lacking
+    planned.sort(key=lambda task: (task.key.get("round", 0), order.get(task.part, 3)))
+    return planned, lacking
 
 
 def _of_the_paper(name: str, data: Path | None, rounds: int, max_iter: int, drawn: bool) -> Iterator[Task]:
@@ -101,17 +101,17 @@ def _of_the_paper(name: str, data: Path | None, rounds: int, max_iter: int, draw
         key = {"dataset": name, "structure": structure, "max_iter": max_iter}
         yield Task("table 4", {**key, "rounds": rounds}, decompose, (name, data, structure, rounds, max_iter))
         for number in range(rounds):
-            own = (name, data, structure, number, max_iter)
-            yield Task("parameterisations", {**key, "round": number}, compare_parameterisations, own)
+            arguments = (name, data, structure, number, max_iter)
+            yield Task("parameterisations", {**key, "round": number}, compare_parameterisations, arguments)
         if drawn:
             yield Task("convergence", key, follow, (name, data, structure, max_iter))
 
 
 def _beyond(name: str, data: Path | None, number: int) -> Iterator[Task]:
     for structure in STRUCTURES:
-        key, own = {"dataset": name, "structure": structure, "round": number}, (name, data, structure, number)
-        yield Task("levels", key, compare_levels, own)
-        yield Task("lambda", key, compare_strengths, own)
+        key, arguments = {"dataset": name, "structure": structure, "round": number}, (name, data, structure, number)
+        yield Task("levels", key, compare_levels, arguments)
+        yield Task("lambda", key, compare_strengths, arguments)
     for k in (2, 3):
         key = {"dataset": name, "structure": f"KDB-{k}", "round": number}
         yield Task("KDB-2 and KDB-3", key, learn_deeper, (name, data, k, number))
@@ -159,17 +159,17 @@ def fold(name: str, folder: Path | None, number: int) -> Fold:
     )  # fmt: skip
     codes = encoder.encode(dataset.X.iloc[test], table)
     numbers = np.unique(dataset.y.to_numpy(), return_inverse=True)[1]
-    found = Fold(table, np.unique(numbers[train]), codes, test, numbers[test])
-    _warm(found)
-    return found
+    made = Fold(table, np.unique(numbers[train]), codes, test, numbers[test])
+    _warm(made)
+    return made
 
 
-def _warm(own: Fold) -> None:
+def _warm(part: Fold) -> None:
     """Run everything on a few rows once in each process, so that compilation is in no measured time."""
-    if own.table.codes.dtype in _warmed:
+    if part.table.codes.dtype in _warmed:
         return
-    _warmed.add(own.table.codes.dtype)
-    few = own.table.take(np.arange(min(50, own.table.n_rows)))
+    _warmed.add(part.table.codes.dtype)
+    few = part.table.take(np.arange(min(50, part.table.n_rows)))
     for structure in STRUCTURES:
         dag, _ = learn_structure(few, structure)
         for letter in LETTERS:
@@ -180,8 +180,8 @@ def _warm(own: Fold) -> None:
 
 def weighted(letter: str = "w", **settings: Any) -> Any:
     """Return the learner of a parameterisation: without a penalty and by the paper's rule of stopping, unless told."""
-    own = {"l2": 0.0, "tol": TOL, "max_iter": MAX_ITER, "memory": MEMORY, "n_jobs": 1, **settings}
-    return bnplug.parameter_learner(f"ccbn-{letter}", **own)
+    parameters = {"l2": 0.0, "tol": TOL, "max_iter": MAX_ITER, "memory": MEMORY, "n_jobs": 1, **settings}
+    return bnplug.parameter_learner(f"ccbn-{letter}", **parameters)
 
 
 def learn_structure(table: Table, structure: str) -> tuple[DAG, float]:
@@ -205,17 +205,17 @@ def judge(probabilities: FloatArray, classes: IntArray, truth: IntArray) -> tupl
     return float((predicted != truth).mean()), float(np.sqrt(((1.0 - of_truth) ** 2).mean())), predicted
 
 
-def measure(own: Fold, dag: DAG, learner: Any) -> tuple[Record, IntArray]:
+def measure(part: Fold, dag: DAG, learner: Any) -> tuple[Record, IntArray]:
     """Fit on a fold; return the 0-1 loss, RMSE and seconds of learning parameters, and the predicted classes."""
-    tables, seconds = timed(learner.fit, own.table, dag)
-    probabilities = posterior(Marginalizer(tables, _TARGET).log_joint(own.codes, n_jobs=1))
-    zero_one, rmse, predicted = judge(probabilities, own.classes, own.truth)
+    tables, seconds = timed(learner.fit, part.table, dag)
+    probabilities = posterior(Marginalizer(tables, _TARGET).log_joint(part.codes, n_jobs=1))
+    zero_one, rmse, predicted = judge(probabilities, part.classes, part.truth)
     return {"zero_one": zero_one, "rmse": rmse, "seconds": seconds}, predicted
 
 
-def measure_all(own: Fold, dag: DAG, learners: Sequence[Any]) -> Record:
+def measure_all(part: Fold, dag: DAG, learners: Sequence[Any]) -> Record:
     """Return what `measure` gives as lists over learners."""
-    return _lists([measure(own, dag, learner)[0] for learner in learners])
+    return _lists([measure(part, dag, learner)[0] for learner in learners])
 
 
 def _lists(records: Sequence[Record]) -> Record:
@@ -245,13 +245,13 @@ def decompose(name: str, folder: Path | None, structure: str, rounds: int, max_i
     learners = [bnplug.parameter_learner("ml"), weighted(init="zeros", max_iter=max_iter)]
     measured, predictions = [], []
     for number in range(2 * rounds):
-        own = fold(name, folder, number)
-        dag, _ = learn_structure(own.table, structure)
-        results = [measure(own, dag, learner) for learner in learners]
+        half = fold(name, folder, number)
+        dag, _ = learn_structure(half.table, structure)
+        results = [measure(half, dag, learner) for learner in learners]
         measured.append(_lists([record for record, _ in results]))
-        predictions.append([(own.rows, predicted) for _, predicted in results])
+        predictions.append([(half.rows, predicted) for _, predicted in results])
     truth = np.unique(load_data(name, folder).y.to_numpy(), return_inverse=True)[1]
-    parts = [bias_variance(truth, own) for own in zip(*predictions, strict=True)]
+    parts = [bias_variance(truth, folds) for folds in zip(*predictions, strict=True)]
     return _means(measured) | {"bias": [part.bias for part in parts], "variance": [part.variance for part in parts]}
 
 
@@ -262,7 +262,7 @@ def compare_parameterisations(name: str, folder: Path | None, structure: str, nu
     NLL a row after 5, 10 and 50 iterations, from zeros (``zeros_5``) and of (I) (``generative_5``); of d and e
     ``further``, see :func:`count_further`.
     """
-    return _of_round(name, folder, number, lambda own: _compare_on(own, structure, max_iter))
+    return _of_round(name, folder, number, lambda part: _compare_on(part, structure, max_iter))
 
 
 def _of_round(name: str, folder: Path | None, number: int, on: Callable[[Fold], Record]) -> Record:
@@ -270,17 +270,17 @@ def _of_round(name: str, folder: Path | None, number: int, on: Callable[[Fold], 
     return _means([on(fold(name, folder, 2 * number + half)) for half in (0, 1)])
 
 
-def _compare_on(own: Fold, structure: str, max_iter: int) -> Record:
-    dag, seconds = learn_structure(own.table, structure)
+def _compare_on(part: Fold, structure: str, max_iter: int) -> Record:
+    dag, seconds = learn_structure(part.table, structure)
     learners = {letter: weighted(letter, init="generative", max_iter=max_iter) for letter in LETTERS}
-    result = measure_all(own, dag, [bnplug.parameter_learner("ml"), *learners.values()])
+    result = measure_all(part, dag, [bnplug.parameter_learner("ml"), *learners.values()])
     result["seconds"] = [seconds + one for one in result["seconds"]]
     result["n_iter"] = [learner.n_iter_ for learner in learners.values()]
     followed = [weighted(letter, init="zeros", max_iter=FOLLOWED) for letter in LETTERS]
     for learner in followed:
-        learner.fit(own.table, dag)
+        learner.fit(part.table, dag)
     for start, those in (("zeros", followed), ("generative", learners.values())):
-        paths = [np.array(learner.nll_path_) / own.table.n_rows for learner in those]
+        paths = [np.array(learner.nll_path_) / part.table.n_rows for learner in those]
         for after in (5, 10, 50):
             result[f"{start}_{after}"] = [float(path[min(after, len(path) - 1)]) for path in paths]
     ahead, *others = [learner.nll_path_ for learner in followed]
@@ -304,14 +304,14 @@ def count_further(ahead: Sequence[float], behind: Sequence[float]) -> int:
 
 def follow(name: str, folder: Path | None, structure: str, max_iter: int) -> Record:
     """Return the NLL a row after the iterations in `KEPT`, on the first fold, for each parameterisation and start."""
-    own = fold(name, folder, 0)
-    dag, _ = learn_structure(own.table, structure)
+    part = fold(name, folder, 0)
+    dag, _ = learn_structure(part.table, structure)
     result = {}
     for init, suffix in (("zeros", ""), ("generative", "(I)")):
         for letter in LETTERS:
             learner = weighted(letter, init=init, max_iter=max_iter)
-            learner.fit(own.table, dag)
-            path = np.array(learner.nll_path_) / own.table.n_rows
+            learner.fit(part.table, dag)
+            path = np.array(learner.nll_path_) / part.table.n_rows
             result[f"{letter}{suffix}"] = path[KEPT[len(path) > KEPT]].tolist()
     return result
 
@@ -319,10 +319,10 @@ def follow(name: str, folder: Path | None, structure: str, max_iter: int) -> Rec
 def compare_levels(name: str, folder: Path | None, structure: str, number: int) -> Record:
     """Return figures of w(I) with weights of levels 1 to 4, lists over levels, as means of a round."""
 
-    def on(own: Fold) -> Record:
+    def on(part: Fold) -> Record:
         learners = [weighted(level=level, **BEYOND) for level in (1, 2, 3, 4)]
-        found = measure_all(own, learn_structure(own.table, structure)[0], learners)
-        return found | {"n_iter": [learner.n_iter_ for learner in learners]}
+        record = measure_all(part, learn_structure(part.table, structure)[0], learners)
+        return record | {"n_iter": [learner.n_iter_ for learner in learners]}
 
     return _of_round(name, folder, number, on)
 
@@ -330,11 +330,11 @@ def compare_levels(name: str, folder: Path | None, structure: str, number: int) 
 def compare_strengths(name: str, folder: Path | None, structure: str, number: int) -> Record:
     """Return figures of the generative classifier, of w with a penalty towards 1 by cross-validation, and of w."""
 
-    def on(own: Fold) -> Record:
+    def on(part: Fold) -> Record:
         penalized = weighted(**BEYOND, l2="cv", l2_center=1, random_state=0)
         learners = [bnplug.parameter_learner("ml"), penalized, weighted(**BEYOND)]
-        found = measure_all(own, learn_structure(own.table, structure)[0], learners)
-        return found | {"log10_l2": float(np.log10(penalized.l2_))}
+        record = measure_all(part, learn_structure(part.table, structure)[0], learners)
+        return record | {"log10_l2": float(np.log10(penalized.l2_))}
 
     return _of_round(name, folder, number, on)
 
@@ -343,15 +343,15 @@ def learn_deeper(name: str, folder: Path | None, k: int, number: int) -> Record:
     """Return figures of KDB-k and of its w(I); only the size of its tables where that is above `MOST_NUMBERS`."""
     records, sizes = [], []
     for half in (0, 1):
-        own = fold(name, folder, 2 * number + half)
-        dag, _ = learn_structure(own.table, f"KDB-{k}")
-        sizes.append(count_numbers(own.table, dag))
+        part = fold(name, folder, 2 * number + half)
+        dag, _ = learn_structure(part.table, f"KDB-{k}")
+        sizes.append(count_numbers(part.table, dag))
         if sizes[-1] > MOST_NUMBERS:
             return {"numbers": sizes[-1]}
-        records.append(measure_all(own, dag, [bnplug.parameter_learner("ml"), weighted(**BEYOND)]))
+        records.append(measure_all(part, dag, [bnplug.parameter_learner("ml"), weighted(**BEYOND)]))
     return _means(records) | {"numbers": max(sizes)}
 
 
 def count_numbers(table: Table, dag: DAG) -> int:
     """Return how many numbers the tables of a network have."""
-    return sum(prod(int(table.cards[v]) for v in (own, *parents)) for own, parents in enumerate(table.parents(dag)))
+    return sum(prod(int(table.cards[v]) for v in (child, *parents)) for child, parents in enumerate(table.parents(dag)))

@@ -126,10 +126,10 @@ def tell_rounds(counts: Iterable[int]) -> str:
     >>> tell_rounds([5, 5]), tell_rounds([2, 2]), tell_rounds([3, 2, 5])
     ('', '2 of 5 rounds', '2 to 5 of 5 rounds')
     """
-    found = sorted(counts)
-    if not found or found[0] >= ROUNDS:
+    ordered = sorted(counts)
+    if not ordered or ordered[0] >= ROUNDS:
         return ""
-    return f"{found[0]}{f' to {found[-1]}' if found[-1] > found[0] else ''} of {ROUNDS} rounds"
+    return f"{ordered[0]}{f' to {ordered[-1]}' if ordered[-1] > ordered[0] else ''} of {ROUNDS} rounds"
 
 
 def wide(frame: pd.DataFrame, figure: str, suffixes: Iterable[str], order: Iterable[object]) -> pd.DataFrame:
@@ -144,11 +144,11 @@ def wide(frame: pd.DataFrame, figure: str, suffixes: Iterable[str], order: Itera
     """
     if figure not in frame:
         return pd.DataFrame(columns=[f"{name}{suffix}" for name in STRUCTURES for suffix in suffixes], dtype=float)
-    own = frame[frame[figure].notna()]
-    lists = pd.DataFrame(own[figure].tolist(), columns=list(suffixes), index=own.index, dtype=float)
-    means = lists.groupby([own["dataset"], own["structure"]], sort=False).mean().unstack()
-    found = sorted(own["structure"].unique(), key=lambda name: [*STRUCTURES, name].index(name))
-    columns = {f"{name}{suffix}": means[str(suffix)][name] for name in found for suffix in lists}
+    known = frame[frame[figure].notna()]
+    lists = pd.DataFrame(known[figure].tolist(), columns=list(suffixes), index=known.index, dtype=float)
+    means = lists.groupby([known["dataset"], known["structure"]], sort=False).mean().unstack()
+    structures = sorted(known["structure"].unique(), key=lambda name: [*STRUCTURES, name].index(name))
+    columns = {f"{name}{suffix}": means[str(suffix)][name] for name in structures for suffix in lists}
     result = pd.DataFrame(columns)
     return result.reindex([name for name in order if name in result.index]).rename_axis(None)
 
@@ -173,7 +173,7 @@ def win_draw_loss_table(figures: Figures) -> pd.DataFrame:
         if len(chosen.reindex(columns=[first, second]).dropna()) < 2:
             continue
         won = count_wins(chosen, first, second)
-        own = (won.win, won.draw, won.loss, won.p_value)
+        counts = (won.win, won.draw, won.loss, won.p_value)
         theirs = (int(str(row.win)), int(str(row.draw)), int(str(row.loss)))
         printed, verdict = "/".join(map(str, theirs)), beside_published(won, theirs)
         if verdict == NOT_EXPLAINED and row.measure not in ("0-1 Loss", "RMSE"):
@@ -182,7 +182,7 @@ def win_draw_loss_table(figures: Figures) -> pd.DataFrame:
         if verdict != "as published" and row.datasets == "Big":
             more = table[table.index.isin([*figures.big, *figures.big_in_paper])]
             verdict = _with_more(verdict, figures.big_in_paper, count_wins(more, first, second), theirs)
-        rows.append((row.table, row.datasets, row.measure, row.comparison, *own, printed, verdict))
+        rows.append((row.table, row.datasets, row.measure, row.comparison, *counts, printed, verdict))
     columns = ["table", "datasets", "measure", "comparison", "win", "draw", "loss", "p", "published", "verdict"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -272,7 +272,7 @@ def averaged(table: pd.DataFrame, figure: str) -> pd.DataFrame:
 
 def name_left_out(parts: Iterable[pd.DataFrame], figure: str) -> list[str]:
     """Return the data sets that the geometric means of a figure leave out, of tables of methods that are compared."""
-    return sorted({str(name) for own in parts for name in own.index.difference(averaged(own, figure).index)})
+    return sorted({str(name) for part in parts for name in part.index.difference(averaged(part, figure).index)})
 
 
 def tell_left_out(parts: Iterable[pd.DataFrame]) -> str:
@@ -327,9 +327,11 @@ def error_means(figures: Figures, structure: str) -> pd.DataFrame:
     """
     rows = []
     for group, names in figures.groups(structure).items():
-        own = {figure: of_structure(figures.compared[figure], structure).loc[names] for figure in ("zero_one", "rmse")}
-        own = {figure: averaged(table, figure) for figure, table in own.items()}
-        means = pd.DataFrame({figure: geometric_means(table, structure) for figure, table in own.items()})
-        means = means.assign(**{f"sets of {figure}": len(table) for figure, table in own.items()})
+        tables = {
+            figure: of_structure(figures.compared[figure], structure).loc[names] for figure in ("zero_one", "rmse")
+        }
+        tables = {figure: averaged(table, figure) for figure, table in tables.items()}
+        means = pd.DataFrame({figure: geometric_means(table, structure) for figure, table in tables.items()})
+        means = means.assign(**{f"sets of {figure}": len(table) for figure, table in tables.items()})
         rows.append(means.rename_axis("method").reset_index().assign(**{"data sets": group}))
     return pd.concat(rows, ignore_index=True)

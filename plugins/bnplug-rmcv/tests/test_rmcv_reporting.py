@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from bnplug_rmcv.reporting import describe_search, plot_search
 
 import bnplug
 from bnplug import datasets
-from bnplug.show.searches import describe_search, plot_search
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,13 @@
 
 from bnplug_papers.kit import Page
 
-from bnplug.experiments._report import index_of
-
 
 def test_every_claim_has_a_row_and_every_page_a_place():
     first, second = Page("a2026", "A", ""), Page("b2026", "B", "")
     first.claim("P | Q.", True, "x" * 90 + "; " + "y" * 90, (1, 2), "sets")
     first.claim("R.", False, "3 of 4")
     second.claim("S.", None, "no data")
-    lines = index_of([first, second]).splitlines()
+    lines = Page.index([first, second]).splitlines()
     rows = [line for line in lines if line.startswith("| [")]
     assert rows == [
         f"| [a2026](a2026.md) | P \\| Q. | yes, on 1 of 2 sets | {'x' * 90} ... |",

@@ -5,13 +5,12 @@ They work for every classifier whose structure learner keeps its trace, such as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from bnplug.html._kit import counted
 from bnplug.show.drawing import new_axes, plot
 from bnplug.show.palette import ACCENT, INK, finish
+from bnplug.show.summary import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,17 +67,10 @@ def plot_search(model: BayesianNetworkClassifier) -> Axes:
 
     The model is as for :func:`describe_search`. Returns the axes of the score; ``.figure`` has both.
     """
-    graph = (model.tables_.names, model.tables_.edges, model.target_, model.markov_blanket())
-    return draw_search(_searcher(model).trace_, *graph)
-
-
-def draw_search(
-    trace: Sequence[float], names: Sequence[str], edges: Sequence[tuple[str, str]], target: str, blanket: Sequence[str]
-) -> Axes:
-    """Draw the picture of :func:`plot_search` from its parts: the scores, and the network."""
     from matplotlib.ticker import MaxNLocator
 
-    graph = (names, edges, target, blanket)
+    trace = _searcher(model).trace_
+    graph = (model.tables_.names, model.tables_.edges, model.target_, model.markov_blanket())
     network_width, network_height = plot(*graph).figure.get_figure(root=True).get_size_inches()
     width = max(_SMALLEST_WIDTH, network_width)
     height = _CURVE_HEIGHT + network_height
