@@ -127,24 +127,6 @@ def fill_from_rows(table: Table, features: IntArray, largest: int, result: Float
             reduce(group, counts)
 
 
-def fill_from_counts(table: Table, features: IntArray, largest: int, result: FloatArray) -> None:
-    """Do the same with the expected counts of a table."""
-    for position, a in enumerate(features.tolist()):
-        for b in features[:position].tolist():
-            if table.cards[table.target_index] * (table.cards[a] + 1) * (table.cards[b] + 1) <= largest:
-                result[a, b] = expected_information(table, a, b, [table.target_index])
-
-
-def expected_information(table: Table, a: int, b: int, given: Sequence[int]) -> float:
-    """Return I(A; B | given) by the expected counts of a table."""
-    return information_of(table.counts([(a, b, *given)])[0])
-
-
-def information_of(counts: FloatArray) -> float:
-    """Return I(A; B | others) of counts whose first axes are A and B."""
-    return entropy_of(counts.sum(1)) + entropy_of(counts.sum(0)) - entropy_of(counts.sum((0, 1))) - entropy_of(counts)
-
-
 def _groups(table: Table, features: IntArray, position: int, largest: int) -> Iterator[_Group]:
     """Yield the pairs of the feature at a position with those before it, in groups of up to `largest` cells."""
     n_classes, width = table.cards[table.target_index], table.cards[features[position]] + 1
