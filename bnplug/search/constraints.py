@@ -77,6 +77,7 @@ class Constraints:
         self._required = _edges(table, required, "required")
         self._forbidden = _edges(table, forbidden, "forbidden")
         self._tier = _tiers(table, tiers)
+        self._parents = _parents_in(self._required)
         self._check()
 
     @classmethod
@@ -120,10 +121,6 @@ class Constraints:
     def required_parents(self, v: int) -> list[int]:
         """Return the parents that a variable must have."""
         return self._parents.get(v, [])
-
-    @cached_property
-    def _parents(self) -> dict[int, list[int]]:
-        return _parents_in(self._required)
 
     def allowed_parents(self, v: int, among: Sequence[int]) -> list[int]:
         """Return those of some variables that a variable may have as parents."""

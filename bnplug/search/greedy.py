@@ -82,11 +82,6 @@ class GreedySearch:
                     search.commit(changes, f"star {v}")
     """
 
-    parents: list[list[int]]
-    trace: list[float]
-    moves: list[str]
-    evaluations: list[int]
-
     def __init__(
         self,
         evaluator: Evaluator,

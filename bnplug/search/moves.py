@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -107,18 +107,13 @@ class Graph:
 
     def changes(self, move: Move) -> dict[int, list[int]]:
         """Return the new parents of the variables that `move` touches."""
-        return changes_by(move, self.parents)
-
-
-def changes_by(move: Move, parents: Sequence[Sequence[int]]) -> dict[int, list[int]]:
-    """Return the new parents of the variables that `move` touches, in a graph by the parents of each."""
-    kind, u, v = move
-    if kind == "add":
-        return {v: sorted([*parents[v], u])}
-    without = [p for p in parents[v] if p != u]
-    if kind == "delete":
-        return {v: without}
-    return {v: without, u: sorted([*parents[u], v])}
+        kind, u, v = move
+        if kind == "add":
+            return {v: sorted([*self.parents[v], u])}
+        without = [p for p in self.parents[v] if p != u]
+        if kind == "delete":
+            return {v: without}
+        return {v: without, u: sorted([*self.parents[u], v])}
 
 
 class Moves(Sequence[Changes]):
@@ -148,13 +143,7 @@ class Moves(Sequence[Changes]):
     def __len__(self) -> int:
         return len(self.kinds)
 
-    @overload
-    def __getitem__(self, index: int) -> Changes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Candidates: ...
-
-    def __getitem__(self, index: int | slice) -> Changes | Candidates:
+    def __getitem__(self, index: Any) -> Any:
         """Return what one move changes, or what several do, as arrays."""
         if not isinstance(index, slice):
             place = range(len(self))[index]
