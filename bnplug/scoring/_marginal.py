@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from bnplug.inference._groups import (
     find_group,
     has_member,
     lay_out,
+    make_scratch,
     network_of,
     number_at,
     place_of,
@@ -40,7 +41,7 @@ from bnplug.scoring._evaluating import RowEvaluator
 from bnplug.scoring._gains import Gain, evaluate
 from bnplug.scoring._layout import describe_rows
 from bnplug.table.table import Table
-from bnplug.typing import BoolArray, FloatArray, IntArray
+from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.inference.expected_table import ExpectedTable
@@ -221,31 +222,6 @@ class MarginalRows:
             network = LogTables(names, block.states, tables, block.target)
             joint[of_fold] = Marginalizer(network, block.target).log_joint(block.codes[:, of_fold])
         return joint
-
-
-class _Scratch(NamedTuple):
-    """Buffers for the sum over one row of n variables."""
-
-    open_yet: BoolArray  # (n,): the missing variables that are yet to be summed out
-    concerned: BoolArray  # (n,): the variables whose families are part of the sum
-    stack: IntArray  # (n,): variables to visit
-    group: IntArray  # (n,): the variables of a group
-    places: IntArray  # (n,): the position of the log parameters of each family of the group
-    by_class: IntArray  # (n,): their stride for the class
-    moves: IntArray  # (n, n): their stride for each variable of the group
-    states: IntArray  # (n,)
-    sums: FloatArray  # (classes,), as the following
-    largest: FloatArray
-    before: FloatArray
-    after: FloatArray
-
-
-def make_scratch(n: int, n_classes: int) -> _Scratch:
-    """Return scratch space for networks of n variables."""
-    stack, group, places, by_class, states = np.zeros((5, n), np.int64)
-    sums, largest, before, after = np.zeros((4, n_classes))
-    flags, moves = np.zeros((2, n), np.bool_), np.zeros((n, n), np.int64)
-    return _Scratch(flags[0], flags[1], stack, group, places, by_class, moves, states, sums, largest, before, after)
 
 
 @kernel(allocates=False)

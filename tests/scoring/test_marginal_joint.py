@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from random_networks import CLASS_WITH_PARENTS, TREE, TWO_TREE, enumerated, random_rows, random_tables
 from strategies import LONG
 
-from bnplug.inference._groups import network_of
-from bnplug.scoring._marginal import fill_changed, fill_whole, make_scratch
+from bnplug.inference._groups import make_scratch, network_of
+from bnplug.scoring._marginal import fill_changed, fill_whole
 
 CARDS = np.array([3, 2, 2, 3, 2, 2])
 
