@@ -183,8 +183,9 @@ class Scratch(NamedTuple):
 def make_scratch(n: int, n_classes: int) -> Scratch:
     """Return scratch space for networks of n variables."""
     stack, group, places, by_class, states, tried, best = np.zeros((7, n), np.int64)
-    flags, moves, numbers = np.zeros((2, n), np.bool_), np.zeros((n, n), np.int64), np.zeros((4, n_classes))
-    return Scratch(*flags, stack, group, places, by_class, moves, states, tried, best, *numbers)
+    (open_yet, concerned), moves = np.zeros((2, n), np.bool_), np.zeros((n, n), np.int64)
+    by_variable = open_yet, concerned, stack, group, places, by_class, moves, states, tried, best
+    return Scratch(*by_variable, *np.zeros((4, n_classes)))
 
 
 def best_states(tables: LogTables, codes: CodeArray) -> tuple[CodeArray, BoolArray]:
