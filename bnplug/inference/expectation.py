@@ -116,7 +116,10 @@ class _Part:
         total = np.zeros(len(self._of.flat.values) // 2)
         joint = np.empty((min(_STEP, end - start), len(self._of.tables.states[self._of.target])))
         while start < end:
-            n, outcome = self._add(slice(start, min(end, start + _STEP)), joint)
+            n = self._run(slice(start, min(end, start + _STEP)), False, joint)
+            outcome, done = self._memo.outcome, slice(start, start + n)
+            if n > 0:
+                self._run(done, True, self._weights(joint[:n], done))
             start += n
             if outcome == TOO_LARGE or (outcome == FULL and self._will_be_too_large(start)):
                 total += self._by_other_cliques(start)
@@ -129,16 +132,8 @@ class _Part:
         self._share(total)
         return total
 
-    def _add(self, rows: slice, joint: FloatArray) -> tuple[int, int]:
-        """Send the messages of rows, and add the rows' weights; return the number of rows and the outcome."""
-        n = self._run(rows, False, joint)
-        outcome = self._memo.outcome
-        if n > 0:
-            done = slice(rows.start, rows.start + n)
-            self._run(done, True, self._weights(joint[:n], done))
-        return n, outcome
-
     def _run(self, rows: slice, adding: bool, numbers: FloatArray) -> int:
+        """Send the messages of rows; fill their log joints or, if `adding`, count their weights; return how many."""
         memo, missing, limit = self._memo, np.iinfo(self._codes.dtype).max, int(min(self._of.max_clique_size, NO_LIMIT))
         given = self._codes, missing, rows.start, rows.stop, limit
         return int(_go_up(memo.network, *given, memo.arrays, adding, numbers, self._counts))
