@@ -119,8 +119,7 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
     n_jobs : int, optional
         Threads, as joblib counts them. The result does not depend on it.
     correction : None, "expected" or float
-        Subtract the information that independent variables have by chance; see :func:`chance_information`. The
-        result is never negative, and is multiplied by the share of rows in which both variables are known.
+        As in :func:`class_information`; the share is that of the rows in which both variables are known.
     """
     _check_correction(correction)
     size = len(table.names)

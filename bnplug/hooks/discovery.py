@@ -282,10 +282,7 @@ class _Loaded:
 def discover(found: Iterable[FoundPlugin]) -> Discovery:
     """Load plugins and collect their methods; broken ones are left out, with one warning that names them all.
 
-    Raises
-    ------
-    PluginError
-        If ``BNPLUG_STRICT`` is set and something is left out.
+    If ``BNPLUG_STRICT`` is set, the first one is a `PluginError` instead.
     """
     owners: dict[tuple[str, str, str], FoundPlugin] = {}
     loaded = [_load(plugin, owners) for plugin in found]

@@ -193,12 +193,7 @@ class _Kept(NamedTuple):
 class PredictiveEvaluator(RowEvaluator):
     """Scores the neighbors of a graph by a :class:`~bnplug.scoring.PredictiveScore`, on a table in memory.
 
-    Parameters
-    ----------
-    score : PredictiveScore
-    table : Table
-    n_jobs : int, optional
-        Threads that score candidates. The result does not depend on it.
+    The result does not depend on `n_jobs`, the number of threads that score candidates.
     """
 
     _gain: float

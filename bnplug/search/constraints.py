@@ -41,15 +41,6 @@ class Constraints:
         Groups of variables, such as by time. No edge goes from a later group to an earlier one; inside a group, and
         to and from variables that are in none, all are allowed.
 
-    Attributes
-    ----------
-    required : bool array of shape (variables, variables)
-        ``required[u, v]``: the edge from u to v must be there.
-    allowed : bool array of shape (variables, variables)
-        Whether it may be there.
-    free : bool
-        Whether nothing is required, and everything allowed.
-
     Raises
     ------
     ValueError
@@ -106,12 +97,12 @@ class Constraints:
 
     @cached_property
     def required(self) -> BoolArray:
-        """The edges that must be there."""
+        """A matrix: ``required[u, v]`` if the graph must have the edge from u to v."""
         return _matrix(len(self.table.names), self._required)
 
     @cached_property
     def allowed(self) -> BoolArray:
-        """The edges that may be there."""
+        """A matrix: ``allowed[u, v]`` if the graph may have the edge from u to v."""
         size = len(self.table.names)
         tier = np.array([self._tier.get(v, -1) for v in range(size)])
         too_late = (tier[:, None] > tier[None, :]) & (tier >= 0)[None, :]
@@ -127,15 +118,9 @@ class Constraints:
         return list(among) if self.free else [u for u in among if self.allowed[u, v]]
 
     def ready(self, left: Sequence[int]) -> list[int]:
-        """Return which of the variables that are left may come next in an order in which parents come first.
+        """Return which of the remaining variables `left` may come next in an order in which parents come first.
 
-        Those whose required parents are not left, and of these those before which no earlier tier is left, if there
-        are any.
-
-        Parameters
-        ----------
-        left : sequence of int
-            The variables that have no place yet.
+        Their required parents are not among `left`; variables of the earliest remaining tier take precedence.
         """
         waiting = set(left)
         after_parents = [v for v in left if waiting.isdisjoint(self.required_parents(v))]
@@ -143,19 +128,10 @@ class Constraints:
         return [v for v in after_parents if self._tier.get(v, earliest) == earliest] or after_parents
 
     def augmented(self, label: str, most: int | None = None) -> list[list[int]]:
-        """Return naive Bayes with the required edges: what a learner begins with whose class is a parent of all.
+        """Return naive Bayes with the required edges: the start of learners that make the class a parent of all.
 
-        Parameters
-        ----------
-        label : str
-            What messages call the learner.
-        most : int, optional
-            The largest number of feature parents that it gives a feature.
-
-        Raises
-        ------
-        ValueError
-            If the class must have parents, cannot be a parent of all features, or a feature must have too many.
+        A ``ValueError`` that calls the learner `label` if the class must have parents, cannot be a parent of every
+        feature, or a feature must have more than `most` feature parents.
         """
         names, target = self.table.names, self.table.target_index
         for u in self.required_parents(target):
@@ -181,15 +157,8 @@ class Constraints:
     def start(self, start: Any) -> list[list[int]]:
         """Return the parents of every variable in a graph to start from, with the required edges.
 
-        Parameters
-        ----------
-        start : {"nb", "empty"}, DAG or list of edges
-            A named start gives way to what is known.
-
-        Raises
-        ------
-        ValueError
-            If `start` is none of these, has a cycle with what is required, or an edge that must not be there.
+        `start` is "nb" or "empty", from which forbidden edges are omitted, a DAG or a list of edges. Anything else, an
+        edge that is not allowed, or a cycle with required edges is a ``ValueError``.
         """
         edges = self._named_start(start) if isinstance(start, str) else _edges(self.table, start, "start")
         edges |= self._required

@@ -53,8 +53,6 @@ class Graph:
         The parents of each variable, ascending.
     edges : bool array of shape (variables, variables)
         Whether there is an edge.
-    reaches : bool array of shape (variables, variables)
-        Whether there is a directed path; every variable reaches itself.
 
     Examples
     --------
@@ -86,7 +84,7 @@ class Graph:
 
     @property
     def reaches(self) -> BoolArray:
-        """Whether there is a directed path from one to another."""
+        """A matrix: whether there is a directed path; every variable reaches itself."""
         return self._ancestors.T
 
     def copy(self) -> Graph:
