@@ -228,7 +228,7 @@ def score_tie(value: float) -> float:
 
 
 def first_best(scores: FloatArray, value: float | None = None) -> int | None:
-    """Return the position of the highest score, the first of tied ones; None unless it is strictly above `value`.
+    """Return the position of the highest score, the first of tied ones; None unless it is above `value`, if given.
 
     Examples
     --------
