@@ -35,7 +35,7 @@ from bnplug.counts.information import INFORMATION_TIE
 from bnplug.errors import did_you_mean
 from bnplug.html._kit import with_display
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
-from bnplug.inference.most_probable import _Calibrated, _evidence_factors
+from bnplug.inference.most_probable import _Calibrated
 from bnplug.inference.predicting import (
     Compile,
     blocks,
@@ -47,6 +47,7 @@ from bnplug.inference.predicting import (
     with_states,
 )
 from bnplug.inference.queries import (
+    _evidence_factors,
     _explanation_display,
     _rows_display,
     check_variables,

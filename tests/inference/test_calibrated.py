@@ -6,8 +6,8 @@ from asked_networks import along, asked_network, marginal, weighted
 from random_networks import full_joint
 from strategies import seeds
 
-from bnplug.inference.most_probable import _Calibrated, _evidence_factors
-from bnplug.inference.queries import split_evidence
+from bnplug.inference.most_probable import _Calibrated
+from bnplug.inference.queries import _evidence_factors, split_evidence
 from bnplug.model.wettig import _log_sum
 
 
