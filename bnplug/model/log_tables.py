@@ -51,22 +51,6 @@ def _table(cpt: pd.DataFrame) -> list[html.Safe]:
     return [html.table(head, rows), html.note(left)]
 
 
-def _nodes_display(tables: LogTables) -> str:
-    """Return the nodes of a network with their states and parents; each node expands to its table."""
-    names = tables.names[:_MOST_NODES]
-    nodes = [
-        {
-            "name": name,
-            "states": html.listing(tables.states[name], _MOST_LISTED),
-            "parents": html.listing(tables.parents[name], _MOST_LISTED),
-            "tables": _table(tables.cpt(name)),
-        }
-        for name in names
-    ]
-    left = len(tables.names) - len(names)
-    return html.render("nodes.html", network=tables, summary=repr(tables), nodes=nodes, n_left=left)
-
-
 #: The largest absolute log of a column's sum for the column to count as normalized.
 NORMALIZED = 1e-9
 
@@ -323,7 +307,19 @@ class LogTables:
         return f"LogTables({len(self.names)} nodes, {len(self.edges)} edges, {self.n_parameters} parameters)"
 
     def _repr_html_(self) -> str:
-        return _nodes_display(self)
+        """Return the nodes with their states and parents; each node expands to its table."""
+        names = self.names[:_MOST_NODES]
+        nodes = [
+            {
+                "name": name,
+                "states": html.listing(self.states[name], _MOST_LISTED),
+                "parents": html.listing(self.tables[name].parents, _MOST_LISTED),
+                "tables": _table(self.cpt(name)),
+            }
+            for name in names
+        ]
+        n_left = len(self.names) - len(names)
+        return html.render("nodes.html", network=self, summary=repr(self), nodes=nodes, n_left=n_left)
 
 
 def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> FloatArray:

@@ -138,15 +138,12 @@ class MarginalEvaluator(RowEvaluator):
             self._logs, self._n_kept = current, sum(logs.size for logs in current.values())
         new = [family for family in dict.fromkeys(families) if family not in self._logs]
         counts = self.table.counts([(v, *parents) for v, parents in new], self._folds)
-        for family, table in zip(new, counts, strict=True):
-            self._logs[family] = self._estimated(table)
-            self._n_kept += self._logs[family].size
-
-    def _estimated(self, counts: FloatArray) -> FloatArray:
         alpha, floor = self.score.alpha, self.score.floor
-        training = [counts] if self._folds is None else [counts.sum(axis=0) - fold for fold in counts[:-1]]
-        # A difference of expected counts may fall below 0 by rounding.
-        return np.stack([estimate(np.maximum(part, 0.0), alpha, floor) for part in training])
+        for family, table in zip(new, counts, strict=True):
+            training = [table] if self._folds is None else [table.sum(axis=0) - fold for fold in table[:-1]]
+            # A difference of expected counts may fall below 0 by rounding.
+            self._logs[family] = np.stack([estimate(np.maximum(part, 0.0), alpha, floor) for part in training])
+            self._n_kept += self._logs[family].size
 
 
 def _new(changes: Changes) -> list[_Family]:

@@ -230,14 +230,8 @@ class DecomposableEvaluator(Evaluator):
             else partial(self._take_one, child, parents)
             for child, parents in others
         ]
-        if not jobs:
-            return
-        rows = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
-        if rows >= _WORTH_THREADS:
-            run_in_threads(lambda job: job(), jobs, n_jobs=self.n_jobs)
-            return
-        for job in jobs:
-            job()
+        n_cells = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
+        run_in_threads(lambda job: job(), jobs, n_jobs=self.n_jobs if n_cells >= _WORTH_THREADS else 1)
 
     def _is_small(self, child: int, parents: tuple[int, ...]) -> bool:
         """Return whether a family may be counted with one more parent."""
