@@ -1,8 +1,7 @@
-"""What is known of the edges beforehand: some must be there, some must not, and tiers say who may come before whom.
+"""Prior knowledge about edges: required ones, forbidden ones, and tiers, which order groups of variables.
 
-Every learner that honours such knowledge takes it in the same three parameters, ``required``, ``forbidden`` and
-``tiers``, and reads it here. What contradicts itself, or what a learner cannot honour, is one error before anything is
-counted.
+Learners that satisfy such constraints have the parameters ``required``, ``forbidden`` and ``tiers``. Constraints that
+contradict each other, or that a learner cannot satisfy, are an error before anything is counted.
 """
 
 from __future__ import annotations
@@ -69,15 +68,7 @@ class Constraints:
         self._forbidden = _edges(table, forbidden, "forbidden")
         self._tier = _tiers(table, tiers)
         self._parents = _parents_in(self._required)
-        self._check()
-
-    @classmethod
-    def of(cls, learner: Any, table: Table) -> Constraints:
-        """Return what a learner's parameters ``required``, ``forbidden`` and ``tiers`` say of a table's variables."""
-        return cls(table, learner.required, learner.forbidden, learner.tiers)
-
-    def _check(self) -> None:
-        names = self.table.names
+        names = table.names
         for u, v in sorted(self._required):
             why = "is forbidden too" if (u, v) in self._forbidden else "the tiers forbid it"
             if (u, v) in self._forbidden or self._against_tiers(u, v):
@@ -86,6 +77,11 @@ class Constraints:
             check_acyclic(names, [self.required_parents(v) for v in range(len(names))])
         except ValueError as error:
             raise ValueError(f"required: {error}") from None
+
+    @classmethod
+    def of(cls, learner: Any, table: Table) -> Constraints:
+        """Return the constraints in a learner's parameters ``required``, ``forbidden`` and ``tiers``."""
+        return cls(table, learner.required, learner.forbidden, learner.tiers)
 
     def _against_tiers(self, u: int, v: int) -> bool:
         return u in self._tier and v in self._tier and self._tier[u] > self._tier[v]
