@@ -146,11 +146,12 @@ def in_batches(items: Iterable[_T], size: Callable[[_T], int], most: int) -> Ite
     """Yield items in batches whose sizes add up to at most `most`; a larger item has a batch of its own."""
     batch, total = list[_T](), 0
     for item in items:
-        if batch and total + size(item) > most:
+        added = size(item)
+        if batch and total + added > most:
             yield batch
             batch, total = [], 0
         batch.append(item)
-        total += size(item)
+        total += added
     if batch:
         yield batch
 

@@ -404,7 +404,8 @@ class BlockEvaluator(PredictiveEvaluator):
         layout = Layout.of(self._header, graph, flat, self._scratch)
         width = (self._header.n_folds + 1) * self._header.n_classes
         narrow = np.flatnonzero((layout.sizes > 0) & (layout.sizes <= self._widest))
-        cells = {i: int(layout.sizes[i] * width) for i in narrow.tolist()}
+        sizes = (layout.sizes[narrow] * width).astype(np.int64)
+        cells = dict(zip(narrow.tolist(), sizes.tolist(), strict=True))
         for chosen in in_batches(cells, cells.__getitem__, _CELLS_AT_ONCE):
             keys = [layout.key(i) for i in chosen]
             self._count({key: cells[i] for i, key in zip(chosen, keys, strict=True)})
