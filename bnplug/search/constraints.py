@@ -24,27 +24,27 @@ _Edge = tuple[int, int]
 
 
 class Constraints:
-    """The edges that a graph on a table must have, and those that it must not have.
+    """Required and forbidden edges of a graph over the variables of a table.
 
-    A name of a column that is no variable of the table because it tells nothing (``table.left_out``) is passed over.
+    Names of columns that were left out of the table (``table.left_out``) are ignored.
 
     Parameters
     ----------
     table : Table
         The variables.
     required : DAG or list of edges, optional
-        Pairs ``(parent, child)`` of names that are in the graph.
+        Pairs ``(parent, child)`` of names that the graph must have.
     forbidden : DAG or list of edges, optional
-        Pairs that are not in it; the opposite direction stays allowed.
+        Pairs that it must not have; the opposite direction remains allowed.
     tiers : list of lists of str, optional
-        Groups of variables, such as by time. No edge goes from a later group to an earlier one; inside a group, and
-        to and from variables that are in none, all are allowed.
+        Groups of variables, for example by time. No edge goes from a later group to an earlier one. Edges within a
+        group, and those of variables in no group, are allowed.
 
     Raises
     ------
     ValueError
-        For names that are no variables, edges that are both required and forbidden, in words or by the tiers, required
-        edges that make a cycle, or a variable in two tiers.
+        For unknown names, edges that are both required and forbidden (also by the tiers), required edges that make a
+        cycle, or a variable in two tiers.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Constraints:
         return self._parents.get(v, [])
 
     def allowed_parents(self, v: int, among: Sequence[int]) -> list[int]:
-        """Return those of some variables that a variable may have as parents."""
+        """Return the variables among `among` that may be parents of `v`."""
         return list(among) if self.free else [u for u in among if self.allowed[u, v]]
 
     def ready(self, left: Sequence[int]) -> list[int]:
@@ -174,7 +174,7 @@ class Constraints:
         if start not in ("nb", "empty"):
             raise ValueError(f"start={start!r} is not 'nb', 'empty', a DAG or a list of edges")
         target = self.table.target_index
-        # Required edges may lead to the class; what it would close a cycle with is then no child of it.
+        # Required edges may lead to the class, whose ancestors cannot be its children.
         ancestors, waiting = {target}, [target]
         while waiting:
             new = [u for u in self.required_parents(waiting.pop()) if u not in ancestors]

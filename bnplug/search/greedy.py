@@ -170,7 +170,7 @@ class GreedySearch:
         return self.choose(scores, value if improve else None)
 
     def choose(self, scores: FloatArray, value: float | None) -> int | None:
-        """Return the position of the highest score, if it is above `value`, where there is one."""
+        """Return the position of the highest score; None unless it is above `value`, if given."""
         if not self.last_of_ties:
             return first_best(scores, value)
         from_end = first_best(scores[::-1], value)

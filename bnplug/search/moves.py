@@ -97,7 +97,7 @@ class Graph:
     def apply(self, changes: Mapping[int, Sequence[int]]) -> None:
         """Give several variables other parents at once."""
         if len(changes) > 1:
-            # What goes, goes first: a reversed edge would be a cycle for a moment.
+            # Edges are removed first: otherwise a reversed edge would be a cycle for a moment.
             for v, family in changes.items():
                 self.set_parents(v, [u for u in self.parents[v] if u in family])
         for v, family in changes.items():
@@ -115,7 +115,7 @@ class Graph:
 
 
 class Moves(Sequence[Changes]):
-    """What the moves from one graph change, by arrays: there are many, and few are looked at one by one.
+    """The changes of many moves from one graph, as arrays: few of them are examined one by one.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Moves(Sequence[Changes]):
         return len(self.kinds)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return what one move changes, or what several do, as arrays."""
+        """Return the changes of one move, or of several as arrays."""
         if not isinstance(index, slice):
             place = range(len(self))[index]
             return self[place : place + 1][0]
@@ -220,7 +220,7 @@ class Neighbourhood:
         return [Move(KINDS[kind], u, v) for kind, u, v in np.argwhere(self.marks()).tolist()]
 
     def candidates(self) -> Moves:
-        """Return what the legal moves change, in their order."""
+        """Return the changes of the legal moves, in their order."""
         kinds, *ends = np.nonzero(self.marks())
         return Moves(self.graph.edges.copy(), kinds, np.column_stack(ends))
 
