@@ -102,7 +102,8 @@ def read_tables(path: _Path, format_name: str | None = None) -> LogTables:
 
     The target is the class that the file names, if any. Labels in the files of other programs are text.
     """
-    return parse_tables(_content_of(path), format_name or format_of(path), path)
+    name = format_name or format_of(path)
+    return parse_tables(_content_of(path), name, path)
 
 
 def parse_tables(content: str | bytes, format_name: str, path: _Path = "the network") -> LogTables:
@@ -120,7 +121,8 @@ def read_network(
     Bayesian network of discrete nodes, and a ``ValueError`` if there is no such class, or none is named. The class,
     `target`, is by default the one that the file names; `format_name` is as in :func:`write_network`.
     """
-    return parse_network(_content_of(path), format_name or format_of(path), target, path)
+    name = format_name or format_of(path)
+    return parse_network(_content_of(path), name, target, path)
 
 
 def parse_network(
