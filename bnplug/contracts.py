@@ -192,8 +192,8 @@ class ScoreFunction(Composite, ABC):
     def choose_parameters(self, table: Table) -> ScoreFunction:
         """Return this score with every parameter that is chosen by data, such as ``lam="cv"``, chosen on `table`.
 
-        A search that makes several evaluators settles its score once, so that all of them score alike. Whatever a
-        score chooses, it chooses as its evaluator would. Where there is nothing to choose it returns itself.
+        A search that makes several evaluators chooses the parameters of its score once, so that all of them agree. A
+        score makes the same choice as its evaluator would. It returns itself if there is nothing to choose.
         """
         return self
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from bnplug.table.table import Table
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
 _LARGEST_NUMBER = 1 << 62
+
+_T = TypeVar("_T")
 
 #: Joint states that occur, (variables, size), and numbers that belong to each, (any, size).
 Occurring: TypeAlias = tuple[IntArray, FloatArray]
@@ -121,28 +123,10 @@ def fill_from_rows(table: Table, features: IntArray, largest: int, result: Float
         run_in_threads(fill, positions, n_jobs=n_jobs)
         return
     every = (group for position in positions for group in _groups(table, features, position, largest))
-    for groups in _passes(every):
+    for groups in in_batches(every, lambda group: int(group.starts[group.last]), _CELLS_AT_ONCE):
         counted = table.sum(_count_groups, features, groups, n_jobs)
         for group, counts in zip(groups, counted, strict=True):
             reduce(group, counts)
-
-
-def fill_from_counts(table: Table, features: IntArray, largest: int, result: FloatArray) -> None:
-    """Do the same with the expected counts of a table."""
-    for position, a in enumerate(features.tolist()):
-        for b in features[:position].tolist():
-            if table.cards[table.target_index] * (table.cards[a] + 1) * (table.cards[b] + 1) <= largest:
-                result[a, b] = expected_information(table, a, b, [table.target_index])
-
-
-def expected_information(table: Table, a: int, b: int, given: Sequence[int]) -> float:
-    """Return I(A; B | given) by the expected counts of a table."""
-    return information_of(table.counts([(a, b, *given)])[0])
-
-
-def information_of(counts: FloatArray) -> float:
-    """Return I(A; B | others) of counts whose first axes are A and B."""
-    return entropy_of(counts.sum(1)) + entropy_of(counts.sum(0)) - entropy_of(counts.sum((0, 1))) - entropy_of(counts)
 
 
 def _groups(table: Table, features: IntArray, position: int, largest: int) -> Iterator[_Group]:
@@ -158,18 +142,18 @@ def _groups(table: Table, features: IntArray, position: int, largest: int) -> It
         first = last
 
 
-def _passes(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
-    """Yield the groups that are counted in one pass over the blocks."""
-    together, n_cells = list[_Group](), 0
-    for group in groups:
-        size = int(group.starts[group.last])
-        if together and n_cells + size > _CELLS_AT_ONCE:
-            yield together
-            together, n_cells = [], 0
-        together.append(group)
-        n_cells += size
-    if together:
-        yield together
+def in_batches(items: Iterable[_T], size: Callable[[_T], int], most: int) -> Iterator[list[_T]]:
+    """Yield items in batches whose sizes add up to at most `most`; a larger item has a batch of its own."""
+    batch, total = list[_T](), 0
+    for item in items:
+        added = size(item)
+        if batch and total + added > most:
+            yield batch
+            batch, total = [], 0
+        batch.append(item)
+        total += added
+    if batch:
+        yield batch
 
 
 def _count_groups(block: Table, features: IntArray, groups: list[_Group], n_jobs: int | None) -> list[FloatArray]:

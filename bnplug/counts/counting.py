@@ -80,18 +80,7 @@ def _most_numbered(table: Table) -> int:
 
 
 def count(table: Table, child: int, parents: Sequence[int] = ()) -> FloatArray:
-    """Count every state of `child` in every configuration of `parents`.
-
-    Parameters
-    ----------
-    table : Table
-    child : int
-    parents : sequence of int
-
-    Returns
-    -------
-    float64 array
-        Its axes are the child and the parents in turn.
+    """Count every state of `child` in every configuration of `parents`: an array with axes ``(child, *parents)``.
 
     Examples
     --------
@@ -105,13 +94,9 @@ def count(table: Table, child: int, parents: Sequence[int] = ()) -> FloatArray:
 
 
 def count_occurring(table: Table, child: int, parents: Sequence[int]) -> tuple[FloatArray, Configurations]:
-    """Count as :func:`count` does, by the numbered configurations of the parents.
+    """Count as :func:`count`, with the configurations of the parents numbered.
 
-    Returns
-    -------
-    counts : float64 array of shape (child, size)
-    configurations : Configurations
-        The configurations of the parents; without an index if the rows are in many blocks.
+    Returns counts of shape (child, size), and the configurations, without an index if the rows are in many blocks.
     """
     no_rows, cards = np.empty(0, dtype=np.int64), table.cards[list(parents)]
     if table.n_blocks == 1 and not (table.expects and prod(cards.tolist()) <= _DENSE_LIMIT):
@@ -165,10 +150,7 @@ class CountsWithEach(NamedTuple):
 def count_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> list[FloatArray]:
     """Count `child` with `parents` and one more parent, for each of `others`, all in one pass.
 
-    Returns
-    -------
-    list of float64 arrays of shape (child, size)
-        One for each of `others`; the order of the configurations is unspecified.
+    Each array has the shape (child, size); the order of the configurations is unspecified.
     """
     return lay_out_with_each(table, child, parents, others).tables(int(table.cards[child]))
 

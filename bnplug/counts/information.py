@@ -17,13 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from bnplug.counts._numbering import (
-    entropy_of,
-    expected_information,
-    fill_from_counts,
-    fill_from_rows,
-    information_that_occurs,
-)
+from bnplug.counts._numbering import entropy_of, fill_from_rows, information_that_occurs
 from bnplug.counts.counting import configurations, tally
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
@@ -125,17 +119,15 @@ def pairwise_information(table: Table, n_jobs: int | None = None, correction: Co
     n_jobs : int, optional
         Threads, as joblib counts them. The result does not depend on it.
     correction : None, "expected" or float
-        Subtract the information that independent variables have by chance; see :func:`chance_information`. The
-        result is never negative, and is multiplied by the share of rows in which both variables are known.
+        As in :func:`class_information`; the share is that of the rows in which both variables are known.
     """
     _check_correction(correction)
     size = len(table.names)
     result = np.zeros((size, size))
-    largest = min(_DENSE_CELLS, max(_FEWEST_DENSE, _DENSE_CELLS_PER_ROW * table.n_rows))
+    # Expected counts are not counted from rows: each pair is computed on its own.
+    largest = 0 if table.expects else min(_DENSE_CELLS, max(_FEWEST_DENSE, _DENSE_CELLS_PER_ROW * table.n_rows))
     features = np.array(table.features, dtype=np.int64)
-    if table.expects:
-        fill_from_counts(table, features, largest, result)
-    else:
+    if not table.expects:
         fill_from_rows(table, features, largest, result, n_jobs)
     n_classes = int(table.cards[table.target_index])
     for position, a in enumerate(features):
@@ -228,7 +220,9 @@ def conditional_information(table: Table, a: int, b: int, given: Sequence[int] =
     [0.693147, 0.0]
     """
     if table.expects and int(np.prod(table.cards[[a, b, *given]])) <= _DENSE_CELLS:
-        return expected_information(table, a, b, given)
+        (counts,) = table.counts([(a, b, *given)])
+        of_a, of_b, of_given = counts.sum(1), counts.sum(0), counts.sum((0, 1))
+        return entropy_of(of_a) + entropy_of(of_b) - entropy_of(of_given) - entropy_of(counts)
     if table.n_blocks > 1:
         return information_that_occurs(table, a, b, given)
     known = np.logical_and.reduce([table.codes[v] != table.missing for v in (a, b, *given)])

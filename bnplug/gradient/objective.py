@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -162,30 +163,24 @@ class _RowsOfBlock:
         self._size = terms.values.size
         rows = distinct_rows(table, np.unique(terms.variables))
         self._y, self._weights = rows.y, rows.weights
-        self.n_rows = len(rows.places)
         self._shared = share_tables(terms, rows)
-        self._parts = self._part_bounds(terms.n_classes)
+        # The parts depend on the data alone, and so does every sum. Each has its own gradient, so parts are large
+        # compared with the tables.
+        n_rows, n_classes = len(rows.places), terms.n_classes
+        n_parts = min(_MAX_PARTS, n_rows * n_classes // max(2 * self._shared.size * n_classes, _BLOCK_CELLS))
+        self._parts = list(pairwise(np.linspace(0, n_rows, max(1, n_parts) + 1).astype(int).tolist()))
         self._block = max(1, _BLOCK_CELLS // terms.n_classes)
         self._merged = np.empty((self._shared.size, terms.n_classes))
         self._gradients = [np.empty_like(self._merged) for _ in self._parts]
         # A block of log joints and one of derivatives for each part.
         self._blocks = [np.empty((2, min(self._block, last - first), terms.n_classes)) for first, last in self._parts]
 
-    def _part_bounds(self, n_classes: int) -> list[tuple[int, int]]:
-        """Return the parts of rows for the threads. They depend on the data alone, and so does every sum.
-
-        Each part has its own gradient, so parts are large compared with the tables.
-        """
-        parts = min(_MAX_PARTS, self.n_rows * n_classes // max(2 * self._shared.size * n_classes, _BLOCK_CELLS))
-        edges = np.linspace(0, self.n_rows, max(1, parts) + 1).astype(int)
-        return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
     def __len__(self) -> int:
-        return self.n_rows
+        return len(self._y)
 
     def compact(self) -> CompactRows | None:
         """Return the rows for compiled code, if they form a single part and block."""
-        if len(self._parts) > 1 or self.n_rows > self._block:
+        if len(self._parts) > 1 or len(self) > self._block:
             return None
         shared = self._shared
         rows = shared.members, shared.bounds, shared.index, self._y, self._weights

@@ -18,14 +18,8 @@ INHERITED = ("random_state", "n_jobs", "verbose", "max_clique_size")
 def component(kind: str, spec: Any, owner: Any) -> Any:
     """Return a component of an estimator as a new instance, ready to run; the value given by the user is not changed.
 
-    Parameters
-    ----------
-    kind : str
-        ``"structure learner"``, ``"score function"`` or another kind of method.
-    spec : str, (str, mapping) or instance
-        A registered name, a name with parameters, or an instance, which is cloned.
-    owner : estimator
-        The component inherits its :data:`INHERITED` parameters if its own are None.
+    `kind` and `spec` are as in :func:`bnplug.hooks.registry.build`, but an instance is cloned. The component inherits
+    the :data:`INHERITED` parameters of its owner, an estimator, if its own are None.
 
     Examples
     --------

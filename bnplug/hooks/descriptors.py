@@ -163,11 +163,9 @@ class Recipe:
         A description in one line, and the paper it comes from.
     requires : tuple of str
         Distributions that provide its components; messages name those that are not installed.
-    api : int
-        As for :class:`Method`.
     featured : bool
         Whether ``bnplug demo`` runs it.
-    aliases : tuple of str
+    api, aliases
         As for :class:`Method`.
     """
 
@@ -228,10 +226,8 @@ class NetworkFormat:
         A regular expression that matches near the beginning of such files. It recognizes content without a file name.
     reference : str
         Where the format is specified.
-    api : int
-        The ``HOOK_API`` for which the descriptor was written.
-    aliases : tuple of str
-        Former names; see :class:`Method`.
+    api, aliases
+        As for :class:`Method`.
     """
 
     kind: ClassVar[Kind] = Kind.FORMAT

@@ -279,16 +279,13 @@ class _Loaded:
         self.causes.append(cause)
 
 
-def discover(found: Iterable[FoundPlugin]) -> Discovery:
+def discover(installed: Iterable[FoundPlugin]) -> Discovery:
     """Load plugins and collect their methods; broken ones are left out, with one warning that names them all.
 
-    Raises
-    ------
-    PluginError
-        If ``BNPLUG_STRICT`` is set and something is left out.
+    If ``BNPLUG_STRICT`` is set, the first one is a `PluginError` instead.
     """
     owners: dict[tuple[str, str, str], FoundPlugin] = {}
-    loaded = [_load(plugin, owners) for plugin in found]
+    loaded = [_load(plugin, owners) for plugin in installed]
     claims = [[Claim(normalize(one.plugin.distribution), method) for method in one.methods] for one in loaded]
     names = Names(chain.from_iterable(claims))
     plugins = [_info(one, claimed, names) for one, claimed in zip(loaded, claims, strict=True)]

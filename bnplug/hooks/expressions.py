@@ -120,10 +120,7 @@ def find_whole(name: str) -> Recipe | Method:
 def components(expression: Expression) -> dict[str, Component]:
     """Return the parameters of the `BayesianNetworkClassifier` that an expression describes.
 
-    Parameters
-    ----------
-    expression : Expression
-        Its structure is a structure learner, a recipe (which provides structure and discretizer), or None.
+    The structure of the expression is a structure learner, a recipe, which provides structure and discretizer, or None.
 
     Raises
     ------

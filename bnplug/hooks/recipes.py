@@ -26,12 +26,8 @@ _UNNAMED = (NO_DISCRETIZER, AUTO_DISCRETIZER)
 def parts(name: str) -> dict[str, Any]:
     """Return the components of a registered recipe, as parameters of a classifier.
 
-    ``structure`` and ``parameters`` are instances.
-
-    Raises
-    ------
-    UnknownMethodError
-        If there is no such recipe, or one of its components is not installed.
+    ``structure`` and ``parameters`` are instances. An ``UnknownMethodError`` if there is no such recipe, or one of its
+    components is not installed.
     """
     recipe = at_home(cast(Recipe, registry.find(Kind.RECIPE, name)))
     reason = availability(recipe).reason

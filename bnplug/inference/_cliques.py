@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import _align
+from bnplug.model.wettig import _align, _log_sum
 from bnplug.typing import CodeArray, FloatArray
 
 #: The default limit on the number of cells of the largest table that marginalizing may need.
@@ -168,15 +168,6 @@ Factor = tuple[tuple[str, ...], FloatArray]
 Reduce = Callable[[FloatArray, int], FloatArray]
 
 
-def log_sum(values: FloatArray, axis: int) -> FloatArray:
-    """Return the logarithm of the sum of exponentials along an axis; scipy's takes longer than a small table."""
-    largest = values.max(axis=axis, keepdims=True)
-    largest[np.isneginf(largest)] = 0.0
-    with np.errstate(divide="ignore", under="ignore"):
-        sums = np.log(np.exp(values - largest).sum(axis=axis))
-    return np.asarray(sums + largest.squeeze(axis))
-
-
 def known_states(tables: LogTables, target: str, row: CodeArray) -> dict[str, int]:
     """Return the known features of a row, by name, and their states."""
     missing = np.iinfo(row.dtype).max
@@ -220,7 +211,7 @@ class Factors:
         factors: Sequence[Factor],
         kept: set[str],
         max_clique_size: float = MAX_CLIQUE_SIZE,
-        reduce: Reduce = log_sum,
+        reduce: Reduce = _log_sum,
     ) -> None:
         self._order = iter(MoralGraph(tables, (scope for scope, _ in factors), kept).take_all(max_clique_size))
         self._reduce = reduce

@@ -16,7 +16,7 @@ import numpy as np
 from bnplug.compiling import inner_kernel, kernel
 from bnplug.inference.complete import TIE
 from bnplug.model.log_tables import LogTables
-from bnplug.typing import BoolArray, CodeArray, IntArray
+from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 
 #: Groups with more joint states than this are not enumerated.
 MOST_STATES = 4096
@@ -114,9 +114,8 @@ def find_group(network, first, opened, concerned, group):  # type: ignore[no-unt
 def lay_out(row, fold, target, network, n_group, scratch):  # type: ignore[no-untyped-def]
     """Find the families of a group; return their number.
 
-    scratch: has `open_yet` and `concerned`, which variables are open and whose families count, and the `group`. The
-    positions of each family's numbers for the first joint state go to `places`, the strides of the group's variables
-    to `moves`, and that of the class to `by_class`.
+    The positions of each family's numbers for the first joint state go to `places` of the Scratch, the strides of the
+    group's variables to `moves`, and that of the class to `by_class`.
     """
     group, moves, n_families = scratch.group, scratch.moves, 0
     for v in range(row.shape[0]):
@@ -163,17 +162,30 @@ def number_at(values, added, i):  # type: ignore[no-untyped-def]
 
 
 class Scratch(NamedTuple):
-    """Scratch space for one row, see `lay_out`; `tried` and `best` are the states with the current and best class."""
+    """Buffers for one row of n variables; unless noted, of shape (n,)."""
 
-    open_yet: BoolArray
-    concerned: BoolArray
-    group: IntArray
-    places: IntArray
-    by_class: IntArray
-    moves: IntArray
+    open_yet: BoolArray  # the missing variables that are yet to be summed out, or maximized
+    concerned: BoolArray  # the variables whose families count
+    stack: IntArray  # variables to visit
+    group: IntArray  # the variables of a group
+    places: IntArray  # the position of the log parameters of each family of the group
+    by_class: IntArray  # their stride for the class
+    moves: IntArray  # (n, n): their stride for each variable of the group
     states: IntArray
-    tried: IntArray
-    best: IntArray
+    tried: IntArray  # the states with the current class
+    best: IntArray  # the states with the best class
+    sums: FloatArray  # (classes,), as the following
+    largest: FloatArray
+    before: FloatArray
+    after: FloatArray
+
+
+def make_scratch(n: int, n_classes: int) -> Scratch:
+    """Return scratch space for networks of n variables."""
+    stack, group, places, by_class, states, tried, best = np.zeros((7, n), np.int64)
+    (open_yet, concerned), moves = np.zeros((2, n), np.bool_), np.zeros((n, n), np.int64)
+    by_variable = open_yet, concerned, stack, group, places, by_class, moves, states, tried, best
+    return Scratch(*by_variable, *np.zeros((4, n_classes)))
 
 
 def best_states(tables: LogTables, codes: CodeArray) -> tuple[CodeArray, BoolArray]:
@@ -188,9 +200,8 @@ def best_states(tables: LogTables, codes: CodeArray) -> tuple[CodeArray, BoolArr
     logs = [tables.tables[name].values.ravel() for name in tables.names]
     network = network_of(parents, cards, np.cumsum([0, *map(len, logs[:-1])]).tolist())
     target = 0 if tables.target is None else position[tables.target]
-    group, places, by_class, states, tried, best = np.zeros((6, n), np.int64)
-    flags, moves = np.array([[False], [True]]).repeat(n, axis=1), np.zeros((n, n), np.int64)
-    scratch = Scratch(flags[0], flags[1], group, places, by_class, moves, states, tried, best)
+    scratch = make_scratch(n, int(cards[target]))
+    scratch.concerned[:] = True
     filled = np.array(codes.T, order="C")
     undecided = np.zeros(codes.shape[1], dtype=np.bool_)
     missing = np.iinfo(codes.dtype).max

@@ -118,7 +118,7 @@ def _compute(nodes, v, target, max_cells, memo, slot):  # type: ignore[no-untype
     message.high += nodes[v].log_card
     message.kind, message.scale = PLAIN, 0.0
     if not message.plain or message.low < -_WIDE or message.high > _WIDE:
-        _settle(numbers, message)
+        _rescale(numbers, message)
     used.computed += 1
     message.previous, used.last, used.spare = used.last, used.factors, spare
     slot.message = used.factors
@@ -283,19 +283,19 @@ def times(numbers, part, source, to, step, card, width):  # type: ignore[no-unty
     """Multiply a block, axes (variable, first axis), with a part. Where step is 0, sum over the variable."""
     offset, inner, apart = part.offset, part.inner, part.step
     for i in range(card):
-        given, product, own = numbers[source : source + width], numbers[to : to + width], numbers[offset:]
+        given, product, factor = numbers[source : source + width], numbers[to : to + width], numbers[offset:]
         if inner == 1 and (i == 0 or step > 0):
             for j in range(width):
-                product[j] = given[j] * own[j]
+                product[j] = given[j] * factor[j]
         elif inner == 1:
             for j in range(width):
-                product[j] += given[j] * own[j]
+                product[j] += given[j] * factor[j]
         elif i == 0 or step > 0:
             for j in range(width):
-                product[j] = given[j] * own[j * inner]
+                product[j] = given[j] * factor[j * inner]
         else:
             for j in range(width):
-                product[j] += given[j] * own[j * inner]
+                product[j] += given[j] * factor[j * inner]
         source += width
         to += step
         offset += apart
@@ -331,23 +331,23 @@ def _sum_logs(numbers, message, factors, card, width, sums, logs):  # type: igno
 
 
 @inner_kernel(allocates=False)
-def _settle(numbers, message):  # type: ignore[no-untyped-def]
+def _rescale(numbers, message):  # type: ignore[no-untyped-def]
     """Move the largest number out of a message; make it plain if its range allows, else logarithms."""
-    own = numbers[message.start : message.start + message.size]
+    values = numbers[message.start : message.start + message.size]
     largest, smallest = -np.inf, np.inf
     for i in range(message.size):
         if message.plain:
-            own[i] = np.log(own[i])
-        if own[i] > -np.inf:
-            largest, smallest = max(largest, own[i]), min(smallest, own[i])
+            values[i] = np.log(values[i])
+        if values[i] > -np.inf:
+            largest, smallest = max(largest, values[i]), min(smallest, values[i])
     if largest == -np.inf:
         largest = smallest = 0.0
     message.scale, message.low, message.high = largest, smallest - largest, 0.0
     message.kind = PLAIN if message.low > -_RANGE else LOG
     for i in range(message.size):
-        own[i] -= largest
+        values[i] -= largest
         if message.kind == PLAIN:
-            own[i] = np.exp(own[i])
+            values[i] = np.exp(values[i])
 
 
 # Numbers of the messages that a memo begins with, and may grow to where that helps: 1 and 32 megabytes.

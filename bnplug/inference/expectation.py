@@ -116,7 +116,10 @@ class _Part:
         total = np.zeros(len(self._of.flat.values) // 2)
         joint = np.empty((min(_STEP, end - start), len(self._of.tables.states[self._of.target])))
         while start < end:
-            n, outcome = self._add(slice(start, min(end, start + _STEP)), joint)
+            n = self._run(slice(start, min(end, start + _STEP)), False, joint)
+            outcome, done = self._memo.outcome, slice(start, start + n)
+            if n > 0:
+                self._run(done, True, self._weights(joint[:n], done))
             start += n
             if outcome == TOO_LARGE or (outcome == FULL and self._will_be_too_large(start)):
                 total += self._by_other_cliques(start)
@@ -129,16 +132,8 @@ class _Part:
         self._share(total)
         return total
 
-    def _add(self, rows: slice, joint: FloatArray) -> tuple[int, int]:
-        """Send the messages of rows, and add the rows' weights; return the number of rows and the outcome."""
-        n = self._run(rows, False, joint)
-        outcome = self._memo.outcome
-        if n > 0:
-            done = slice(rows.start, rows.start + n)
-            self._run(done, True, self._weights(joint[:n], done))
-        return n, outcome
-
     def _run(self, rows: slice, adding: bool, numbers: FloatArray) -> int:
+        """Send the messages of rows; fill their log joints or, if `adding`, count their weights; return how many."""
         memo, missing, limit = self._memo, np.iinfo(self._codes.dtype).max, int(min(self._of.max_clique_size, NO_LIMIT))
         given = self._codes, missing, rows.start, rows.stop, limit
         return int(_go_up(memo.network, *given, memo.arrays, adding, numbers, self._counts))
@@ -299,15 +294,15 @@ def _share(card, width, message, axes, factors, strides, numbers, used, counts):
     known = np.int64(-1)
     while changed >= 0:
         known = max(known, changed)
-        own, counted = message.offset, False
+        place, counted = message.offset, False
         for j in range(width):
-            counted |= counts[own + j * stride] != 0.0
+            counted |= counts[place + j * stride] != 0.0
         if counted:
             if message.plain:
                 block = multiply(numbers, message, message.parts_end, factors, card, width, sums + width, known)
             else:
                 block = _log_products(numbers, message, factors, card, width, sums + width, used.logs)
-            _weigh(numbers, block, card, width, sums, counts, own, stride)
+            _weigh(numbers, block, card, width, sums, counts, place, stride)
             for b in range(message.parts, message.parts_end):
                 _add(counts, factors[b], numbers, block, card, width)
             known = np.int64(-1)
@@ -330,7 +325,7 @@ def _log_products(numbers, message, factors, card, width, block, logs):  # type:
 
 
 @inner_kernel(allocates=False)
-def _weigh(numbers, block, card, width, sums, counts, own, stride):  # type: ignore[no-untyped-def]
+def _weigh(numbers, block, card, width, sums, counts, first, stride):  # type: ignore[no-untyped-def]
     """Scale each column of a block so that it sums to the message's count there, which is set to zero."""
     total = numbers[sums : sums + width]
     for j in range(width):
@@ -341,8 +336,8 @@ def _weigh(numbers, block, card, width, sums, counts, own, stride):  # type: ign
             total[j] += row[j]
     for j in range(width):
         # Impossible states were not counted.
-        total[j] = counts[own + j * stride] / total[j] if total[j] > 0.0 else 0.0
-        counts[own + j * stride] = 0.0
+        total[j] = counts[first + j * stride] / total[j] if total[j] > 0.0 else 0.0
+        counts[first + j * stride] = 0.0
     for i in range(card):
         row = numbers[block + i * width : block + (i + 1) * width]
         for j in range(width):
@@ -354,10 +349,10 @@ def _add(counts, part, numbers, block, card, width):  # type: ignore[no-untyped-
     """Add a block to a part's counts."""
     offset, inner, apart = part.offset, part.inner, part.step
     for i in range(card):
-        row, own = numbers[block + i * width : block + (i + 1) * width], counts[offset + i * apart :]
+        row, cells = numbers[block + i * width : block + (i + 1) * width], counts[offset + i * apart :]
         if inner == 1:
             for j in range(width):
-                own[j] += row[j]
+                cells[j] += row[j]
         else:
             for j in range(width):
-                own[j * inner] += row[j]
+                cells[j * inner] += row[j]

@@ -34,8 +34,8 @@ from bnplug.contracts import CompiledNetwork
 from bnplug.counts.information import INFORMATION_TIE
 from bnplug.errors import did_you_mean
 from bnplug.html._kit import with_display
-from bnplug.inference._cliques import MAX_CLIQUE_SIZE, log_sum
-from bnplug.inference.most_probable import _Calibrated, _evidence_factors
+from bnplug.inference._cliques import MAX_CLIQUE_SIZE
+from bnplug.inference.most_probable import _Calibrated
 from bnplug.inference.predicting import (
     Compile,
     blocks,
@@ -47,6 +47,7 @@ from bnplug.inference.predicting import (
     with_states,
 )
 from bnplug.inference.queries import (
+    _evidence_factors,
     _explanation_display,
     _rows_display,
     check_variables,
@@ -55,6 +56,7 @@ from bnplug.inference.queries import (
     split_evidence,
 )
 from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import _log_sum
 from bnplug.table.coding import label_index
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
@@ -212,7 +214,7 @@ def sensitivity(
     needed = relevant(tables, {target, *known, *soft})
     names = [name for name in tables.names if name in needed]
     factors = [_evidence_factors(tables, names, {**known, target: y}, soft) for y in range(len(tables.states[target]))]
-    answers = [_Calibrated(tables, of_state, log_sum, max_clique_size) for of_state in factors]
+    answers = [_Calibrated(tables, of_state, _log_sum, max_clique_size) for of_state in factors]
     totals = np.array([answer.total for answer in answers])
     if np.isneginf(totals).all():
         raise impossible(evidence)

@@ -38,7 +38,7 @@ from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, rea
 from bnplug.inference._messages import DONE, TOO_LARGE, Memo, send_messages
 from bnplug.inference.complete import log_joint, terms
 from bnplug.inference.expectation import Expectation, expected_counts
-from bnplug.inference.queries import _instantiated, log_measure, query, split_evidence
+from bnplug.inference.queries import _evidence_factors, log_measure, query, relevant, split_evidence
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
@@ -99,7 +99,8 @@ class Elimination:
         """Return the tables that are relevant to the class, reduced by the evidence of a row."""
         known = known_states(self.tables, self.target, row)
         # The evidence separates the other factors from the class: they are the same for all classes.
-        return connected(_instantiated(self.tables, {self.target, *known}, known), self.target)
+        needed = relevant(self.tables, {self.target, *known})
+        return connected(_evidence_factors(self.tables, needed, known, {}), self.target)
 
     def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
         """Return the log joint of a row by an order of elimination for its evidence, whose cliques may be smaller."""

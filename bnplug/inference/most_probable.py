@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE, Factor, Factors, Reduce, product
 from bnplug.inference.complete import TIE
-from bnplug.inference.queries import impossible, instantiated, split_evidence
+from bnplug.inference.queries import _evidence_factors, impossible, split_evidence
 from bnplug.model.log_tables import LogTables
 from bnplug.typing import FloatArray
 
@@ -87,16 +87,6 @@ class _Calibrated:
             bucket.variable: self._reduced(k, [*bucket.parts.values(), self._down[k]], (bucket.variable,))
             for k, bucket in enumerate(self._buckets)
         }
-
-
-def _evidence_factors(
-    tables: LogTables, names: Sequence[str], known: Mapping[str, int], soft: Mapping[str, FloatArray]
-) -> list[Factor]:
-    """Return the tables of `names`, instantiated with the known states, and then the likelihoods."""
-    factors = [instantiated(tables, name, known) for name in names]
-    for name, likelihood in soft.items():
-        factors.append(((), np.asarray(likelihood[known[name]])) if name in known else ((name,), likelihood))
-    return factors
 
 
 def most_probable(

@@ -105,8 +105,7 @@ def log_measure(
 
     `known` holds states, `soft` log likelihoods.
     """
-    factors = _instantiated(tables, {*variables, *known, *soft}, known)
-    factors += [((name,), likelihood) for name, likelihood in soft.items()]
+    factors = _evidence_factors(tables, relevant(tables, {*variables, *known, *soft}), known, soft)
     check_clique(tables, tuple(variables), max_clique_size)
     return Factors(tables, factors, {*variables}, max_clique_size).measure(tuple(variables))
 
@@ -157,12 +156,6 @@ def _log_likelihood(tables: LogTables, name: str, given: npt.ArrayLike) -> Float
         return np.asarray(np.log(likelihood))
 
 
-def _instantiated(tables: LogTables, names: set[str], known: Mapping[str, int]) -> list[Factor]:
-    """Return the tables that `names` depend on, instantiated with the known states."""
-    needed = relevant(tables, names)
-    return [instantiated(tables, name, known) for name in tables.names if name in needed]
-
-
 def relevant(tables: LogTables, names: set[str]) -> set[str]:
     """Return the variables whose tables matter for `names`: these, their ancestors, and unnormalized tables."""
     needed = names | {name for name, table in tables.tables.items() if not table.normalized}
@@ -174,11 +167,19 @@ def relevant(tables: LogTables, names: set[str]) -> set[str]:
     return needed
 
 
-def instantiated(tables: LogTables, name: str, known: Mapping[str, int]) -> Factor:
-    """Return a variable's table, instantiated with the known states."""
-    family = (name, *tables.tables[name].parents)
-    index = tuple(known.get(u, slice(None)) for u in family)
-    return tuple(u for u in family if u not in known), np.asarray(tables.tables[name].values[index])
+def _evidence_factors(
+    tables: LogTables, names: Collection[str], known: Mapping[str, int], soft: Mapping[str, FloatArray]
+) -> list[Factor]:
+    """Return the tables of `names`, instantiated with the known states, and then the likelihoods."""
+    wanted, factors = set(names), list[Factor]()
+    for name, (parents, values) in tables.tables.items():
+        if name in wanted:
+            family = (name, *parents)
+            cells = values[tuple(known.get(u, slice(None)) for u in family)]
+            factors.append((tuple(u for u in family if u not in known), np.asarray(cells)))
+    for name, likelihood in soft.items():
+        factors.append(((), np.asarray(likelihood[known[name]])) if name in known else ((name,), likelihood))
+    return factors
 
 
 def conflict(marginals: CompiledNetwork, evidence: Mapping[str, int | npt.ArrayLike]) -> float:

@@ -38,8 +38,6 @@ _WRITTEN = 200
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,60}")
 
-_UNSAVED = "model files cannot represent it, so it was not saved"
-
 
 @dataclass(frozen=True)
 class Unavailable:
@@ -298,7 +296,8 @@ def _graph_from_json(data: Mapping[str, Any]) -> Any:
 
 def _unsaved(data: Mapping[str, Any]) -> Unavailable:
     # Quoted, because a forged file may contain any text.
-    return Unavailable(repr(str(data["written"])[:_WRITTEN]), _UNSAVED, dict(data))
+    written = repr(str(data["written"])[:_WRITTEN])
+    return Unavailable(written, "model files cannot represent it, so it was not saved", dict(data))
 
 
 _READERS: dict[str, Any] = {

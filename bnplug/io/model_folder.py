@@ -130,24 +130,21 @@ def read(path: str | PathLike[str]) -> SavedModel:
     folder = Path(path)
     try:
         index, numbers = _read_files(folder)
+        kinds = index["column_kinds"]
+        if not isinstance(kinds, dict | None) or not all(isinstance(kind, str) for kind in (kinds or {}).values()):
+            raise ValueError("the kinds of columns are texts by name")
         return SavedModel(
             None if index["method"] is None else dict(index["method"]),
             dict(index["params"]),
             dict(index["state"]),
             _read_numbers(numbers, index["arrays"]),
             None if index["target"] is None else str(index["target"]),
-            _read_kinds(index["column_kinds"]),
+            kinds,
         )
     except ModelFileError:
         raise
     except DAMAGE as error:
         raise _damaged(folder, repr(error)) from error
-
-
-def _read_kinds(kinds: Any) -> dict[str, str] | None:
-    if kinds is not None and (not isinstance(kinds, dict) or not all(isinstance(kind, str) for kind in kinds.values())):
-        raise ValueError("the kinds of columns are texts by name")
-    return kinds
 
 
 def _check_plain(value: Any, place: str) -> None:

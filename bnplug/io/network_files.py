@@ -118,15 +118,8 @@ def read_network(
     """Read a network, with the class as the target, and its encoder of raw rows from a file.
 
     For a file of another program, raw values are states. Raises a ``ModelFileError`` if the file is damaged or not a
-    Bayesian network of discrete nodes, and a ``ValueError`` if there is no such class, or none is named.
-
-    Parameters
-    ----------
-    path : path-like
-    format_name : str, optional
-        The name of a format, such as ``"bif"``; by default the ending of `path` decides.
-    target : str, optional
-        The class; by default the one that the file names.
+    Bayesian network of discrete nodes, and a ``ValueError`` if there is no such class, or none is named. The class,
+    `target`, is by default the one that the file names; `format_name` is as in :func:`write_network`.
     """
     name = format_name or format_of(path)
     return parse_network(_content_of(path), name, target, path)

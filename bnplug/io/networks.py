@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from bnplug._json import parse_json
 from bnplug.errors import ModelFileError, NotRepresentableError
-from bnplug.model.log_tables import LogTables
+from bnplug.model.log_tables import _MAX_PARENTS, LogTables
 from bnplug.table._encoder_state import read_columns
 from bnplug.table.bins import bin_labels
 from bnplug.table.coding import State, as_array, checked_label, checked_labels
@@ -57,9 +57,6 @@ _MAX_PADDED_CELLS = 1_000_000
 
 # What a table of plain numbers consists of: neither "inf" nor "1_0", which Python would accept.
 _NUMBERS = re.compile(r"[0-9eE+.\s-]*+")
-
-# numpy's arrays have at most 64 axes.
-_MAX_PARENTS = 63
 
 _STEM_LENGTH = 40
 

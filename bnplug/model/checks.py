@@ -66,23 +66,19 @@ def check_dag(learned: Any, table: Table, learner: object) -> DAG:
             return table.dag(learned)
         except (TypeError, ValueError) as error:
             raise ContractError(f"{origin(learner)}: learn returned numbers that make no DAG: {error}") from error
-    return _check_graph(learned, table, learner)
-
-
-def _check_graph(dag: Any, table: Table, learner: object) -> DAG:
     from bnplug.model.pgmpy import is_dag
 
-    if not is_dag(dag):
-        what = type(dag).__name__
+    if not is_dag(learned):
+        what = type(learned).__name__
         raise ContractError(f"{origin(learner)}: learn returned a {what}, not a pgmpy DAG, nor parents as numbers")
-    if set(dag.nodes) != set(table.names):
-        odd = sorted(set(dag.nodes) ^ set(table.names), key=str)
+    if set(learned.nodes) != set(table.names):
+        odd = sorted(set(learned.nodes) ^ set(table.names), key=str)
         raise ContractError(f"{origin(learner)}: the DAG's nodes are not the table's variables; they differ in {odd}")
     try:
-        check_acyclic(table.names, table.parents(dag))
+        check_acyclic(table.names, table.parents(learned))
     except ValueError as error:
         raise ContractError(f"{origin(learner)}: the graph has a cycle: {error}") from None
-    return dag
+    return learned
 
 
 def check_tables(tables: Any, table: Table, parents: list[list[int]], learner: object) -> LogTables:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from graphlib import CycleError, TopologicalSorter
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,22 +49,6 @@ def _table(cpt: pd.DataFrame) -> list[html.Safe]:
     n_states, n_configurations = cpt.shape
     left = f"The first part of {n_states:,} states x {n_configurations:,} configurations."
     return [html.table(head, rows), html.note(left)]
-
-
-def _nodes_display(tables: LogTables) -> str:
-    """Return the nodes of a network with their states and parents; each node expands to its table."""
-    names = tables.names[:_MOST_NODES]
-    nodes = [
-        {
-            "name": name,
-            "states": html.listing(tables.states[name], _MOST_LISTED),
-            "parents": html.listing(tables.parents[name], _MOST_LISTED),
-            "tables": _table(tables.cpt(name)),
-        }
-        for name in names
-    ]
-    left = len(tables.names) - len(names)
-    return html.render("nodes.html", network=tables, summary=repr(tables), nodes=nodes, n_left=left)
 
 
 #: The largest absolute log of a column's sum for the column to count as normalized.
@@ -136,8 +120,11 @@ class LogTables:
     ) -> None:
         self.names = tuple(names)
         self.target = target
-        _check_same(self.names, states, "states")
-        _check_same(self.names, tables, "tables")
+        if len(set(names)) != len(names):
+            raise ValueError(f"names are not distinct: {list(names)}")
+        for what, mapping in (("states", states), ("tables", tables)):
+            if set(mapping) != set(names):
+                raise ValueError(f"{what} and names disagree about {sorted(set(mapping) ^ set(names))}")
         _check_target(target, self.names)
         self.states: dict[str, tuple[State, ...]] = {name: tuple(states[name]) for name in self.names}
         self.tables = {
@@ -146,7 +133,6 @@ class LogTables:
         }
         position = {name: i for i, name in enumerate(self.names)}
         for name, table in self.tables.items():
-            _check_labels(name, self.states[name])
             self._check_table(name, table, position)
         try:
             TopologicalSorter(self.parents).prepare()
@@ -154,6 +140,10 @@ class LogTables:
             raise ValueError(f"the parents make a cycle: {' -> '.join(reversed(error.args[1]))}") from None
 
     def _check_table(self, name: str, table: LogTable, position: Mapping[str, int]) -> None:
+        labels = self.states[name]
+        # By type and text: 1 and True, or 0.0 and -0.0, are equal but distinct labels.
+        if not labels or len({(type(label), repr(label)) for label in labels}) < len(labels):
+            raise ValueError(f"node {name!r}: its states must be one or more distinct labels, not {list(labels)}")
         unknown = [parent for parent in table.parents if parent not in position]
         if unknown:
             raise ValueError(f"node {name!r} has parents {unknown}, which are not among the variables")
@@ -317,7 +307,19 @@ class LogTables:
         return f"LogTables({len(self.names)} nodes, {len(self.edges)} edges, {self.n_parameters} parameters)"
 
     def _repr_html_(self) -> str:
-        return _nodes_display(self)
+        """Return the nodes with their states and parents; each node expands to its table."""
+        names = self.names[:_MOST_NODES]
+        nodes = [
+            {
+                "name": name,
+                "states": html.listing(self.states[name], _MOST_LISTED),
+                "parents": html.listing(self.tables[name].parents, _MOST_LISTED),
+                "tables": _table(self.cpt(name)),
+            }
+            for name in names
+        ]
+        n_left = len(self.names) - len(names)
+        return html.render("nodes.html", network=self, summary=repr(self), nodes=nodes, n_left=n_left)
 
 
 def estimate(counts: FloatArray, alpha: float = 1.0, floor: float = 0.0) -> FloatArray:
@@ -366,17 +368,3 @@ def check_size(table: Table, parents: Sequence[Sequence[int]], max_parameters: i
 def _check_target(target: str | None, names: tuple[str, ...]) -> None:
     if target is not None and target not in names:
         raise ValueError(f"target {target!r} is not among the variables {list(names)}.{did_you_mean(target, names)}")
-
-
-def _check_labels(name: str, labels: tuple[State, ...]) -> None:
-    # By type and text: 1 and True, or 0.0 and -0.0, are equal but distinct labels.
-    if not labels or len({(type(label), repr(label)) for label in labels}) < len(labels):
-        raise ValueError(f"node {name!r}: its states must be one or more distinct labels, not {list(labels)}")
-
-
-def _check_same(names: tuple[str, ...], mapping: Mapping[str, Any], what: str) -> None:
-    if len(set(names)) != len(names):
-        raise ValueError(f"names are not distinct: {list(names)}")
-    if set(mapping) != set(names):
-        odd = sorted(set(mapping) ^ set(names))
-        raise ValueError(f"{what} and names disagree about {odd}")

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 
 from bnplug.errors import NotRepresentableError
-from bnplug.model.wettig import _align
+from bnplug.model.wettig import _align, _log_sum
 from bnplug.table.coding import State
 from bnplug.typing import FloatArray
 
@@ -193,14 +193,9 @@ class JunctionTrees:
 
     def _marginal(self, clique: _Clique, scope: Sequence[int]) -> FloatArray:
         """Return the logarithm of the belief in variables of a clique, one axis for each."""
-        belief = self._beliefs[clique]
         others = tuple(axis for axis, v in enumerate(clique) if v not in scope)
-        largest = belief.max(axis=others, keepdims=True)
-        largest[np.isneginf(largest)] = 0.0
-        with np.errstate(divide="ignore", under="ignore"):
-            summed = np.log(np.exp(belief - largest).sum(axis=others)) + largest.squeeze(others)
         kept = [v for v in clique if v in scope]
-        return np.asarray(summed.transpose([kept.index(v) for v in scope]))
+        return _log_sum(self._beliefs[clique], others).transpose([kept.index(v) for v in scope])
 
     def _send(self, sender: _Clique, receiver: _Clique) -> float:
         """Multiply the receiver's belief by the sender's, divided by the message that went the other way.

@@ -168,6 +168,15 @@ def _align(values: FloatArray, axes: Sequence[_Node], family: Sequence[_Node]) -
     return ordered[tuple(slice(None) if variable in axes else None for variable in family)]
 
 
+def _log_sum(values: FloatArray, axis: int | tuple[int, ...]) -> FloatArray:
+    """Return the logarithm of the sum of exponentials along axes; scipy's takes longer than a small table."""
+    largest = values.max(axis=axis, keepdims=True)
+    largest[np.isneginf(largest)] = 0.0
+    with np.errstate(divide="ignore", under="ignore"):
+        sums = np.log(np.exp(values - largest).sum(axis=axis))
+    return np.asarray(sums + largest.squeeze(axis))
+
+
 def _gather(array: FloatArray, family: Sequence[str], axes: Sequence[str]) -> FloatArray:
     """Return the sums of `array` over the variables not in `axes`: the transpose of :func:`_align`."""
     absent = tuple(axis for axis, variable in enumerate(family) if variable not in axes)

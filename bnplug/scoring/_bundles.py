@@ -7,7 +7,7 @@ families, and most of its neighbors need the same tables as before.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -281,18 +281,6 @@ class KeptCounts:
         while self._n_cells > _MOST_KEPT and len(self._counts) > 1:
             self._n_cells -= len(self._counts.popitem(last=False)[1])
         return Given(np.concatenate(tables), _starts(map(len, tables)))
-
-
-def in_groups(cells: Sequence[int], most: int) -> Iterator[slice]:
-    """Yield which tables are counted in one call: up to `most` cells, and at least one table."""
-    first, total = 0, 0
-    for i, size in enumerate(cells):
-        if i > first and total + size > most:
-            yield slice(first, i)
-            first, total = i, 0
-        total += size
-    if first < len(cells):
-        yield slice(first, len(cells))
 
 
 def _starts(lengths: Iterable[int]) -> IntArray:

@@ -22,7 +22,7 @@ from numba import config
 from sklearn.utils import check_random_state
 
 from bnplug.contracts import Changes, Evaluator
-from bnplug.counts._numbering import merge_occurring
+from bnplug.counts._numbering import in_batches, merge_occurring
 from bnplug.errors import ContractError
 from bnplug.scoring._blocks import WORTH_TIDYING, BlockRows, features_of, most_configurations
 from bnplug.scoring._bundles import (
@@ -37,7 +37,6 @@ from bnplug.scoring._bundles import (
     Key,
     Layout,
     Tables,
-    in_groups,
     make_scratch,
 )
 from bnplug.scoring._gains import Bounds
@@ -194,12 +193,7 @@ class _Kept(NamedTuple):
 class PredictiveEvaluator(RowEvaluator):
     """Scores the neighbors of a graph by a :class:`~bnplug.scoring.PredictiveScore`, on a table in memory.
 
-    Parameters
-    ----------
-    score : PredictiveScore
-    table : Table
-    n_jobs : int, optional
-        Threads that score candidates. The result does not depend on it.
+    The result does not depend on `n_jobs`, the number of threads that score candidates.
     """
 
     _gain: float
@@ -410,10 +404,12 @@ class BlockEvaluator(PredictiveEvaluator):
         layout = Layout.of(self._header, graph, flat, self._scratch)
         width = (self._header.n_folds + 1) * self._header.n_classes
         narrow = np.flatnonzero((layout.sizes > 0) & (layout.sizes <= self._widest))
-        keys, cells = [layout.key(i) for i in narrow.tolist()], (layout.sizes[narrow] * width).astype(np.int64).tolist()
-        for group in in_groups(cells, _CELLS_AT_ONCE):
-            self._count(dict(zip(keys[group], cells[group], strict=True)))
-            yield narrow[group], self._cache.given(keys[group])
+        sizes = (layout.sizes[narrow] * width).astype(np.int64)
+        cells = dict(zip(narrow.tolist(), sizes.tolist(), strict=True))
+        for chosen in in_batches(cells, cells.__getitem__, _CELLS_AT_ONCE):
+            keys = [layout.key(i) for i in chosen]
+            self._count({key: cells[i] for i, key in zip(chosen, keys, strict=True)})
+            yield np.array(chosen), self._cache.given(keys)
         for i in np.flatnonzero(layout.sizes > self._widest):
             features = features_of(self._header, graph, flat[int(i)])
             states = merge_occurring(self._blocks.each("occurring", features), self._header.sizes[features])[0]

@@ -210,16 +210,19 @@ def try_gain(gain: Gain, n_classes: int, params: FloatArray) -> None:
 
 # A search asks for many evaluators of the same score.
 @lru_cache(maxsize=128)
-def _try(gain: Gain, n_classes: int, params: bytes) -> None:
+def _try(gain: Any, n_classes: int, params: bytes) -> None:
     some = np.unique(np.linspace(0, n_classes - 1, _N_TRIED, dtype=np.int64))
     y = np.tile(some, 2)
     L = np.full((len(y), n_classes), -1.0)
     # Each class is decided for when it is the true one, and when its neighbour is.
     L[np.arange(len(y)), np.concatenate([some, np.roll(some, 1)])] = 0.0
     numbers, classes = np.frombuffer(params), y.copy()
+    # Functions that the gain calls are interpreted too.
+    plain = {name: value.py_func if is_jitted(value) else value for name, value in gain.__globals__.items()}
+    interpreted = FunctionType(gain.__code__, plain)
     try:
         with np.errstate(all="ignore"):
-            _interpreted(gain)(L, classes, numbers, np.empty(len(y)))
+            interpreted(L, classes, numbers, np.empty(len(y)))
     except IndexError as error:
         raise ContractError(
             f"the gain {_name(gain)!r}, given {n_classes} classes and {numbers.size} numbers in params, uses an index "
@@ -244,9 +247,3 @@ def _raised_by_statement(error: Exception) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-
-
-def _interpreted(gain: Any) -> Gain:
-    """Return the gain as Python runs it, and what it calls too."""
-    plain = {name: value.py_func if is_jitted(value) else value for name, value in gain.__globals__.items()}
-    return FunctionType(gain.__code__, plain)

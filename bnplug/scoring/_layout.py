@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -101,13 +101,7 @@ class Toggles(Sequence[Changes]):
     def __len__(self) -> int:
         return len(self.nodes)
 
-    @overload
-    def __getitem__(self, index: int) -> Changes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Toggles: ...
-
-    def __getitem__(self, index: int | slice) -> Changes | Toggles:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return Toggles(self.edges, self.nodes[index], self.others[index])
         place = range(len(self))[index]

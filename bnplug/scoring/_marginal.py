@@ -13,9 +13,9 @@ after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Changes
 from bnplug.inference._groups import (
     MOST_STATES,
-    Network,
     advance,
     count_states,
     find_group,
     has_member,
     lay_out,
+    make_scratch,
     network_of,
     number_at,
     place_of,
@@ -41,7 +41,7 @@ from bnplug.scoring._evaluating import RowEvaluator
 from bnplug.scoring._gains import Gain, evaluate
 from bnplug.scoring._layout import describe_rows
 from bnplug.table.table import Table
-from bnplug.typing import BoolArray, FloatArray, IntArray
+from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.inference.expected_table import ExpectedTable
@@ -62,7 +62,7 @@ class MarginalEvaluator(RowEvaluator):
     table: ExpectedTable
 
     def __init__(self, score: PredictiveScore, table: ExpectedTable, n_jobs: int | None = 1) -> None:
-        self._rule = Rule(type(score).gain, score._numbers(table), score.alpha > 0 or score.floor > 0)
+        self._rule = type(score).gain, score._numbers(table), score.alpha > 0 or score.floor > 0
         super().__init__(score, table, n_jobs)
 
     def commit(self, changes: Changes) -> float:
@@ -90,7 +90,7 @@ class MarginalEvaluator(RowEvaluator):
         tested = np.where(number < header.n_folds, number, -1)
         self._folds = None if folds is None else tested
         holes = table.with_holes
-        self._rows = holes.spawn(MarginalRows, holes.split(tested), self._rule, self.n_jobs)
+        self._rows = holes.spawn(MarginalRows, holes.split(tested), *self._rule, self.n_jobs)
         self._divisor = holes.take(tested >= 0).total_weight if score.aggregate == "mean" else 1.0
         self._logs: dict[_Family, FloatArray] = {}
         self._n_kept = 0
@@ -138,40 +138,34 @@ class MarginalEvaluator(RowEvaluator):
             self._logs, self._n_kept = current, sum(logs.size for logs in current.values())
         new = [family for family in dict.fromkeys(families) if family not in self._logs]
         counts = self.table.counts([(v, *parents) for v, parents in new], self._folds)
-        for family, table in zip(new, counts, strict=True):
-            self._logs[family] = self._estimated(table)
-            self._n_kept += self._logs[family].size
-
-    def _estimated(self, counts: FloatArray) -> FloatArray:
         alpha, floor = self.score.alpha, self.score.floor
-        training = [counts] if self._folds is None else [counts.sum(axis=0) - fold for fold in counts[:-1]]
-        # A difference of expected counts may fall below 0 by rounding.
-        return np.stack([estimate(np.maximum(part, 0.0), alpha, floor) for part in training])
+        for family, table in zip(new, counts, strict=True):
+            training = [table] if self._folds is None else [table.sum(axis=0) - fold for fold in table[:-1]]
+            # A difference of expected counts may fall below 0 by rounding.
+            self._logs[family] = np.stack([estimate(np.maximum(part, 0.0), alpha, floor) for part in training])
+            self._n_kept += self._logs[family].size
 
 
 def _new(changes: Changes) -> list[_Family]:
     return [(int(v), tuple(sorted(map(int, parents)))) for v, parents in changes.items()]
 
 
-class Rule(NamedTuple):
-    """The gain, its parameters, and whether no probability can be zero."""
-
-    gain: Gain
-    params: FloatArray
-    finite: bool
-
-
 class MarginalRows:
-    """The tested rows of a block; folds: (rows,), negative for a row that is not tested."""
+    """The tested rows of a block.
 
-    def __init__(self, block: Table, folds: IntArray, rule: Rule, n_jobs: int | None) -> None:
+    folds: (rows,), negative for a row that is not tested; params: those of the gain; finite: whether no probability can
+    be zero.
+    """
+
+    def __init__(
+        self, block: Table, folds: IntArray, gain: Gain, params: FloatArray, finite: bool, n_jobs: int | None
+    ) -> None:
         tested = folds >= 0
         self.block = block.take(tested)
         self.codes = np.ascontiguousarray(self.block.codes.T)
         self.folds = np.ascontiguousarray(folds[tested])
         self.labels = self.block.codes[block.target_index].astype(np.int64)
-        self.rule, self.n_jobs = rule, n_jobs
-        self.families: Families = {}
+        self._gain, self._params, self._finite, self._n_jobs = gain, params, finite, n_jobs
 
     def start(self, families: Families) -> None:
         """Make a graph the current one, by the families of all variables."""
@@ -180,7 +174,7 @@ class MarginalRows:
         sizes = [logs.size for _, logs in self.families.values()]
         self.network = network_of(self.parents, self.block.cards, np.cumsum([0, *sizes[:-1]]).tolist())
         self.values = np.concatenate([logs.ravel() for _, logs in self.families.values()])
-        self.joint = self._whole(self.families, self.network, self.values)
+        self.joint = self._filled(self.families, fill_whole, self.network, self.values)
 
     def gain(self) -> list[float]:
         """Return the sum of the gain over the rows."""
@@ -188,23 +182,17 @@ class MarginalRows:
 
     def scores(self, candidates: Sequence[Families]) -> list[FloatArray]:
         """Return the sum of the gain over the rows for each candidate."""
-        return [np.array(run_in_threads(self._score, candidates, n_jobs=self.n_jobs), dtype=np.float64)]
-
-    def _score(self, changes: Families) -> float:
-        return self._sum(self.joint if not changes else self._changed(changes))
+        sums = run_in_threads(lambda changes: self._sum(self._changed(changes)), candidates, n_jobs=self._n_jobs)
+        return [np.array(sums, dtype=np.float64)]
 
     def _sum(self, joint: FloatArray) -> float:
-        gains = evaluate(self.rule.gain, joint, self.labels, self.rule.params)
+        gains = evaluate(self._gain, joint, self.labels, self._params)
         return float(gains.sum() if self.block.weights is None else self.block.weights @ gains)
-
-    def _whole(self, families: Families, network: Network, values: FloatArray) -> FloatArray:
-        """Return the log joints under a network, row by row."""
-        joint, wide = self._room()
-        fill_whole(*self._data(), network, values, self._scratch(), joint, wide)
-        return self._with_wide(families, joint, wide)
 
     def _changed(self, changes: Families) -> FloatArray:
         """Return the log joints with other families for some variables."""
+        if not changes:
+            return self.joint
         families = self.families | changes
         parents = [family for family, _ in families.values()]
         starts, place = self.network.starts.tolist(), len(self.values)
@@ -213,59 +201,24 @@ class MarginalRows:
             place += logs.size
         new = network_of(parents, self.block.cards, starts)
         added = np.concatenate([logs.ravel() for _, logs in changes.values()])
-        if not self.rule.finite:  # infinite terms cannot be subtracted
-            return self._whole(families, new, np.concatenate([self.values, added]))
-        joint, wide = self._room()
+        if not self._finite:  # infinite terms cannot be subtracted
+            return self._filled(families, fill_whole, new, np.concatenate([self.values, added]))
         nodes = np.array(list(changes), dtype=np.int64)
-        now = self.network, self.values
-        fill_changed(*self._data(), *now, new, added, nodes, self._scratch(), self.joint, joint, wide)
-        return self._with_wide(families, joint, wide)
+        return self._filled(families, fill_changed, self.network, self.values, new, added, nodes, self.joint)
 
-    def _data(self) -> tuple[object, ...]:
-        block = self.block
-        return self.codes, block.missing, self.folds, block.cards, block.target_index
-
-    def _room(self) -> tuple[FloatArray, BoolArray]:
-        n = len(self.codes)
-        return np.empty((n, int(self.block.cards[self.block.target_index]))), np.zeros(n, dtype=np.bool_)
-
-    def _scratch(self) -> object:
-        return make_scratch(len(self.block.names), int(self.block.cards[self.block.target_index]))
-
-    def _with_wide(self, families: Families, joint: FloatArray, wide: BoolArray) -> FloatArray:
-        """Use the engine for rows whose missing cells have too many joint states."""
-        names = self.block.names
+    def _filled(self, families: Families, fill: Callable[..., None], *arguments: object) -> FloatArray:
+        """Return log joints filled by a kernel, or by the engine in rows with too many joint states."""
+        block, names, n_rows = self.block, self.block.names, len(self.codes)
+        n_classes = int(block.cards[block.target_index])
+        joint, wide = np.empty((n_rows, n_classes)), np.zeros(n_rows, dtype=np.bool_)
+        rows = self.codes, block.missing, self.folds, block.cards, block.target_index
+        fill(*rows, *arguments, make_scratch(len(names), n_classes), joint, wide)
         for fold in np.unique(self.folds[wide]).tolist():
-            rows = np.flatnonzero(wide & (self.folds == fold))
+            of_fold = np.flatnonzero(wide & (self.folds == fold))
             tables = {names[v]: ([names[p] for p in parents], logs[fold]) for v, (parents, logs) in families.items()}
-            network = LogTables(names, self.block.states, tables, self.block.target)
-            joint[rows] = Marginalizer(network, self.block.target).log_joint(self.block.codes[:, rows])
+            network = LogTables(names, block.states, tables, block.target)
+            joint[of_fold] = Marginalizer(network, block.target).log_joint(block.codes[:, of_fold])
         return joint
-
-
-class _Scratch(NamedTuple):
-    """Buffers for the sum over one row of n variables."""
-
-    open_yet: BoolArray  # (n,): the missing variables that are yet to be summed out
-    concerned: BoolArray  # (n,): the variables whose families are part of the sum
-    stack: IntArray  # (n,): variables to visit
-    group: IntArray  # (n,): the variables of a group
-    places: IntArray  # (n,): the position of the log parameters of each family of the group
-    by_class: IntArray  # (n,): their stride for the class
-    moves: IntArray  # (n, n): their stride for each variable of the group
-    states: IntArray  # (n,)
-    sums: FloatArray  # (classes,), as the following
-    largest: FloatArray
-    before: FloatArray
-    after: FloatArray
-
-
-def make_scratch(n: int, n_classes: int) -> _Scratch:
-    """Return scratch space for networks of n variables."""
-    stack, group, places, by_class, states = np.zeros((5, n), np.int64)
-    sums, largest, before, after = np.zeros((4, n_classes))
-    flags, moves = np.zeros((2, n), np.bool_), np.zeros((n, n), np.int64)
-    return _Scratch(flags[0], flags[1], stack, group, places, by_class, moves, states, sums, largest, before, after)
 
 
 @kernel(allocates=False)
@@ -283,7 +236,7 @@ def fill_whole(codes, missing, folds, cards, target, network, values, scratch, j
 
 
 @kernel(allocates=False)
-def fill_changed(codes, missing, folds, cards, target, now, values, new, added, nodes, scratch, before, joint, wide):  # type: ignore[no-untyped-def]
+def fill_changed(codes, missing, folds, cards, target, now, values, new, added, nodes, before, scratch, joint, wide):  # type: ignore[no-untyped-def]
     """Do the same for a network that differs from that of the log joints `before` in the families of `nodes`.
 
     now, values: the network of `before`, and its log parameters; new: the other network, whose positions refer to

@@ -158,7 +158,7 @@ class DecomposableEvaluator(Evaluator):
             if new and self._is_small(v, self.parents[v]):
                 grown.setdefault(v, []).extend([u for u in new if not now >> u & 1])
                 new = [u for u in new if now >> u & 1]
-            families += [(v, _toggled(self.parents[v], u)) for u in new]
+            families += [(v, tuple(sorted({*self.parents[v]} ^ {u}))) for u in new]
         self._count(grown, families)
 
     def commit(self, changes: Changes) -> float:
@@ -230,14 +230,8 @@ class DecomposableEvaluator(Evaluator):
             else partial(self._take_one, child, parents)
             for child, parents in others
         ]
-        if not jobs:
-            return
-        rows = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
-        if rows >= _WORTH_THREADS:
-            run_in_threads(lambda job: job(), jobs, n_jobs=self.n_jobs)
-            return
-        for job in jobs:
-            job()
+        n_cells = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
+        run_in_threads(lambda job: job(), jobs, n_jobs=self.n_jobs if n_cells >= _WORTH_THREADS else 1)
 
     def _is_small(self, child: int, parents: tuple[int, ...]) -> bool:
         """Return whether a family may be counted with one more parent."""
@@ -246,36 +240,33 @@ class DecomposableEvaluator(Evaluator):
     def _take_with_each(self, child: int, parents: tuple[int, ...], added: Sequence[int]) -> None:
         """Compute the terms of `child` with `parents` and each one of `added`."""
         counts = self._counts.count_with_each(child, parents, added)
-        terms = self._local_with_each(self._counts.view(child), child, parents, added, counts)
+        terms = self._local_with_each(self._counts.views[child], child, parents, added, counts)
         before = _bits(parents)
         keys = [before | 1 << u for u in added]
         self._terms[child].update(zip(keys, np.asarray(terms, dtype=np.float64).tolist(), strict=True))
 
     def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
         counts = self._counts.count(child, parents)
-        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.view(child), child, parents, counts))
+        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.views[child], child, parents, counts))
 
 
 class _FamilyCounts:
     """Counts of a child and its parents over the rows in which the child is known.
 
-    In `table`, "unknown" is the last state of every variable that has missing cells.
+    In `table`, "unknown" is the last state of every variable that has missing cells. A child's families are scored with
+    ``views[child]``, whose `cards` include the unknown states of parents.
     """
 
     def __init__(self, table: Table) -> None:
         self._incomplete = table.has_missing
         self.table = _with_unknown_states(table, self._incomplete) if self._incomplete.any() else table
-        self._views = [table if self.table is table else self._view(table, v) for v in range(len(table.names))]
+        self.views = [table if self.table is table else self._view(table, v) for v in range(len(table.names))]
 
     def _view(self, table: Table, child: int) -> Table:
         view = copy(table)
         view.cards = self.table.cards.copy()
         view.cards[child] = table.cards[child]
         return view
-
-    def view(self, child: int) -> Table:
-        """Return the table to score a child's families with: `cards` includes the unknown states of parents."""
-        return self._views[child]
 
     def count(self, child: int, parents: Sequence[int]) -> FloatArray:
         """Count the states of `child` in the configurations of its parents, as an array (child, configurations)."""
@@ -308,11 +299,6 @@ def _name_unknown(rows: Rows, cards: IntArray, dtype: np.dtype[Any]) -> Rows:
     """Replace the code of missing cells, which is above all others, by the first code after the states."""
     codes, weights = rows
     return np.minimum(codes.astype(dtype, copy=False), cards.astype(dtype)[:, None]), weights
-
-
-def _toggled(parents: tuple[int, ...], u: int) -> tuple[int, ...]:
-    """Return parents with u toggled."""
-    return tuple(p for p in parents if p != u) if u in parents else tuple(sorted((*parents, u)))
 
 
 def _bits(parents: Iterable[int]) -> int:

@@ -160,12 +160,7 @@ class Walk:
     def run(self, evaluator: Evaluator, value: float | None = None) -> None:
         """Continue for some hundredths of a second or one batch of candidates, whichever is more.
 
-        Parameters
-        ----------
-        evaluator : Evaluator
-            Its current graph is that of the walk.
-        value : float, optional
-            The score of that graph; by default ``evaluator.value``.
+        The current graph of the evaluator is that of the walk, with the score `value`, by default ``evaluator.value``.
         """
         if evaluator.walk(self):
             return

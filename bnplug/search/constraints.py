@@ -1,8 +1,7 @@
-"""What is known of the edges beforehand: some must be there, some must not, and tiers say who may come before whom.
+"""Prior knowledge about edges: required ones, forbidden ones, and tiers, which order groups of variables.
 
-Every learner that honours such knowledge takes it in the same three parameters, ``required``, ``forbidden`` and
-``tiers``, and reads it here. What contradicts itself, or what a learner cannot honour, is one error before anything is
-counted.
+Learners that satisfy such constraints have the parameters ``required``, ``forbidden`` and ``tiers``. Constraints that
+contradict each other, or that a learner cannot satisfy, are an error before anything is counted.
 """
 
 from __future__ import annotations
@@ -25,36 +24,27 @@ _Edge = tuple[int, int]
 
 
 class Constraints:
-    """The edges that a graph on a table must have, and those that it must not have.
+    """Required and forbidden edges of a graph over the variables of a table.
 
-    A name of a column that is no variable of the table because it tells nothing (``table.left_out``) is passed over.
+    Names of columns that were left out of the table (``table.left_out``) are ignored.
 
     Parameters
     ----------
     table : Table
         The variables.
     required : DAG or list of edges, optional
-        Pairs ``(parent, child)`` of names that are in the graph.
+        Pairs ``(parent, child)`` of names that the graph must have.
     forbidden : DAG or list of edges, optional
-        Pairs that are not in it; the opposite direction stays allowed.
+        Pairs that it must not have; the opposite direction remains allowed.
     tiers : list of lists of str, optional
-        Groups of variables, such as by time. No edge goes from a later group to an earlier one; inside a group, and
-        to and from variables that are in none, all are allowed.
-
-    Attributes
-    ----------
-    required : bool array of shape (variables, variables)
-        ``required[u, v]``: the edge from u to v must be there.
-    allowed : bool array of shape (variables, variables)
-        Whether it may be there.
-    free : bool
-        Whether nothing is required, and everything allowed.
+        Groups of variables, for example by time. No edge goes from a later group to an earlier one. Edges within a
+        group, and those of variables in no group, are allowed.
 
     Raises
     ------
     ValueError
-        For names that are no variables, edges that are both required and forbidden, in words or by the tiers, required
-        edges that make a cycle, or a variable in two tiers.
+        For unknown names, edges that are both required and forbidden (also by the tiers), required edges that make a
+        cycle, or a variable in two tiers.
 
     Examples
     --------
@@ -77,15 +67,8 @@ class Constraints:
         self._required = _edges(table, required, "required")
         self._forbidden = _edges(table, forbidden, "forbidden")
         self._tier = _tiers(table, tiers)
-        self._check()
-
-    @classmethod
-    def of(cls, learner: Any, table: Table) -> Constraints:
-        """Return what a learner's parameters ``required``, ``forbidden`` and ``tiers`` say of a table's variables."""
-        return cls(table, learner.required, learner.forbidden, learner.tiers)
-
-    def _check(self) -> None:
-        names = self.table.names
+        self._parents = _parents_in(self._required)
+        names = table.names
         for u, v in sorted(self._required):
             why = "is forbidden too" if (u, v) in self._forbidden else "the tiers forbid it"
             if (u, v) in self._forbidden or self._against_tiers(u, v):
@@ -94,6 +77,11 @@ class Constraints:
             check_acyclic(names, [self.required_parents(v) for v in range(len(names))])
         except ValueError as error:
             raise ValueError(f"required: {error}") from None
+
+    @classmethod
+    def of(cls, learner: Any, table: Table) -> Constraints:
+        """Return the constraints in a learner's parameters ``required``, ``forbidden`` and ``tiers``."""
+        return cls(table, learner.required, learner.forbidden, learner.tiers)
 
     def _against_tiers(self, u: int, v: int) -> bool:
         return u in self._tier and v in self._tier and self._tier[u] > self._tier[v]
@@ -105,12 +93,12 @@ class Constraints:
 
     @cached_property
     def required(self) -> BoolArray:
-        """The edges that must be there."""
+        """A matrix: ``required[u, v]`` if the graph must have the edge from u to v."""
         return _matrix(len(self.table.names), self._required)
 
     @cached_property
     def allowed(self) -> BoolArray:
-        """The edges that may be there."""
+        """A matrix: ``allowed[u, v]`` if the graph may have the edge from u to v."""
         size = len(self.table.names)
         tier = np.array([self._tier.get(v, -1) for v in range(size)])
         too_late = (tier[:, None] > tier[None, :]) & (tier >= 0)[None, :]
@@ -121,24 +109,14 @@ class Constraints:
         """Return the parents that a variable must have."""
         return self._parents.get(v, [])
 
-    @cached_property
-    def _parents(self) -> dict[int, list[int]]:
-        return _parents_in(self._required)
-
     def allowed_parents(self, v: int, among: Sequence[int]) -> list[int]:
-        """Return those of some variables that a variable may have as parents."""
+        """Return the variables among `among` that may be parents of `v`."""
         return list(among) if self.free else [u for u in among if self.allowed[u, v]]
 
     def ready(self, left: Sequence[int]) -> list[int]:
-        """Return which of the variables that are left may come next in an order in which parents come first.
+        """Return which of the remaining variables `left` may come next in an order in which parents come first.
 
-        Those whose required parents are not left, and of these those before which no earlier tier is left, if there
-        are any.
-
-        Parameters
-        ----------
-        left : sequence of int
-            The variables that have no place yet.
+        Their required parents are not among `left`; variables of the earliest remaining tier take precedence.
         """
         waiting = set(left)
         after_parents = [v for v in left if waiting.isdisjoint(self.required_parents(v))]
@@ -146,19 +124,10 @@ class Constraints:
         return [v for v in after_parents if self._tier.get(v, earliest) == earliest] or after_parents
 
     def augmented(self, label: str, most: int | None = None) -> list[list[int]]:
-        """Return naive Bayes with the required edges: what a learner begins with whose class is a parent of all.
+        """Return naive Bayes with the required edges: the start of learners that make the class a parent of all.
 
-        Parameters
-        ----------
-        label : str
-            What messages call the learner.
-        most : int, optional
-            The largest number of feature parents that it gives a feature.
-
-        Raises
-        ------
-        ValueError
-            If the class must have parents, cannot be a parent of all features, or a feature must have too many.
+        A ``ValueError`` that calls the learner `label` if the class must have parents, cannot be a parent of every
+        feature, or a feature must have more than `most` feature parents.
         """
         names, target = self.table.names, self.table.target_index
         for u in self.required_parents(target):
@@ -184,15 +153,8 @@ class Constraints:
     def start(self, start: Any) -> list[list[int]]:
         """Return the parents of every variable in a graph to start from, with the required edges.
 
-        Parameters
-        ----------
-        start : {"nb", "empty"}, DAG or list of edges
-            A named start gives way to what is known.
-
-        Raises
-        ------
-        ValueError
-            If `start` is none of these, has a cycle with what is required, or an edge that must not be there.
+        `start` is "nb" or "empty", from which forbidden edges are omitted, a DAG or a list of edges. Anything else, an
+        edge that is not allowed, or a cycle with required edges is a ``ValueError``.
         """
         edges = self._named_start(start) if isinstance(start, str) else _edges(self.table, start, "start")
         edges |= self._required
@@ -212,7 +174,7 @@ class Constraints:
         if start not in ("nb", "empty"):
             raise ValueError(f"start={start!r} is not 'nb', 'empty', a DAG or a list of edges")
         target = self.table.target_index
-        # Required edges may lead to the class; what it would close a cycle with is then no child of it.
+        # Required edges may lead to the class, whose ancestors cannot be its children.
         ancestors, waiting = {target}, [target]
         while waiting:
             new = [u for u in self.required_parents(waiting.pop()) if u not in ancestors]

@@ -82,11 +82,6 @@ class GreedySearch:
                     search.commit(changes, f"star {v}")
     """
 
-    parents: list[list[int]]
-    trace: list[float]
-    moves: list[str]
-    evaluations: list[int]
-
     def __init__(
         self,
         evaluator: Evaluator,
@@ -124,13 +119,10 @@ class GreedySearch:
 
     @contextmanager
     def trial(self, again: bool) -> Iterator[GreedySearch]:
-        """Give a search to go another way with; if it ends higher, what it found is taken over.
+        """Yield a search that tries another way; its result is adopted if it ends higher.
 
-        Parameters
-        ----------
-        again : bool
-            Whether the trial begins at the start, and its moves replace all moves so far; if not, it begins at
-            the current graph, and its moves together count as one.
+        If `again`, it begins at the start, and its moves replace all moves so far; if not, it begins at the current
+        graph, and its moves together count as one.
         """
         other = copy(self)
         if not again:
@@ -166,13 +158,7 @@ class GreedySearch:
     def best(self, candidates: Sequence[Changes], value: float, improve: bool = True) -> int | None:
         """Return which candidate has the highest score; None if there is none.
 
-        Parameters
-        ----------
-        candidates : sequence of changes
-        value : float
-            The score of the current graph.
-        improve : bool
-            Whether a candidate must be strictly better than the current graph.
+        If `improve`, it must be strictly better than the current graph, whose score is `value`.
         """
         least = value if improve else -np.inf
         scores = np.full(len(candidates), -np.inf)
@@ -184,7 +170,7 @@ class GreedySearch:
         return self.choose(scores, value if improve else None)
 
     def choose(self, scores: FloatArray, value: float | None) -> int | None:
-        """Return the position of the highest score, if it is above `value`, where there is one."""
+        """Return the position of the highest score; None unless it is above `value`, if given."""
         if not self.last_of_ties:
             return first_best(scores, value)
         from_end = first_best(scores[::-1], value)
@@ -242,13 +228,7 @@ def score_tie(value: float) -> float:
 
 
 def first_best(scores: FloatArray, value: float | None = None) -> int | None:
-    """Return the position of the highest score, the first of tied ones.
-
-    Parameters
-    ----------
-    scores : array
-    value : float, optional
-        The score to be strictly better than; without one, the highest is the best whatever it is.
+    """Return the position of the highest score, the first of tied ones; None unless it is above `value`, if given.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,8 +53,6 @@ class Graph:
         The parents of each variable, ascending.
     edges : bool array of shape (variables, variables)
         Whether there is an edge.
-    reaches : bool array of shape (variables, variables)
-        Whether there is a directed path; every variable reaches itself.
 
     Examples
     --------
@@ -86,7 +84,7 @@ class Graph:
 
     @property
     def reaches(self) -> BoolArray:
-        """Whether there is a directed path from one to another."""
+        """A matrix: whether there is a directed path; every variable reaches itself."""
         return self._ancestors.T
 
     def copy(self) -> Graph:
@@ -99,7 +97,7 @@ class Graph:
     def apply(self, changes: Mapping[int, Sequence[int]]) -> None:
         """Give several variables other parents at once."""
         if len(changes) > 1:
-            # What goes, goes first: a reversed edge would be a cycle for a moment.
+            # Edges are removed first: otherwise a reversed edge would be a cycle for a moment.
             for v, family in changes.items():
                 self.set_parents(v, [u for u in self.parents[v] if u in family])
         for v, family in changes.items():
@@ -107,22 +105,17 @@ class Graph:
 
     def changes(self, move: Move) -> dict[int, list[int]]:
         """Return the new parents of the variables that `move` touches."""
-        return changes_by(move, self.parents)
-
-
-def changes_by(move: Move, parents: Sequence[Sequence[int]]) -> dict[int, list[int]]:
-    """Return the new parents of the variables that `move` touches, in a graph by the parents of each."""
-    kind, u, v = move
-    if kind == "add":
-        return {v: sorted([*parents[v], u])}
-    without = [p for p in parents[v] if p != u]
-    if kind == "delete":
-        return {v: without}
-    return {v: without, u: sorted([*parents[u], v])}
+        kind, u, v = move
+        if kind == "add":
+            return {v: sorted([*self.parents[v], u])}
+        without = [p for p in self.parents[v] if p != u]
+        if kind == "delete":
+            return {v: without}
+        return {v: without, u: sorted([*self.parents[u], v])}
 
 
 class Moves(Sequence[Changes]):
-    """What the moves from one graph change, by arrays: there are many, and few are looked at one by one.
+    """The changes of many moves from one graph, as arrays: few of them are examined one by one.
 
     Parameters
     ----------
@@ -148,14 +141,8 @@ class Moves(Sequence[Changes]):
     def __len__(self) -> int:
         return len(self.kinds)
 
-    @overload
-    def __getitem__(self, index: int) -> Changes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Candidates: ...
-
-    def __getitem__(self, index: int | slice) -> Changes | Candidates:
-        """Return what one move changes, or what several do, as arrays."""
+    def __getitem__(self, index: Any) -> Any:
+        """Return the changes of one move, or of several as arrays."""
         if not isinstance(index, slice):
             place = range(len(self))[index]
             return self[place : place + 1][0]
@@ -233,7 +220,7 @@ class Neighbourhood:
         return [Move(KINDS[kind], u, v) for kind, u, v in np.argwhere(self.marks()).tolist()]
 
     def candidates(self) -> Moves:
-        """Return what the legal moves change, in their order."""
+        """Return the changes of the legal moves, in their order."""
         kinds, *ends = np.nonzero(self.marks())
         return Moves(self.graph.edges.copy(), kinds, np.column_stack(ends))
 

@@ -6,14 +6,14 @@ from asked_networks import along, asked_network, marginal, weighted
 from random_networks import full_joint
 from strategies import seeds
 
-from bnplug.inference._cliques import log_sum
-from bnplug.inference.most_probable import _Calibrated, _evidence_factors
-from bnplug.inference.queries import split_evidence
+from bnplug.inference.most_probable import _Calibrated
+from bnplug.inference.queries import _evidence_factors, split_evidence
+from bnplug.model.wettig import _log_sum
 
 
 def calibrated(tables, evidence):
     known, soft = split_evidence(tables, evidence)
-    return _Calibrated(tables, _evidence_factors(tables, tables.names, known, soft), log_sum, 10**6)
+    return _Calibrated(tables, _evidence_factors(tables, tables.names, known, soft), _log_sum, 10**6)
 
 
 def test_marginals_and_total_are_those_of_enumeration():
@@ -58,7 +58,7 @@ def weighted_without(tables, left_out, evidence):
 def test_nothing_to_sum_out():
     tables, _ = asked_network(3)
     known = dict.fromkeys(tables.names, 0)
-    answer = _Calibrated(tables, _evidence_factors(tables, tables.names, known, {}), log_sum, 10)
+    answer = _Calibrated(tables, _evidence_factors(tables, tables.names, known, {}), _log_sum, 10)
     assert answer.total == pytest.approx(full_joint(tables)[(0,) * len(known)])
     assert answer.marginals() == {}
     own = tables.tables[tables.names[0]].values

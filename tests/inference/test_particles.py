@@ -4,7 +4,7 @@ import numpy as np
 from random_networks import MISSING
 
 from bnplug import LogTables
-from bnplug.builtin.engines.sampling import SampledMarginals
+from bnplug.builtin.engines.sampling import SampledNetwork
 
 
 def chain(spread=1.0):
@@ -21,20 +21,20 @@ def chain(spread=1.0):
 
 
 def test_the_mean_weight_is_the_probability():
-    marginals = SampledMarginals(chain(), "c", 50_000, 4)
+    marginals = SampledNetwork(chain(), "c", 50_000, 4)
     joint = np.exp(marginals.log_joint(np.array([[MISSING], [MISSING], [1]], dtype=np.uint8)))
     exact = [0.3 * (0.2 * 0.9 + 0.3 * 0.5 + 0.5 * 0.1), 0.7 * (0.5 * 0.9 + 0.25 * 0.5 + 0.25 * 0.1)]
     np.testing.assert_allclose(joint[0], exact, rtol=0.02)
 
 
 def test_states_are_drawn_as_often_as_their_probability_says():
-    answer = SampledMarginals(chain(), "c", 50_000, 5).query(["x1"], {"c": 0})
+    answer = SampledNetwork(chain(), "c", 50_000, 5).query(["x1"], {"c": 0})
     np.testing.assert_allclose(answer, [0.2, 0.3, 0.5], atol=0.01)
 
 
 def test_tables_that_do_not_sum_to_one_weigh_by_their_sums():
     tables = chain(spread=3.0)
-    marginals = SampledMarginals(tables, "c", 50_000, 6)
+    marginals = SampledNetwork(tables, "c", 50_000, 6)
     # Nothing is known, but states of x1 have other sums over x2.
     p = np.exp(tables["x1"].values) * np.exp(tables["x2"].values).sum(axis=0)[:, None]
     exact = np.array([0.3, 0.7]) * p.sum(axis=0)
@@ -43,5 +43,5 @@ def test_tables_that_do_not_sum_to_one_weigh_by_their_sums():
 
 def test_seeds_give_streams_of_their_own():
     codes = np.array([[MISSING] * 2, [MISSING] * 2, [0, 1]], dtype=np.uint8)
-    found = [SampledMarginals(chain(), "c", 10, seed).log_joint(codes) for seed in range(30)]
+    found = [SampledNetwork(chain(), "c", 10, seed).log_joint(codes) for seed in range(30)]
     assert len({tuple(np.round(own, 12).ravel()) for own in found}) == 30

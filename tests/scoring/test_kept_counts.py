@@ -5,8 +5,9 @@ import pytest
 
 from bnplug import Table
 from bnplug.builtin.scores import HitRate
+from bnplug.counts._numbering import in_batches
 from bnplug.scoring import _bundles
-from bnplug.scoring._bundles import KeptCounts, Layout, Tables, in_groups
+from bnplug.scoring._bundles import KeptCounts, Layout, Tables
 from bnplug.scoring._evaluating import BlockEvaluator
 from bnplug.scoring._layout import Candidates
 from bnplug.table.block_table import BlockTable
@@ -88,5 +89,5 @@ def test_candidates_of_the_same_features_have_the_same_table(blocks):
 def test_tables_follow_each_other():
     tables = Tables.of([key(1, 2), key(), key(0)], [12, 4, 6])
     assert [own.tolist() for own in tables] == [[1, 2, 0], [0, 2, 2, 3], [0, 12, 16, 22]]
-    assert list(in_groups([], 3)) == []
-    assert list(in_groups([3, 4, 9, 1, 2], 8)) == [slice(0, 2), slice(2, 3), slice(3, 5)]
+    assert list(in_batches([], int, 3)) == []
+    assert list(in_batches([3, 4, 9, 1, 2], int, 8)) == [[3, 4], [9], [1, 2]]

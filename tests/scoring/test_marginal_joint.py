@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from random_networks import CLASS_WITH_PARENTS, TREE, TWO_TREE, enumerated, random_rows, random_tables
 from strategies import LONG
 
-from bnplug.inference._groups import network_of
-from bnplug.scoring._marginal import fill_changed, fill_whole, make_scratch
+from bnplug.inference._groups import make_scratch, network_of
+from bnplug.scoring._marginal import fill_changed, fill_whole
 
 CARDS = np.array([3, 2, 2, 3, 2, 2])
 
@@ -66,7 +66,7 @@ def test_a_change_of_all_families_that_differ_leads_to_the_other_network(seed, g
     added = np.concatenate([other[other.names[v]].values.ravel() for v in nodes])
     before, joint, wide = filled(one, graphs[0], codes), np.empty((12, 3)), np.zeros(12, dtype=bool)
     data = np.ascontiguousarray(codes.T), 255, np.zeros(12, dtype=np.int64), CARDS, 0
-    fill_changed(*data, now, flat(one), new, added, nodes, make_scratch(6, 3), before, joint, wide)
+    fill_changed(*data, now, flat(one), new, added, nodes, before, make_scratch(6, 3), joint, wide)
     np.testing.assert_allclose(differences(joint), differences(enumerated(other, codes)), atol=1e-10)
 
 

@@ -7,7 +7,7 @@ from random_networks import MISSING, enumerated, random_rows, random_tables
 from bnplug import Table
 from bnplug.builtin.scores.cll import ConditionalLogLikelihood
 from bnplug.scoring._gains import evaluate
-from bnplug.scoring._marginal import MarginalRows, Rule
+from bnplug.scoring._marginal import MarginalRows
 
 GAIN = ConditionalLogLikelihood.gain
 NAMES = [f"v{i}" for i in range(15)]
@@ -42,7 +42,7 @@ def wanted(table, networks, folds):
 @pytest.mark.parametrize("finite", [True, False])
 def test_many_joint_states_are_left_to_the_engine(finite):
     table, networks, folds = long_rows()
-    rows = MarginalRows(table, folds, Rule(GAIN, np.empty(0), finite), 1)
+    rows = MarginalRows(table, folds, GAIN, np.empty(0), finite, 1)
     rows.start(families_of(networks, CHAIN))
     assert rows.gain()[0] == pytest.approx(wanted(table, networks, folds))
     rng = np.random.default_rng(1)
@@ -61,12 +61,12 @@ def test_weights_count_and_threads_do_not():
     table, networks, folds = long_rows()
     weighted = Table(table.codes, table.names, table.states, "v0", [1.0, 2.0, 0.5, 1.0, 1.0, 9.0])
     twice = table.take([0, 1, 1, 2, 3, 4])
-    rows = [MarginalRows(weighted, folds, Rule(GAIN, np.empty(0), True), n_jobs) for n_jobs in (1, 2)]
+    rows = [MarginalRows(weighted, folds, GAIN, np.empty(0), True, n_jobs) for n_jobs in (1, 2)]
     for own in rows:
         own.start(families_of(networks, CHAIN))
     assert rows[0].gain() == rows[1].gain()
-    half = MarginalRows(table.take([2]), folds[[2]], Rule(GAIN, np.empty(0), True), 1)
-    plain = MarginalRows(twice, folds[[0, 1, 1, 2, 3, 4]], Rule(GAIN, np.empty(0), True), 1)
+    half = MarginalRows(table.take([2]), folds[[2]], GAIN, np.empty(0), True, 1)
+    plain = MarginalRows(twice, folds[[0, 1, 1, 2, 3, 4]], GAIN, np.empty(0), True, 1)
     for own in (half, plain):
         own.start(families_of(networks, CHAIN))
     assert rows[0].gain()[0] == pytest.approx(plain.gain()[0] - 0.5 * half.gain()[0])

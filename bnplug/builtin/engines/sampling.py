@@ -57,17 +57,17 @@ class SamplingEngine(Engine):
         self.n_samples = n_samples
         self.random_state = random_state
 
-    def compile(self, tables: LogTables, target: str) -> SampledMarginals:
+    def compile(self, tables: LogTables, target: str) -> SampledNetwork:
         """Return the compiled network `tables`, whose class is `target`."""
         check_numbers(self, "n_samples", positive=True)
         n_samples = int(self.n_samples)
         if n_samples != self.n_samples:
             raise ValueError(f"n_samples={self.n_samples!r} must be a whole number")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return SampledMarginals(tables, target, min(n_samples, _MOST_DRAWS), seed)
+        return SampledNetwork(tables, target, min(n_samples, _MOST_DRAWS), seed)
 
 
-class SampledMarginals(CompiledNetwork):
+class SampledNetwork(CompiledNetwork):
     """A network whose answers are estimated from `n_samples` draws for each row and class."""
 
     def __init__(self, tables: LogTables, target: str, n_samples: int, seed: int) -> None:
