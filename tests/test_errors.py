@@ -2,6 +2,7 @@
 
 import pytest
 
+import bnplug
 from bnplug import errors
 from bnplug.errors import did_you_mean, one_line, printable
 
@@ -9,6 +10,11 @@ from bnplug.errors import did_you_mean, one_line, printable
 class UnspeakableError(Exception):
     def __str__(self):
         raise RuntimeError("no words")
+
+
+def test_errors_and_warnings_are_public_names_of_the_package():
+    names = {name for name in vars(errors) if name.endswith(("Error", "Warning"))}
+    assert names <= set(bnplug.__all__)
 
 
 def test_an_unknown_method_shows_its_message_as_it_is():
