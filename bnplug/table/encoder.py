@@ -19,17 +19,7 @@ from bnplug.table._checks import are_inexact, is_large, read_only, refuse, repor
 from bnplug.table._columns import ColumnPlan, plan_cells, plan_columns
 from bnplug.table._dates import spread
 from bnplug.table.bins import _named_bins, _with_nearest_states, bin_labels, in_bins, middles
-from bnplug.table.coding import (
-    _PLAIN_BYTES,
-    MISSING,
-    UNSEEN,
-    Coded,
-    Codes,
-    State,
-    code_column,
-    label_index,
-    match_column,
-)
+from bnplug.table.coding import MISSING, UNSEEN, Coded, Codes, State, _is_plain, code_column, label_index, match_column
 from bnplug.table.discretizer import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.table.kinds import COMPLEX, _unsupported, floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.table.rules import ColumnRules
@@ -316,13 +306,12 @@ class _RowCoder:
         return self._code_cells(data, dtypes) if len(data) <= _FEW_ROWS else None
 
     def _code_array(self, array: npt.NDArray[Any]) -> CodeArray | None:
-        if array.dtype.kind != "f" or array.dtype.itemsize > _PLAIN_BYTES or len(self._numbers) < self._n_features:
+        if not _is_plain(array.dtype, "f") or len(self._numbers) < self._n_features:
             return None
         return read_only(self._code_numbers(array.T.astype(np.float64, copy=False)))
 
     def _code_cells(self, frame: pd.DataFrame, dtypes: list[Any]) -> CodeArray | None:
-        numbers = [dtypes[column] for _, column, _ in self._numbers]
-        is_plain = all(isinstance(t, np.dtype) and t.kind in "iuf" and t.itemsize <= _PLAIN_BYTES for t in numbers)
+        is_plain = all(_is_plain(dtypes[column], "iuf") for _, column, _ in self._numbers)
         if not is_plain or len(self._numbers) + len(self._words) < self._n_features:
             return None
         cells = frame.to_numpy(dtype=object)
