@@ -106,9 +106,7 @@ class ColumnEncoder:
             numbers = {name: values[known] for name, values in plan.numbers.items()}
             _fit(transformer, numbers, codes[known], None if weights is None else weights[known])
         encoder = cls._of(plan, transformer, classes, tuple(map(str, frame.columns)))
-        binned = encoder.bin_numbers(plan.numbers, frame.index)
-        coded = plan.coded | {name: _coded(column) for name, column in binned.items()}
-        return encoder, encoder._with_missing_states({name: coded[name] for name in plan.names}, rules)
+        return encoder, encoder._code_plan(plan, encoder.bin_numbers(plan.numbers, frame.index), rules)
 
     @classmethod
     def learn_cells(
@@ -126,12 +124,10 @@ class ColumnEncoder:
             with_frames(transformer).fit_cells({name: plan.cells[name] for name in plan.numbers}, plan.numbers)
         encoder = cls._of(plan, transformer, classes, tuple(columns))
         # Each column has its own distinct cells, so columns are binned one at a time.
-        coded = plan.coded | {
-            name: _coded(encoder.bin_numbers({name: values}, pd.RangeIndex(len(values)))[name])
-            for name, values in plan.numbers.items()
-        }
-        coded = encoder._with_missing_states({name: coded[name] for name in plan.names}, rules)
-        return encoder, {name: column.states for name, column in coded.items()}
+        binned: dict[str, pd.Series[Any] | Coded] = {}
+        for name, values in plan.numbers.items():
+            binned |= encoder.bin_numbers({name: values}, pd.RangeIndex(len(values)))
+        return encoder, {name: column.states for name, column in encoder._code_plan(plan, binned, rules).items()}
 
     @classmethod
     def _of(
@@ -149,16 +145,18 @@ class ColumnEncoder:
         pairs = () if cuts is None else zip(self.numeric, cuts, strict=True)
         return {name: points for name, points in pairs if points is not None}
 
-    def _with_missing_states(self, columns: dict[str, Coded], rules: ColumnRules) -> dict[str, Coded]:
-        """Return training columns with missing as a state, if that is their policy and cells are missing."""
-        policies = rules.policies
+    def _code_plan(
+        self, plan: ColumnPlan, binned: Mapping[str, pd.Series[Any] | Coded], rules: ColumnRules
+    ) -> dict[str, Coded]:
+        """Return encoded training columns; missing is a state if that is their policy and cells are missing."""
+        policies, columns = rules.policies, {}
         origin = {part: column for column, parts in self.dates.items() for part in parts.values()}
-        for name in [name for name in columns if policies[origin.get(name, name)] == "value"]:
-            column = columns[name]
-            holes = column.codes == MISSING
-            if holes.any():
-                self.missing_states[name] = label = unlike("missing", set(map(str, column.states)))
-                columns[name] = Coded(np.where(holes, len(column.states), column.codes), (*column.states, label))
+        for name in plan.names:
+            column = binned[name] if name in binned else plan.coded[name]
+            codes, states = columns[name] = column if isinstance(column, Coded) else code_column(column)
+            if policies[origin.get(name, name)] == "value" and (holes := codes == MISSING).any():
+                self.missing_states[name] = label = unlike("missing", set(map(str, states)))
+                columns[name] = Coded(np.where(holes, len(states), codes), (*states, label))
         return columns
 
     def bin_numbers(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
@@ -406,7 +404,3 @@ def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any
         )
     if hasattr(transformer, "cut_points_"):
         check_cut_points(transformer, len(columns))
-
-
-def _coded(column: pd.Series[Any] | Coded) -> Coded:
-    return column if isinstance(column, Coded) else code_column(column)
