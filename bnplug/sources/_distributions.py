@@ -63,11 +63,6 @@ class Points(NamedTuple):
         """Return the same points with class c renamed to ``places[c]``."""
         return self._replace(classes=places[self.classes])._sorted()
 
-    @property
-    def n_distinct(self) -> int:
-        """The number of distinct numbers."""
-        return int(np.count_nonzero(self._ends()))
-
     def compress(self, kept: int) -> Points:
         """Return about ``2 * kept`` numbers: rows move up to the next one, at most a share ``1 / kept`` to each."""
         ends = np.flatnonzero(self._ends())
@@ -201,7 +196,7 @@ class Distribution:
     def _summarize(self) -> None:
         """Join the waiting points and, if they are too many, compress them."""
         joined = self._joined(self._waiting)
-        if self.exact and joined.n_distinct <= self.most_exact:
+        if self.exact and np.count_nonzero(joined._ends()) <= self.most_exact:
             self._waiting, self._n_waiting = [joined], len(joined.values)
             # Doubling the limit keeps the cost of repeated joins linear.
             self._limit = max(self.most_exact, 2 * self._n_waiting)

@@ -336,10 +336,6 @@ def _by_class(seen: Any, rank: IntArray, weights: FloatArray | None) -> Any:
 
 def _class_weights(given: Any, classes: npt.NDArray[Any], rows: IntArray) -> FloatArray | None:
     """Return the weight of each class, as scikit-learn's ``compute_sample_weight`` gives it to its rows."""
-    if given is None:
-        return None
-    if isinstance(given, str) and given == "balanced":
-        balanced: FloatArray = rows.sum() / (len(classes) * rows)
-        return balanced
-    weights: FloatArray = compute_sample_weight(given, classes)
-    return weights
+    if given is None or given == "balanced":
+        return None if given is None else np.asarray(rows.sum() / (len(classes) * rows))
+    return np.asarray(compute_sample_weight(given, classes))

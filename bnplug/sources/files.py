@@ -112,7 +112,8 @@ def _naming(file: _DataFile) -> Iterator[None]:
     except Exception as error:
         if file.name in str(error) and isinstance(error, ValueError):
             raise
-        raise ValueError(f"{file.name}: not readable as {file.kind}: {error}") from error
+        kind = "Parquet" if file.is_parquet else Path(file.name).suffix or "CSV"
+        raise ValueError(f"{file.name}: not readable as {kind}: {error}") from error
 
 
 def _separator_hint(names: Sequence[str]) -> str:
@@ -143,12 +144,6 @@ class _DataFile:
         if isinstance(self.source, bytes):
             return self.source.startswith(_PARQUET_MAGIC)
         return Path(self.source).suffix in _PARQUET
-
-    @property
-    def kind(self) -> str:
-        """The format in messages."""
-        suffix = "" if isinstance(self.source, bytes) else Path(self.source).suffix
-        return "Parquet" if self.is_parquet else suffix or "CSV"
 
     def check_plain(self) -> None:
         """Refuse missing files, and devices and pipes, which may never end."""

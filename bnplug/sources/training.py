@@ -257,17 +257,15 @@ def _kept_rows(
 ) -> BoolArray:
     """Return which rows have a weight and, if requested, no missing cell; columns without any value are ignored."""
     kept = np.ones(len(frame), dtype=bool) if weights is None else weights > 0
-    by_column = rules.policies
-    policies = {str(name): by_column[str(name)] for name in frame.columns}
-    if {"drop", "error"} & set(policies.values()):
+    policies = rules.policies
+    if {"drop", "error"} & {policies[str(name)] for name in frame.columns}:
         # Columns that will be left out do not make rows incomplete.
         empty = {name for name, column in frame[kept].items() if rules.on_useless == "drop" and column.isna().all()}
         holes = [str(name) for name, column in frame.items() if column.hasnans and name not in empty]
-        refused = [name for name in holes if policies[name] == "error"]
+        refused = policies.columns("error", holes)
         if refused:
             refuse([f'columns {refused} have missing cells, and missing="error"', *_problems(frame[kept], rules)])
-        dropped = [name for name in holes if policies[name] == "drop"]
-        before, kept = kept, kept & ~frame[dropped].isna().any(axis=1).to_numpy()
+        before, kept = kept, kept & ~frame[policies.columns("drop", holes)].isna().any(axis=1).to_numpy()
         if kept.any():
             remaining = set(pd.unique(labels[kept]).tolist())
             lost = [label for label in pd.unique(labels[before]).tolist() if label not in remaining]

@@ -252,21 +252,22 @@ def is_named_like_identifier(name: str) -> bool:
 
 def _leave_out(plan: ColumnPlan, rules: ColumnRules, problems: list[str]) -> None:
     """Leave out useless columns with a warning, or raise a ``ValueError`` with all problems."""
-    useless = {name: reason for name, reason in plan.left_out.items() if reason in _REMEDIES}
+    useless: dict[str, list[str]] = {}
+    for name, reason in plan.left_out.items():
+        if reason in _REMEDIES:
+            useless.setdefault(reason, []).append(name)
+            for decisions in (plan.numbers, plan.coded, plan.whole):
+                decisions.pop(name, None)
     if rules.on_useless == "error" or not plan.names:
-        problems += [f"columns {names} {reason}; {_REMEDIES[reason]}" for reason, names in _by_reason(useless).items()]
+        problems += [f"columns {names} {reason}; {_REMEDIES[reason]}" for reason, names in useless.items()]
     refuse(problems if useless or plan.names else [*problems, "dates='drop' leaves no column to learn from"])
     if useless:
-        what = "; ".join(f"columns {names}, which {reason}" for reason, names in _by_reason(useless).items())
+        what = "; ".join(f"columns {names}, which {reason}" for reason, names in useless.items())
         warn_outside(
             f"left out, and summed out in prediction: {what}. categorical_features keeps an identifier that it names; "
             "on_useless='error' refuses such columns",
             UselessColumnWarning,
         )
-    for name in useless:
-        plan.numbers.pop(name, None)
-        plan.coded.pop(name, None)
-        plan.whole.pop(name, None)
 
 
 def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
@@ -287,11 +288,6 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
         )
     if messages:
         warn_outside(". Also, ".join(messages), AmbiguousValueWarning)
-
-
-def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
-    reasons = dict.fromkeys(left_out.values())
-    return {reason: [name for name in left_out if left_out[name] == reason] for reason in reasons}
 
 
 def _pool(plan: ColumnPlan, rules: ColumnRules, spared: set[str]) -> None:

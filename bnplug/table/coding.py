@@ -28,9 +28,6 @@ _LOOKUP_RANGE = 1 << 16
 # Decimals with a larger exponent are not floats, and as integers they might not fit into memory.
 _LARGEST_EXPONENT = 300
 
-# Longer numbers of numpy are not Python numbers.
-_PLAIN_BYTES = 8
-
 
 class Coded(NamedTuple):
     """An encoded column: signed codes, ``MISSING`` where a cell is missing, and the labels of the states."""
@@ -74,7 +71,13 @@ def factorize(column: pd.Series[Any]) -> tuple[Codes, Any]:
 
 def coded(column: pd.Series[Any], codes: Codes, values: Any) -> Coded:
     """Return the result of :func:`factorize` with sorted labels, as :func:`code_column` does."""
-    labels = _distinct_labels(column, values)
+    labels = _labels(values)
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, times in Counter(labels).items() if times > 1)
+        raise ValueError(
+            f"column {column.name!r} has two values that both have the text {twice!r}; give them different "
+            "texts, or make them the same value"
+        )
     if isinstance(column.dtype, pd.CategoricalDtype):
         return Coded(codes, tuple(labels))
     # Numbers come before text.
@@ -191,23 +194,17 @@ def as_label(value: Any) -> State:
     return str(value) if label is None else label
 
 
+def _is_plain(dtype: Any, kinds: str) -> bool:
+    """Return whether a dtype is of these kinds of numpy numbers, and not longer than Python numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in kinds and dtype.itemsize <= 8
+
+
 def _labels(values: Any) -> list[State]:
     """Return values as plain Python values."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb" and values.dtype.itemsize <= _PLAIN_BYTES:
+    if isinstance(values, np.ndarray) and _is_plain(values.dtype, "iufb"):
         plain: list[State] = values.tolist()
         return plain
     return [value if type(value) is str else as_label(value) for value in values]
-
-
-def _distinct_labels(column: pd.Series[Any], values: Any) -> list[State]:
-    labels = _labels(values)
-    if len(set(labels)) < len(labels):
-        twice = next(label for label, times in Counter(labels).items() if times > 1)
-        raise ValueError(
-            f"column {column.name!r} has two values that both have the text {twice!r}; give them different "
-            "texts, or make them the same value"
-        )
-    return labels
 
 
 def checked_label(label: object) -> State:
@@ -254,13 +251,3 @@ def smallest_dtype(cards: npt.ArrayLike) -> np.dtype[Any]:
         if largest <= np.iinfo(dtype).max:
             return np.dtype(dtype)
     return np.dtype(np.uint32)
-
-
-def _narrow(column: Codes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return codes in the dtype of a table; -1 wraps around to the largest value, the code of missing cells."""
-    return np.maximum(column, MISSING).astype(dtype)
-
-
-def _with_missing_state(column: Codes, position: int) -> Codes:
-    """Return codes with missing cells in the state at `position`; values in that state become unseen."""
-    return np.where(column == MISSING, position, np.where(column == position, UNSEEN, column))

@@ -19,17 +19,7 @@ from bnplug.table._checks import are_inexact, is_large, read_only, refuse, repor
 from bnplug.table._columns import ColumnPlan, plan_cells, plan_columns
 from bnplug.table._dates import spread
 from bnplug.table.bins import _named_bins, _with_nearest_states, bin_labels, in_bins, middles
-from bnplug.table.coding import (
-    _PLAIN_BYTES,
-    MISSING,
-    UNSEEN,
-    Coded,
-    Codes,
-    State,
-    code_column,
-    label_index,
-    match_column,
-)
+from bnplug.table.coding import MISSING, UNSEEN, Coded, Codes, State, _is_plain, code_column, label_index, match_column
 from bnplug.table.discretizer import Discretizer, check_cut_points, unfitted, with_frames
 from bnplug.table.kinds import COMPLEX, _unsupported, floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.table.rules import ColumnRules
@@ -116,9 +106,7 @@ class ColumnEncoder:
             numbers = {name: values[known] for name, values in plan.numbers.items()}
             _fit(transformer, numbers, codes[known], None if weights is None else weights[known])
         encoder = cls._of(plan, transformer, classes, tuple(map(str, frame.columns)))
-        binned = encoder.bin_numbers(plan.numbers, frame.index)
-        coded = plan.coded | {name: _coded(column) for name, column in binned.items()}
-        return encoder, encoder._with_missing_states({name: coded[name] for name in plan.names}, rules)
+        return encoder, encoder._code_plan(plan, encoder.bin_numbers(plan.numbers, frame.index), rules)
 
     @classmethod
     def learn_cells(
@@ -136,12 +124,10 @@ class ColumnEncoder:
             with_frames(transformer).fit_cells({name: plan.cells[name] for name in plan.numbers}, plan.numbers)
         encoder = cls._of(plan, transformer, classes, tuple(columns))
         # Each column has its own distinct cells, so columns are binned one at a time.
-        coded = plan.coded | {
-            name: _coded(encoder.bin_numbers({name: values}, pd.RangeIndex(len(values)))[name])
-            for name, values in plan.numbers.items()
-        }
-        coded = encoder._with_missing_states({name: coded[name] for name in plan.names}, rules)
-        return encoder, {name: column.states for name, column in coded.items()}
+        binned: dict[str, pd.Series[Any] | Coded] = {}
+        for name, values in plan.numbers.items():
+            binned |= encoder.bin_numbers({name: values}, pd.RangeIndex(len(values)))
+        return encoder, {name: column.states for name, column in encoder._code_plan(plan, binned, rules).items()}
 
     @classmethod
     def _of(
@@ -159,16 +145,18 @@ class ColumnEncoder:
         pairs = () if cuts is None else zip(self.numeric, cuts, strict=True)
         return {name: points for name, points in pairs if points is not None}
 
-    def _with_missing_states(self, columns: dict[str, Coded], rules: ColumnRules) -> dict[str, Coded]:
-        """Return training columns with missing as a state, if that is their policy and cells are missing."""
-        policies = rules.policies
+    def _code_plan(
+        self, plan: ColumnPlan, binned: Mapping[str, pd.Series[Any] | Coded], rules: ColumnRules
+    ) -> dict[str, Coded]:
+        """Return encoded training columns; missing is a state if that is their policy and cells are missing."""
+        policies, columns = rules.policies, {}
         origin = {part: column for column, parts in self.dates.items() for part in parts.values()}
-        for name in [name for name in columns if policies[origin.get(name, name)] == "value"]:
-            column = columns[name]
-            holes = column.codes == MISSING
-            if holes.any():
-                self.missing_states[name] = label = unlike("missing", set(map(str, column.states)))
-                columns[name] = Coded(np.where(holes, len(column.states), column.codes), (*column.states, label))
+        for name in plan.names:
+            column = binned[name] if name in binned else plan.coded[name]
+            codes, states = columns[name] = column if isinstance(column, Coded) else code_column(column)
+            if policies[origin.get(name, name)] == "value" and (holes := codes == MISSING).any():
+                self.missing_states[name] = label = unlike("missing", set(map(str, states)))
+                columns[name] = Coded(np.where(holes, len(states), codes), (*states, label))
         return columns
 
     def bin_numbers(self, values: Mapping[str, FloatArray], index: pd.Index[Any]) -> dict[str, pd.Series[Any] | Coded]:
@@ -316,13 +304,12 @@ class _RowCoder:
         return self._code_cells(data, dtypes) if len(data) <= _FEW_ROWS else None
 
     def _code_array(self, array: npt.NDArray[Any]) -> CodeArray | None:
-        if array.dtype.kind != "f" or array.dtype.itemsize > _PLAIN_BYTES or len(self._numbers) < self._n_features:
+        if not _is_plain(array.dtype, "f") or len(self._numbers) < self._n_features:
             return None
         return read_only(self._code_numbers(array.T.astype(np.float64, copy=False)))
 
     def _code_cells(self, frame: pd.DataFrame, dtypes: list[Any]) -> CodeArray | None:
-        numbers = [dtypes[column] for _, column, _ in self._numbers]
-        is_plain = all(isinstance(t, np.dtype) and t.kind in "iuf" and t.itemsize <= _PLAIN_BYTES for t in numbers)
+        is_plain = all(_is_plain(dtypes[column], "iuf") for _, column, _ in self._numbers)
         if not is_plain or len(self._numbers) + len(self._words) < self._n_features:
             return None
         cells = frame.to_numpy(dtype=object)
@@ -417,7 +404,3 @@ def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any
         )
     if hasattr(transformer, "cut_points_"):
         check_cut_points(transformer, len(columns))
-
-
-def _coded(column: pd.Series[Any] | Coded) -> Coded:
-    return column if isinstance(column, Coded) else code_column(column)

@@ -49,7 +49,7 @@ def is_frame(data: Any) -> bool:
     if isinstance(data, pd.DataFrame | np.ndarray):
         return isinstance(data, pd.DataFrame)
     # A sparse matrix in dok format is a subclass of dict.
-    return type(data) is dict or is_polars(data) or _is_lazy(data) or _is_arrow(data) or _is_foreign(data)
+    return type(data) is dict or _is_a(data, "polars", "LazyFrame") or _has_columns(data)
 
 
 def is_polars(data: Any) -> bool:
@@ -68,11 +68,11 @@ def collected(data: Any, what: str = "the data") -> Any:
     """Collect a lazy polars frame, and convert a pyarrow table to pandas; return other data unchanged."""
     if isinstance(data, pd.DataFrame | np.ndarray):
         return data
-    if _is_lazy(data):
+    if _is_a(data, "polars", "LazyFrame"):
         return data.collect()
-    if _is_arrow(data):
+    if _is_a(data, "pyarrow", "Table", "RecordBatch"):
         return _with_exact_numbers(data.to_pandas(), data)
-    if _is_foreign(data) and not is_polars(data):
+    if _has_columns(data) and not is_polars(data):
         library = type(data).__module__.partition(".")[0]
         remedy = "convert it to a frame of pandas or polars, or to a pyarrow table, before you pass it"
         if library.startswith("dask"):
@@ -81,16 +81,8 @@ def collected(data: Any, what: str = "the data") -> Any:
     return data
 
 
-def _is_lazy(data: Any) -> bool:
-    return _is_a(data, "polars", "LazyFrame")
-
-
-def _is_arrow(data: Any) -> bool:
-    return _is_a(data, "pyarrow", "Table", "RecordBatch")
-
-
-def _is_foreign(data: Any) -> bool:
-    """Return whether `data`, which is not a frame of pandas or pyarrow, has named columns."""
+def _has_columns(data: Any) -> bool:
+    """Return whether `data` is a frame of any library; asking a lazy frame of polars would give a warning."""
     return hasattr(data, "__dataframe__") or (hasattr(data, "columns") and hasattr(data, "dtypes"))
 
 

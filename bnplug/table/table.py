@@ -15,12 +15,11 @@ from bnplug.table._dags import lazy_dag, parents_by_number
 from bnplug.table.blocks import Blocks, EachBlock
 from bnplug.table.coding import (
     MISSING,
+    UNSEEN,
     Coded,
     Codes,
     State,
-    _narrow,
     _report_unseen,
-    _with_missing_state,
     check_unseen,
     code_column,
     match_column,
@@ -176,7 +175,8 @@ class Table:
         dtype = smallest_dtype([len(labels) for labels in states.values()])
         codes = np.empty((len(columns), len(columns[target].codes)), dtype=dtype)
         for v, column in enumerate(columns.values()):
-            codes[v] = _narrow(column.codes, dtype)
+            # -1 wraps around to the largest value, the code of missing cells.
+            codes[v] = np.maximum(column.codes, MISSING)
         return cls(codes, tuple(columns), states, target, weights, left_out, missing_policy)
 
     @classmethod
@@ -397,9 +397,10 @@ class Table:
             if name in codes:
                 column = codes[name]
                 if missing_states and name in missing_states:
-                    column = _with_missing_state(column, self.states[name].index(missing_states[name]))
+                    state = self.states[name].index(missing_states[name])
+                    column = np.where(column == MISSING, state, np.where(column == state, UNSEEN, column))
                 _report_unseen(name, columns[name], column, unseen, self.states[name])
-                packed[v] = _narrow(column, self.dtype)
+                packed[v] = np.maximum(column, MISSING)
         return read_only(packed)
 
     def dag(self, parents: Sequence[Iterable[int]]) -> DAG:

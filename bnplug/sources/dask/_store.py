@@ -25,8 +25,7 @@ from numba.extending import is_jitted
 
 from bnplug.errors import ClusterError, ContractError
 from bnplug.sources.dask._cluster import LOST, Cluster, State
-from bnplug.table._checks import read_only
-from bnplug.table.blocks import Blocks, BlockStore, EachBlock, Rows, check_change, sum_in_order
+from bnplug.table.blocks import Block, Blocks, BlockStore, EachBlock, Rows, check_change, sum_in_order
 from bnplug.typing import IntArray
 
 _T = TypeVar("_T")
@@ -398,8 +397,7 @@ def _is_whole(part: Any) -> bool:
 
 def take_rows(block: Rows, rows: IntArray) -> Rows:
     """Return some rows of a block."""
-    codes, weights = block
-    return read_only(np.ascontiguousarray(codes[:, rows])), None if weights is None else read_only(weights[rows])
+    return Block(*block, rows).load()
 
 
 def n_rows(block: Rows) -> int:
