@@ -25,7 +25,7 @@ from bnplug.html import _kit as html
 from bnplug.inference.sample import sample
 from bnplug.show.drawing import to_svg
 from bnplug.show.evaluation import Evaluation, evaluate_probabilities
-from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints, cut_points, mutual_information
+from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints, mutual_information
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.typing import FloatArray
 
@@ -115,7 +115,7 @@ def _features(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]
     largest = max(information.values(), default=0.0) or 1.0
     # Rounded: rounding errors must not order equal values.
     names = sorted(model.encoder_.names, key=lambda name: -round(information.get(name, 0.0), 9))
-    blanket, cuts = set(model.markov_blanket()), cut_points(model)
+    blanket, cuts = set(model.markov_blanket()), model.encoder_.cut_points
     numbers = {name: position for position, name in enumerate(model.tables_.names)}
     rows = []
     for name in names:
