@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from bnplug.typing import DAG
 
 
-def wanted_discretizer(discretizer: Any, parameters: Any) -> Any:
-    """Return `discretizer`; for ``"auto"``, the one that the parameter learner prefers."""
-    if not isinstance(discretizer, str) or discretizer != AUTO_DISCRETIZER:
-        return discretizer
-    learner = registry.build(Kind.PARAMETER_LEARNER, parameters)
+def wanted_discretizer(model: Any) -> Any:
+    """Return the discretizer of a classifier; for ``"auto"``, the one that the parameter learner prefers."""
+    if not isinstance(model.discretizer, str) or model.discretizer != AUTO_DISCRETIZER:
+        return model.discretizer
+    learner = registry.build(Kind.PARAMETER_LEARNER, model.parameters)
     # A learner need not derive from the contract's class.
     wanted = getattr(learner, "discretizer", "mdl")
     try:

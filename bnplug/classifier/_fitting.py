@@ -48,14 +48,8 @@ class FitMixin(PredictMixin):
     """Fitting on encoded tables, on files and on rows in parts."""
 
     discretizer: Any
-    categorical_features: Any
     class_weight: Any
     missing: Any
-    unlabeled: Any
-    on_useless: str
-    max_categories: int | None
-    min_frequency: Any
-    dates: str
     structure: Any
     parameters: Any
     calibrate: Any
@@ -89,12 +83,8 @@ class FitMixin(PredictMixin):
             The column that holds the weights of the rows.
         columns : sequence of str, optional
             The features; by default all other columns.
-        cache : path, optional
-            A folder that keeps the coded rows; see :func:`bnplug.encode_training`.
-        csv : dict, optional
-            How CSV files are read; see :func:`bnplug.encode_training`.
-        progress : callable, optional
-            Called with what is being done, the number of rows that are done, and the number of all.
+        cache, csv, progress : optional
+            As for :func:`bnplug.encode_training`.
         """
         table, encoder = self._encode_training(
             paths, target, sample_weight, class_weight=self.class_weight, columns=columns, cache=cache, csv=csv,
@@ -129,8 +119,9 @@ class FitMixin(PredictMixin):
         self, source: Any, y: Any, sample_weight: Any, others: Mapping[str, Any] | None = None, **options: Any
     ) -> tuple[Table, ColumnEncoder]:
         """Encode training rows by the rules among the parameters, with `others` in place of some of them."""
-        chosen = {"discretizer": self._bins(), "relative_weights": uses_relative_weights(self), **(others or {})}
-        return _encode_source(source, y, sample_weight, ColumnRules.of(self, **chosen), **options)
+        chosen = {"discretizer": wanted_discretizer(self), "relative_weights": uses_relative_weights(self)}
+        rules = ColumnRules.of(self, **{**chosen, **(others or {})})
+        return _encode_source(source, y, sample_weight, rules, **options)
 
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""
@@ -186,7 +177,7 @@ class FitMixin(PredictMixin):
         self.made_ = {
             "structure": "given" if self.structure_ is None else as_written(self.structure),
             "parameters": "given" if self.parameters_ is None else as_written(self.parameters),
-            "discretizer": as_written(self.discretizer if self.parameters_ is None else self._bins()),
+            "discretizer": as_written(self.discretizer if self.parameters_ is None else wanted_discretizer(self)),
         }
         parts = (self.structure_, self.parameters_, self.encoder_.discretizer, self.engine_)
         self.components_ = [listed for part in parts for listed in components(part)]
@@ -199,12 +190,8 @@ class FitMixin(PredictMixin):
         warn_outside(f"{self.engine!r}; the built-in engine answers in its place", PluginWarning)
         return "elimination"
 
-    def _bins(self) -> Any:
-        """Return the discretizer; for "auto", the one that the parameter learner prefers."""
-        return wanted_discretizer(self.discretizer, self.parameters)
-
     def _make(self, parameter: str, spec: Any) -> Any:
-        return super()._make(parameter, self._bins() if parameter == "discretizer" else spec)
+        return super()._make(parameter, wanted_discretizer(self) if parameter == "discretizer" else spec)
 
     def _note_table(self, table: Table, encoder: ColumnEncoder) -> None:
         self.encoder_, self.classes_ = encoder, encoder.classes
@@ -247,14 +234,14 @@ class FitMixin(PredictMixin):
         ids : sequence of str
             Columns to repeat before the predictions.
         csv : dict, optional
-            How CSV files are read; see :func:`bnplug.encode_training`. Its ``text``, ``numbers`` and ``dates`` add
-            to the columns that the model knows as such.
+            As for :func:`bnplug.encode_training`. Its ``text``, ``numbers`` and ``dates`` add to the columns that the
+            model knows as such.
         formulas : bool
             Whether to write text to CSV unchanged. By default, text that a spreadsheet program could run as a formula,
             such as ``=HYPERLINK(...)``, gets a leading apostrophe, in cells and column names. Parquet files are never
             changed.
         progress : callable, optional
-            Called with what is being done, the number of rows that are done, and the number of all.
+            As for :func:`bnplug.encode_training`.
         """
         from bnplug.sources._streaming import DataFiles
         from bnplug.sources.spreadsheets import _answer_file

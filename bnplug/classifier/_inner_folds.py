@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
 
+from bnplug.classifier._components import find_structure
 from bnplug.contracts import InnerFold
 from bnplug.errors import BnplugWarning
 from bnplug.inference.complete import posterior, terms, with_values
@@ -24,10 +25,6 @@ from bnplug.table.rules import MissingPolicies
 from bnplug.table.table import Table
 from bnplug.table.weights import present_rows
 from bnplug.typing import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from bnplug.typing import DAG
-
 
 # Folds of the training rows on which a temperature is chosen.
 _FOLDS = 3
@@ -85,21 +82,17 @@ def splits(rows: RawRows, n_folds: int, random_state: Any) -> Iterator[tuple[Raw
             yield rows.take(np.sort(np.concatenate([known[train], unlabeled]))), rows.take(known[test])
 
 
-def inner_folds(
-    rows: RawRows,
-    n_folds: int,
-    random_state: Any,
-    code: Callable[[RawRows], tuple[Table, ColumnEncoder]],
-    learn: Callable[[Table], DAG],
-) -> list[InnerFold]:
-    """Return the folds that a parameter learner asked for: `code` encodes training rows, `learn` learns a structure."""
+def inner_folds(model: Any, rows: RawRows, n_folds: int) -> list[InnerFold]:
+    """Return the folds that a parameter learner asked for; cuts and structure are learned inside each."""
     folds = []
     with warnings.catch_warnings():
         # Warnings about the columns were given for all rows.
         warnings.simplefilter("ignore", BnplugWarning)
-        for train, test in splits(rows, n_folds, random_state):
-            table, encoder = code(train)
-            folds.append(InnerFold(table, learn(table), _coded_alike(test, table, encoder)))
+        for train, test in splits(rows, n_folds, model.random_state):
+            others = {"on_useless": "drop", "unlabeled": None}
+            table, encoder = model._encode_training(train.frame, train.y, train.weights, others, name=model.target_)
+            _, dag = find_structure(model, table)
+            folds.append(InnerFold(table, dag, _coded_alike(test, table, encoder)))
     return folds
 
 
@@ -126,22 +119,22 @@ def check_calibrate(calibrate: Any) -> None:
         raise ValueError(f"calibrate={calibrate!r} is not 'temperature' or None")
 
 
-def best_temperature(model: Any, rows: RawRows, target: str) -> float:
+def best_temperature(model: Any, rows: RawRows) -> float:
     """Return the factor of the log joint that maximizes the likelihood of held-out classes; 1 without folds."""
     # Gradient learners are loaded when they are first needed.
     from bnplug.gradient.losses import temperature
 
-    folds = [_held_out(model, train, test, target) for train, test in splits(rows, _FOLDS, model.random_state)]
+    folds = [_held_out(model, train, test) for train, test in splits(rows, _FOLDS, model.random_state)]
     return temperature(lambda factor: sum(_slope(fold, factor) for fold in folds)) if folds else 1.0
 
 
-def _held_out(model: Any, train: RawRows, test: RawRows, target: str) -> HeldOutJoint:
+def _held_out(model: Any, train: RawRows, test: RawRows) -> HeldOutJoint:
     with warnings.catch_warnings():
         # Warnings about the columns were given for all rows.
         warnings.simplefilter("ignore", BnplugWarning)
         fold = clone(model).set_params(calibrate=None, class_weight=None, costs=None, unlabeled=None)
         fold.set_params(on_useless="drop", unseen="missing")
-        fold.fit(train.frame, pd.Series(train.y, name=target), train.weights)
+        fold.fit(train.frame, pd.Series(train.y, name=model.target_), train.weights)
         joint = fold._log_joint(test.frame)
     y = pd.Index(fold.classes_).get_indexer(pd.Index(test.labels))
     weights = np.ones(len(y)) if test.weights is None else test.weights

@@ -22,7 +22,17 @@ class Rows(NamedTuple):
 
 def kinds_for(model: Any, target: str | None, ids: Iterable[str] = ()) -> dict[str, str]:
     """Return how the columns that a model knows are read: as text, number or date; keys as they are written."""
-    return {**dict.fromkeys(ids, "text"), **_known_kinds(model, target)}
+    if hasattr(model, "encoder_"):
+        numeric = model.encoder_.numeric
+        kinds = {
+            name: "number" if name in numeric else _kind_of_labels(states)
+            for name, states in model.schema_.states.items()
+        }
+        kinds |= dict.fromkeys(model.encoder_.dates, "date")
+    else:
+        kinds = getattr(model, "column_kinds_", {})
+    of_class = {} if target is None else {target: _kind_of_labels(model.classes_)}
+    return {**dict.fromkeys(ids, "text"), **kinds, **of_class}
 
 
 def rows_for(model: Any, frame: pd.DataFrame, target: str | None, ids: Sequence[str] = ()) -> Rows:
@@ -49,20 +59,6 @@ def answers(model: Any, rows: Rows, target: str | None = None) -> pd.DataFrame:
     for label, column in zip(model.classes_, probabilities.T, strict=True):
         result[f"P({label})"] = column
     return result if rows.keys is None else pd.concat([rows.keys.reset_index(drop=True), result], axis=1)
-
-
-def _known_kinds(model: Any, target: str | None) -> dict[str, str]:
-    """Return the kind of each column that a model knows."""
-    if hasattr(model, "encoder_"):
-        numeric = model.encoder_.numeric
-        kinds = {
-            name: "number" if name in numeric else _kind_of_labels(states)
-            for name, states in model.schema_.states.items()
-        }
-        kinds |= dict.fromkeys(model.encoder_.dates, "date")
-    else:
-        kinds = dict(getattr(model, "column_kinds_", {}))
-    return kinds if target is None else {**kinds, target: _kind_of_labels(model.classes_)}
 
 
 def _kind_of_labels(labels: Iterable[Any]) -> str:

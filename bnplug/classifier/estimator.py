@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug.classifier._components import find_structure
 from bnplug.classifier._fitting import FitMixin
 from bnplug.classifier._inner_folds import RawRows, best_temperature, check_calibrate, inner_folds, tempered
 from bnplug.classifier._predicting import cost_matrix
-from bnplug.contracts import InnerFold
 from bnplug.errors import ModelFileError
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_saved_limits
@@ -201,22 +198,11 @@ class BayesianNetworkClassifier(FitMixin):
         frame = self._named_frame(X, y)
         table, encoder = self._encode_training(frame, y, sample_weight, class_weight=self.class_weight)
         self._note_table(table, encoder)
-        self._learn(table, lambda n_folds: self._inner_folds(frame, y, sample_weight, n_folds))
+        self._learn(table, lambda n_folds: inner_folds(self, RawRows.of(self, frame, y, sample_weight), n_folds))
         if self.calibrate is not None:
-            rows = RawRows.of(self, frame, y, sample_weight)
-            self.temperature_ = best_temperature(self, rows, self.target_)
+            self.temperature_ = best_temperature(self, RawRows.of(self, frame, y, sample_weight))
             self._set_model(tempered(self.tables_, self.temperature_))
         return self
-
-    def _inner_folds(self, frame: pd.DataFrame, y: Any, sample_weight: Any, n_folds: int) -> list[InnerFold]:
-        """Return folds of the training rows, cuts and structure learned inside each."""
-        rows = RawRows.of(self, frame, y, sample_weight)
-
-        def encode(train: RawRows) -> tuple[Table, ColumnEncoder]:
-            others = {"on_useless": "drop", "unlabeled": None}
-            return self._encode_training(train.frame, train.y, train.weights, others, name=self.target_)
-
-        return inner_folds(rows, n_folds, self.random_state, encode, lambda train: find_structure(self, train)[1])
 
     @classmethod
     def from_network(cls, network: DiscreteBayesianNetwork, target: str) -> BayesianNetworkClassifier:

@@ -257,12 +257,11 @@ def explore_command(
 ) -> None:
     """Write one self-contained, interactive HTML page; --rows adds rows of DATA that can be loaded in it."""
     from bnplug.classifier._rows import Rows
-    from bnplug.show import explorer
 
     _reading.check_rows_option(rows, data)
     model = _reading.open_network(model_path, target)
     given = Rows() if data is None else _reading.read_rows(model, data, reading, target)
-    _reading.write_output(output, explorer.to_html(model, given.X, given.y, features, rows))
+    _reading.write_output(output, model.explore(None, given.X, given.y, features, rows).html)
     if data is not None and not rows:
         click.echo("The page contains no rows of DATA. Pass --rows 20 to add the first 20.", err=True)
 

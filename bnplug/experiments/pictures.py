@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,26 +84,6 @@ def scatter(comparison: Comparison, x: str, y: str, metric: str = "accuracy") ->
     if len(points) <= 30:
         _label_points(ax, [str(name) for name in points.index], points.to_numpy())
     return finish(ax)
-
-
-def convergence(
-    traces: Mapping[str, Sequence[float]], ylabel: str = "score", xlabel: str = "step", logarithmic: bool = False
-) -> Axes:
-    """Draw the progress of searches or optimizations: one curve per method.
-
-    `traces` has values by step, such as a learner's ``trace_``; on a `logarithmic` axis, steps are counted from 1.
-    """
-    ax = new_axes((6.5, 4.2))
-    first = 1 if logarithmic else 0
-    for number, (name, values) in enumerate(traces.items()):
-        marker = mark(number) if len(values) <= 25 else None
-        steps = np.arange(len(values)) + first
-        ax.plot(steps, np.asarray(values), color=colour(number), marker=marker, markersize=5, linewidth=1.6, label=name)
-    if logarithmic:
-        ax.set_xscale("log")
-        _span_a_decade(ax)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    return finish(ax, legend=True)
 
 
 def time_accuracy(comparison: Comparison, metric: str = "accuracy") -> Axes:

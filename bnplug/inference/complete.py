@@ -119,29 +119,6 @@ def log_joint(terms: Terms, codes: CodeArray) -> FloatArray:
     return result
 
 
-def full_log_joint(tables: LogTables, codes: CodeArray, target: str | None = None) -> FloatArray:
-    """Return L[m, c] = log P(c, x_m), the sum of the log parameters of all nodes, for every row and class.
-
-    :func:`log_joint` omits the nodes that are the same for every class. This function includes them:
-    ``logsumexp(L, axis=1)`` is the log probability of the row's features. `codes` have the shape (variables, rows), in
-    the order of the tables' names; their class is not read. By default, `target` is that of the tables.
-    """
-    chosen = tables.target if target is None else target
-    if chosen is None:
-        raise ValueError("full_log_joint needs the class: give target, or LogTables(..., target=...)")
-    missing = np.iinfo(codes.dtype).max
-    holes = [name for name, row in zip(tables.names, codes, strict=True) if name != chosen and (row == missing).any()]
-    if holes:
-        raise ValueError(f"columns {holes} have missing cells; give complete rows, or sum them out by a Marginalizer")
-    joint = log_joint(terms(tables, chosen), codes)
-    position = {name: v for v, name in enumerate(tables.names)}
-    for name, (parents, values) in tables.tables.items():
-        family = (name, *parents)
-        if chosen not in family:
-            joint += values[tuple(codes[position[variable]] for variable in family)][:, None]
-    return joint
-
-
 def posterior(joint: FloatArray) -> FloatArray:
     """Return P(class | row) from log joints; tied classes get exactly equal probabilities.
 

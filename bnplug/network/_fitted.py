@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from bnplug.contracts import CompiledNetwork, Composite, Engine
 from bnplug.errors import MissingFeatureWarning, warn_outside
+from bnplug.files import write_atomically
 from bnplug.inference.sample import sample, without_label
 from bnplug.io._parameters import Unavailable
 from bnplug.model.log_tables import LogTables
@@ -100,6 +101,10 @@ class FittedNetwork(Composite):
             raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
         return encoder.encode(frame, self.schema_, self.unseen)
 
+    def _named(self, X: Any) -> Any:
+        """Return frames with the columns of training, and arrays as they are."""
+        return named_frame(self, X) if is_frame(X) else X
+
     def _warn_where_missing(self, codes: CodeArray) -> None:
         """Warn if answers for rows with missing features depend on how the parameters were learned."""
         if not self._is_network and (codes[self.schema_.features] == self.schema_.missing).any():
@@ -132,7 +137,7 @@ class FittedNetwork(Composite):
         1   NaN  rain
         """
         check_is_fitted(self)
-        X = named_frame(self, X) if is_frame(X) else X
+        X = self._named(X)
         states = self.encoder_.to_states(self.encode(X), self.schema_)
         told = self.encoder_.features(X).columns if is_frame(X) else self.encoder_.names
         index = X.index if isinstance(X, pd.DataFrame) else None
@@ -264,10 +269,10 @@ class FittedNetwork(Composite):
             The number of rows of `X` to explain: the most uncertain ones. The page then contains their index labels,
             values and true classes.
         """
-        from bnplug.show.report import write
+        from bnplug.show.report import to_html
 
         check_is_fitted(self)
-        write(self, path, X, y, rows)
+        write_atomically(path, to_html(self, self._named(X), y, rows))
 
     def explore(
         self,
@@ -286,17 +291,24 @@ class FittedNetwork(Composite):
         X, y : optional
             The data to take `rows` from, and their true classes.
         features : int or names, optional
-            The features to show, or how many of those that tell most of the class; parents come with them.
+            The features to show, or how many of those that tell most of the class; parents come with them. The page
+            gives the same answers about them as the whole network.
         rows : int, default 0
             The number of rows of `X`, from the first, that readers of the page can load. The page then contains their
             index labels, values and true classes, and anyone with the page can read them.
+
+        Raises
+        ------
+        ValueError
+            If the network is too large for a browser; the message says how many features would fit.
         """
         from bnplug.show import explorer
 
         check_is_fitted(self)
+        page = explorer.to_html(self, self._named(X), y, features, rows)
         if path is None:
-            return explorer.ExplorerPage(explorer.to_html(self, X, y, features, rows))
-        explorer.write(self, path, X, y, features, rows)
+            return explorer.ExplorerPage(page)
+        write_atomically(path, page)
         return None
 
     def __dir__(self) -> list[str]:

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from bnplug.inference.sample import draw_missing, fill_most_probable
 from bnplug.network._fitted import named_frame
 from bnplug.table.coding import label_index
-from bnplug.table.frames import is_frame
 from bnplug.typing import CodeArray, FloatArray, IntArray
 
 #: The ways to fill in what is missing.
@@ -31,7 +30,7 @@ def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | No
     if how not in WAYS:
         raise ValueError(f"how={how!r} is not one of {list(WAYS)}")
     random = check_random_state(random_state)
-    X = named_frame(model, X) if is_frame(X) else X
+    X = model._named(X)
     codes = np.asarray(model.encode(X))
     frame = named_frame(model, X)
     filled = _filled(model, codes, how, random)

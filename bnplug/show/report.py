@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 
 import bnplug
 from bnplug.errors import BnplugWarning, NotRepresentableError
-from bnplug.files import write_atomically
 from bnplug.html import Cell, contents, number, render
 from bnplug.html import _kit as html
 from bnplug.inference.sample import sample
 from bnplug.show.drawing import to_svg
 from bnplug.show.evaluation import Evaluation, evaluate_probabilities
-from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints, cut_points, mutual_information
+from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints, mutual_information
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.typing import FloatArray
 
@@ -42,18 +40,11 @@ _CONTRIBUTIONS = 10
 _WIDE_CLASSES, _MOST_CLASSES = 8, 50
 
 
-def write(
-    model: BayesianNetworkClassifier, path: str | PathLike[str], X: Any = None, y: Any = None, rows: int = 0
-) -> None:
-    """Write a report on a fitted classifier as one self-contained HTML file, which is replaced as a whole.
-
-    The other parameters are those of :meth:`bnplug.BayesianNetworkClassifier.report`.
-    """
-    write_atomically(path, to_html(model, X, y, rows))
-
-
 def to_html(model: BayesianNetworkClassifier, X: Any = None, y: Any = None, rows: int = 0) -> str:
-    """Return the page that :func:`write` writes."""
+    """Return a report on a fitted classifier: one self-contained HTML page.
+
+    The parameters are those of :meth:`bnplug.BayesianNetworkClassifier.report`; a frame has the columns of training.
+    """
     check_is_fitted(model)
     html.check_rows(rows, X)
     if X is None and y is not None:
@@ -115,7 +106,7 @@ def _features(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]
     largest = max(information.values(), default=0.0) or 1.0
     # Rounded: rounding errors must not order equal values.
     names = sorted(model.encoder_.names, key=lambda name: -round(information.get(name, 0.0), 9))
-    blanket, cuts = set(model.markov_blanket()), cut_points(model)
+    blanket, cuts = set(model.markov_blanket()), model.encoder_.cut_points
     numbers = {name: position for position, name in enumerate(model.tables_.names)}
     rows = []
     for name in names:
@@ -271,7 +262,7 @@ def _examples(model: BayesianNetworkClassifier, X: Any, y: Any, probabilities: F
     """Explain the `n_rows` rows with the least probable best class."""
     chosen = _uncertain(probabilities, n_rows)
     frame = to_frame(X, "X")
-    if not is_frame(X) or not hasattr(model, "feature_names_in_"):
+    if not is_frame(X):
         frame = frame.set_axis(list(model.encoder_.columns), axis=1)
     rows = frame.iloc[chosen]
     try:

@@ -50,11 +50,6 @@ def blanket_to_mark(model: BayesianNetworkClassifier) -> list[str]:
     return blanket if len(blanket) < len(model.encoder_.names) else []
 
 
-def cut_points(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
-    """Return the cut points of the numeric features, if the discretizer has them."""
-    return model.encoder_.cut_points
-
-
 def class_joints(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
     """Return P(class, X) for every feature X, computed by the network, with axes (class, X).
 

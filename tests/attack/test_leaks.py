@@ -18,7 +18,6 @@ from bnplug.datasets import Dataset
 from bnplug.experiments import compare
 from bnplug.experiments import to_html as comparison_page
 from bnplug.experiments._report import to_page
-from bnplug.show.summary import cut_points
 
 N = 60
 RNG = np.random.default_rng(5)
@@ -40,7 +39,7 @@ def model():
 def leaked(text, *networks):
     """Return the row labels and cell values, other than cut points, that a text contains."""
     text = html.unescape(text)
-    cuts = {float(cut) for network in networks for own in cut_points(network).values() for cut in own}
+    cuts = {float(cut) for network in networks for own in network.encoder_.cut_points.values() for cut in own}
     assert not cuts & {X["dose"].min(), X["dose"].max()}
     cells = [value for name in ("dose", "level") for value in X[name] if value not in cuts]
     return [label for label in X.index if label in text] + [value for value in cells if repr(value) in text]

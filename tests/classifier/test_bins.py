@@ -31,8 +31,8 @@ class Rubbish(MaximumLikelihood):
     [("backoff", "log2-quantile"), ("ml", "mdl"), (("ml", {"alpha": 2.0}), "mdl"), (Fine(), Fine.discretizer)],
 )
 def test_the_parameters_say_which_bins_they_want(parameters, wanted):
-    assert wanted_discretizer("auto", parameters) == wanted
-    assert wanted_discretizer("uniform", parameters) == "uniform"
+    assert wanted_discretizer(BayesianNetworkClassifier(parameters=parameters)) == wanted
+    assert wanted_discretizer(BayesianNetworkClassifier(parameters=parameters, discretizer="uniform")) == "uniform"
     asked = BayesianNetworkClassifier("nb", parameters).fit(X, Y)
     named = BayesianNetworkClassifier("nb", parameters, wanted).fit(X, Y)
     assert repr(asked.discretizer_) == repr(named.discretizer_)
@@ -51,7 +51,7 @@ def test_a_learner_that_does_not_say_gets_few_bins():
         def fit(self, table, dag): ...
 
     bnplug.ParameterLearner.register(Elsewhere)
-    assert wanted_discretizer("auto", Elsewhere()) == "mdl"
+    assert wanted_discretizer(BayesianNetworkClassifier(parameters=Elsewhere())) == "mdl"
 
 
 def test_what_is_no_discretizer_is_told_with_the_learner():
@@ -77,7 +77,7 @@ def test_code_cuts_as_the_default_classifier():
     model = BayesianNetworkClassifier().fit(X, Y)
     table, _ = bnplug.encode_training(X, Y)
     assert table.states == model.schema_.states
-    assert repr(unfitted("auto")) == repr(unfitted(wanted_discretizer("auto", BayesianNetworkClassifier().parameters)))
+    assert repr(unfitted("auto")) == repr(unfitted(wanted_discretizer(BayesianNetworkClassifier())))
 
 
 def test_a_recipe_may_leave_it_to_its_parameters():

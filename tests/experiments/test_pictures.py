@@ -68,16 +68,9 @@ def test_time_against_accuracy(found):
     assert high / low >= 10 - 1e-9
 
 
-def test_convergence_counts_from_the_start():
-    ax = pictures.convergence({"a": [1, 3], "b": np.arange(40)}, logarithmic=True)
-    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[1, 1], [2, 3]])
-    assert ax.get_xscale() == "log"
-    assert pictures.convergence({"a": [1, 3]}).lines[0].get_xdata().tolist() == [0, 1]
-
-
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_pictures_are_saved_and_pyplot_is_left_alone(tmp_path, suffix):
-    pictures.save_figure(pictures.convergence({"a": [1, 2]}), tmp_path / f"a.{suffix}")
+def test_pictures_are_saved_and_pyplot_is_left_alone(tmp_path, found, suffix):
+    pictures.save_figure(pictures.time_accuracy(found), tmp_path / f"a.{suffix}")
     assert (tmp_path / f"a.{suffix}").stat().st_size > 1000
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
@@ -88,7 +81,7 @@ def test_the_same_picture_has_the_same_bytes(tmp_path, found):
         pictures.save_figure(pictures.scatter(found, "nb", "tan"), tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     with pytest.raises(ValueError, match="one of these endings"):
-        pictures.save_figure(pictures.convergence({}), tmp_path / "a.gif")
+        pictures.save_figure(pictures.scatter(found, "nb", "tan"), tmp_path / "a.gif")
 
 
 class Counts:

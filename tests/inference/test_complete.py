@@ -6,7 +6,7 @@ from scipy.special import softmax
 from strategies import random_parents, tables
 
 from bnplug import parameter_learner
-from bnplug.inference.complete import full_log_joint, log_joint, log_posterior, posterior, terms
+from bnplug.inference.complete import log_joint, log_posterior, posterior, terms
 
 
 def slow_log_joint(fitted, table, target):
@@ -31,37 +31,6 @@ def test_posterior_equals_the_joint_over_all_nodes(table, seed):
     expected = softmax(slow_log_joint(fitted, table, "c"), axis=1)
     assert posterior(joint) == pytest.approx(expected, abs=1e-12)
     assert np.exp(log_posterior(joint)) == pytest.approx(expected, abs=1e-12)
-
-
-@given(tables(), st.integers(0, 1000))
-def test_the_full_log_joint_has_the_terms_of_all_nodes(table, seed):
-    dag = table.dag(random_parents(np.random.default_rng(seed), len(table.names)))
-    fitted = parameter_learner("ml").fit(table, dag)
-    expected = slow_log_joint(fitted, table, "c")
-    np.testing.assert_allclose(full_log_joint(fitted, table.codes, "c"), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_the_full_log_joint_over_all_rows_sums_to_one():
-    from random_networks import CLASS_WITH_PARENTS, random_tables
-
-    cards = [3, 2, 4, 3, 2, 4]
-    network = random_tables(np.random.default_rng(0), CLASS_WITH_PARENTS, cards)
-    features = np.indices(cards[1:]).reshape(5, -1).astype(np.uint8)
-    codes = np.vstack([np.full((1, features.shape[1]), 255, np.uint8), features])
-    assert np.exp(full_log_joint(network, codes)).sum() == pytest.approx(1.0)
-
-
-def test_the_full_log_joint_wants_complete_rows_and_a_class():
-    from random_networks import TREE, random_tables
-
-    network = random_tables(np.random.default_rng(0), TREE, [2] * 6)
-    codes = np.zeros((6, 2), dtype=np.uint8)
-    codes[3, 1] = 255
-    with pytest.raises(ValueError, match=r"columns \['v3'\] have missing cells"):
-        full_log_joint(network, codes)
-    network.target = None
-    with pytest.raises(ValueError, match="needs the class"):
-        full_log_joint(network, codes[:, :1])
 
 
 @given(tables(missing=True), st.integers(0, 2**32 - 1))

@@ -309,3 +309,17 @@ class TestFramesForAModelOfAnArray:
             assert np.array_equal(answer, ask(self.FRAME))
         with pytest.raises(ValueError, match="X has 1 features"):
             self.MODEL.predict(other[["u"]])
+
+    @pytest.mark.parametrize("page", ["report", "explore"])
+    def test_pages_show_the_same_rows_for_every_form_of_them(self, page, tmp_path):
+        def written(X):
+            getattr(self.MODEL, page)(tmp_path / "page.html", X, rows=5)
+            return (tmp_path / "page.html").read_text()
+
+        expected = written(self.ROWS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert written(self.FRAME) == written(self.FRAME[["x1", "x0"]]) == expected
+        with pytest.warns(UserWarning, match=r"X has feature names, but .* was fitted without") as told:
+            assert written(self.FRAME.set_axis(["u", "v"], axis=1)) == expected
+        assert len(told) == 1

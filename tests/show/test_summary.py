@@ -9,7 +9,7 @@ from strategies import random_parents
 
 from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris, tic_tac_toe
-from bnplug.show.summary import class_joints, cut_points, mutual_information, to_text
+from bnplug.show.summary import class_joints, mutual_information, to_text
 
 
 @st.composite
@@ -111,7 +111,7 @@ def test_discriminative_parameters_are_said_to_be_so():
 def test_cut_points_by_name():
     X, y = iris()
     model = BayesianNetworkClassifier("nb", "ml").fit(X.assign(colour=["red", "blue"] * 75), y)
-    cuts = cut_points(model)
+    cuts = model.encoder_.cut_points
     assert list(cuts) == list(X.columns)
     assert cuts["petal width (cm)"].tolist() == pytest.approx([0.8, 1.75])
-    assert cut_points(BayesianNetworkClassifier("nb", discretizer="none").fit(X.round(), y)) == {}
+    assert BayesianNetworkClassifier("nb", discretizer="none").fit(X.round(), y).encoder_.cut_points == {}

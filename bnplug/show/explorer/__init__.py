@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from importlib.resources import files
 from itertools import pairwise
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug.files import write_atomically
 from bnplug.html._kit import Safe, check_rows, contents, macro, render, xml_text
 from bnplug.model.log_tables import LogTables
 from bnplug.show._routes import Arrow, frame_of, routes_of, svg_path
@@ -41,7 +39,7 @@ _MOST_STATES = 8
 
 
 class ExplorerPage:
-    """The explorer of a model, as a notebook shows it; ``html`` is the page that :func:`write` writes."""
+    """The explorer of a model, as a notebook shows it; ``html`` is the page."""
 
     def __init__(self, html: str) -> None:
         self.html = html
@@ -51,24 +49,6 @@ class ExplorerPage:
         return macro("frame", self.html)
 
 
-def write(
-    model: BayesianNetworkClassifier,
-    path: str | PathLike[str],
-    X: Any = None,
-    y: Any = None,
-    features: int | Sequence[str] | None = None,
-    rows: int = 0,
-) -> None:
-    """Write the explorer of a fitted classifier: one HTML file that answers queries without a network connection.
-
-    The file is replaced as a whole. The other parameters are those of
-    :meth:`bnplug.BayesianNetworkClassifier.explore`; the page gives the same answers about `features` as the whole
-    network. Raises a ``ValueError`` if the network is too large for a browser (the message says how many features
-    would fit), or if `rows` is given without `X`.
-    """
-    write_atomically(path, to_html(model, X, y, features, rows))
-
-
 def to_html(
     model: BayesianNetworkClassifier,
     X: Any = None,
@@ -76,7 +56,10 @@ def to_html(
     features: int | Sequence[str] | None = None,
     rows: int = 0,
 ) -> str:
-    """Return the page that :func:`write` writes."""
+    """Return the explorer of a fitted classifier: one HTML page that answers queries without a network connection.
+
+    The parameters are those of :meth:`bnplug.BayesianNetworkClassifier.explore`; a frame has the columns of training.
+    """
     check_is_fitted(model)
     if X is None and y is not None:
         raise ValueError("y is given without X: give the rows that the labels belong to")

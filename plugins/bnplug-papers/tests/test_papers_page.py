@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from bnplug_papers.kit import Page, beside
 
-from bnplug.experiments import pictures
+from bnplug.show.drawing import new_axes
 
 
 def published(*rows):
@@ -30,7 +30,7 @@ def build():
     page = Page("me2026", "Trees again", "Me (2026)")
     page.text("  What was run. ")
     page.section("Figure 1")
-    page.picture(pictures.convergence({"a": [1.0, 2.0]}), "trace", "How it went")
+    page.picture(new_axes((4.0, 3.0)), "trace", "How it went")
     page.table(pd.DataFrame({"method": ["nb"], "rows": [3], "seconds": [0.12345]}), "Table 2: times", digits=3)
     page.claim("Trees win.", False, "they lose by 2 points")
     page.claim("Speech is easy.", None, "TIMIT is not there")
@@ -54,4 +54,4 @@ def test_a_page_is_the_same_again(tmp_path):
 def test_a_picture_is_not_drawn_over():
     page = build()
     with pytest.raises(ValueError, match="a picture 'trace' on this page already"):
-        page.picture(pictures.convergence({}), "trace", "")
+        page.picture(new_axes((4.0, 3.0)), "trace", "")

@@ -17,7 +17,6 @@ from bnplug import BayesianNetworkClassifier, LogTables
 from bnplug.datasets import iris, tic_tac_toe, wine
 from bnplug.html._kit import xml_text
 from bnplug.inference.queries import query
-from bnplug.show.summary import cut_points
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 pytestmark = pytest.mark.skipif(browser.find() is None, reason="there is no Chromium")
@@ -111,7 +110,7 @@ def evidence_of(clicks):
 def values_of(model):
     """For each variable a value of the data in each of its states."""
     values = {name: list(model.tables_.states[name]) for name in model.tables_.names}
-    for name, cuts in cut_points(model).items():
+    for name, cuts in model.encoder_.cut_points.items():
         values[name] = [*cuts.tolist(), cuts[-1] + 1.0] if len(cuts) else [0.0]
     return values
 

@@ -150,11 +150,11 @@ def test_rows_as_arrays(iris_model):
 
 
 def test_the_file_is_written_whole(tmp_path, iris_model):
-    report.write(iris_model[0], tmp_path / "r.html")
+    iris_model[0].report(tmp_path / "r.html")
     assert os.listdir(tmp_path) == ["r.html"]
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == report.to_html(iris_model[0])
     with pytest.raises(ValueError, match="labels"):
-        report.write(*iris_model[:1], tmp_path / "r.html", iris_model[1], ["rose"] * 150)
+        iris_model[0].report(tmp_path / "r.html", iris_model[1], ["rose"] * 150)
     assert "<title>species" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
