@@ -39,9 +39,7 @@ from bnplug.typing import BoolArray, CodeArray
 
 if TYPE_CHECKING:
     from bnplug.sources._streaming import Paths
-
-#: Called with a description of the step, the number of rows processed, and their total number.
-Progress = Callable[[str, int, int], None]
+    from bnplug.sources._table_files import Progress
 
 
 class FitMixin(PredictMixin):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,14 +105,6 @@ def _coded_alike(rows: RawRows, table: Table, encoder: ColumnEncoder) -> Table:
     return coded if (classes >= 0).all() else coded.take(classes >= 0)
 
 
-class HeldOutJoint(NamedTuple):
-    """The log joint (rows, classes) of held-out rows, finite for their class; and their classes and weights (rows,)."""
-
-    joint: FloatArray
-    y: IntArray
-    weights: FloatArray
-
-
 def check_calibrate(calibrate: Any) -> None:
     """Raise a ``ValueError`` unless this is a way to calibrate."""
     if calibrate not in (None, "temperature"):
@@ -124,30 +116,32 @@ def best_temperature(model: Any, rows: RawRows) -> float:
     # Gradient learners are loaded when they are first needed.
     from bnplug.gradient.losses import temperature
 
-    folds = [_held_out(model, train, test) for train, test in splits(rows, _FOLDS, model.random_state)]
-    return temperature(lambda factor: sum(_slope(fold, factor) for fold in folds)) if folds else 1.0
+    slopes = [_slope(model, train, test) for train, test in splits(rows, _FOLDS, model.random_state)]
+    return temperature(lambda factor: sum(slope(factor) for slope in slopes)) if slopes else 1.0
 
 
-def _held_out(model: Any, train: RawRows, test: RawRows) -> HeldOutJoint:
+def _slope(model: Any, train: RawRows, test: RawRows) -> Callable[[float], float]:
+    """Return the derivative of the held-out NLL by the factor: E[L] under the posterior, less L of the class."""
     with warnings.catch_warnings():
         # Warnings about the columns were given for all rows.
         warnings.simplefilter("ignore", BnplugWarning)
         fold = clone(model).set_params(calibrate=None, class_weight=None, costs=None, unlabeled=None)
         fold.set_params(on_useless="drop", unseen="missing")
         fold.fit(train.frame, pd.Series(train.y, name=model.target_), train.weights)
-        joint = fold._log_joint(test.frame)
+        L = fold._log_joint(test.frame)
     y = pd.Index(fold.classes_).get_indexer(pd.Index(test.labels))
-    weights = np.ones(len(y)) if test.weights is None else test.weights
+    of_class = L[np.arange(len(y)), y]
     # No factor makes a class possible that the others rule out, or do not have.
-    usable = (y >= 0) & np.isfinite(joint[np.arange(len(y)), y])
-    return HeldOutJoint(joint[usable], y[usable], weights[usable])
+    usable = (y >= 0) & np.isfinite(of_class)
+    L, of_class = L[usable], of_class[usable]
+    weights = (np.ones(len(y)) if test.weights is None else test.weights)[usable]
 
+    def slope(factor: float) -> float:
+        shares = posterior(factor * L)
+        expected = np.where(shares > 0, shares * np.where(np.isfinite(L), L, 0.0), 0.0).sum(axis=1)
+        return float(weights @ (expected - of_class))
 
-def _slope(rows: HeldOutJoint, factor: float) -> float:
-    """Return the derivative of the NLL of rows by the factor: E[L] under the posterior, less L of the class."""
-    shares = posterior(factor * rows.joint)
-    expected = np.where(shares > 0, shares * np.where(np.isfinite(rows.joint), rows.joint, 0.0), 0.0).sum(axis=1)
-    return float(rows.weights @ (expected - rows.joint[np.arange(len(rows.y)), rows.y]))
+    return slope
 
 
 def tempered(tables: LogTables, factor: float) -> LogTables:

@@ -95,17 +95,14 @@ def _with_states(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
 
 def as_states(column: pd.Series[Any], states: Sequence[Any]) -> pd.Series[Any]:
     """Return a column of text with the states that it names: one cell that is no number made text of all the others."""
-    truths = {spelling: state for state in states if isinstance(state, bool) for spelling in _spellings(state)}
+    # The spellings of truth values that pandas recognizes in CSV files.
+    cases = (str, str.lower, str.upper)
+    truths = {case(str(state)): state for state in states if isinstance(state, bool) for case in cases}
     known, among = truths | {str(state): state for state in states}, set(states)
     numbers = {value: _number(value) for value in column.dropna().unique() if isinstance(value, str)}
     meant = {value: known.get(value, number if number in among else value) for value, number in numbers.items()}
     # Series.map would convert whole numbers beside fractions to floats.
     return pd.Series([meant.get(value, value) for value in column], column.index, dtype=object, name=column.name)
-
-
-def _spellings(state: bool) -> tuple[str, ...]:
-    """Return the spellings of a truth value that pandas recognizes in CSV files."""
-    return str(state), str(state).lower(), str(state).upper()
 
 
 def _number(text: str) -> int | float | None:

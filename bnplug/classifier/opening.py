@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -140,17 +139,12 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     for name, value in params.items():
         if _has_huge_number(value):
             raise ValueError(f"{name} contains a whole number too large for a model folder, which may hold up to 1e308")
-    state, arrays = (
-        _contain(registry.origin(model), "saved_state", model.saved_state) if method else model.saved_state()
-    )
-    written = model_folder.SavedModel(None, params, state, arrays)
-    if method is not None:
-        written = replace(
-            written,
-            method=method_to_json(method),
-            target=getattr(model, "target_", None),
-            column_kinds=getattr(model, "column_kinds_", None),
-        )
+    if method is None:
+        written = model_folder.SavedModel(None, params, *model.saved_state())
+    else:
+        state, arrays = _contain(registry.origin(model), "saved_state", model.saved_state)
+        target, kinds = (getattr(model, name, None) for name in ("target_", "column_kinds_"))
+        written = model_folder.SavedModel(method_to_json(method), params, state, arrays, target, kinds)
     model_folder.write(written, path)
 
 

@@ -120,10 +120,7 @@ def fit_command(
 
 
 @click.command("predict")
-@_reading.model_argument
-@_reading.data_argument
-@_reading.reading_options
-@_reading.target_option
+@_reading.model_and_data()
 @click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the predictions: keys.")
 @click.option("-o", "--output", type=PATH, help="A CSV or Parquet file; by default CSV to standard output.")
 @click.option("--formulas", is_flag=True, help="Write text as it is, also what a spreadsheet would run.")
@@ -226,10 +223,7 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
 
 
 @click.command("evaluate")
-@_reading.model_argument
-@_reading.data_argument
-@_reading.reading_options
-@_reading.target_option
+@_reading.model_and_data()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
 def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str | None, as_json: bool) -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bnplug.hooks.discovery import PluginInfo
 
 
-_UNDERLINE = re.compile(r"^-{3,}$")
 _ROLE = re.compile(r":\w+:`~?([^`]+)`")
 
 # The components of a recipe.
@@ -325,23 +324,12 @@ def described(cls: type, title: str, name: str) -> Item | None:
 
 def section(cls: type, title: str) -> list[Item]:
     """Return the entries of a section of a class's own docstring, one for each name."""
-    lines = inspect.cleandoc(cls.__dict__.get("__doc__") or "").splitlines()
-    starts = [i for i, line in enumerate(lines[:-1]) if line == title and _UNDERLINE.match(lines[i + 1])]
-    if not starts:
-        return []
-    entries: list[tuple[str, list[str]]] = []
-    for i in range(starts[0] + 2, len(lines)):
-        line = lines[i]
-        if _UNDERLINE.match(line):
-            # The line above was the title of the next section.
-            entries.pop()
-            break
-        if line and not line.startswith(" "):
-            entries.append((line, []))
-        elif entries:
-            entries[-1][1].append(line.strip())
+    text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+    # A section ends at the underlined title of the next one.
+    found = re.search(rf"^{title}\n-{{3,}}$(.*?)(?=^[^\n]*\n-{{3,}}$|\Z)", text, re.MULTILINE | re.DOTALL)
+    entries = re.findall(r"^(\S.*)((?:\n(?: .*)?$)*)", found[1], re.MULTILINE) if found else []
     return [
-        Item(name.strip("* "), kind.strip(), " ".join(words).strip())
+        Item(name.strip("* "), kind.strip(), " ".join(map(str.strip, words.splitlines())).strip())
         for head, words in entries
         for names, _, kind in [head.partition(" : ")]
         for name in names.split(",")

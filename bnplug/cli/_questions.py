@@ -70,10 +70,7 @@ def query_command(
 
 
 @click.command("next")
-@_reading.model_argument
-@_reading.data_argument
-@_reading.reading_options
-@_reading.target_option
+@_reading.model_and_data()
 @click.option("--cost", "costs", multiple=True, metavar="NAME=COST", help="What a feature costs, of all features.")
 @click.option("--top", type=click.IntRange(min=1), help="How many features of each row; by default all.")
 @click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the answers: keys.")
@@ -212,10 +209,7 @@ def show_command(
 
 
 @click.command("report")
-@_reading.model_argument
-@click.argument("data", type=PATH, required=False)
-@_reading.reading_options
-@_reading.target_option
+@_reading.model_and_data(required=False)
 @_reading.rows_option("the most uncertain first, explained")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")
 @one_line_errors
@@ -238,10 +232,7 @@ def report_command(
 
 
 @click.command("explore")
-@_reading.model_argument
-@click.argument("data", type=PATH, required=False)
-@_reading.reading_options
-@_reading.target_option
+@_reading.model_and_data(required=False)
 @click.option("--features", type=int, help="Show only so many features, those that tell most of the class.")
 @_reading.rows_option("from the first")
 @click.option("-o", "--output", required=True, type=PATH, help="The HTML file.")

@@ -108,6 +108,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), wrapped)
 
 
+def model_and_data(required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the arguments MODEL and DATA, the options of a :class:`Reading`, and the option ``--target``."""
+    data = data_argument if required else click.argument("data", type=PATH, required=False)
+    return lambda command: model_argument(data(reading_options(target_option(command))))
+
+
 def listed(texts: Iterable[str]) -> list[str]:
     """Return the names in options such as ``--drop id,name``; a name with a comma is quoted."""
     return [name.strip() for row in csv.reader(texts, skipinitialspace=True) for name in row if name.strip()]

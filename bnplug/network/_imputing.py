@@ -33,7 +33,10 @@ def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | No
     X = model._named(X)
     codes = np.asarray(model.encode(X))
     frame = named_frame(model, X)
-    filled = _filled(model, codes, how, random)
+    if how == "sample":
+        filled = draw_missing(model.tables_, codes, random, model.n_jobs, model.max_clique_size)
+    else:
+        filled = fill_most_probable(model.tables_, codes, model.schema_.features, model.max_clique_size)
     given = Donors(frame, codes) if donors is None else donors
     result = {str(name): column for name, column in frame.items()}
     for name in model.encoder_.names:
@@ -47,12 +50,6 @@ def imputed(model: Any, X: Any, how: str, random_state: Any, donors: Donors | No
             values = _values(model, name, filled[v, holes], given, how, random)
             result[name] = _with_values(column, holes, values) if name in result else pd.Series(values, frame.index)
     return pd.DataFrame(result, index=frame.index)
-
-
-def _filled(model: Any, codes: CodeArray, how: str, random: np.random.RandomState) -> CodeArray:
-    if how == "sample":
-        return draw_missing(model.tables_, codes, random, model.n_jobs, model.max_clique_size)
-    return fill_most_probable(model.tables_, codes, model.schema_.features, model.max_clique_size)
 
 
 def _values(
