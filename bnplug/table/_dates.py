@@ -61,14 +61,11 @@ def take_parts(column: pd.Series[Any], parts: Iterable[str], zone: str | None = 
         raise ValueError(message) from None
 
 
-def spread(
-    frame: pd.DataFrame, features: Mapping[str, Mapping[str, str]], zones: Mapping[str, str] | None = None
-) -> pd.DataFrame:
+def spread(frame: pd.DataFrame, features: Mapping[str, Mapping[str, str]], zones: Mapping[str, str]) -> pd.DataFrame:
     """Return `frame` with columns of points in time replaced by their parts; `features` names the feature of each."""
     if not features.keys() & set(frame.columns):
         return frame
     columns: dict[str, Any] = {}
-    zones = zones or {}
     for name, column in frame.items():
         names = features.get(str(name))
         if names is None:

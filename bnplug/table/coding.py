@@ -246,8 +246,4 @@ def _first(values: Sequence[Any], n: int) -> str:
 
 def smallest_dtype(cards: npt.ArrayLike) -> np.dtype[Any]:
     """Return the smallest unsigned dtype whose largest value is free to mean missing."""
-    largest = int(np.max(cards, initial=0))
-    for dtype in (np.uint8, np.uint16):
-        if largest <= np.iinfo(dtype).max:
-            return np.dtype(dtype)
-    return np.dtype(np.uint32)
+    return np.min_scalar_type(int(np.max(cards, initial=0)))

@@ -293,11 +293,9 @@ def _to_array(frame: pd.DataFrame, codes: Mapping[int, IntArray]) -> npt.NDArray
     alone = [frame.iloc[:, j] for j in range(frame.shape[1]) if j not in codes]
     numeric = all(is_numeric(column) or pd.api.types.is_bool_dtype(column.dtype) for column in alone)
     array = np.empty(frame.shape, dtype=np.float64 if numeric else object, order="F")
-    for j in range(frame.shape[1]):
+    for j, (_, column) in enumerate(frame.items()):
         if j in codes:
             array[:, j] = np.where(codes[j] == MISSING, np.nan, codes[j])
-        elif numeric:
-            array[:, j] = frame.iloc[:, j].to_numpy(np.float64, na_value=np.nan)
         else:
-            array[:, j] = frame.iloc[:, j].to_numpy(object)
+            array[:, j] = column.to_numpy(np.float64, na_value=np.nan) if numeric else column.to_numpy(object)
     return array

@@ -27,8 +27,6 @@ from bnplug.table.table import Table
 from bnplug.table.weights import _divided_by_class_mean
 from bnplug.typing import CodeArray, FloatArray
 
-_DEFAULT = ColumnRules()
-
 # Frames of up to this many rows are encoded cell by cell.
 _FEW_ROWS = 16
 
@@ -89,9 +87,9 @@ class ColumnEncoder:
         cls,
         frame: pd.DataFrame,
         classes: npt.NDArray[Any],
-        codes: npt.NDArray[Any],
-        weights: FloatArray | None = None,
-        rules: ColumnRules = _DEFAULT,
+        codes: Codes,
+        weights: FloatArray | None,
+        rules: ColumnRules,
     ) -> tuple[ColumnEncoder, dict[str, Coded]]:
         """Learn from training rows how columns become discrete; return the encoder and the encoded columns.
 
@@ -110,7 +108,7 @@ class ColumnEncoder:
 
     @classmethod
     def learn_cells(
-        cls, columns: Mapping[str, Seen], classes: npt.NDArray[Any], rules: ColumnRules = _DEFAULT
+        cls, columns: Mapping[str, Seen], classes: npt.NDArray[Any], rules: ColumnRules
     ) -> tuple[ColumnEncoder, dict[str, tuple[State, ...]]]:
         """Learn from the distinct cells of every column; return the encoder and the states of every feature."""
         transformer = _new_discretizer(rules.discretizer)

@@ -109,9 +109,7 @@ def _with_string_names(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise ValueError(f"{what}: duplicate column names {repeated}; every column needs a name of its own")
-    if names == list(frame.columns):
-        return frame
-    return frame.set_axis(names, axis=1)
+    return frame if names == list(frame.columns) else frame.set_axis(names, axis=1)
 
 
 def _from_dict(data: dict[Any, Any]) -> pd.DataFrame:
