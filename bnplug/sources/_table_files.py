@@ -105,7 +105,7 @@ class _FileCoder:
     def code(
         self, paths: Sequence[Path], csv: Mapping[str, Any], n_jobs: int | None, progress: Progress | None
     ) -> tuple[BlockTable, ColumnEncoder]:
-        """Read files twice, and write their codes; write the index last."""
+        """Read files for states and cuts, then write their codes; write the index last."""
         before = fingerprint(paths)
         files = DataFiles(paths, **csv)
         surveyed = survey(files, self.spec, n_jobs, _counting(progress, "states and cuts", files.n_rows))

@@ -108,8 +108,8 @@ def encode_training(
     Notes
     -----
     Parquet files are read twice, in batches: for states and cuts, and for codes, which are written to a file. CSV
-    files are read once more, to find the types of their columns. Dask partitions are computed twice, unless they are
-    persisted.
+    files are read once more, to find the types of their columns, and columns of whole numbers are read again if one of
+    them has leading zeros. Dask partitions are computed twice, unless they are persisted.
 
     All sources give the same states, cuts and codes, as long as every numeric column has at most 65,536 distinct
     values and every other column at most 262,144. Above, for files and Dask, cuts come from a summary, which
