@@ -123,6 +123,21 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
+def to_decimals(values: npt.NDArray[Any]) -> FloatArray:
+    """Return a 1-D array as float64; short floats become the decimals they stand for: 37.6, not 37.599998."""
+    wide: FloatArray = values.astype(np.float64, copy=False)
+    left = np.flatnonzero(np.isfinite(wide) & (values.dtype.itemsize < wide.itemsize))
+    # Numbers without a decimal of 16 places stay as they are.
+    for digits in range(17):
+        if not len(left):
+            break
+        short = np.round(wide[left], digits)
+        found = short.astype(values.dtype) == values[left]
+        wide[left[found]] = short[found]
+        left = left[~found]
+    return wide
+
+
 def has_inexact(values: npt.NDArray[Any]) -> bool:
     """Return whether some numbers are so large that floats cannot represent all whole numbers."""
     if not len(values):
