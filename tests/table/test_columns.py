@@ -383,6 +383,26 @@ def test_a_warning_names_columns_whose_values_differ_only_in_type(cells):
 
 
 @pytest.mark.parametrize("way", ["memory", "file"])
+@pytest.mark.parametrize(("cells", "similar"), [(["no", "No"], True), (["a b", " a  b"], True), (["a", "A"], False)])
+def test_a_warning_names_values_and_classes_that_differ_only_in_spaces_or_case(tmp_path, way, cells, similar):
+    cells = [*cells, "other"]
+    X, y = pd.DataFrame({"smoker": cells * 20, "sex": ["f", "m"] * 30}), pd.Series(np.repeat(cells, 20), name="y")
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    model = BayesianNetworkClassifier("nb", "ml")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", bnplug.AmbiguousValueWarning)
+        if way == "memory":
+            model.fit(X, y)
+        else:
+            model.fit_files(tmp_path / "rows.csv", "y")
+    messages = sorted(str(own.message) for own in caught if own.category is bnplug.AmbiguousValueWarning)
+    assert len(messages) == 2 * similar
+    if similar:
+        assert messages[0].startswith("columns ['smoker'] have values that differ only in spaces or letter case")
+        assert messages[1].startswith("y has the classes ")
+
+
+@pytest.mark.parametrize("way", ["memory", "file"])
 def test_a_warning_names_columns_with_empty_text(tmp_path, way):
     X = pd.DataFrame({"phone": ["", "mobile", "fixed"] * 20, "sex": ["f", "m"] * 30})
     y = pd.Series(["p", "q", "q", "p"] * 15, name="y")

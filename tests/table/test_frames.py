@@ -144,7 +144,7 @@ TEMPERATURES = np.round(np.random.default_rng(0).normal(37.5, 0.7, 400), 1)
     ],
     ids=["32", "nullable", "arrow type", "few rows", "16", "byte order", "array", "polars", "arrow"],
 )
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
 def test_numbers_of_less_precision_are_in_the_same_bins(narrow):
     X = pd.DataFrame({"x": TEMPERATURES})
     X.loc[3, "x"] = np.nan
