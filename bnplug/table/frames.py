@@ -133,9 +133,9 @@ def _with_wide_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame in native byte order, with floats of 16 or 32 bits as the decimals that they stand for."""
     changed: dict[str, Any] = {}
     for name, column in frame.items():
-        dtype = column.dtype
-        if isinstance(dtype, np.dtype | pd.Float32Dtype | pd.ArrowDtype) and dtype.kind == "f" and dtype.itemsize < 8:
-            changed[str(name)] = to_decimals(column.to_numpy(f"f{dtype.itemsize}", na_value=np.nan))
+        dtype, size = column.dtype, getattr(column.dtype, "itemsize", 8)
+        if dtype.kind == "f" and size < 8:
+            changed[str(name)] = to_decimals(column.to_numpy(f"f{size}", na_value=np.nan))
         elif isinstance(dtype, np.dtype) and not dtype.isnative:
             changed[str(name)] = column.astype(dtype.newbyteorder("="))
     return frame.assign(**changed) if changed else frame
