@@ -292,7 +292,7 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
     if odd:
         messages.append(
             f"columns {list(odd)} are text, but most of their values are numbers, unlike {next(iter(odd.values()))!r}; "
-            "each value is a separate state. Convert them to numbers, and make other text missing"
+            "each value is a separate state. If they measure something, convert them, and make other text missing"
         )
     if empty:
         messages.append(
