@@ -17,7 +17,7 @@ from time import process_time
 import numpy as np
 
 import bnplug
-from bnplug import Table
+from bnplug import Structure, Table
 from bnplug.table.block_table import BlockTable
 from bnplug.table.blocks import Block, MappedArray
 
@@ -50,11 +50,11 @@ def methods():
     """Return what is measured: by name, a function of a table that gives parents or nothing."""
 
     def structure(name, **params):
-        return lambda table: table.parents(bnplug.structure_learner(name, **params).learn(table))
+        return lambda table: bnplug.structure_learner(name, **params).learn(table).parents
 
     def parameters(name, **params):
         learner = bnplug.parameter_learner(name, **params)
-        return lambda table: learner.fit(table, table.dag(table.naive_bayes())) and None
+        return lambda table: learner.fit(table, Structure(table.names, table.naive_bayes())) and None
 
     return {
         "tan": structure("tan"),

@@ -31,7 +31,7 @@ import pandas as pd
 import pgmpy
 import pyagrum
 
-from bnplug import BayesianNetworkClassifier, CountsLearner, LogTables, Table, read_bif
+from bnplug import BayesianNetworkClassifier, CountsLearner, LogTables, Structure, Table, read_bif
 from bnplug.inference.em import expectation_maximization, expected_family_counts
 from bnplug.model.log_tables import estimate
 from bnplug.typing import DAG, FloatArray
@@ -49,7 +49,7 @@ class Smoothed(CountsLearner):
         self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
         """Return (n + 1) / (N + r)."""
-        families = zip(table.names, table.parents(dag), counts, strict=True)
+        families = zip(table.names, dag.parents, counts, strict=True)
         found = {name: ([table.names[p] for p in own], estimate(n, n.size)) for name, own, n in families}
         return LogTables(table.names, table.states, found, table.target)
 
@@ -89,7 +89,7 @@ def drawn(tables: LogTables, n_rows: int, rng: np.random.Generator) -> np.ndarra
 
 def ours(table: Table, tables: LogTables) -> tuple[int, float, LogTables]:
     learner = Smoothed()
-    dag = table.dag([[table.index(p) for p in tables[name].parents] for name in table.names])
+    dag = Structure(table.names, [[table.index(p) for p in tables[name].parents] for name in table.names])
     start = process_time()
     found = learner.fit(table, dag)
     return learner.n_iter_, process_time() - start, found
@@ -142,7 +142,7 @@ def scale() -> None:
     learner = Smoothed()
     for n_rows in (1000, 10_000, 100_000):
         table = incomplete_rows(network, n_rows)
-        dag = table.dag([[table.index(p) for p in network[name].parents] for name in table.names])
+        dag = Structure(table.names, [[table.index(p) for p in network[name].parents] for name in table.names])
         start = process_time()
         steps = len(expectation_maximization(learner, table, dag, max_iter=5, tol=1e-12).path)
         seconds = (process_time() - start) / steps

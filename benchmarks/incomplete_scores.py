@@ -46,7 +46,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from bnplug import BnplugWarning, Table, read_bif, score_function, structure_learner
+from bnplug import BnplugWarning, Structure, Table, read_bif, score_function, structure_learner
 from bnplug.builtin.scores import MDL, BDeu
 from bnplug.inference.expected_table import structural_em
 from bnplug.scoring import log_likelihood
@@ -155,7 +155,7 @@ def learned(rule, score, table):
         dag = structural_em(learner.learn, incomplete, random_state=0)
     else:
         dag = learner.learn(table)
-    return table.parents(dag), time.process_time() - start
+    return dag.parents, time.process_time() - start
 
 
 def cases(n_draws, sizes):
@@ -168,10 +168,7 @@ def cases(n_draws, sizes):
                 frame = model.sample(n_rows, random_state=draw).astype(str)
                 frame[NOISE] = rng.integers(0, 4, n_rows).astype(str)
                 complete = Table.from_frame(frame, target=model.tables_.target)
-                truth = [
-                    [complete.index(p) for p in model.dag_.predecessors(v)] if v != NOISE else []
-                    for v in complete.names
-                ]
+                truth = Structure.of(model.tables_.edges, complete).parents
                 yield from _of_rows(name, n_rows, draw, complete, truth, rng)
 
 
@@ -185,7 +182,9 @@ def _of_rows(name, n_rows, draw, complete, truth, rng):
                     continue
                 parents, seconds = learned(rule, score, table)
                 evaluate = score_function(score)
-                gain = evaluate.score(complete, complete.dag(parents)) - evaluate.score(complete, complete.dag(truth))
+                gain = evaluate.score(complete, Structure(complete.names, parents)) - evaluate.score(
+                    complete, Structure(complete.names, truth)
+                )
                 noise = complete.index(NOISE)
                 record = {
                     "network": name, "rows": n_rows, "draw": draw, "score": score, "missing": how, "share": share,

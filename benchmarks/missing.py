@@ -33,7 +33,7 @@ import pandas as pd
 import pyagrum
 from pgmpy.inference import BeliefPropagation, VariableElimination
 
-from bnplug import LogTables, Table, parameter_learner, structure_learner
+from bnplug import LogTables, Structure, Table, parameter_learner, structure_learner
 from bnplug.inference.complete import posterior
 from bnplug.inference.marginals import Marginalizer
 
@@ -74,7 +74,7 @@ def unrestricted(table: Table, max_parents: int = 2) -> list[list[int]]:
 def networks(table: Table) -> dict[str, LogTables]:
     dags = {name.upper(): structure_learner(name).learn(table) for name in ("nb", "tan")}
     dags["KDB-2"] = structure_learner("kdb", k=2).learn(table)
-    dags["DAG"] = table.dag(unrestricted(table))
+    dags["DAG"] = Structure(table.names, unrestricted(table))
     return {name: parameter_learner("ml").fit(table, dag) for name, dag in dags.items()}
 
 

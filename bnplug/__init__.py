@@ -74,6 +74,9 @@ if TYPE_CHECKING:
     from bnplug.inference.em import CountsLearner as CountsLearner
     from bnplug.model.log_tables import LogTables as LogTables
     from bnplug.sources.training import encode_training as encode_training
+    from bnplug.structure import Learned as Learned
+    from bnplug.structure import PartialGraph as PartialGraph
+    from bnplug.structure import Structure as Structure
     from bnplug.table.rules import ColumnRules as ColumnRules
     from bnplug.table.table import Table as Table
 
@@ -96,6 +99,7 @@ _HOMES = {
     "inference.em": "CountsLearner",
     "model.log_tables": "LogTables",
     "sources.training": "encode_training",
+    "structure": "Learned PartialGraph Structure",
     "table.rules": "ColumnRules",
     "table.table": "Table",
 }

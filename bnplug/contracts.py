@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from bnplug.structure import Structure
 from bnplug.typing import CodeArray, FloatArray
 
 if TYPE_CHECKING:
     from bnplug.model.log_tables import LogTables
     from bnplug.scoring.walking import Walk
+    from bnplug.structure import Learned
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: New parents of some variables, as numbers: one candidate of a search.
 Changes = Mapping[int, Sequence[int]]
@@ -72,7 +73,7 @@ def resolve_with(resolver: Resolver) -> None:
 
 
 class StructureLearner(Composite, ABC):
-    """Learns a DAG. If it searches with a score, that is its constructor parameter ``score``.
+    """Learns a directed acyclic graph. If it searches with a score, that is its constructor parameter ``score``.
 
     Attributes
     ----------
@@ -83,23 +84,25 @@ class StructureLearner(Composite, ABC):
     --------
     >>> class Independent(StructureLearner):
     ...     def learn(self, table):
-    ...         return table.dag([[] for name in table.names])
+    ...         return Structure(table.names, [[] for name in table.names])
     """
 
     relative_weights: ClassVar[bool] = False
 
     def fewest_parameters(self, table: Table) -> int:
-        """Return how many parameters a structure that this learner returns has at least; 0 where that is not known.
+        """Return the smallest number of parameters that a structure of this learner has; 0 if it is not known.
 
         The classifier asks before anything is learned, and refuses what cannot keep to its ``max_parameters``.
         """
         return 0
 
     @abstractmethod
-    def learn(self, table: Table) -> DAG | Sequence[Iterable[int]]:
-        """Return a DAG whose nodes are ``table.names``, or the parents of every variable as numbers.
+    def learn(self, table: Table) -> Structure | Learned | Any:
+        """Return a :class:`~bnplug.Structure` over the variables of `table`.
 
-        ``table.dag(parents)`` makes the one of the other, and imports pgmpy only where somebody looks at the graph.
+        Anything that :meth:`bnplug.Structure.of` accepts is a structure, too, such as the positions of the parents of
+        each variable, a networkx or pgmpy graph, or edges by name. A learner that found more than a structure, such as
+        an equivalence class or edge probabilities, returns :class:`~bnplug.Learned`.
         """
 
 
@@ -110,64 +113,59 @@ class InnerFold(NamedTuple):
     ----------
     train : Table
         The other rows, with cuts, states and classes of their own.
-    dag : DAG
+    structure : Structure
         The structure learned from them.
     held_out : Table
-        The rows that are held out, coded as `train` is. A row whose class the others do not have is not among them.
+        The rows that are held out, encoded like `train`. Rows whose class `train` does not have are omitted.
     """
 
     train: Table
-    dag: DAG
+    structure: Structure
     held_out: Table
 
 
 class ParameterLearner(Composite, ABC):
-    """Learns the parameters of a given DAG.
-
-    One that chooses something by rows held out says in `inner_folds` how many folds it wants, and takes one argument
-    more: ``fit(table, dag, folds=None)``. The classifier then hands it a list of :class:`InnerFold`, in each of which
-    cuts and structure too were learned without the rows held out. Who calls ``fit`` with a table alone has no raw
-    columns to cut again: without `folds` a learner makes do, as by splitting `table` and keeping `dag`. There may be
-    fewer folds than it asked for, and none at all where no class has rows for two.
+    """Learns the parameters of a given structure.
 
     ``table.missing_policy`` says how to learn from rows with missing cells. If it is "em", all known cells of a row
-    count, and a row may have no class: its code is ``table.missing``. Such rows come to a learner that says in
-    `takes_unlabeled` that it learns from them; to others they are an error that the classifier raises. Parameters that
-    follow from the counts of families are learned by EM without more work: see :class:`bnplug.CountsLearner`.
+    count, and a row may have no class: its code is ``table.missing``. Parameters that follow from the counts of
+    families are learned by EM without more work: see :class:`bnplug.CountsLearner`.
 
     Attributes
     ----------
+    n_inner_folds : int
+        The number of inner folds that the learner needs to choose something on held-out rows, by an attribute or a
+        property; 0 by default. If it is positive, the classifier sets `inner_folds_` before it calls :meth:`fit`.
+    inner_folds_ : sequence of InnerFold or None
+        Folds in which cuts and structure, too, were learned without the held-out rows. There may be fewer than the
+        learner asked for, and none where no class has rows for two. None if :meth:`fit` is called with a table only:
+        then a learner splits `table` and keeps the structure. The classifier removes the attribute after fitting.
     discretizer : str, (str, mapping) or transformer
-        What numeric columns should be cut by, for a classifier that leaves it to its parameters
-        (``discretizer="auto"``). ``"mdl"``, few bins that tell the classes apart, unless a class says otherwise, by an
-        attribute or a property: one that does not trust cells of a row or two may ask for finer bins.
+        The discretizer of numeric columns for a classifier that leaves the choice to its parameters
+        (``discretizer="auto"``). By default ``"mdl"``: few bins that separate the classes. A learner that does not
+        trust cells of a row or two may ask for finer bins, by an attribute or a property.
     takes_unlabeled : bool
-        Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em". False by default.
+        Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em". False by default: the
+        classifier raises an error for such rows.
     relative_weights : bool
         Whether only the ratios of row weights matter, so that multiplying all of them by a constant changes nothing.
         Set it to True for leave-one-out learners: a row of weight 2 is left out as a whole, but of two equal rows only
         one is left out at a time. False by default: a row of weight 2 is equivalent to two rows.
     """
 
+    n_inner_folds: int = 0
+    inner_folds_: Sequence[InnerFold] | None = None
     discretizer: Any = "mdl"
     takes_unlabeled: ClassVar[bool] = False
     relative_weights: ClassVar[bool] = False
 
-    @property
-    def inner_folds(self) -> int:
-        """How many folds the learner wants; none unless a class says otherwise, by an attribute or a property."""
-        return 0
-
     @abstractmethod
-    def fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return log parameters for every node of `dag`, whose structure stays as it is.
-
-        Where `inner_folds` is positive it is called as ``fit(table, dag, folds=folds)``, a list of :class:`InnerFold`.
-        """
+    def fit(self, table: Table, structure: Structure) -> LogTables:
+        """Return log parameters for every variable, given its parents in `structure`."""
 
 
 class ScoreFunction(Composite, ABC):
-    """Says how good a DAG is for a table; higher is better.
+    """Scores structures on a table; higher is better.
 
     :meth:`score` is enough. A score that can tell a small change faster overrides :meth:`evaluator`; one with a
     parameter that the data choose overrides :meth:`choose_parameters`.
@@ -182,11 +180,11 @@ class ScoreFunction(Composite, ABC):
     resamples: ClassVar[bool] = False
 
     @abstractmethod
-    def score(self, table: Table, dag: DAG) -> float:
-        """Return the score of `dag` on `table`."""
+    def score(self, table: Table, structure: Structure) -> float:
+        """Return the score of `structure` on `table`."""
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> Evaluator:
-        """Return what a search talks to; this one calls :meth:`score` for each candidate."""
+        """Return what a search asks; this one calls :meth:`score` for each candidate."""
         return ScoringEvaluator(self, table)
 
     def choose_parameters(self, table: Table) -> ScoreFunction:
@@ -343,75 +341,96 @@ class SavesState(Protocol):
 
 
 class Evaluator(ABC):
-    """Scores the neighbours of a current graph. Variables are numbers: positions in ``table.names``.
+    """Scores the neighbors of a current graph. Variables are numbers: positions in ``table.names``.
+
+    A search needs three methods and `value`. The mixins below are optional: :class:`ProposesInTurn`,
+    :class:`Resamples`, :class:`Walks` and :class:`PrefersLargeBatches`.
 
     Attributes
     ----------
     value : float
         The score of the current graph.
     n_evaluations : int
-        How many candidates were scored.
+        The number of candidates scored so far, for reports; an evaluator need not count.
     decomposable : bool
-        Whether the score is a sum of terms, one per family: a change then gains the same whatever
-        the other families are, and a search need not ask again.
-    resamples : bool
-        Whether :meth:`step` may change the score of the current graph: a score from before a step is then not to be
-        compared with one from after it.
-    random : RandomState or None
-        What :meth:`step` draws from, where it draws: a search that stops here and goes on with another evaluator
-        hands its state on. None unless a class says otherwise.
-    prefers_large_batches : bool
-        Whether a search that need not look at the clock proposes all neighbours in one call, and not some hundreds at a
-        time: each call costs messages to other machines.
+        Whether the score is a sum of terms, one per family, so that a change of one family gains the same whatever the
+        others are. A search then asks for each change only once. False by default.
     """
 
     value: float
     n_evaluations: int = 0
     decomposable: bool = False
-    resamples: bool = False
-    random: np.random.RandomState | None = None
-    prefers_large_batches: bool = False
 
     @abstractmethod
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Make the graph in which ``parents[v]`` are the parents of v the current one; return its score."""
 
-    def step(self) -> float:
-        """Begin a step of a search, and return the current graph's score for it."""
-        return self.value
-
     @abstractmethod
-    def propose(self, changes: Changes) -> float:
-        """Return the score if each v in `changes` had the parents ``changes[v]``; changes nothing."""
-
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
-        """Return the score of every candidate; one strictly below `at_least` may get ``-inf``."""
-        return np.array([self.propose(changes) for changes in candidates], dtype=np.float64)
+        """Return the score of each candidate: of the graph in which each of its keys v has the parents of its value.
 
-    def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
-        """Return the scores of candidates up to the first that is good enough.
-
-        Candidate i qualifies if its score reaches ``at_least[i]``; one strictly below may get ``-inf``.
+        The current graph stays as it is. The score of a candidate strictly below `at_least` may be ``-inf``.
         """
-        scores = np.asarray(self.propose_many(candidates, at_least=float(np.min(at_least, initial=np.inf))))
-        reached = np.flatnonzero(scores >= at_least)
-        return scores[: reached[0] + 1] if len(reached) else scores
 
     @abstractmethod
     def commit(self, changes: Changes) -> float:
         """Make `changes` to the current graph; return its new score."""
 
+
+class ProposesInTurn(Evaluator):
+    """An evaluator that can stop scoring at the first candidate that is good enough."""
+
+    @abstractmethod
+    def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+        """Return the scores of candidates up to the first that is good enough.
+
+        Candidate i qualifies if its score reaches ``at_least[i]``; one strictly below may get ``-inf``.
+        """
+
+
+class Resamples(Evaluator):
+    """An evaluator that may draw something anew for each step of a search, such as held-out rows.
+
+    Attributes
+    ----------
+    resamples : bool
+        Whether :meth:`step` may change the score of the current graph. Scores from before a step are then not compared
+        with scores after it.
+    random : RandomState or None
+        What :meth:`step` draws from. A search that stops here and continues with another evaluator passes its state on.
+    """
+
+    resamples: bool = True
+    random: np.random.RandomState | None = None
+
+    @abstractmethod
+    def step(self) -> float:
+        """Begin a step of a search, and return the current graph's score for it."""
+
+
+def begin_step(evaluator: Evaluator) -> float:
+    """Begin a step of a search by any evaluator, and return the current graph's score for it."""
+    return float(evaluator.step() if isinstance(evaluator, Resamples) else evaluator.value)
+
+
+class Walks(Evaluator):
+    """An evaluator that can make many tries of a random walk (:class:`bnplug.scoring.Walk`) in one call."""
+
+    @abstractmethod
     def walk(self, walk: Walk) -> bool:
-        """Go on with a random walk by many tries at once; return whether this evaluator does so.
+        """Continue a random walk by many tries at once; return whether this evaluator does so.
 
         The tries are those that proposals in turn and commits would make, to the last bit; there may be so many that
-        they take some hundredths of a second. By default False: then nothing was done.
+        they take some hundredths of a second. If the result is False, nothing was done.
         """
-        return False
 
 
-class ScoringEvaluator(Evaluator):
-    """The evaluator of any score: each candidate becomes a DAG and is scored whole."""
+class PrefersLargeBatches(Evaluator):
+    """An evaluator whose calls cost messages to other machines: a search proposes all neighbors in one call."""
+
+
+class ScoringEvaluator(ProposesInTurn, Resamples):
+    """The evaluator of any score: each candidate becomes a structure, which is scored whole."""
 
     def __init__(self, function: ScoreFunction, table: Table) -> None:
         self.function = function
@@ -420,13 +439,21 @@ class ScoringEvaluator(Evaluator):
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Score the given graph and keep it."""
-        self.parents = [sorted(family) for family in parents]
+        self.parents = [tuple(family) for family in parents]
         self.value = self._score(self.parents)
         return self.value
 
+    def step(self) -> float:
+        """Return the score that the current graph has."""
+        return self.value
+
     def propose(self, changes: Changes) -> float:
-        """Score the current graph with `changes`."""
+        """Return the score of the current graph with `changes`; subclasses that know it sooner override this."""
         return self._score(self._changed(changes))
+
+    def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
+        """Score the current graph with each of the changes."""
+        return np.array([self.propose(changes) for changes in candidates], dtype=np.float64)
 
     def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
         """Score the candidates one by one, so that none is scored in vain."""
@@ -441,9 +468,9 @@ class ScoringEvaluator(Evaluator):
         """Score the current graph with `changes` and keep it."""
         return self.start(self._changed(changes))
 
-    def _changed(self, changes: Changes) -> list[list[int]]:
-        return [sorted(changes.get(v, parents)) for v, parents in enumerate(self.parents)]
+    def _changed(self, changes: Changes) -> list[tuple[int, ...]]:
+        return [tuple(changes.get(v, parents)) for v, parents in enumerate(self.parents)]
 
-    def _score(self, parents: list[list[int]]) -> float:
+    def _score(self, parents: list[tuple[int, ...]]) -> float:
         self.n_evaluations += 1
-        return float(self.function.score(self.table, self.table.dag(parents)))
+        return float(self.function.score(self.table, Structure(self.table.names, parents)))

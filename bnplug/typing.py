@@ -1,6 +1,6 @@
-"""The types that annotations name: arrays, and pgmpy's graph and network.
+"""The types that annotations name: arrays, and pgmpy's graphs and network.
 
-Importing this module does not load pgmpy: ``DAG`` and ``DiscreteBayesianNetwork`` come when they are asked for.
+Importing this module does not load pgmpy: ``DAG``, ``PDAG`` and ``DiscreteBayesianNetwork`` are loaded when first used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from bnplug.model.pgmpy import DAG, DiscreteBayesianNetwork
+    from bnplug.model.pgmpy import DAG, PDAG, DiscreteBayesianNetwork
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -20,7 +20,7 @@ BoolArray = npt.NDArray[np.bool_]
 #: Coded columns: the dtype is the smallest unsigned one that holds the states, its largest value is missing.
 CodeArray = npt.NDArray[np.unsignedinteger[Any]]
 
-__all__ = ["DAG", "BoolArray", "CodeArray", "DiscreteBayesianNetwork", "FloatArray", "IntArray"]
+__all__ = ["DAG", "PDAG", "BoolArray", "CodeArray", "DiscreteBayesianNetwork", "FloatArray", "IntArray"]
 
 
 def __getattr__(name: str) -> Any:

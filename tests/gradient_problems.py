@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import logsumexp
 from strategies import random_parents
 
-from bnplug import parameter_learner
+from bnplug import Structure, parameter_learner
 from bnplug.inference.complete import terms
 from bnplug.model.log_tables import LogTables
 from bnplug.table.table import Table
@@ -16,7 +16,7 @@ from bnplug.table.table import Table
 def random_problem(table, seed):
     """Random log parameters on a random structure, as tables and as terms."""
     rng = np.random.default_rng(seed)
-    dag = table.dag(random_parents(rng, len(table.names)))
+    dag = Structure(table.names, random_parents(rng, len(table.names)))
     ml = parameter_learner("ml").fit(table, dag)
     noise = {name: (own.parents, own.values + rng.normal(size=own.values.shape)) for name, own in ml.tables.items()}
     tables = LogTables(ml.names, ml.states, noise, table.target)
@@ -58,4 +58,6 @@ def large_table(rows=4000, features=6, classes=3, states=4, seed=0):
 
 
 def naive_bayes(table):
-    return table.dag([[] if v == table.target_index else [table.target_index] for v in range(len(table.names))])
+    return Structure(
+        table.names, [[] if v == table.target_index else [table.target_index] for v in range(len(table.names))]
+    )

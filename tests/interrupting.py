@@ -19,7 +19,7 @@ from functools import wraps
 import numpy as np
 import pandas as pd
 
-from bnplug import BayesianNetworkClassifier, MDLDiscretizer, Table
+from bnplug import BayesianNetworkClassifier, MDLDiscretizer, Structure, Table
 from bnplug.errors import SearchWarning
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
@@ -128,7 +128,7 @@ class Job:
         self.score = score if self.search and score != "rmho" else None
         self.table = make_table(rows)
         c = self.table.target_index
-        self.dag = self.table.dag([[c] if v == 0 else [v - 1, c] for v in range(c)] + [[]])
+        self.dag = Structure(self.table.names, [[c] if v == 0 else [v - 1, c] for v in range(c)] + [[]])
         self.predict = self._model().predict_proba if kind == "classifier" else None
         self.numbers = np.random.default_rng(1).normal(size=(rows, 8))
 

@@ -77,7 +77,7 @@ def test_any_score_has_an_evaluator(table):
     assert isinstance(evaluator, ScoringEvaluator)
     assert evaluator.start([[2], [2], []]) == 4.0
     assert evaluator.step() == evaluator.value == 4.0
-    assert evaluator.propose({0: [1, 2]}) == 6.0
+    assert evaluator.propose_many([{0: [1, 2]}])[0] == 6.0
     assert evaluator.value == 4.0
     assert evaluator.propose_many([{0: []}, {1: [0, 2]}], at_least=5.0).tolist() == [2.0, 6.0]
     in_turn = evaluator.propose_in_turn([{0: []}, {1: [0, 2]}, {0: [1, 2]}], np.array([5.0, 6.0, 0.0]))

@@ -6,7 +6,7 @@ import third_party
 from blocked import mapped
 
 import bnplug
-from bnplug import Table, datasets
+from bnplug import Structure, Table, datasets
 from bnplug.builtin.parameters.ml import MaximumLikelihood
 from bnplug.gradient import Objective, conditional_nll, objective
 from bnplug.inference.complete import terms
@@ -70,7 +70,7 @@ def same_counts(table, blocks, families):
 
 
 def learned(learner, table):
-    return table.parents(learner.learn(table))
+    return learner.learn(table).parents
 
 
 FROM_COUNTS = {
@@ -143,7 +143,7 @@ def test_a_structure_by_leaving_out_each_row(pair, loss, widest, monkeypatch):
 def test_parameters_from_counts(pair, name):
     table, blocks = pair
     parents = learned(bnplug.structure_learner("kdb", k=2), table)
-    one, other = (bnplug.parameter_learner(name).fit(own, own.dag(parents)) for own in pair)
+    one, other = (bnplug.parameter_learner(name).fit(own, Structure(own.names, parents)) for own in pair)
     for name in table.names:
         np.testing.assert_allclose(np.exp(other[name].values), np.exp(one[name].values), rtol=0, atol=1e-12)
     assert one.log_likelihood(blocks, incomplete=True) == pytest.approx(one.log_likelihood(table, True), rel=1e-12)
@@ -162,7 +162,7 @@ def test_parameters_that_an_optimiser_finds(pair, name, params, gathered, monkey
     monkeypatch.setattr(objective, "_MOST_GATHERED", gathered)
     table, _ = pair
     parents = learned(bnplug.structure_learner("tan"), table)
-    one, other = (bnplug.parameter_learner(name, **params).fit(own, own.dag(parents)) for own in pair)
+    one, other = (bnplug.parameter_learner(name, **params).fit(own, Structure(own.names, parents)) for own in pair)
     for node in table.names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-6)
 
@@ -183,7 +183,8 @@ def test_a_strength_that_is_chosen_by_rows_held_out(name, params, chosen, tmp_pa
     parents = learned(bnplug.structure_learner("tan"), table)
     one, other = (bnplug.parameter_learner(name, **params) for _ in range(2))
     found, expected = (
-        learner.fit(own, own.dag(parents)) for learner, own in ((one, mapped(table, tmp_path)), (other, table))
+        learner.fit(own, Structure(own.names, parents))
+        for learner, own in ((one, mapped(table, tmp_path)), (other, table))
     )
     assert getattr(one, chosen) == getattr(other, chosen)
     for node in table.names:
@@ -192,7 +193,7 @@ def test_a_strength_that_is_chosen_by_rows_held_out(name, params, chosen, tmp_pa
 
 def test_the_sum_of_a_loss_and_its_gradient(pair, monkeypatch):
     table, blocks = pair
-    own = terms(MaximumLikelihood().fit(table, table.dag(table.naive_bayes())), table.target)
+    own = terms(MaximumLikelihood().fit(table, Structure(table.names, table.naive_bayes())), table.target)
     values = own.values + np.random.RandomState(3).normal(size=own.values.size)
     expected, slopes = Objective(own, table)(values, conditional_nll)
     brought = Objective(own, blocks)
@@ -220,7 +221,7 @@ def test_a_third_partys_score_needs_to_know_nothing_of_blocks(pair, score):
 def test_a_third_partys_parameters_need_to_know_nothing_of_blocks(pair, learner, monkeypatch):
     monkeypatch.setattr(objective, "_MOST_GATHERED", 0)
     table, _ = pair
-    one, other = (learner.fit(own, own.dag(own.naive_bayes())) for own in pair)
+    one, other = (learner.fit(own, Structure(own.names, own.naive_bayes())) for own in pair)
     for node in table.names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-6)
 

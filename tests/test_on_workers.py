@@ -8,6 +8,7 @@ from strategies import some
 from test_in_blocks import SEARCHES, TABLES, drawn, learned, same_counts
 
 import bnplug
+from bnplug import Structure
 from bnplug.gradient import objective
 from bnplug.hooks import registry
 
@@ -75,7 +76,7 @@ def test_a_structure_by_gains_that_are_no_whole_numbers(pair, score):
 def test_parameters_from_counts(pair, name):
     table, _ = pair
     parents = learned(bnplug.structure_learner("kdb", k=2), table)
-    one, other = (bnplug.parameter_learner(name).fit(own, own.dag(parents)) for own in pair)
+    one, other = (bnplug.parameter_learner(name).fit(own, Structure(own.names, parents)) for own in pair)
     for node in table.names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-12)
 
@@ -87,7 +88,7 @@ def test_parameters_that_an_optimiser_finds(pair, name, params, monkeypatch):
     monkeypatch.setattr(objective, "_MOST_GATHERED", 0)
     table, _ = pair
     parents = learned(bnplug.structure_learner("nb"), table)
-    one, other = (bnplug.parameter_learner(name, **params).fit(own, own.dag(parents)) for own in pair)
+    one, other = (bnplug.parameter_learner(name, **params).fit(own, Structure(own.names, parents)) for own in pair)
     for node in table.names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-6)
 
@@ -102,7 +103,7 @@ def test_a_third_partys_score_needs_to_know_nothing_of_clusters(pair, score):
 
 def test_a_third_partys_parameters_need_to_know_nothing_of_clusters(pair):
     learner, (table, _) = third_party.Steep(alpha=2.0), pair
-    one, other = (learner.fit(own, own.dag(own.naive_bayes())) for own in pair)
+    one, other = (learner.fit(own, Structure(own.names, own.naive_bayes())) for own in pair)
     for node in table.names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-12)
 
@@ -149,6 +150,8 @@ def test_every_score_that_is_installed(few, name):
 def test_every_parameter_learner_that_is_installed(few, name, monkeypatch):
     monkeypatch.setattr(objective, "_MOST_GATHERED", 0)
     parents = learned(bnplug.structure_learner("tan"), few[0])
-    one, other = (bnplug.parameter_learner(name, **OPTIONS.get(name, {})).fit(own, own.dag(parents)) for own in few)
+    one, other = (
+        bnplug.parameter_learner(name, **OPTIONS.get(name, {})).fit(own, Structure(own.names, parents)) for own in few
+    )
     for node in few[0].names:
         np.testing.assert_allclose(np.exp(other[node].values), np.exp(one[node].values), rtol=0, atol=1e-6)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import bnplug.typing
-from bnplug import Table
+from bnplug import Structure, Table
 
 
 def test_a_learned_graph_and_a_network_are_of_these_types():
     table = Table(np.zeros((2, 1), dtype=np.uint8), ["a", "c"], {"a": ["x", "y"], "c": [0, 1]}, target="c")
-    assert isinstance(table.dag([[1], []]), bnplug.typing.DAG)
+    assert isinstance(Structure(table.names, [[1], []]), bnplug.typing.DAG)
     assert issubclass(bnplug.typing.DiscreteBayesianNetwork, bnplug.typing.DAG)
 
 

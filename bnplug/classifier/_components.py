@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bnplug.errors import ContractError, PluginError, UnknownMethodError
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import AUTO_DISCRETIZER, Kind, as_written, is_component
-from bnplug.model.checks import check_dag, given_dag
+from bnplug.model.checks import check_learned
 from bnplug.model.log_tables import check_size
+from bnplug.structure import Learned, Structure
 from bnplug.table.discretizer import unfitted
 from bnplug.table.table import Table
-
-if TYPE_CHECKING:
-    from bnplug.typing import DAG
 
 
 def wanted_discretizer(model: Any) -> Any:
@@ -43,17 +41,24 @@ def uses_relative_weights(model: Any) -> bool:
     return any(getattr(learner, "relative_weights", False) for learner in learners)
 
 
-def find_structure(model: Any, table: Table) -> tuple[Any, DAG]:
-    """Return the structure learner of a classifier, or None if the structure is given, and the structure."""
+def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
+    """Return the structure learner of a classifier, or None if the structure is given, and what was learned."""
     learner = None
     if is_component(model.structure) or hasattr(model.structure, "learn"):
         learner = component("structure learner", model.structure, model)
         _check_fewest(model, table, learner)
-        dag = _learn(model, learner, _weighted(model, table, learner))
+        learned = _learn(model, learner, _weighted(model, table, learner))
     else:
-        dag = given_dag(model.structure, table)
-    check_size(table, table.parents(dag), model.max_parameters)
-    return learner, dag
+        learned = Learned(_given(model.structure, table))
+    check_size(table, learned.structure.parents, model.max_parameters)
+    return learner, learned
+
+
+def _given(structure: Any, table: Table) -> Structure:
+    try:
+        return Structure.of(structure, table)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"structure: {error}") from None
 
 
 def _weighted(model: Any, table: Table, learner: Any) -> Table:
@@ -68,14 +73,14 @@ def _weighted(model: Any, table: Table, learner: Any) -> Table:
     return table.with_relative_weights(by_class=not uses_class_weights)
 
 
-def _learn(model: Any, learner: Any, table: Table) -> DAG:
+def _learn(model: Any, learner: Any, table: Table) -> Learned:
     """Return the learned structure; with missing cells and ``missing="em"``, by structural EM."""
     if not table.learned_by_em:
-        return check_dag(learner.learn(table), table, learner)
+        return check_learned(learner.learn(table), table, learner)
     from bnplug.inference.expected_table import structural_em
 
     return structural_em(
-        lambda rows: check_dag(learner.learn(rows), rows, learner),
+        lambda rows: check_learned(learner.learn(rows), rows, learner),
         table,
         model.random_state,
         model.n_jobs,

@@ -142,16 +142,22 @@ class FitMixin(PredictMixin):
         `more_rows` says whether more rows will follow, which may have categories that these rows lack.
         """
         warn_of_features(table, [] if more_rows else [v for v in self.encoder_.names if v not in self.encoder_.numeric])
-        self.structure_, dag = find_structure(self, table)
+        self.structure_, self.learned_ = find_structure(self, table)
+        structure = self.learned_.structure
         if self.structure_ is not None:
-            warn_of_constant_prediction(table, table.parents(dag))
+            warn_of_constant_prediction(table, structure)
         self.parameters_ = component("parameter learner", self.parameters, self)
         check_unlabeled(table, self.parameters_, self.parameters)
         # A learner need not derive from the contract's class.
-        n_folds = getattr(self.parameters_, "inner_folds", 0)
-        wanted = {"folds": folds(n_folds)} if n_folds else {}
-        fitted = self.parameters_.fit(table, dag, **wanted)
-        return self._set_model(check_tables(fitted, table, table.parents(dag), self.parameters_))
+        n_folds = getattr(self.parameters_, "n_inner_folds", 0)
+        if n_folds:
+            self.parameters_.inner_folds_ = folds(n_folds)
+        try:
+            fitted = self.parameters_.fit(table, structure)
+        finally:
+            # Fitted models hold no rows.
+            vars(self.parameters_).pop("inner_folds_", None)
+        return self._set_model(check_tables(fitted, table, structure, self.parameters_))
 
     @property
     def log_likelihood_path_(self) -> list[float]:
@@ -342,8 +348,8 @@ class FitMixin(PredictMixin):
                 "fit or partial_fit it first, with parameters='backoff' or 'ml'"
             )
         table = self._table(X, y, sample_weight)
-        dag = self.schema_.dag([[table.index(p) for p in self.tables_.parents[name]] for name in table.names])
-        return self._set_model(check_tables(learner.partial_fit(table, dag), table, table.parents(dag), learner))
+        structure = self.learned_.structure
+        return self._set_model(check_tables(learner.partial_fit(table, structure), table, structure, learner))
 
     def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:
         """Return more rows as a table with the states that are known."""

@@ -16,8 +16,8 @@ from bnplug.contracts import InnerFold
 from bnplug.errors import BnplugWarning
 from bnplug.inference.complete import posterior, terms, with_values
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import is_c1
 from bnplug.sources.training import _learning_weights
+from bnplug.structure import is_c1
 from bnplug.table.class_labels import _labels_and_gaps
 from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.folds import split_rows
@@ -91,8 +91,8 @@ def inner_folds(model: Any, rows: RawRows, n_folds: int) -> list[InnerFold]:
         for train, test in splits(rows, n_folds, model.random_state):
             others = {"on_useless": "drop", "unlabeled": None}
             table, encoder = model._encode_training(train.frame, train.y, train.weights, others, name=model.target_)
-            _, dag = find_structure(model, table)
-            folds.append(InnerFold(table, dag, _coded_alike(test, table, encoder)))
+            _, learned = find_structure(model, table)
+            folds.append(InnerFold(table, learned.structure, _coded_alike(test, table, encoder)))
     return folds
 
 

@@ -17,6 +17,7 @@ from bnplug.hooks.components import check_numbers
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE, check_saved_limits
 from bnplug.io._parameters import Unavailable, check_complete
 from bnplug.model.log_tables import LogTables, check_size
+from bnplug.structure import Learned
 from bnplug.table.coding import as_array, check_unseen
 from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.rules import ColumnRules
@@ -33,7 +34,7 @@ class BayesianNetworkClassifier(FitMixin):
 
     Parameters
     ----------
-    structure : str, StructureLearner, DAG or list of edges
+    structure : str, StructureLearner, Structure, DAG or list of edges
         A registered name, an instance, or a given structure: a graph, or edges ``(parent, child)`` by name. The class
         is named after `y` if it has a name, else ``"class"``.
     parameters : str or ParameterLearner
@@ -94,6 +95,9 @@ class BayesianNetworkClassifier(FitMixin):
     ----------
     classes_ : array
         The class labels.
+    learned_ : Learned
+        The structure, and what else the structure learner found: an equivalence class, edge probabilities, other
+        structures, details.
     dag_ : pgmpy DAG
         The structure.
     tables_ : LogTables
@@ -238,8 +242,8 @@ class BayesianNetworkClassifier(FitMixin):
         if encoder.classes.tolist() != list(classes):
             raise ValueError(f"the classes of the encoder, {encoder.classes}, are not those of the tables, {classes}")
         schema = Table.empty(tables.names, tables.states, tables.target)
-        parents = [[schema.index(name) for name in table.parents] for table in tables.tables.values()]
-        check_size(schema, parents, self.max_parameters)
+        self.learned_ = Learned(tables.structure)
+        check_size(schema, self.learned_.structure.parents, self.max_parameters)
         self.encoder_, self.classes_ = encoder, encoder.classes
         self.n_features_in_, self.feature_names_in_ = len(encoder.columns), np.array(encoder.columns, dtype=object)
         self.target_, self.schema_ = tables.target, schema
@@ -284,6 +288,7 @@ class BayesianNetworkClassifier(FitMixin):
             check_numbers(self, "max_parameters", "max_clique_size", positive=True)
             saved = network_of(state, arrays)
             self._take_over(saved.tables, saved.encoder)
+            self.learned_ = saved.learned
             check_saved_limits(self.engine_)
             if not isinstance(self.costs, Unavailable):
                 cost_matrix(self.costs, self.classes_)

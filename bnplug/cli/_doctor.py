@@ -120,6 +120,11 @@ def _checks() -> Iterator[tuple[str, Check]]:
             yield f"{kind} {registry.name_of(method)}", partial(_check_method, cast("Method", method))
 
 
+def _fitted(table: bnplug.Table, structure: str) -> bnplug.LogTables:
+    learned = bnplug.structure_learner(structure).learn(table)
+    return bnplug.parameter_learner("ml").fit(table, bnplug.Structure.of(learned, table))
+
+
 def _check_answers() -> None:
     import numpy as np
 
@@ -129,7 +134,7 @@ def _check_answers() -> None:
 
     table = data.with_missing_cells()
     for structure in ("tan", "kdb"):
-        tables = bnplug.parameter_learner("ml").fit(table, bnplug.structure_learner(structure).learn(table))
+        tables = _fitted(table, structure)
         answers = posterior(Marginalizer(tables, table.target).log_joint(table.codes))
         for row, answer in zip(table.codes.T, answers, strict=True):
             known = {table.names[v]: int(row[v]) for v in table.features if row[v] != table.missing}
@@ -139,12 +144,12 @@ def _check_answers() -> None:
 
 
 def _check_threads() -> None:
-    from bnplug.model.checks import check_dag
+    from bnplug.structure import Structure
     from bnplug.testing import data
 
     table = data.standard()
     one, two = (bnplug.structure_learner("hill-climb", score="cr", n_jobs=n) for n in (1, 2))
-    graphs = [table.parents(check_dag(learner.learn(table), table, learner)) for learner in (one, two)]
+    graphs = [Structure.of(learner.learn(table), table) for learner in (one, two)]
     if graphs[0] != graphs[1] or one.trace_ != two.trace_:
         raise AssertionError("hill-climb finds another graph with two threads than with one")
 
@@ -153,7 +158,7 @@ def _check_files() -> None:
     from bnplug.testing import data
 
     table = data.standard()
-    tables = bnplug.parameter_learner("ml").fit(table, bnplug.structure_learner("tan").learn(table))
+    tables = _fitted(table, "tan")
     model = bnplug.BayesianNetworkClassifier.from_tables(tables)
     rows = model.sample(50, random_state=0).drop(columns=table.target)
     with tempfile.TemporaryDirectory() as folder:

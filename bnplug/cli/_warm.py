@@ -13,6 +13,7 @@ from bnplug.errors import one_line
 from bnplug.hooks import registry
 from bnplug.inference.complete import log_posterior, posterior
 from bnplug.inference.marginals import Marginalizer
+from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.testing import data
 from bnplug.typing import IntArray
@@ -55,7 +56,7 @@ def _score(name: str, table: Table) -> None:
 
 
 def _answer(name: str, table: Table) -> None:
-    tables = registry.parameter_learner("ml").fit(table, table.dag(data.complete(table)))
+    tables = registry.parameter_learner("ml").fit(table, Structure(table.names, data.complete(table)))
     registry.engine(name).compile(tables, table.target).log_joint(table.codes)
 
 
@@ -76,7 +77,7 @@ def _predict(name: str, table: Table) -> None:
     some_missing[0, ::2] = some_missing[1, ::3] = table.missing
     some_missing.flags.writeable = False
     for parents in (data.tree(table), data.complete(table)):
-        tables = registry.parameter_learner(name).fit(table, table.dag(parents))
+        tables = registry.parameter_learner(name).fit(table, Structure(table.names, parents))
         marginalizer = Marginalizer(tables, table.target)
         for codes in (table.codes, some_missing):
             joint = marginalizer.log_joint(codes)

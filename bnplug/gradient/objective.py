@@ -38,7 +38,8 @@ from bnplug.inference._flat_tables import in_memory, in_shape
 from bnplug.inference.complete import Terms, terms, with_values
 from bnplug.inference.expectation import Expectation
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import _Normalization, is_c1
+from bnplug.model.wettig import _Normalization
+from bnplug.structure import is_c1
 from bnplug.table.blocks import Blocks
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
@@ -80,12 +81,13 @@ class Objective:
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> from bnplug import parameter_learner
     >>> from bnplug.gradient import conditional_nll
     >>> from bnplug.inference.complete import terms
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1], "c": ["n", "n", "y"]}), "c")
-    >>> layout = terms(parameter_learner("ml").fit(table, table.dag([[1], []])), "c")
+    >>> layout = terms(parameter_learner("ml").fit(table, Structure(table.names, [[1], []])), "c")
     >>> nll, gradient = Objective(layout, table)(np.zeros(layout.values.size), conditional_nll)
     >>> print(round(nll / np.log(2), 6))
     3.0

@@ -18,13 +18,13 @@ from bnplug.gradient.objective import Objective
 from bnplug.inference.complete import Terms, terms, with_values
 from bnplug.inference.em import SmoothedFrequencies
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import is_c1
+from bnplug.structure import Structure, is_c1
 from bnplug.table.folds import split_rows
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    from bnplug.structure import Structure
 
 
 class Problem:
@@ -38,7 +38,7 @@ class Problem:
     ----------
     table : Table
         The training rows.
-    dag : DAG
+    structure : Structure
         The structure.
     alpha, floor : float
         The smoothing of the generative estimates, as in ``ml``.
@@ -61,7 +61,7 @@ class Problem:
     >>> import pandas as pd
     >>> from bnplug.gradient import conditional_nll, minimize
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1], "c": ["n", "n", "y", "y", "n"]}), "c")
-    >>> problem = Problem(table, table.dag([[1], []]))
+    >>> problem = Problem(table, Structure(table.names, [[1], []]))
     >>> values, _ = minimize(lambda v: problem.objective(v, conditional_nll), problem.terms.values, 1e-9, 100)
     >>> np.exp(problem.network(values)["x"].values).round(3)[:, 1].tolist()  # P(x | c = "y")
     [0.0, 1.0]
@@ -70,11 +70,11 @@ class Problem:
     takes_unlabeled: ClassVar[bool] = False
 
     def __init__(
-        self, table: Table, dag: DAG, alpha: float = 1.0, floor: float = 0.0, n_jobs: int | None = None
+        self, table: Table, structure: Structure, alpha: float = 1.0, floor: float = 0.0, n_jobs: int | None = None
     ) -> None:
         self.table = table
         self.alpha = alpha
-        self.generative: LogTables = SmoothedFrequencies(alpha, floor, n_jobs).fit(table, dag)
+        self.generative: LogTables = SmoothedFrequencies(alpha, floor, n_jobs).fit(table, structure)
         self.terms: Terms = terms(self.generative, table.target)
         self.objective = self.over(table, n_jobs)
 
@@ -122,7 +122,7 @@ _P = TypeVar("_P", bound=Problem)
 
 def held_out(
     parts: Sequence[InnerFold],
-    build: Callable[[Table, DAG], _P],
+    build: Callable[[Table, Structure], _P],
     measure: Callable[[_P, Objective], npt.ArrayLike],
     n_jobs: int | None = None,
 ) -> FloatArray:
@@ -134,7 +134,7 @@ def held_out(
     """
 
     def run(part: InnerFold) -> FloatArray:
-        problem = build(part.train, part.dag)
+        problem = build(part.train, part.structure)
         return np.asarray(measure(problem, problem.over(part.held_out, n_jobs=1)), dtype=np.float64)
 
     # The limit holds for the whole process; set here, the first fold to end does not lift it.

@@ -23,13 +23,14 @@ from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.expectation import Expectation
 from bnplug.model.log_tables import LogTables, estimate
+from bnplug.structure import Structure
 from bnplug.table._counting import count_rows, with_unit_weights
 from bnplug.table.table import Table
 from bnplug.typing import CodeArray, FloatArray
 
 if TYPE_CHECKING:
+    from bnplug.structure import Structure
     from bnplug.table.blocks import Blocks
-    from bnplug.typing import DAG
 
 # The options of EM for learners without a parameter of that name.
 _DEFAULTS: dict[str, Any] = {"restarts": 0, "tol": 1e-6, "max_iter": 500}
@@ -61,8 +62,8 @@ class CountsLearner(ParameterLearner):
     --------
     >>> import pandas as pd
     >>> class PlainFrequencies(CountsLearner):
-    ...     def from_counts(self, table, dag, counts, rows):
-    ...         families = zip(table.names, table.parents(dag), counts, strict=True)
+    ...     def from_counts(self, table, structure, counts, rows):
+    ...         families = zip(table.names, structure.parents, counts, strict=True)
     ...         tables = {
     ...             name: ([table.names[p] for p in parents], np.log((n + 1e-9) / (n + 1e-9).sum(axis=0)))
     ...             for name, parents, n in families
@@ -72,7 +73,7 @@ class CountsLearner(ParameterLearner):
     >>> table = Table.from_frame(frame, "c")
     >>> em = Table(table.codes, table.names, table.states, "c", missing_policy="em")
     >>> learner = PlainFrequencies()
-    >>> np.exp(learner.fit(em, em.dag([[1], []]))["x"].values).round(3)[:, 1].tolist()
+    >>> np.exp(learner.fit(em, Structure(em.names, [[1], []]))["x"].values).round(3)[:, 1].tolist()
     [0.0, 1.0]
     >>> learner.n_iter_, round(learner.log_likelihood_path_[-1], 3)
     (16, -2.773)
@@ -82,15 +83,15 @@ class CountsLearner(ParameterLearner):
 
     @abstractmethod
     def from_counts(
-        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+        self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
-        """Return the estimates of every node of `dag`.
+        """Return the estimates of every node of `structure`.
 
         Parameters
         ----------
         table : Table
             The variables and their states; rows are not to be read.
-        dag : DAG
+        structure : Structure
         counts : sequence of float64 arrays
             For each variable, the total weight of the rows in each cell, with axes (variable, \\*parents), parents
             ascending by their number. EM passes expected counts, which need not be whole numbers.
@@ -106,19 +107,19 @@ class CountsLearner(ParameterLearner):
         """
         return 0.0
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the estimates: by EM if ``table.missing_policy`` is "em" and cells are missing.
 
         Otherwise each table counts the rows in which its variables are known.
         """
         if table.learned_by_em:
-            maximum = expectation_maximization(self, table, dag)
+            maximum = expectation_maximization(self, table, structure)
             self.counts_, self.log_likelihood_path_ = maximum.counts, maximum.path
             self.n_iter_ = len(maximum.path) - 1
             return maximum.tables
-        families = _families(table, dag)
+        families = _families(table, structure)
         self.counts_, self.n_iter_ = table.counts(families), 1
-        return self.from_counts(table, dag, self.counts_, row_counts(table, families, self.counts_))
+        return self.from_counts(table, structure, self.counts_, row_counts(table, families, self.counts_))
 
 
 class SmoothedFrequencies(CountsLearner):
@@ -129,20 +130,20 @@ class SmoothedFrequencies(CountsLearner):
         self.floor = floor
         self.n_jobs = n_jobs
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the smoothed relative frequencies, by EM if rows are incomplete."""
         check_numbers(self, "alpha", "floor")
         if not self.floor < 1:
             raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
-        return super().fit(table, dag)
+        return super().fit(table, structure)
 
     def from_counts(
-        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+        self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
         """Return the smoothed relative frequencies of the counts."""
         tables = {
             table.names[v]: ([table.names[p] for p in parents], estimate(counts[v], self.alpha, self.floor))
-            for v, parents in enumerate(table.parents(dag))
+            for v, parents in enumerate(structure.parents)
         }
         return LogTables(table.names, table.states, tables, table.target)
 
@@ -190,7 +191,7 @@ class Maximum(NamedTuple):
 
 
 def expectation_maximization(
-    learner: CountsLearner, table: Table, dag: DAG, start: LogTables | None = None, **options: Any
+    learner: CountsLearner, table: Table, structure: Structure, start: LogTables | None = None, **options: Any
 ) -> Maximum:
     """Return the parameters of `learner`, which is not modified, at a maximum of the likelihood of the known cells.
 
@@ -198,7 +199,7 @@ def expectation_maximization(
     `options` are ``restarts``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state`` and ``verbose``, instead of the
     learner's.
     """
-    em = _Run(learner, table, dag, options)
+    em = _Run(learner, table, structure, options)
     best = max(map(em.climb, em.starts(start)), key=lambda maximum: maximum.path[-1])
     if em.verbose:
         print(f"em: {len(best.path) - 1} steps, log-likelihood {best.path[-1]:.10g}", file=sys.stderr, flush=True)
@@ -216,8 +217,8 @@ def expected_family_counts(
 class _Run:
     """EM of one learner on one table."""
 
-    def __init__(self, learner: CountsLearner, table: Table, dag: DAG, options: dict[str, Any]) -> None:
-        self.learner, self.table, self.dag = learner, table, dag
+    def __init__(self, learner: CountsLearner, table: Table, structure: Structure, options: dict[str, Any]) -> None:
+        self.learner, self.table, self.structure = learner, table, structure
         given = {name: getattr(learner, name, value) for name, value in _DEFAULTS.items()} | options
         self.tol, self.max_iter, self.restarts = given["tol"], given["max_iter"], given["restarts"]
         check_numbers(self, "tol")
@@ -228,7 +229,7 @@ class _Run:
             options.get(name, getattr(learner, name, None)) for name in ("n_jobs", "verbose", "random_state")
         )
         self.rows, self.reported = table.spawn(_Rows), time.monotonic()
-        families = _families(table, dag)
+        families = _families(table, structure)
         self.available = table.counts(families)
         self.available_rows = row_counts(table, families, self.available)
 
@@ -246,7 +247,7 @@ class _Run:
             return [(cells + 1.0 / cells.size) * factor for cells, factor in zip(counts, factors, strict=True)]
 
         rows = _LazyCounts(len(factors), lambda: multiplied(self.available_rows))
-        return self.learner.from_counts(self.table, self.dag, multiplied(self.available), rows)
+        return self.learner.from_counts(self.table, self.structure, multiplied(self.available), rows)
 
     def climb(self, tables: LogTables) -> Maximum:
         """Return the end of the steps from `tables`: the last one does not rise by `tol` times the value."""
@@ -255,7 +256,7 @@ class _Run:
         path = [value]
         for _ in range(self.max_iter):
             rows = self._expected_rows(tables, counts)
-            new = self.learner.from_counts(self.table, self.dag, counts, rows)
+            new = self.learner.from_counts(self.table, self.structure, counts, rows)
             new_counts, value = self._expect(new)
             rise, moved = value - path[-1], _largest_move(tables, new)
             # Near a maximum the value converges long before the parameters.
@@ -297,8 +298,8 @@ def _largest_move(tables: LogTables, other: LogTables) -> float:
     return max(float(np.abs(np.exp(a.values) - np.exp(b.values)).max()) for a, b in pairs)
 
 
-def _families(table: Table, dag: DAG) -> list[tuple[int, ...]]:
-    return [(v, *parents) for v, parents in enumerate(table.parents(dag))]
+def _families(table: Table, structure: Structure) -> list[tuple[int, ...]]:
+    return [(v, *parents) for v, parents in enumerate(structure.parents)]
 
 
 def _expect(rows: Blocks, tables: LogTables, n_jobs: int | None) -> tuple[list[FloatArray], float, int]:

@@ -30,7 +30,7 @@ from bnplug.table.table import Table
 from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    from bnplug.structure import Learned, Structure
 
 # Joint distributions of up to this many missing cells of a row are cached, since many families need them.
 _KEPT = 2
@@ -252,32 +252,32 @@ _BETWEEN: dict[str, Any] = {"tol": 1e-5, "max_iter": 100, "restarts": 0}
 
 
 def structural_em(
-    learn: Callable[[Table], DAG],
+    learn: Callable[[Table], Learned],
     table: Table,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int | None = None,
-) -> DAG:
+) -> Learned:
     """Learn a structure by structural EM; return the first that recurs, or the last of `MOST_STRUCTURES`.
 
-    `learn` is that of a :class:`~bnplug.StructureLearner`. It is called first with the rows of `table` that have a
-    class, whose statistics ignore rows with missing cells, and then with an :class:`ExpectedTable`. `random_state` is
-    the seed for drawing missing cells, for learners that read rows; each round uses the same draws. The result does not
-    depend on `n_jobs`, the number of threads. If `verbose`, every round is reported.
+    `learn` is that of a :class:`~bnplug.StructureLearner`, checked. It is called first with the rows of `table` that
+    have a class, whose statistics ignore rows with missing cells, and then with an :class:`ExpectedTable`.
+    `random_state` is the seed for drawing missing cells, for learners that read rows; each round uses the same draws.
+    The result does not depend on `n_jobs`, the number of threads. If `verbose`, every round is reported.
     """
     seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
-    dag = learn(table.ignoring())
-    seen: list[list[list[int]]] = []
-    while table.parents(dag) not in seen and len(seen) < MOST_STRUCTURES:
-        seen.append(table.parents(dag))
+    learned = learn(table.ignoring())
+    seen: list[Structure] = []
+    while learned.structure not in seen and len(seen) < MOST_STRUCTURES:
+        seen.append(learned.structure)
         # The parameters are computed on demand, since not every learner needs them.
-        dag = learn(ExpectedTable(table, partial(_by_em, table, dag, n_jobs), seed, n_jobs))
+        learned = learn(ExpectedTable(table, partial(_by_em, table, seen[-1], n_jobs), seed, n_jobs))
         if verbose:
-            changed = sum(a != b for a, b in zip(seen[-1], table.parents(dag), strict=True))
+            changed = sum(a != b for a, b in zip(seen[-1].parents, learned.structure.parents, strict=True))
             print(f"structural em: round {len(seen)}, {changed} families changed", file=sys.stderr, flush=True)
-    return dag
+    return learned
 
 
-def _by_em(table: Table, dag: DAG, n_jobs: int | None) -> LogTables:
+def _by_em(table: Table, structure: Structure, n_jobs: int | None) -> LogTables:
     """Return the parameters of a structure by EM."""
-    return expectation_maximization(SmoothedFrequencies(), table, dag, n_jobs=n_jobs, **_BETWEEN).tables
+    return expectation_maximization(SmoothedFrequencies(), table, structure, n_jobs=n_jobs, **_BETWEEN).tables

@@ -21,7 +21,9 @@ from bnplug.errors import ContractError, PluginError, UnknownMethodError, one_li
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, Method, is_component, name_and_parameters
 from bnplug.hooks.names import normalize
+from bnplug.io._structures import learned_from_json, learned_to_json, structure_from_json, structure_to_json
 from bnplug.model.log_tables import LogTables
+from bnplug.structure import Learned, Structure
 from bnplug.table._encoder_state import encoder_state, read_encoder, read_labels
 from bnplug.table.encoder import ColumnEncoder
 
@@ -86,6 +88,8 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
         return _array_to_json(value)
     if isinstance(value, LogTables):
         return {"is": "tables", **_tables_to_json(value)}
+    if isinstance(value, Structure):
+        return structure_to_json(value)
     if hasattr(value, "is_directed") and value.is_directed():
         return _graph_to_json(value)
     method = registry.method_of(value)
@@ -306,6 +310,7 @@ _READERS: dict[str, Any] = {
     "dict": lambda data: {from_json(key): from_json(item) for key, item in data["items"]},
     "array": _array_from_json,
     "scalar": _array_from_json,
+    "structure": structure_from_json,
     "graph": _graph_from_json,
     "tables": _tables_from_json,
     "network": lambda data: _tables_from_json(data).to_network(),
@@ -319,10 +324,11 @@ _READERS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class SavedNetwork:
-    """A fitted network: tables with the class as target, the encoder, and the components that made it."""
+    """A fitted network: tables with the class as target, the encoder, what was learned, and what it was made by."""
 
     tables: LogTables
     encoder: ColumnEncoder
+    learned: Learned
     named: bool
     made: dict[str, str]
     components: list[dict[str, str]]
@@ -336,6 +342,7 @@ def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dic
         "made": dict(model.made_),
         "components": [dict(component) for component in model.components_],
         "named": hasattr(model, "feature_names_in_"),
+        "learned": learned_to_json(model.learned_),
         **columns,
         "variables": [
             {**variable, "parents": list(parents)}
@@ -357,9 +364,11 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
         if values.shape != shape or values.dtype != np.float64:
             raise ValueError(f"an array of shape {values.shape} and dtype {values.dtype}; {shape} and float64 expected")
         tables[name] = (parents[name], values)
+    network = LogTables(list(states), states, tables, str(state["target"]))
     return SavedNetwork(
-        LogTables(list(states), states, tables, str(state["target"])),
+        network,
         read_encoder(state),
+        learned_from_json(state["learned"], network.structure),
         bool(state["named"]),
         {str(part): str(text) for part, text in state["made"].items()},
         [{str(key): str(text) for key, text in component.items()} for component in state["components"]],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from graphlib import CycleError, TopologicalSorter
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +14,7 @@ import pandas as pd
 from bnplug.errors import NotRepresentableError, did_you_mean
 from bnplug.html import _kit as html
 from bnplug.html._kit import with_display
+from bnplug.structure import Structure, check_acyclic, violation
 from bnplug.table.coding import State, label_index
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
@@ -134,10 +134,7 @@ class LogTables:
         position = {name: i for i, name in enumerate(self.names)}
         for name, table in self.tables.items():
             self._check_table(name, table, position)
-        try:
-            TopologicalSorter(self.parents).prepare()
-        except CycleError as error:
-            raise ValueError(f"the parents make a cycle: {' -> '.join(reversed(error.args[1]))}") from None
+        check_acyclic(self.names, [[position[parent] for parent in table.parents] for table in self.tables.values()])
 
     def _check_table(self, name: str, table: LogTable, position: Mapping[str, int]) -> None:
         labels = self.states[name]
@@ -192,6 +189,12 @@ class LogTables:
         return {name: table.parents for name, table in self.tables.items()}
 
     @property
+    def structure(self) -> Structure:
+        """The structure: the positions of the parents of every node."""
+        position = {name: v for v, name in enumerate(self.names)}
+        return Structure(self.names, [[position[parent] for parent in table.parents] for table in self.tables.values()])
+
+    @property
     def edges(self) -> list[tuple[str, str]]:
         """The edges (parent, child), by child in the order of names."""
         return [(parent, name) for name, table in self.tables.items() for parent in table.parents]
@@ -224,8 +227,6 @@ class LogTables:
 
     def _way_out(self) -> str:
         """Explain whether a network with the same posterior of the class exists."""
-        from bnplug.model.wettig import violation
-
         violated = None if self.target is None else violation(self.parents, self.target)
         if violated is None:
             return "normalize() gives one with the same posterior where the structure allows it"
@@ -262,9 +263,7 @@ class LogTables:
 
     def to_dag(self) -> DAG:
         """Return the structure as a pgmpy DAG, its nodes in the order of the names."""
-        from bnplug.model.pgmpy import make_dag
-
-        return make_dag(self.names, self.edges)
+        return self.structure.to_dag()
 
     def to_network(self) -> DiscreteBayesianNetwork:
         """Return the pgmpy network with these parameters.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -21,11 +20,13 @@ from bnplug.typing import FloatArray
 with warnings.catch_warnings():
     # Some of pgmpy's modules warn of others that they import: nothing that a user of ours could change.
     warnings.simplefilter("ignore", FutureWarning)
-    from pgmpy.base import DAG
+    from pgmpy.base import DAG, PDAG
     from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
-__all__ = ["DAG", "DiscreteBayesianNetwork", "JunctionTrees", "is_dag", "make_dag", "make_network", "read_network"]
+__all__ = [
+    "DAG", "PDAG", "DiscreteBayesianNetwork", "JunctionTrees", "make_dag", "make_network", "make_pdag", "read_network",
+]  # fmt: skip
 
 # pgmpy has a letter for each variable of a table.
 _MAX_PARENTS = 51
@@ -52,9 +53,11 @@ def make_dag(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> DAG:
     return dag
 
 
-def is_dag(value: Any) -> bool:
-    """Whether `value` is a pgmpy DAG (a network is one)."""
-    return isinstance(value, DAG)
+def make_pdag(names: Sequence[str], directed: Iterable[tuple[str, str]], undirected: Iterable[tuple[str, str]]) -> PDAG:
+    """Return the partially directed graph on `names`."""
+    graph = PDAG(directed_ebunch=list(directed), undirected_ebunch=list(undirected))
+    graph.add_nodes_from(names)
+    return graph
 
 
 def make_network(

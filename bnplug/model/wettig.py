@@ -1,80 +1,22 @@
-"""The C1 test, Wettig's normalization of log parameters (Peharz et al. 2013, Algorithm 1), and the Markov blanket.
+"""Wettig's normalization of log parameters (Peharz et al. 2013, Algorithm 1).
 
 On a C1 structure any log parameters, normalized or not, have a Bayesian network with the same posterior of the class;
-on any other structure some have none. Structures are mappings from each node to its parents: ``tables.parents``, a
-DAG's ``dag.pred``, or ``dict(enumerate(parents))`` for numbers.
+on any other structure some have none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from graphlib import TopologicalSorter
-from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 
-from bnplug.errors import NotRepresentableError, did_you_mean
 from bnplug.model.log_tables import LogTables
+from bnplug.structure import covering_parents
 from bnplug.typing import FloatArray
 
 _Node = TypeVar("_Node", bound=Hashable)
-_Parents = Mapping[_Node, Collection[_Node]]
-
-
-def is_c1(parents: _Parents[_Node], target: _Node) -> bool:
-    """Return whether every class child has a covering parent (Condition 1 of Peharz et al. 2013).
-
-    Equivalently, the parents of every class child are pairwise adjacent, except for pairs of class parents.
-
-    `parents` maps every node of an acyclic graph to its parents, and `target` is the class.
-
-    Examples
-    --------
-    Two feature parents must be adjacent, unless both are parents of the class:
-
-    >>> is_c1({"c": [], "a": ["c"], "b": ["c"], "x": ["a", "b", "c"]}, "c")
-    False
-    >>> is_c1({"a": [], "b": [], "c": ["a", "b"], "x": ["a", "b", "c"]}, "c")
-    True
-    """
-    return violation(parents, target) is None
-
-
-def violation(parents: _Parents[_Node], target: _Node) -> tuple[_Node, tuple[_Node, _Node]] | None:
-    """Return the first class child without a covering parent, and the two of its parents that are the reason.
-
-    The two are not adjacent, and not both parents of the class.
-    """
-    if target not in parents:
-        hint = did_you_mean(str(target), map(str, parents))
-        raise ValueError(f"the class {target!r} is not among the {len(parents)} nodes.{hint}")
-    class_parents = set(parents[target])
-    for node, of_node in parents.items():
-        if target in of_node and not _covering(parents, node):
-            return node, next(
-                (a, b)
-                for a, b in combinations(of_node, 2)
-                if a not in parents[b] and b not in parents[a] and not {a, b} <= class_parents
-            )
-    return None
-
-
-def covering_parents(parents: _Parents[_Node], target: _Node) -> dict[_Node, _Node]:
-    """Return the covering parent Y of every class child X: Y in Pa(X), and Pa(X) within Pa(Y) + {Y}.
-
-    A class child without one is a ``NotRepresentableError`` that names it and two parents that are not adjacent.
-    """
-    violated = violation(parents, target)
-    if violated is not None:
-        node, (a, b) = violated
-        raise NotRepresentableError(
-            f"the structure is not C1: the class child {node!r} has no covering parent, since its parents "
-            f"{a!r} and {b!r} are not adjacent, nor both parents of the class {target!r}. Normalization "
-            "could not keep the posterior of the class; join the two by an edge, or take one of them from "
-            f"{node!r}"
-        )
-    return {node: cover for node, of_node in parents.items() if target in of_node for cover in _covering(parents, node)}
 
 
 def normalize(tables: LogTables, target: str) -> LogTables:
@@ -143,12 +85,6 @@ class _Normalization:
         return result
 
 
-def _covering(parents: _Parents[_Node], node: _Node) -> list[_Node]:
-    """Return the covering parent of `node`, which has all its other parents as parents, if there is one."""
-    of_node = set(parents[node])
-    return [parent for parent in of_node if of_node <= {parent, *parents[parent]}]
-
-
 def _normalize_columns(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the columns (along the first axis) normalized, and the log of their former sums.
 
@@ -183,18 +119,3 @@ def _gather(array: FloatArray, family: Sequence[str], axes: Sequence[str]) -> Fl
     present = [variable for variable in family if variable in axes]
     summed: FloatArray = array.sum(axis=absent).transpose([present.index(variable) for variable in axes])
     return summed
-
-
-def markov_blanket(parents: _Parents[_Node], node: _Node) -> list[_Node]:
-    """Return the parents, children and co-parents of a node, in the order of `parents`, such as ``LogTables.parents``.
-
-    Examples
-    --------
-    >>> markov_blanket({"a": [], "b": [], "c": ["a"], "d": ["c", "b"], "e": ["d"]}, "c")
-    ['a', 'b', 'd']
-    """
-    blanket = set(parents[node])
-    for child, of_child in parents.items():
-        if node in of_child:
-            blanket |= {child, *of_child}
-    return [other for other in parents if other in blanket and other != node]

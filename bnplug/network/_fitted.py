@@ -19,7 +19,7 @@ from bnplug.files import write_atomically
 from bnplug.inference.sample import sample, without_label
 from bnplug.io._parameters import Unavailable
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import markov_blanket
+from bnplug.structure import markov_blanket
 from bnplug.table._checks import native
 from bnplug.table.coding import check_unseen
 from bnplug.table.encoder import ColumnEncoder

@@ -21,7 +21,7 @@ import numpy as np
 from numba import config
 from sklearn.utils import check_random_state
 
-from bnplug.contracts import Changes, Evaluator
+from bnplug.contracts import Changes, PrefersLargeBatches, ProposesInTurn, Resamples, Walks
 from bnplug.counts._numbering import in_batches, merge_occurring
 from bnplug.errors import ContractError
 from bnplug.scoring._blocks import WORTH_TIDYING, BlockRows, features_of, most_configurations
@@ -42,7 +42,7 @@ from bnplug.scoring._bundles import (
 from bnplug.scoring._gains import Bounds
 from bnplug.scoring._layout import Candidates, FlatGraph, FoldedRows, describe_rows
 from bnplug.scoring._walks import DRAWING, GO_ON, LEAPS, N_ACCEPTED, PHASE, TRYING, UNTIL_MOVES, VALUE, go_on_address
-from bnplug.scoring.walking import Walk
+from bnplug.scoring.walking import Walk, up_to_first
 from bnplug.table.blocks import Blocks
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
@@ -67,7 +67,7 @@ _ROUNDING = 1e-9
 _Parents = dict[int, tuple[int, ...]]
 
 
-class RowEvaluator(Evaluator):
+class RowEvaluator(ProposesInTurn, Resamples):
     """Base of the evaluators of a :class:`~bnplug.scoring.PredictiveScore`."""
 
     _graph: FlatGraph
@@ -103,10 +103,6 @@ class RowEvaluator(Evaluator):
             if self.score.keeps:
                 self.value = kept
         return self.value
-
-    def propose(self, changes: Changes) -> float:
-        """Return the score if `changes` were made."""
-        return float(self.propose_many([changes])[0])
 
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate; a score below `at_least` may be ``-inf``.
@@ -190,7 +186,7 @@ class _Kept(NamedTuple):
     gain: float
 
 
-class PredictiveEvaluator(RowEvaluator):
+class PredictiveEvaluator(RowEvaluator, Walks):
     """Scores the neighbors of a graph by a :class:`~bnplug.scoring.PredictiveScore`, on a table in memory.
 
     The result does not depend on `n_jobs`, the number of threads that score candidates.
@@ -199,10 +195,6 @@ class PredictiveEvaluator(RowEvaluator):
     _gain: float
     _kept: _Kept | None = None
 
-    def propose(self, changes: Changes) -> float:
-        """Return the score if `changes` were made."""
-        return float(self.propose_in_turn([changes], np.array([-np.inf]))[0])
-
     def propose_in_turn(self, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
         """Return the scores of candidates up to the first that reaches its `at_least`; lower ones may be ``-inf``.
 
@@ -210,7 +202,7 @@ class PredictiveEvaluator(RowEvaluator):
         """
         block, scratch = self._block, self._block.scratch
         if block.n_workers(len(candidates)) > 1:
-            scores = Evaluator.propose_in_turn(self, candidates, at_least)
+            scores = up_to_first(self.propose_many(candidates, float(np.min(at_least, initial=np.inf))), at_least)
             self._keep(candidates, at_least, scores, made=False)
             return scores
         batch = self._batch(candidates, np.asarray(at_least, dtype=np.float64))
@@ -229,7 +221,7 @@ class PredictiveEvaluator(RowEvaluator):
     def commit(self, changes: Changes) -> float:
         """Apply `changes` to the log joint, and score it.
 
-        If `propose` or `propose_in_turn` ended with these changes, their score and usually their table are reused.
+        If `propose_in_turn` ended with these changes, their score and usually their table are reused.
         """
         new = {v: tuple(sorted(parents)) for v, parents in changes.items()}
         self._n_moves += 1
@@ -356,13 +348,14 @@ class PredictiveEvaluator(RowEvaluator):
             self._kept = _Kept(new, made, float(scores[-1] + self._penalty_after(changes)))
 
 
-class BlockEvaluator(PredictiveEvaluator):
+class BlockEvaluator(PredictiveEvaluator, PrefersLargeBatches):
     """Does the same on rows in several blocks."""
 
-    prefers_large_batches = True
-    propose = RowEvaluator.propose
     propose_in_turn = RowEvaluator.propose_in_turn
-    walk = Evaluator.walk
+
+    def walk(self, walk: Walk) -> bool:
+        """Leave the walk to proposals, since each try needs counts of all blocks."""
+        return False
 
     def _spawn(self, fold: IntArray, header: FoldedRows, *arguments: Any) -> None:
         self._blocks = self.table.spawn(BlockRows, self.table.split(fold), header, *arguments)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from numba import config
 
 from bnplug.compiling import kernel, run_in_threads
-from bnplug.contracts import Changes, Evaluator, ScoreFunction
+from bnplug.contracts import Changes, ScoreFunction, Walks
 from bnplug.counts.counting import CountsWithEach, count_occurring, lay_out_with_each
 from bnplug.errors import ContractError
 from bnplug.scoring._batches import Terms, Walked, walk_terms
@@ -36,7 +36,7 @@ from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    from bnplug.structure import Structure
 
 _Family = tuple[int, tuple[int, ...]]
 
@@ -65,8 +65,8 @@ class DecomposableScore(ScoreFunction):
     ...         return log_likelihood(counts) - dimension(table, child, parents)
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
     >>> evaluator = Akaike().evaluator(table)
-    >>> evaluator.start([[], []]), evaluator.propose({0: [1]})
-    (-7.54..., -5.77...)
+    >>> evaluator.start([[], []]), evaluator.propose_many([{0: [1]}]).round(2).tolist()
+    (-7.54..., [-5.77])
     """
 
     @abstractmethod
@@ -91,16 +91,16 @@ class DecomposableScore(ScoreFunction):
         tables = counts.tables(int(table.cards[child]))
         return [self.local(table, child, *pair) for pair in zip(families, tables, strict=True)]
 
-    def score(self, table: Table, dag: DAG) -> float:
-        """Return the sum of the local terms of `dag`."""
-        return self.evaluator(table).start(table.parents(dag))
+    def score(self, table: Table, structure: Structure) -> float:
+        """Return the sum of the local terms of `structure`."""
+        return self.evaluator(table).start(structure.parents)
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> DecomposableEvaluator:
         """Return an evaluator that caches local terms."""
         return DecomposableEvaluator(self, table, n_jobs)
 
 
-class DecomposableEvaluator(Evaluator):
+class DecomposableEvaluator(Walks):
     """Scores the neighbors of a graph by their local terms."""
 
     decomposable = True
@@ -124,10 +124,6 @@ class DecomposableEvaluator(Evaluator):
         # An exact sum: the value of a graph does not depend on the path to it.
         self.value = fsum(self._now)
         return self.value
-
-    def propose(self, changes: Changes) -> float:
-        """Return the score with other terms for the variables that change."""
-        return float(self.propose_many([changes])[0])
 
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:
         """Return the score of every candidate; new terms are computed in threads."""

@@ -25,7 +25,7 @@ from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from bnplug.inference.expected_table import ExpectedTable
-    from bnplug.typing import DAG
+    from bnplug.structure import Structure
 
 
 class PredictiveScore(ScoreFunction):
@@ -138,9 +138,9 @@ class PredictiveScore(ScoreFunction):
         """Whether the score has a penalty."""
         return type(self).penalty is not PredictiveScore.penalty
 
-    def score(self, table: Table, dag: DAG) -> float:
-        """Return the score of `dag` on `table`."""
-        return self.evaluator(table).start(table.parents(dag))
+    def score(self, table: Table, structure: Structure) -> float:
+        """Return the score of `structure` on `table`."""
+        return self.evaluator(table).start(structure.parents)
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> Evaluator:
         """Return an evaluator that keeps the log joint of every row."""

@@ -8,16 +8,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bnplug.contracts import Changes, Evaluator
+from bnplug.contracts import Changes, Evaluator, ProposesInTurn, Walks
 from bnplug.errors import ContractError
 from bnplug.scoring import _walks
 from bnplug.scoring._bundles import Batch
 from bnplug.scoring._layout import Candidates, FlatGraph
 from bnplug.scoring._walks import LAYERS, Steps, addresses
-from bnplug.typing import IntArray
+from bnplug.typing import FloatArray, IntArray
 
 # A walk by proposals goes on for so many tries or seconds, and the rest of a batch.
 _PROPOSED, _SECONDS = 1 << 10, 0.02
+
+
+def up_to_first(scores: FloatArray, at_least: FloatArray) -> FloatArray:
+    """Return the scores up to the first that reaches its `at_least`."""
+    reached = np.flatnonzero(scores >= at_least)
+    return scores[: reached[0] + 1] if len(reached) else scores
+
+
+def propose_in_turn(evaluator: Evaluator, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+    """Return the scores of candidates up to the first that reaches its `at_least`, by any evaluator."""
+    if isinstance(evaluator, ProposesInTurn):
+        return evaluator.propose_in_turn(candidates, at_least)
+    return up_to_first(
+        np.asarray(evaluator.propose_many(candidates, float(np.min(at_least, initial=np.inf)))), at_least
+    )
 
 
 class Accepted(NamedTuple):
@@ -56,7 +71,7 @@ class Walk:
     accepted, and those after it are discarded. ``generator.random`` draws all candidates of a batch, and then
     ``generator.standard_exponential`` the score that each must reach.
 
-    :meth:`run` continues the walk by any evaluator. One that implements :meth:`bnplug.Evaluator.walk` makes many tries
+    :meth:`run` continues the walk by any evaluator. One that :class:`~bnplug.contracts.Walks` makes many tries
     in one compiled call; the results are the same to the last bit.
 
     Parameters
@@ -162,7 +177,7 @@ class Walk:
 
         The current graph of the evaluator is that of the walk, with the score `value`, by default ``evaluator.value``.
         """
-        if evaluator.walk(self):
+        if isinstance(evaluator, Walks) and evaluator.walk(self):
             return
         value = evaluator.value if value is None else value
         graph, batch, steps = self.graph(), self.room(), self.begin(value, _PROPOSED)
@@ -174,7 +189,7 @@ class Walk:
             while numbers[_walks.PHASE] != _walks.DRAWING:
                 if numbers[_walks.PHASE] == _walks.TRYING:  # a new batch
                     drawn = list(candidates[: int(numbers[_walks.STOP])])
-                    scores = evaluator.propose_in_turn(drawn, batch.at_least[: len(drawn)].copy())
+                    scores = propose_in_turn(evaluator, drawn, batch.at_least[: len(drawn)].copy())
                     batch.scores[: len(scores)], last[0] = scores, len(scores) - 1
                     for i in np.flatnonzero(np.isnan(scores)).tolist():
                         raise ContractError(f"the score of the parents {drawn[i]} is nan")

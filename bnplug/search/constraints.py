@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bnplug.errors import did_you_mean
-from bnplug.table._dags import check_acyclic
+from bnplug.structure import Structure, check_acyclic
 from bnplug.typing import BoolArray
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class Constraints:
     ----------
     table : Table
         The variables.
-    required : DAG or list of edges, optional
+    required : Structure or list of edges, optional
         Pairs ``(parent, child)`` of names that the graph must have.
-    forbidden : DAG or list of edges, optional
+    forbidden : Structure or list of edges, optional
         Pairs that it must not have; the opposite direction remains allowed.
     tiers : list of lists of str, optional
         Groups of variables, for example by time. No edge goes from a later group to an earlier one. Edges within a
@@ -167,7 +167,7 @@ class Constraints:
         by_child = _parents_in(edges)
         parents = [by_child.get(v, []) for v in range(len(names))]
         # Names the cycle, if there is one.
-        self.table.dag(parents)
+        Structure(self.table.names, parents)
         return parents
 
     def _named_start(self, start: str) -> set[_Edge]:

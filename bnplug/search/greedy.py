@@ -16,7 +16,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from bnplug.contracts import Changes, Evaluator
+from bnplug.contracts import Changes, Evaluator, PrefersLargeBatches, begin_step
 from bnplug.errors import ContractError, SearchInterruptedWarning, SearchWarning
 from bnplug.typing import FloatArray
 
@@ -153,7 +153,7 @@ class GreedySearch:
 
     def begin(self) -> float:
         """Begin a step; return the current graph's score for it."""
-        return float(self.evaluator.step())
+        return begin_step(self.evaluator)
 
     def best(self, candidates: Sequence[Changes], value: float, improve: bool = True) -> int | None:
         """Return which candidate has the highest score; None if there is none.
@@ -195,7 +195,7 @@ class GreedySearch:
 
     def _batches(self, n: int) -> Iterator[slice]:
         """Yield the slices of n candidates that are scored at once."""
-        size = max(1, n) if self.evaluator.prefers_large_batches and self._deadline is None else _BATCH
+        size = max(1, n) if isinstance(self.evaluator, PrefersLargeBatches) and self._deadline is None else _BATCH
         return (slice(low, low + size) for low in range(0, n, size))
 
     def commit(self, changes: Changes, move: str) -> None:

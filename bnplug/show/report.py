@@ -23,7 +23,7 @@ from bnplug.html import _kit as html
 from bnplug.inference.sample import sample
 from bnplug.show.drawing import to_svg
 from bnplug.show.evaluation import Evaluation, evaluate_probabilities
-from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints, mutual_information
+from bnplug.show.summary import TEMPERED, blanket_to_mark, class_joints, learned_lines, mutual_information
 from bnplug.table.frames import is_frame, to_frame
 from bnplug.typing import FloatArray
 
@@ -145,6 +145,7 @@ def _making(model: BayesianNetworkClassifier) -> dict[str, Any]:
             ("features", f"{n_numeric} numeric, {len(model.encoder_.names) - n_numeric} discrete"),
             ("free parameters", f"{model.tables_.n_parameters:,}"),
             ("columns sum to one", "yes" if model.tables_.normalized else "no: the parameters are discriminative"),
+            *learned_lines(model),
             ("bnplug", bnplug.__version__),
         ],
         "largest": {"name": largest, "cells": f"{sizes[largest]:,}"},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import rel_entr
 
-from bnplug.errors import did_you_mean, printable
+from bnplug.errors import did_you_mean, one_line, printable
 from bnplug.html._kit import Safe, number, render, without_folders
 from bnplug.html._kit import counted as counted
 from bnplug.inference.marginals import Marginalizer
@@ -27,6 +27,9 @@ TEMPERED = (
 
 # The largest graph that a notebook draws.
 _MOST_DRAWN = 120
+
+# The largest number of edges, and of characters of a detail, that a description lists.
+_MOST_EDGES, _MOST_DETAIL = 10, 200
 
 # Larger tables are printed only on request.
 _SMALL_TABLE = 64
@@ -105,6 +108,7 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
         "\n".join(_node_line(name, parents) for name, parents in model.tables_.parents.items()),
         f"Markov blanket of {model.target_!r}: {', '.join(map(printable, model.markov_blanket())) or '(empty)'}",
     ]
+    parts += ["\n".join(f"{label}: {text}" for label, text in lines)] if (lines := learned_lines(model)) else []
     if not model.tables_.normalized:
         parts.append("The columns of the tables need not sum to one: the parameters are discriminative.")
     if model.calibrate is not None:
@@ -114,6 +118,27 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     left_out = [name for name in model.tables_.names if name not in shown and not wanted]
     parts += ["\n".join(_size_line(model, name) for name in left_out)] if left_out else []
     return "\n\n".join(parts)
+
+
+def learned_lines(model: BayesianNetworkClassifier) -> list[tuple[str, str]]:
+    """Return what the structure learner found besides the structure, each part with a label."""
+    learned, lines = model.learned_, []
+    if learned.pdag is not None:
+        sizes = (
+            counted(len(learned.pdag.directed), "directed edge"),
+            counted(len(learned.pdag.undirected), "undirected edge"),
+        )
+        lines.append(("equivalence class", " and ".join(sizes)))
+    if learned.edge_probabilities is not None:
+        ranked = sorted(learned.edge_probabilities.items(), key=lambda item: -item[1])
+        shown = [f"{printable(u)} -> {printable(v)} {number(share, 3)}" for (u, v), share in ranked[:_MOST_EDGES]]
+        left = [f"{len(ranked) - len(shown):,} more"] if len(ranked) > len(shown) else []
+        lines.append(("edge probabilities", ", ".join(shown + left) or "none"))
+    if learned.alternatives:
+        lines.append(("alternatives", counted(len(learned.alternatives), "other structure")))
+    return lines + [
+        (printable(str(name)), one_line(repr(value), _MOST_DETAIL)) for name, value in learned.details.items()
+    ]
 
 
 def _made_by(model: BayesianNetworkClassifier) -> Iterator[str]:

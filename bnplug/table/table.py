@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bnplug.table._checks import read_only
-from bnplug.table._dags import lazy_dag, parents_by_number
 from bnplug.table.blocks import Blocks, EachBlock
 from bnplug.table.coding import (
     MISSING,
@@ -32,8 +31,6 @@ from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bnplug.typing import DAG
 
 
 _T = TypeVar("_T")
@@ -403,25 +400,9 @@ class Table:
                 packed[v] = np.maximum(column, MISSING)
         return read_only(packed)
 
-    def dag(self, parents: Sequence[Iterable[int]]) -> DAG:
-        """Return the pgmpy DAG in which ``parents[v]`` are the parents of variable ``v``; pgmpy is imported lazily."""
-        families = [sorted(map(as_number, family)) for family in parents]
-        numbers = range(len(self.names))
-        if len(families) != len(numbers) or any(p not in numbers for family in families for p in family):
-            raise ValueError(
-                f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}; "
-                f"they are {families}"
-            )
-        return lazy_dag(self.names, families)
-
     def naive_bayes(self) -> list[list[int]]:
         """Return the parents of every variable in naive Bayes."""
         return [[] if v == self.target_index else [self.target_index] for v in range(len(self.names))]
-
-    def parents(self, dag: DAG) -> list[list[int]]:
-        """Return the parents of every variable in `dag` as ascending numbers."""
-        parents = parents_by_number(dag, self.names)
-        return parents or [sorted(self.index(p) for p in dag.predecessors(name)) for name in self.names]
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"

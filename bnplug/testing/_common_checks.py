@@ -24,6 +24,7 @@ from bnplug.hooks import discovery, recipes, registry
 from bnplug.hooks.descriptors import Method, NetworkFormat, Recipe
 from bnplug.hooks.discovery import FoundPlugin
 from bnplug.hooks.specs import hookimpl
+from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.testing import data
 from bnplug.testing._subjects import MethodSubject, PluginSubject, Subject, require
@@ -56,9 +57,9 @@ def checks_in(module: dict[str, Any], *subjects: str) -> tuple[Check, ...]:
 class FewEdges(ScoreFunction):
     """A minimal score: best with one edge for each feature."""
 
-    def score(self, table: Table, dag: Any) -> float:
+    def score(self, table: Table, structure: Any) -> float:
         """Return minus the difference between the numbers of edges and features."""
-        return -float(abs(len(dag.edges) - len(table.features)))
+        return -float(abs(len(structure.edges) - len(table.features)))
 
 
 class Taste(ScoreFunction):
@@ -75,11 +76,11 @@ class Taste(ScoreFunction):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def score(self, table: Table, dag: Any) -> float:
+    def score(self, table: Table, structure: Any) -> float:
         """Return the random number of a graph, scaled like a log-likelihood."""
         if Taste._asked is not None:
             Taste._asked.append(self.random_state)
-        number = crc32(repr((self.taste, sorted(dag.edges))).encode())
+        number = crc32(repr((self.taste, sorted(structure.edges))).encode())
         return -table.n_rows * float(np.random.RandomState(number).random_sample())
 
     @classmethod
@@ -302,9 +303,9 @@ def _digest(value: object) -> str:
 
 
 def _digest_input(argument: Any) -> Any:
-    """Return what must not change of data or of a graph; a graph also caches views of itself."""
-    if hasattr(argument, "edges"):
-        return list(argument.nodes), list(argument.edges)
+    """Return what must not change of data; a structure is immutable, but caches properties."""
+    if isinstance(argument, Structure):
+        return argument.names, argument.parents
     return _digest(vars(argument) if isinstance(argument, Table) else argument)
 
 

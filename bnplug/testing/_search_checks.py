@@ -5,14 +5,15 @@ from __future__ import annotations
 from itertools import permutations, product
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from sklearn.base import clone
 
-from bnplug.contracts import Changes, ScoreFunction
+from bnplug.contracts import Changes, ScoreFunction, begin_step
 from bnplug.scoring import Bounds, PredictiveEvaluator, PredictiveScore
 from bnplug.scoring._gains import evaluate
+from bnplug.scoring.walking import propose_in_turn
 from bnplug.search import Constraints, Graph, Neighbourhood
+from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.testing import _common_checks, data
 from bnplug.testing._common_checks import FewEdges, Taste, essential, only_if
@@ -47,25 +48,9 @@ _N_TASTES = 8
 
 
 @essential
-def check_returns_a_dag(subject: StructureSubject) -> None:
-    """``learn`` returns a pgmpy DAG, or the parents of every variable as numbers, of which ``table.dag`` makes one."""
-    from bnplug.model.pgmpy import is_dag
-
-    require(is_dag(subject.result), f"learn returned a {type(subject.result).__name__}; table.dag(parents) makes a DAG")
-
-
-@essential
-def check_nodes_are_the_columns(subject: StructureSubject) -> None:
-    """The nodes are the variables of the table, all of them and nothing else."""
-    nodes, names = set(subject.result.nodes), set(data.NAMES)
-    require(nodes == names, f"nodes and variables differ in {sorted(nodes ^ names, key=str)}")
-
-
-@essential
-def check_acyclic(subject: StructureSubject) -> None:
-    """The graph has no cycle."""
-    graph = nx.DiGraph(subject.result.edges)
-    require(nx.is_directed_acyclic_graph(graph), "the graph has a cycle")
+def check_returns_a_structure(subject: StructureSubject) -> None:
+    """``learn`` returns a :class:`~bnplug.Structure` over the variables, or what ``Structure.of`` makes one of."""
+    require(set(subject.result.names) == set(data.NAMES), f"the structure is over {subject.result.names}")
 
 
 def check_class_present(subject: StructureSubject) -> None:
@@ -80,15 +65,15 @@ def check_limits_respected(subject: StructureSubject) -> None:
     table = data.standard()
     for limit in filter(subject.has, ("max_parents", "k", "max_iter")):
         learner = subject.make(**{limit: 1})
-        dag = subject.call(learner, table)
+        structure = subject.call(learner, table)
         if limit == "max_iter":
             is_kept = len(getattr(learner, "trace_", ())) <= 2 and getattr(learner, "n_iter_", 0) <= 1
         else:
             # k does not count the class as a parent, and does not limit its own parents.
             ignored = {table.target} if limit == "k" else set()
-            parents = [set(dag.predecessors(name)) - ignored for name in table.names if name not in ignored]
+            parents = [{*family} - ignored for name, family in structure.by_name.items() if name not in ignored]
             is_kept = max(map(len, parents)) <= 1
-        require(is_kept, f"{limit}=1 and yet the edges are {list(dag.edges)}")
+        require(is_kept, f"{limit}=1 and yet the edges are {list(structure.edges)}")
 
 
 @only_if(lambda method: method.constraints)
@@ -98,12 +83,12 @@ def check_constraints_respected(subject: StructureSubject) -> None:
     require(not lacking, f"constraints=True is declared, and there is no parameter {', '.join(lacking)}")
     table = data.standard()
     for known in _KNOWN:
-        dag = subject.run(table, **known)
+        structure = subject.run(table, **known)
         constraints = Constraints(table, **known)
-        broken = [(u, v) for u, v in dag.edges if not constraints.allowed[table.index(u), table.index(v)]]
+        broken = [(u, v) for u, v in structure.edges if not constraints.allowed[table.index(u), table.index(v)]]
         require(not broken, f"{known} and yet there are the edges {broken}")
-        absent = [edge for edge in known.get("required", ()) if edge not in dag.edges]
-        require(not absent, f"{known} and yet the edges are {list(dag.edges)}")
+        absent = [edge for edge in known.get("required", ()) if edge not in structure.edges]
+        require(not absent, f"{known} and yet the edges are {list(structure.edges)}")
 
 
 @only_if(lambda method: method.constraints)
@@ -111,10 +96,10 @@ def check_contradictions_refused(subject: StructureSubject) -> None:
     """What is known and contradicts itself, or names no variable, is a ``ValueError``."""
     for known in (each for each in _CONTRADICTIONS if all(map(subject.has, each))):
         try:
-            dag = subject.run(data.standard(), **known)
+            structure = subject.run(data.standard(), **known)
         except ValueError:
             continue
-        message = f"{known} cannot be, and yet the edges are {list(dag.edges)}; Constraints.of(self, table) tells"
+        message = f"{known} cannot be, and yet the edges are {list(structure.edges)}; Constraints.of(self, table) tells"
         raise AssertionError(message)
 
 
@@ -160,14 +145,13 @@ def check_finite_scores(subject: ScoreSubject) -> None:
 
 
 def check_parent_order_irrelevant(subject: ScoreSubject) -> None:
-    """The order in which parents are given does not matter, neither to ``score`` nor to the evaluator."""
+    """The order in which parents are given to an evaluator does not matter."""
     table = data.standard()
     for parents in data.graphs(table):
         ways = parents, [each[::-1] for each in parents]
         asked = {
-            "score": [subject.make().score(table, dag) for dag in (table.dag(parents), data.backwards(table, parents))],
             "start": [subject.make().evaluator(table).start(way) for way in ways],
-            "propose": [_started(subject, table).propose(dict(enumerate(way))) for way in ways],
+            "propose": [_started(subject, table).propose_many([dict(enumerate(way))])[0] for way in ways],
         }
         for what, (one, other) in asked.items():
             require(_close([one], other), f"{what}: the parents {parents} have the score {one}, backwards {other}")
@@ -197,10 +181,10 @@ def check_propose_leaves_state(subject: ScoreSubject) -> None:
     table = data.standard()
     evaluator = _started(subject, table)
     value, candidates = evaluator.value, subject.candidates(table)
-    first = [evaluator.propose(changes) for changes in candidates]
+    first = [evaluator.propose_many([changes])[0] for changes in candidates]
     evaluator.propose_many(candidates)
     require(evaluator.value == value, f"value was {value}, and is {evaluator.value} after candidates were proposed")
-    again = [evaluator.propose(changes) for changes in candidates]
+    again = [evaluator.propose_many([changes])[0] for changes in candidates]
     require(np.array_equal(first, again), "the same candidates, proposed again, are worth something else")
     require(_close([evaluator.commit({})], value), "after proposing candidates, the current graph has another score")
 
@@ -213,7 +197,7 @@ def check_propose_agrees_with_score(subject: ScoreSubject) -> None:
     at_once = _started(subject, table).propose_many(candidates)
     for changes, of_many in zip(candidates, at_once, strict=True):
         whole = _score(subject, table, _changed(parents, changes))
-        values = [_started(subject, table).propose(changes), float(of_many)]
+        values = [_started(subject, table).propose_many([changes])[0], float(of_many)]
         require(_close(values, whole), f"{changes}: propose and propose_many give {values}, score gives {whole}")
 
 
@@ -251,7 +235,7 @@ def check_candidates_in_turn(subject: ScoreSubject) -> None:
     for place, score in enumerate(scores.tolist()):
         # A little more than their scores for those before it, for it a little less.
         at_least = scores + np.where(np.arange(len(scores)) < place, 1.0, -1.0) * (1e-6 + 1e-6 * np.abs(scores))
-        given = _started(subject, table).propose_in_turn(candidates, at_least)
+        given = propose_in_turn(_started(subject, table), candidates, at_least)
         require(len(given) == place + 1, f"candidate {place} reaches at_least first, and {len(given)} scores are given")
         require(_close(given[-1:], score), f"candidate {place} reaches at_least with {score}, and gets {given[-1]}")
 
@@ -272,13 +256,12 @@ def check_chosen_parameters_agree(subject: ScoreSubject) -> None:
 def check_resamples_is_declared(subject: ScoreSubject) -> None:
     """Where ``step`` changes the score of the current graph, ``resamples`` says so, of the score and its evaluator."""
     evaluator, score = _started(subject, data.standard()), subject.make()
-    values = [evaluator.value, *(evaluator.step() for _ in range(3))]
+    values = [evaluator.value, *(begin_step(evaluator) for _ in range(3))]
+    resamples = bool(getattr(evaluator, "resamples", False))
+    require(resamples or _close(values, values[0]), f"steps give one graph the scores {values}; say resamples")
     require(
-        evaluator.resamples or _close(values, values[0]), f"steps give one graph the scores {values}; say resamples"
-    )
-    require(
-        bool(evaluator.resamples) == bool(score.resamples),
-        f"the score has resamples={score.resamples}, its evaluator resamples={evaluator.resamples}",
+        resamples == bool(score.resamples),
+        f"the score has resamples={score.resamples}, its evaluator resamples={resamples}",
     )
 
 
@@ -372,7 +355,7 @@ def _started(subject: ScoreSubject, table: Table) -> Any:
 
 
 def _score(subject: ScoreSubject, table: Table, parents: Parents) -> float:
-    return float(subject.make().score(table, table.dag(parents)))
+    return float(subject.make().score(table, Structure(table.names, parents)))
 
 
 def _gain(subject: ScoreSubject, table: Table, parents: Parents, changes: Changes) -> float:

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import pkgutil
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from bnplug.contracts import begin_step
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Descriptor, Method
 from bnplug.hooks.discovery import PluginInfo
 from bnplug.inference.complete import log_joint, posterior, terms
 from bnplug.model.log_tables import LogTable, LogTables
 from bnplug.search import Graph, Neighbourhood
+from bnplug.structure import Learned, Structure
 from bnplug.table.table import Table
 from bnplug.testing import data
 from bnplug.typing import FloatArray
@@ -114,7 +116,7 @@ class MethodSubject:
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
         """Return the arguments of the method's one verb."""
-        return table, table.dag(data.tree(table))
+        return table, Structure(table.names, data.tree(table))
 
     def _call(self, instance: Any, *arguments: Any) -> Any:
         """Call the method's one verb."""
@@ -143,7 +145,7 @@ class MethodSubject:
 
 
 class StructureSubject(MethodSubject):
-    """A structure learner under check; its result is a DAG."""
+    """A structure learner under check; its result is a `Structure`."""
 
     kind = "structure learner"
 
@@ -158,12 +160,10 @@ class StructureSubject(MethodSubject):
     def _call(self, instance: Any, *arguments: Any) -> Any:
         (table,) = arguments
         learned = instance.learn(table)
-        if isinstance(learned, Sequence) and not isinstance(learned, str):
-            try:
-                return table.dag(learned)
-            except (TypeError, ValueError) as error:
-                raise AssertionError(f"learn returned numbers that make no DAG: {error}") from error
-        return learned
+        try:
+            return Learned.of(learned, table).structure
+        except (TypeError, ValueError) as error:
+            raise AssertionError(f"learn returned no structure over the variables: {error}") from error
 
     def same(self, one: Any, other: Any) -> bool:
         return set(one.edges) == set(other.edges)
@@ -187,9 +187,9 @@ class ScoreSubject(MethodSubject):
     kind = "score function"
 
     def _call(self, instance: Any, *arguments: Any) -> FloatArray:
-        table, dag, *n_jobs = arguments
+        table, structure, *n_jobs = arguments
         evaluator = instance.evaluator(table, *n_jobs)
-        began = [instance.score(table, dag), evaluator.start(data.tree(table)), evaluator.step()]
+        began = [instance.score(table, structure), evaluator.start(data.tree(table)), begin_step(evaluator)]
         return np.array([*began, *evaluator.propose_many(self.candidates(table))], dtype=np.float64)
 
     def run_with_jobs(self, table: Table, n_jobs: int) -> Any:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -22,7 +21,7 @@ from bnplug.table.table import Table
 from bnplug.typing import CodeArray, IntArray
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    pass
 
 #: The class stands neither first nor last, so that its position is not taken for granted.
 NAMES = ("x1", "x2", "class", "x3")
@@ -204,14 +203,6 @@ def tree(table: Table) -> list[list[int]]:
     for position, v in enumerate(table.features):
         parents[v] = sorted([table.target_index, *table.features[max(0, position - 1) : position]])
     return parents
-
-
-def backwards(table: Table, parents: Sequence[Sequence[int]]) -> DAG:
-    """Return the graph with its edges added in the reverse of their usual order, so that it lists parents so too."""
-    dag = table.dag([[] for _ in table.names])
-    edges = [(table.names[p], table.names[v]) for v, of_v in enumerate(parents) for p in sorted(of_v)]
-    nx.DiGraph.add_edges_from(dag, reversed(edges))
-    return dag
 
 
 def graphs(table: Table) -> list[list[list[int]]]:

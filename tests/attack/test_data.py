@@ -10,7 +10,7 @@ import pytest
 from attack.hostile import N, X, Y, learn
 
 import bnplug
-from bnplug import NotRepresentableError, StructureLearner, UselessColumnWarning
+from bnplug import NotRepresentableError, Structure, StructureLearner, UselessColumnWarning
 
 
 def frame(names, *columns):
@@ -257,7 +257,9 @@ class LastTakesAll(StructureLearner):
     def learn(self, table):
         c = table.target_index
         *others, last = table.features
-        return table.dag([[] if v == c else [c, *others] if v == last else [c] for v in range(len(table.names))])
+        return Structure(
+            table.names, [[] if v == c else [c, *others] if v == last else [c] for v in range(len(table.names))]
+        )
 
 
 def test_more_parents_than_a_table_has_axes():
@@ -284,7 +286,7 @@ class EachTakesAll(StructureLearner):
     def learn(self, table):
         c, features = table.target_index, table.features
         parents = {int(v): [c, *features[:i]] for i, v in enumerate(features)}
-        return table.dag([parents.get(v, []) for v in range(len(table.names))])
+        return Structure(table.names, [parents.get(v, []) for v in range(len(table.names))])
 
 
 def test_tables_of_one_state_parents_are_measured_before_any_is_written(tmp_path):

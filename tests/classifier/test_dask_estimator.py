@@ -197,7 +197,7 @@ def test_a_client_that_is_not_the_one_made_last(client, local, monkeypatch):
 class Folded(MaximumLikelihood):
     """Parameters that are chosen on held-out rows."""
 
-    inner_folds = 3
+    n_inner_folds = 3
 
 
 def test_what_needs_rows_in_memory_is_refused(client, rows):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 from sklearn.utils.estimator_checks import check_estimator
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, MissingColumnWarning, UnseenValueWarning
+from bnplug import BayesianNetworkClassifier, MissingColumnWarning, Structure, UnseenValueWarning
 from bnplug.datasets import iris, tic_tac_toe
 from bnplug.model.log_tables import LogTables
 
@@ -315,7 +315,7 @@ class Rubbish(bnplug.StructureLearner):
 
         if self.answer == "text":
             return "a dag"
-        dag = table.dag([[] for _ in table.names])
+        dag = Structure(table.names, [[] for _ in table.names])
         if self.answer == "nodes":
             dag.add_node("stranger")
         else:

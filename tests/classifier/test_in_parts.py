@@ -108,7 +108,7 @@ class TestFiles:
                 learn(BayesianNetworkClassifier("nb", calibrate="temperature"))
 
         class Chooses(type(bnplug.parameter_learner("ml"))):
-            inner_folds = 3
+            n_inner_folds = 3
 
         with pytest.raises(ValueError, match="chosen on held-out rows"):
             BayesianNetworkClassifier("nb", Chooses()).fit_files(rows, "y")

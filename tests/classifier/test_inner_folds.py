@@ -17,12 +17,12 @@ class Watching(ParameterLearner):
         self.n_folds = n_folds
 
     @property
-    def inner_folds(self):
+    def n_inner_folds(self):
         return self.n_folds
 
-    def fit(self, table, dag, folds=None):
-        self.folds_ = folds
-        return parameter_learner("ml").fit(table, dag)
+    def fit(self, table, structure):
+        self.folds_ = self.inner_folds_
+        return parameter_learner("ml").fit(table, structure)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_no_fold_has_seen_what_it_holds_out(data, changed, discretizer):
     fold, same = before[changed], after[changed]
     assert same.train.states == fold.train.states
     assert (same.train.codes == fold.train.codes).all()
-    assert same.train.parents(same.dag) == fold.train.parents(fold.dag)
+    assert same.structure == fold.structure
     # What the others hold out has not changed, but what they learn from has.
     for i in {0, 1, 2} - {changed}:
         assert after[i].train.states != before[i].train.states
@@ -79,7 +79,7 @@ def test_no_fold_has_seen_what_it_holds_out(data, changed, discretizer):
 def test_structures_are_learned_inside(data):
     _, folds = fitted_folds(*data, structure=structure_learner("tan"))
     for fold in folds:
-        assert fold.train.parents(fold.dag) == fold.train.parents(structure_learner("tan").learn(fold.train))
+        assert fold.structure == structure_learner("tan").learn(fold.train)
 
 
 def test_weights_go_with_their_rows(data):
@@ -125,9 +125,14 @@ def test_a_given_structure_and_missing_cells(data):
     X, y = data
     X = X.mask(np.random.default_rng(1).random(X.shape) < 0.2)
     _, folds = fitted_folds(X, y, structure=[("class", "a"), ("class", "b"), ("a", "city")])
-    assert [fold.train.parents(fold.dag) for fold in folds] == [[[3], [3], [0], []]] * 3
+    assert [fold.structure.parents for fold in folds] == [((3,), (3,), (0,), ())] * 3
 
 
 def test_who_asks_for_none_gets_none(data):
     model = BayesianNetworkClassifier("nb", Watching(n_folds=0)).fit(*data)
     assert model.parameters_.folds_ is None
+
+
+def test_a_fitted_learner_keeps_no_rows_of_its_folds(data):
+    model, _ = fitted_folds(*data)
+    assert "inner_folds_" not in vars(model.parameters_)

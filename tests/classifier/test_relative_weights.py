@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, PooledStatesWarning
+from bnplug import BayesianNetworkClassifier, PooledStatesWarning, Structure
 from bnplug.table.block_table import BlockTable
 
 FACTORS = (3.7, 0.01)
@@ -99,7 +99,7 @@ def test_rows_in_parts():
     schema, codes = model.schema_, model.encode(X).copy()
     codes[schema.target_index] = np.searchsorted(["a", "b", "c"], y)
     whole = bnplug.Table(codes, schema.names, schema.states, schema.target, weights)
-    expected = concentration(4.0).fit(whole, whole.dag(whole.naive_bayes()))
+    expected = concentration(4.0).fit(whole, Structure(whole.names, whole.naive_bayes()))
     for name in whole.names:
         assert model.tables_[name].values == pytest.approx(expected[name].values, abs=1e-12)
 
@@ -139,7 +139,7 @@ def test_balanced_classes_help_a_rare_class(structure):
 class Remembers(bnplug.StructureLearner):
     def learn(self, table):
         self.weights_ = table.weights
-        return table.dag(table.naive_bayes())
+        return Structure(table.names, table.naive_bayes())
 
 
 class RemembersWithScore(Remembers):

@@ -11,11 +11,11 @@ from random_networks import CLASS_WITH_PARENTS, MISSING, TREE, TWO_TREE, enumera
 from scipy.special import logsumexp
 from strategies import random_parents
 
-from bnplug import gradient, parameter_learner
+from bnplug import Structure, gradient, parameter_learner
 from bnplug.gradient import Objective, conditional_nll, with_values
 from bnplug.inference.complete import terms
 from bnplug.inference.marginals import Marginalizer
-from bnplug.model.wettig import is_c1
+from bnplug.structure import is_c1
 from bnplug.table.block_table import BlockTable
 from bnplug.table.table import Table
 
@@ -156,7 +156,7 @@ def holey_table(rows=4000):
 def chain_of(table):
     """A tree of features below the class."""
     c = table.target_index
-    return table.dag([[] if v == c else [c] if v == 0 else [c, v - 1] for v in range(len(table.names))])
+    return Structure(table.names, [[] if v == c else [c] if v == 0 else [c, v - 1] for v in range(len(table.names))])
 
 
 def test_threads_change_no_bit():

@@ -10,7 +10,7 @@ from incomplete_tables import STRUCTURES, incomplete_table, nll_of
 from sklearn.model_selection import PredefinedSplit, ShuffleSplit, StratifiedKFold
 from strategies import random_parents, tables
 
-from bnplug import InnerFold, parameter_learner
+from bnplug import InnerFold, Structure, parameter_learner
 from bnplug.gradient import Objective, Problem, classified, conditional_nll, folds, held_out, with_values
 from bnplug.inference.complete import log_joint, posterior, terms
 from bnplug.table.table import Table
@@ -28,7 +28,7 @@ def test_values_go_back_to_where_they_came_from(table, seed):
 
 @given(tables(), st.integers(0, 2**32 - 1))
 def test_a_problem_starts_at_the_generative_estimates(table, seed):
-    dag = table.dag(random_parents(np.random.default_rng(seed), len(table.names)))
+    dag = Structure(table.names, random_parents(np.random.default_rng(seed), len(table.names)))
     problem = Problem(table, dag, alpha=0.5, floor=0.01)
     ml = parameter_learner("ml", alpha=0.5, floor=0.01).fit(table, dag)
     for name in table.names:
@@ -40,7 +40,7 @@ def test_a_problem_starts_at_the_generative_estimates(table, seed):
 @given(tables(), st.integers(0, 2**32 - 1))
 def test_values_are_the_inverse_of_tables(table, seed):
     rng = np.random.default_rng(seed)
-    problem = Problem(table, table.dag(random_parents(rng, len(table.names))))
+    problem = Problem(table, Structure(table.names, random_parents(rng, len(table.names))))
     values = rng.normal(size=problem.terms.values.size)
     assert (problem.values(problem.tables(values)) == values).all()
 
@@ -48,7 +48,7 @@ def test_values_are_the_inverse_of_tables(table, seed):
 @given(tables(missing=False), st.integers(0, 2**32 - 1))
 def test_on_c1_any_values_have_the_posterior_of_a_network(table, seed):
     rng = np.random.default_rng(seed)
-    problem = Problem(table, table.dag(random_parents(rng, len(table.names))))
+    problem = Problem(table, Structure(table.names, random_parents(rng, len(table.names))))
     values = rng.normal(size=problem.terms.values.size)
     network = problem.network(values)
     assert network.normalized == problem.is_c1 or not problem.is_c1
@@ -58,8 +58,8 @@ def test_on_c1_any_values_have_the_posterior_of_a_network(table, seed):
 
 def test_two_parents_that_are_not_adjacent_are_not_c1():
     table = large_table(rows=50, features=3)
-    assert not Problem(table, table.dag([[3], [3], [0, 1, 3], []])).is_c1
-    assert Problem(table, table.dag([[3], [0, 3], [0, 1, 3], []])).is_c1
+    assert not Problem(table, Structure(table.names, [[3], [3], [0, 1, 3], []])).is_c1
+    assert Problem(table, Structure(table.names, [[3], [0, 3], [0, 1, 3], []])).is_c1
 
 
 def parts_of(table, cv, random_state=None):
@@ -134,7 +134,7 @@ def test_rows_without_a_class_are_in_every_training_part():
 
 def test_incomplete_rows_are_taken_as_the_table_says():
     table = incomplete_table()
-    dag = table.dag(STRUCTURES["tree"])
+    dag = Structure(table.names, STRUCTURES["tree"])
     problem = Problem(table, dag)
     assert problem.marginal
     values = problem.terms.values
@@ -149,4 +149,4 @@ def test_incomplete_rows_are_taken_as_the_table_says():
 def test_rows_without_a_class_are_refused_unless_a_problem_takes_them():
     table = incomplete_table(unlabeled=0.2)
     with pytest.raises(ValueError, match="the class 'c' is missing"):
-        Problem(table, table.dag(STRUCTURES["tree"]))
+        Problem(table, Structure(table.names, STRUCTURES["tree"]))

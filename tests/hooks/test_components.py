@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import bnplug
+from bnplug import Structure
 from bnplug.hooks.components import check_numbers, component
 
 
@@ -31,7 +32,7 @@ class Seeker(bnplug.StructureLearner):
 
     def learn(self, table):
         self.score_ = component("score function", self.score, self)
-        return table.dag([[] for _ in table.names])
+        return Structure(table.names, [[] for _ in table.names])
 
 
 @pytest.fixture

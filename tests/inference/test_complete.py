@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 from strategies import random_parents, tables
 
-from bnplug import parameter_learner
+from bnplug import Structure, parameter_learner
 from bnplug.inference.complete import log_joint, log_posterior, posterior, terms
 
 
@@ -25,7 +25,7 @@ def slow_log_joint(fitted, table, target):
 
 @given(tables(), st.integers(0, 1000))
 def test_posterior_equals_the_joint_over_all_nodes(table, seed):
-    dag = table.dag(random_parents(np.random.default_rng(seed), len(table.names)))
+    dag = Structure(table.names, random_parents(np.random.default_rng(seed), len(table.names)))
     fitted = parameter_learner("ml").fit(table, dag)
     joint = log_joint(terms(fitted, "c"), table.codes)
     expected = softmax(slow_log_joint(fitted, table, "c"), axis=1)
@@ -36,7 +36,7 @@ def test_posterior_equals_the_joint_over_all_nodes(table, seed):
 @given(tables(missing=True), st.integers(0, 2**32 - 1))
 def test_cells_are_where_each_row_finds_its_log_parameters(table, seed):
     parents = random_parents(np.random.default_rng(seed), len(table.names))
-    fitted = parameter_learner("ml").fit(table, table.dag(parents))
+    fitted = parameter_learner("ml").fit(table, Structure(table.names, parents))
     own = terms(fitted, table.target)
     cells = own.cells(table.codes)
     c = table.target_index
@@ -60,7 +60,7 @@ def test_a_missing_feature_of_naive_bayes_is_skipped():
     from bnplug.table.table import Table
 
     table = Table.from_frame(pd.DataFrame({"a": [0, 1, 1], "b": [0, 0, 1], "c": [0, 1, 1]}), "c")
-    fitted = parameter_learner("ml").fit(table, table.dag([[2], [2], []]))
+    fitted = parameter_learner("ml").fit(table, Structure(table.names, [[2], [2], []]))
     codes = table.codes.copy()
     codes[0, 0] = codes[:2, 1] = table.missing
     joint = log_joint(terms(fitted, "c"), codes)

@@ -9,7 +9,7 @@ from random_networks import CLASS_WITH_PARENTS, TREE, TWO_TREE, full_joint, rand
 from scipy.special import logsumexp
 from strategies import LONG
 
-from bnplug import BnplugWarning, CountsLearner, LogTables, Table, parameter_learner
+from bnplug import BnplugWarning, CountsLearner, LogTables, Structure, Table, parameter_learner
 from bnplug.inference.em import expectation_maximization, expected_family_counts
 from bnplug.table.block_table import BlockTable
 
@@ -57,7 +57,7 @@ def test_the_expectation_step_is_what_enumeration_says(parents, weighted):
 def test_the_likelihood_never_falls(seed, alpha, parents):
     table, _ = incomplete_table(np.random.default_rng(seed), n_rows=25, missing=0.4, parents=parents)
     learner = parameter_learner("ml", alpha=alpha, tol=0.0, max_iter=30)
-    dag = table.dag(parents)
+    dag = Structure(table.names, parents)
     path = expectation_maximization(learner, table, dag).path
     assert (np.diff(path) > 0).all()
     # The value is that of the likelihood and the prior, and so is every step's, rejected ones too.
@@ -74,7 +74,7 @@ def test_the_fixed_point_is_stationary(alpha):
     """There, the derivative of the objective along each column of each table is that of its sum, which is one."""
     table, _ = incomplete_table(np.random.default_rng(3))
     learner = parameter_learner("ml", alpha=alpha, tol=0.0, max_iter=100_000)
-    dag = table.dag(TREE)
+    dag = Structure(table.names, TREE)
     tables = learner.fit(table, dag)
     again = learner.from_counts(table, dag, by_enumeration(table, tables)[0])
     for name in table.names:
@@ -91,7 +91,10 @@ def test_complete_rows_give_exactly_ml():
     table, _ = incomplete_table(rng, missing=0.0)
     plain = Table(table.codes, table.names, table.states, table.target)
     learner = parameter_learner("ml")
-    tables, wanted = learner.fit(table, table.dag(TREE)), parameter_learner("ml").fit(plain, plain.dag(TREE))
+    tables, wanted = (
+        learner.fit(table, Structure(table.names, TREE)),
+        parameter_learner("ml").fit(plain, Structure(plain.names, TREE)),
+    )
     assert all(np.array_equal(tables[name].values, wanted[name].values) for name in table.names)
     assert learner.n_iter_ == 1
 
@@ -100,7 +103,7 @@ def test_the_maximum_of_one_hidden_cell_by_hand():
     """Two rows know x and one does not: that one changes nothing of P(x), and counts for the class."""
     codes = np.array([[0, 1, 255, 255], [0, 0, 0, 1]], dtype=np.uint8)
     table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", missing_policy="em")
-    tables = parameter_learner("ml", alpha=0.0, tol=1e-14).fit(table, table.dag([[1], []]))
+    tables = parameter_learner("ml", alpha=0.0, tol=1e-14).fit(table, Structure(table.names, [[1], []]))
     np.testing.assert_allclose(np.exp(tables["x"].values)[:, 0], [0.5, 0.5], atol=1e-6)
     np.testing.assert_allclose(np.exp(tables["c"].values), [0.75, 0.25])
 
@@ -109,24 +112,24 @@ def test_a_row_without_a_class_counts_with_the_probability_of_each():
     codes = np.array([[0] * 9 + [1] * 9 + [0] * 6, [0] * 9 + [1] * 9 + [255] * 6], dtype=np.uint8)
     table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", missing_policy="em")
     learner = parameter_learner("ml", tol=1e-12)
-    tables = learner.fit(table, table.dag([[1], []]))
+    tables = learner.fit(table, Structure(table.names, [[1], []]))
     assert np.exp(tables["c"].values)[0] > 0.6
     assert learner.counts_[1].sum() == pytest.approx(24)
 
 
 def test_blocks_of_rows_and_threads_change_nothing_but_the_rounding():
     table, _ = incomplete_table(np.random.default_rng(5), weighted=True)
-    whole = parameter_learner("ml", max_iter=20).fit(table, table.dag(TREE))
+    whole = parameter_learner("ml", max_iter=20).fit(table, Structure(table.names, TREE))
     blocks = BlockTable.cut(table, [20, 0, 25, 15])
     assert blocks.missing_policy == "em"
-    parts = parameter_learner("ml", max_iter=20, n_jobs=2).fit(blocks, table.dag(TREE))
+    parts = parameter_learner("ml", max_iter=20, n_jobs=2).fit(blocks, Structure(table.names, TREE))
     for name in table.names:
         np.testing.assert_allclose(whole[name].values, parts[name].values, atol=1e-9)
 
 
 def test_the_best_of_several_starts_is_taken_and_drawn_by_the_seed():
     table, _ = incomplete_table(np.random.default_rng(8), n_rows=30, missing=0.6)
-    dag = table.dag(TREE)
+    dag = Structure(table.names, TREE)
     once = parameter_learner("ml", alpha=0.1, max_iter=50)
     once.fit(table, dag)
     more = [parameter_learner("ml", alpha=0.1, restarts=3, max_iter=50, random_state=0) for _ in range(2)]
@@ -139,10 +142,10 @@ def test_what_is_fixed_stays_and_a_prior_counts():
     table, tables = incomplete_table(np.random.default_rng(9))
     fixed = LogTables(["v0"], {"v0": tables.states["v0"]}, {"v0": ((), np.log([0.9, 0.1]))})
     learner = parameter_learner("ml", fixed={"v0": fixed}, prior=tables, alpha=50.0)
-    found = learner.fit(table, table.dag(TREE))
+    found = learner.fit(table, Structure(table.names, TREE))
     np.testing.assert_allclose(np.exp(found["v0"].values), [0.9, 0.1])
     assert (np.diff(learner.log_likelihood_path_) > 0).all()
-    plain = parameter_learner("ml", fixed={"v0": fixed}, alpha=50.0).fit(table, table.dag(TREE))
+    plain = parameter_learner("ml", fixed={"v0": fixed}, alpha=50.0).fit(table, Structure(table.names, TREE))
     apart = [np.abs(np.exp(own["v1"].values) - np.exp(tables["v1"].values)).max() for own in (found, plain)]
     assert apart[0] < apart[1]
 
@@ -152,14 +155,14 @@ def test_rows_that_fixed_tables_rule_out_are_told_of_and_left_out():
     table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c", missing_policy="em")
     learner = parameter_learner("ml", fixed={"c": {0: 1.0, 1: 0.0}})
     with pytest.warns(BnplugWarning, match="1 row"):
-        tables = learner.fit(table, table.dag([[1], []]))
+        tables = learner.fit(table, Structure(table.names, [[1], []]))
     assert np.isfinite(learner.log_likelihood_path_).all()
     assert np.isfinite(tables["x"].values).all()
 
 
 def test_progress_goes_to_the_error_stream(capsys):
     table, _ = incomplete_table(np.random.default_rng(2))
-    parameter_learner("ml", verbose=2).fit(table, table.dag(TREE))
+    parameter_learner("ml", verbose=2).fit(table, Structure(table.names, TREE))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("em: step 1, log-likelihood -")
     assert "steps, log-likelihood" in lines[-1]
@@ -169,7 +172,7 @@ def test_progress_goes_to_the_error_stream(capsys):
 def test_limits_that_mean_nothing_are_refused(params):
     table, _ = incomplete_table(np.random.default_rng(2))
     with pytest.raises(ValueError, match=next(iter(params))):
-        parameter_learner("ml", **params).fit(table, table.dag(TREE))
+        parameter_learner("ml", **params).fit(table, Structure(table.names, TREE))
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])
@@ -184,7 +187,9 @@ def test_a_learner_gets_the_number_of_rows_beside_their_weight(in_blocks):
             return parameter_learner("ml").from_counts(table, dag, counts, rows)
 
     def learned(table):
-        Noting().fit(BlockTable.cut(table, [10, table.n_rows - 10]) if in_blocks else table, table.dag(TREE))
+        Noting().fit(
+            BlockTable.cut(table, [10, table.n_rows - 10]) if in_blocks else table, Structure(table.names, TREE)
+        )
         found, given[:] = given[:], []
         return found
 
@@ -202,7 +207,7 @@ def test_a_learner_gets_the_number_of_rows_beside_their_weight(in_blocks):
     # The rows of the tables that were estimated before, by enumeration.
     weights = random.exponential(size=table.n_rows)
     weighted = learned(Table(*same, weights=weights, missing_policy="em"))
-    tables = parameter_learner("ml").from_counts(table, table.dag(TREE), weighted[0][0])
+    tables = parameter_learner("ml").from_counts(table, Structure(table.names, TREE), weighted[0][0])
     unweighted = Table(*same, missing_policy="em")
     for number, wanted in zip(weighted[1][1], by_enumeration(unweighted, tables)[0], strict=True):
         np.testing.assert_allclose(number, wanted, rtol=1e-10, atol=1e-12)
@@ -217,7 +222,7 @@ def test_rows_of_complete_data_are_counted_without_weights():
             given.extend([[own.tolist() for own in counts], [own.tolist() for own in rows]])
             return parameter_learner("ml").from_counts(table, dag, counts, rows)
 
-    Noting().fit(table, table.dag([[1], []]))
+    Noting().fit(table, Structure(table.names, [[1], []]))
     assert given == [[[[0.7, 0.0], [0.0, 4.0]], [0.7, 4.0]], [[[2.0, 0.0], [0.0, 1.0]], [2.0, 1.0]]]
 
 
@@ -228,7 +233,7 @@ def test_a_third_party_that_estimates_from_counts_has_em():
 
     table, _ = incomplete_table(np.random.default_rng(4))
     learner = Halved()
-    tables = learner.fit(table, table.dag(TREE))
+    tables = learner.fit(table, Structure(table.names, TREE))
     assert learner.takes_unlabeled
     assert learner.n_iter_ >= 1
     assert tables.normalized

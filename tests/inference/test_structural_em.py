@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from bnplug import StructureLearner, Table, structure_learner
+from bnplug import Learned, Structure, StructureLearner, Table, structure_learner
 from bnplug.inference import expected_table as module
 from bnplug.inference.expected_table import structural_em
 from bnplug.table.block_table import BlockTable
+
+
+def found_by(learner):
+    return lambda table: Learned.of(learner.learn(table), table)
 
 
 def chain(n=400, missing=0.3, unlabeled=0.0, seed=0):
@@ -28,8 +32,8 @@ def chain(n=400, missing=0.3, unlabeled=0.0, seed=0):
 def test_every_learner_learns_from_incomplete_rows(name, unlabeled):
     table = chain(150 if name in ("hill-climb", "omi") else 400, unlabeled=unlabeled)
     params = {"score": "mdl"} if name == "hill-climb" else {}
-    dag = structural_em(structure_learner(name, **params).learn, table, random_state=0)
-    assert len(table.parents(dag)) == 6
+    dag = structural_em(found_by(structure_learner(name, **params)), table, random_state=0).structure
+    assert len(dag.parents) == 6
     if name == "tan":
         found = {tuple(sorted(edge)) for edge in dag.edges if "y" not in edge}
         assert found == {("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")}
@@ -40,22 +44,22 @@ def test_no_row_is_completed_for_predictive_scores_and_orders(monkeypatch, name,
     monkeypatch.setattr(module, "draw_missing", None)
     table = chain(n=150, unlabeled=0.2)
     params = {"max_parents": 2, "max_iter": 4} if name == "hill-climb" else {}
-    dag = structural_em(structure_learner(name, score=score, **params).learn, table, 0)
-    assert table.parents(dag)
+    dag = structural_em(found_by(structure_learner(name, score=score, **params)), table, 0).structure
+    assert dag.parents
 
 
 def test_what_a_random_state_draws_does_not_matter_where_nothing_is_drawn():
-    learn = structure_learner("hill-climb", score="cll", max_parents=2, max_iter=6).learn
-    one, other = (structural_em(learn, chain(n=200), seed) for seed in (0, 1))
+    learn = found_by(structure_learner("hill-climb", score="cll", max_parents=2, max_iter=6))
+    one, other = (structural_em(learn, chain(n=200), seed).structure for seed in (0, 1))
     assert sorted(one.edges) == sorted(other.edges)
 
 
 def test_the_result_is_the_same_for_blocks_and_threads():
     table = chain(n=100)
-    learn = structure_learner("tan").learn
-    wanted = table.parents(structural_em(learn, table))
-    assert table.parents(structural_em(learn, BlockTable.cut(table, [40, 60]))) == wanted
-    assert table.parents(structural_em(learn, table, n_jobs=2)) == wanted
+    learn = found_by(structure_learner("tan"))
+    wanted = structural_em(learn, table)
+    assert structural_em(learn, BlockTable.cut(table, [40, 60])) == wanted
+    assert structural_em(learn, table, n_jobs=2) == wanted
 
 
 def test_it_ends_where_a_structure_comes_back_and_after_so_many(monkeypatch, capsys):
@@ -66,13 +70,13 @@ def test_it_ends_where_a_structure_comes_back_and_after_so_many(monkeypatch, cap
             rounds.append(table.expects)
             own = [[5] if v < 5 else [] for v in range(6)]
             own[len(rounds) % 5] = []
-            return table.dag(own)
+            return Structure(table.names, own)
 
     monkeypatch.setattr(module, "MOST_STRUCTURES", 3)
-    structural_em(Restless().learn, chain(n=30), verbose=1)
+    structural_em(found_by(Restless()), chain(n=30), verbose=1)
     assert rounds == [False, True, True, True]
     assert "structural em: round 3, 2 families changed" in capsys.readouterr().err
     rounds.clear()
     monkeypatch.setattr(module, "MOST_STRUCTURES", 30)
-    structural_em(Restless().learn, chain(n=30))
+    structural_em(found_by(Restless()), chain(n=30))
     assert len(rounds) == 6

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from strategies import random_parents
 
-from bnplug.model.wettig import markov_blanket
+from bnplug.structure import markov_blanket
 
 
 def test_a_node_on_its_own_has_an_empty_one():

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug import ContractError, LogTables, Table, structure_learner
-from bnplug.model.checks import check_dag, check_tables, given_dag
+from bnplug import ContractError, Learned, LogTables, PartialGraph, Structure, Table, structure_learner
+from bnplug.model.checks import check_learned, check_tables
 
 
 @pytest.fixture
@@ -27,76 +27,65 @@ def log_tables(table, parents, probability=0.5, states=None):
     return LogTables(names, states or table.states, families)
 
 
-def test_a_dag_is_passed_on_as_it_is(table):
-    dag = table.dag(NB)
-    dag.add_nodes_from([])  # by now it is a graph of pgmpy
-    assert check_dag(dag, table, LEARNER) is dag
-    assert check_dag(unmade := table.dag(NB), table, LEARNER) is unmade
+def test_a_structure_stays_as_it_is(table):
+    structure = Structure(table.names, NB)
+    assert check_learned(structure, table, LEARNER) == Learned(structure)
+    assert check_learned(structure, table, LEARNER).structure is structure
 
 
 @pytest.mark.parametrize(
-    "numbers", [NB, tuple(map(tuple, NB)), [np.array([2]), {2}, ()]], ids=["lists", "tuples", "any"]
-)
-def test_parents_as_numbers_become_a_dag(table, numbers):
-    assert table.parents(check_dag(numbers, table, LEARNER)) == NB
-    assert set(check_dag(numbers, table, LEARNER).edges) == {("c", "a"), ("c", "b")}
-
-
-@pytest.mark.parametrize(
-    ("numbers", "message"),
+    "found",
     [
-        ([[2], [2]], "for each of the 3 variables"),
+        NB,
+        tuple(map(tuple, NB)),
+        [np.array([2]), {2}, ()],
+        [("c", "a"), ("c", "b")],
+        nx.DiGraph([("c", "a"), ("c", "b")]),
+    ],
+    ids=["lists", "tuples", "any", "edges", "graph"],
+)
+def test_anything_that_makes_a_structure_may_be_learned(table, found):
+    assert check_learned(found, table, LEARNER).structure == Structure(table.names, NB)
+    assert check_learned(Learned(found), table, LEARNER).structure == Structure(table.names, NB)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ([[2], [2]], "an edge is a pair"),
         ([[3], [], []], "numbers from 0 to 2"),
         ([[-1], [], []], "numbers from 0 to 2"),
-        ([["c"], [], []], "'str' object cannot be interpreted as an integer"),
-        ([[1.0], [], []], "'float' object"),
-        ([2, 2, None], "not iterable"),
+        ([["c"], [], []], "an edge is a pair"),
         ([[1], [2], [0]], "the edges make a cycle: a -> c -> b -> a"),
         ([[0], [], []], "the edges make a cycle: a -> a"),
+        ([nx.DiGraph([("c", "a")]), nx.DiGraph()], "an edge is a pair"),
+        (None, "got a NoneType: None"),
+        (nx.DiGraph([("c", "hidden")]), "the graph has the node 'hidden', which is not a variable"),
+        (nx.DiGraph([("c", "a"), ("a", "c")]), "the edges make a cycle"),
+        (Learned(NB, pdag=[]), "pdag must be a PartialGraph, not a list"),
+        (Learned(NB, pdag=PartialGraph("ab")), "pdag is over"),
+        (Learned(NB, edge_probabilities={("a", "b"): 1.5}), r"the edge \('a', 'b'\) has the probability 1.5"),
+        (Learned(NB, edge_probabilities={("a", "x"): 0.5}), "'x' is not a variable"),
+        (Learned(NB, alternatives=[[[1], [0], []]]), "the edges make a cycle"),
     ],
-    ids=["too few", "too large", "negative", "names", "floats", "no lists", "a cycle", "its own parent"],
+    ids=range(15),
 )
-def test_numbers_that_are_no_dag_of_the_table(table, numbers, message):
-    with pytest.raises(ContractError, match=f"'nb' of bnplug .*: learn returned numbers that make no DAG: .*{message}"):
-        check_dag(numbers, table, LEARNER)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda table: nx.DiGraph([("c", "a")]), "'nb' of bnplug .*: learn returned a DiGraph, not a pgmpy DAG"),
-        (lambda table: None, "returned a NoneType"),
-        (lambda table: without(table.dag(NB), "b"), r"they differ in \['b'\]"),
-        (lambda table: cyclic(table.dag(NB)), "the graph has a cycle"),
-    ],
-    ids=["another graph", "nothing", "a node is absent", "a cycle"],
-)
-def test_what_is_no_dag_of_the_table(table, make, message):
-    with pytest.raises(ContractError, match=message):
-        check_dag(make(table), table, LEARNER)
-
-
-def without(dag, node):
-    dag.remove_node(node)
-    return dag
-
-
-def cyclic(dag):
-    nx.DiGraph.add_edges_from(dag, [("a", "c")])
-    return dag
+def test_what_is_no_structure_of_the_table_names_the_learner(table, found, message):
+    with pytest.raises(ContractError, match=f"'nb' of bnplug .*: learn returned no structure .*{message}"):
+        check_learned(found, table, LEARNER)
 
 
 def test_parameters_get_the_tables_target_and_are_normalised_where_that_is_possible(table):
-    checked = check_tables(log_tables(table, NB), table, NB, LEARNER)
+    checked = check_tables(log_tables(table, NB), table, Structure(table.names, NB), LEARNER)
     assert checked.target == "c"
-    assert check_tables(log_tables(table, NB, probability=1.0), table, NB, LEARNER).normalized
+    assert check_tables(log_tables(table, NB, probability=1.0), table, Structure(table.names, NB), LEARNER).normalized
 
 
 def test_parameters_that_are_no_network_stay_where_the_structure_is_not_c1():
     frame = pd.DataFrame({"a": [0, 1, 0], "b": [0, 0, 1], "d": [1, 1, 0], "c": [0, 1, 1]})
     table, apart = Table.from_frame(frame, "c"), [[3], [3], [0, 1, 3], []]
     given = log_tables(table, apart, probability=1.0)
-    checked = check_tables(given, table, apart, LEARNER)
+    checked = check_tables(given, table, Structure(table.names, apart), LEARNER)
     assert not checked.normalized
     assert all((checked[name].values == given[name].values).all() for name in table.names)
 
@@ -106,33 +95,10 @@ def test_parameters_that_are_no_network_stay_where_the_structure_is_not_c1():
     [
         (lambda table: {}, "fit returned a dict, not LogTables"),
         (lambda table: log_tables(table, NB, states=dict.fromkeys("abc", "uv")), "not the table's"),
-        (lambda table: log_tables(table, [[], [2], []]), r"'a' has parents \(\), in the DAG \('c',\)"),
+        (lambda table: log_tables(table, [[], [2], []]), r"'a' has parents \(\), in the structure \('c',\)"),
     ],
     ids=["a dict", "other states", "other parents"],
 )
 def test_what_are_no_parameters_of_the_dag(table, make, message):
     with pytest.raises(ContractError, match=message):
-        check_tables(make(table), table, NB, LEARNER)
-
-
-@pytest.mark.parametrize(
-    "structure", [[("c", "a"), ("c", "b")], nx.DiGraph([("c", "a"), ("c", "b")])], ids=["edges", "graph"]
-)
-def test_a_given_structure_may_be_edges_or_a_graph(table, structure):
-    assert table.parents(given_dag(structure, table)) == NB
-
-
-@pytest.mark.parametrize(
-    ("structure", "error", "message"),
-    [
-        (nx.Graph([("c", "a")]), ValueError, "undirected"),
-        (3, TypeError, "a name, a learner, a DAG or a list of edges"),
-        (["ca"], ValueError, "an edge is a pair"),
-        ([("c", "x")], ValueError, r"structure names \['x'\]"),
-        ([("a", "b"), ("b", "a")], ValueError, "cycle"),
-    ],
-    ids=str,
-)
-def test_what_is_no_structure(table, structure, error, message):
-    with pytest.raises(error, match=message):
-        given_dag(structure, table)
+        check_tables(make(table), table, Structure(table.names, NB), LEARNER)

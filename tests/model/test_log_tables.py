@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import random_parents, tables
 
-from bnplug import LogTables, NotRepresentableError, parameter_learner
+from bnplug import LogTables, NotRepresentableError, Structure, parameter_learner
 from bnplug.model.log_tables import LogTable, check_size, estimate
 from bnplug.table.table import Table
 
@@ -77,7 +77,7 @@ def test_estimates_equal_pgmpys(table, seed, alpha):
     from pgmpy.parameter_estimator import DiscreteBayesianEstimator, DiscreteMLE
 
     parents = random_parents(np.random.default_rng(seed), len(table.names))
-    ours = parameter_learner("ml", alpha=alpha).fit(table, table.dag(parents))
+    ours = parameter_learner("ml", alpha=alpha).fit(table, Structure(table.names, parents))
     rows = np.repeat(np.arange(table.n_rows), table.weights.astype(int))
     frame = pd.DataFrame(
         {name: np.array(table.states[name])[table.codes[v][rows]] for v, name in enumerate(table.names)}
@@ -103,7 +103,7 @@ def test_estimates_equal_pgmpys(table, seed, alpha):
 @given(tables(), st.integers(0, 1000))
 def test_through_pgmpy_and_back_is_the_identity(table, seed):
     parents = random_parents(np.random.default_rng(seed), len(table.names))
-    before = parameter_learner("ml").fit(table, table.dag(parents))
+    before = parameter_learner("ml").fit(table, Structure(table.names, parents))
     after = LogTables.from_network(before.to_network(), table.target)
     assert after.names == before.names
     assert after.states == before.states
@@ -114,7 +114,7 @@ def test_through_pgmpy_and_back_is_the_identity(table, seed):
 
 @given(tables(weighted=True), st.integers(0, 1000))
 def test_integer_weights_equal_repeated_rows(table, seed):
-    dag = table.dag(random_parents(np.random.default_rng(seed), len(table.names)))
+    dag = Structure(table.names, random_parents(np.random.default_rng(seed), len(table.names)))
     repeated = table.take(np.repeat(np.arange(table.n_rows), table.weights.astype(int)))
     repeated.weights = None
     weighted, plain = (parameter_learner("ml").fit(t, dag) for t in (table, repeated))
@@ -124,7 +124,7 @@ def test_integer_weights_equal_repeated_rows(table, seed):
 @given(tables(weighted=True), st.integers(0, 1000))
 def test_log_likelihood_equals_a_loop_over_rows(table, seed):
     parents = random_parents(np.random.default_rng(seed), len(table.names))
-    tables_ = parameter_learner("ml").fit(table, table.dag(parents))
+    tables_ = parameter_learner("ml").fit(table, Structure(table.names, parents))
     expected = sum(
         table.weights[m] * tables_.tables[name].values[tuple(table.codes[[v, *parents[v]], m])]
         for m in range(table.n_rows)
@@ -134,7 +134,7 @@ def test_log_likelihood_equals_a_loop_over_rows(table, seed):
 
 
 def test_log_likelihood_needs_the_same_states_and_complete_rows(weather):
-    tables_ = parameter_learner("ml").fit(weather, weather.dag([[1], []]))
+    tables_ = parameter_learner("ml").fit(weather, Structure(weather.names, [[1], []]))
     other = Table.from_frame(pd.DataFrame({"sky": ["fog", "sun"], "play": ["no", "yes"]}), "play")
     with pytest.raises(ValueError, match="differ"):
         tables_.log_likelihood(other)
@@ -151,7 +151,7 @@ def test_log_likelihood_needs_the_same_states_and_complete_rows(weather):
 def test_missing_cells_count_where_they_can():
     frame = pd.DataFrame({"a": [0, 0, 1, None], "b": [0, None, 1, 1], "c": [0, 0, 1, 1]})
     table = Table.from_frame(frame, "c")
-    fitted = parameter_learner("ml", alpha=0).fit(table, table.dag([[2], [0], []]))
+    fitted = parameter_learner("ml", alpha=0).fit(table, Structure(table.names, [[2], [0], []]))
     assert np.exp(fitted.tables["a"].values).tolist() == [[1, 0], [0, 1]]
     assert np.exp(fitted.tables["b"].values).tolist() == [[1, 0], [0, 1]]
     assert np.exp(fitted.tables["c"].values).tolist() == [0.5, 0.5]
@@ -192,7 +192,7 @@ def test_what_is_not_normalised_is_no_network():
 
 
 def test_dim_counts_free_parameters(weather):
-    tables_ = parameter_learner("ml").fit(weather, weather.dag([[1], []]))
+    tables_ = parameter_learner("ml").fit(weather, Structure(weather.names, [[1], []]))
     assert tables_.n_parameters == 1 * 2 + 1
 
 
@@ -208,7 +208,7 @@ def test_size_is_forecast_before_anything_is_allocated():
 def test_bad_smoothing_is_an_error(weather):
     for params in ({"alpha": -1}, {"floor": 1.0}, {"alpha": np.nan}):
         with pytest.raises(ValueError, match="must"):
-            parameter_learner("ml", **params).fit(weather, weather.dag([[1], []]))
+            parameter_learner("ml", **params).fit(weather, Structure(weather.names, [[1], []]))
 
 
 @pytest.mark.parametrize("labels", [[], ["a", "a"], [1, 1]])

@@ -14,7 +14,8 @@ from bnplug.errors import NotRepresentableError
 from bnplug.inference.complete import log_joint, log_posterior, terms
 from bnplug.model import wettig
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import _Normalization, covering_parents, is_c1, normalize, violation
+from bnplug.model.wettig import _Normalization, normalize
+from bnplug.structure import covering_parents, is_c1, violation
 from bnplug.table.table import Table
 
 NAIVE_BAYES = {"c": [], "x": ["c"], "y": ["c"], "z": ["c"]}

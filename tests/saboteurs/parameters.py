@@ -27,7 +27,7 @@ class Frequencies(ParameterLearner):
     def families(self, table, dag, alpha=1.0):
         return {
             table.names[v]: ([table.names[p] for p in own], estimate(count(table, v, own), alpha))
-            for v, own in enumerate(table.parents(dag))
+            for v, own in enumerate(dag.parents)
         }
 
 
@@ -35,7 +35,7 @@ class TreesOnly(Frequencies):
     """Refuses what is no tree, and takes the first state for the usual one, missing or not in the same way."""
 
     def families(self, table, dag, alpha=1.0):
-        if any(len(own) > 2 for own in table.parents(dag)):
+        if any(len(own) > 2 for own in dag.parents):
             raise ValueError("a feature has two features as parents; learn a tree")
         prior = {name: (own, np.exp(values)) for name, (own, values) in super().families(table, dag).items()}
         favoured = {name: values + 0.3 * (np.arange(len(values)) == 0).reshape(-1, *[1] * (values.ndim - 1))
@@ -111,19 +111,11 @@ class DropsAParent(Frequencies):
         return {**families, table.names[last]: ([], estimate(count(table, last)))} if few else families
 
 
-@fails("check_parent_order_irrelevant")
-class PrefersTheFirstParent(Frequencies):
-    def families(self, table, dag, alpha=1.0):
-        last = table.names[table.features[-1]]
-        first = next(iter(dag.predecessors(last)))
-        return super().families(table, dag, 1.0 + table.index(first))
-
-
 @fails("check_unseen_configurations")
 class DividesByNothing(Frequencies):
     def families(self, table, dag, alpha=1.0):
         families = {}
-        for v, own in enumerate(table.parents(dag)):
+        for v, own in enumerate(dag.parents):
             counts = count(table, v, own)
             with np.errstate(divide="ignore"):
                 values = np.log(counts / np.maximum(counts.sum(axis=0), 1e-300))

@@ -69,14 +69,7 @@ class DividesByStatesMinusOne(Plain):
 @fails("check_finite_scores")
 class RefusesParentsOfTheClass(Plain):
     def score(self, table, dag):
-        return -np.inf if len(dag.edges) == dag.in_degree(table.target) == 3 else super().score(table, dag)
-
-
-@fails("check_parent_order_irrelevant")
-class PrefersTheFirstParent(Plain):
-    def score(self, table, dag):
-        first = [next(iter(dag.predecessors(name)), table.names[0]) for name in table.names]
-        return super().score(table, dag) + 0.01 * sum(map(table.index, first))
+        return -np.inf if len(dag.edges) == len(dag.parents[table.target_index]) == 3 else super().score(table, dag)
 
 
 @fails("check_parent_order_irrelevant")

@@ -66,4 +66,4 @@ def test_parameters_of_occurring_configurations_are_no_others(score, wide_first)
     evaluator.start(start)
     for parents in ([0, 1, 3, 4], [0, 4]) if wide_first else ([0, 4], [0, 1, 3, 4]):
         expected = score.evaluator(table).start([*start[:2], parents, *start[3:]])
-        assert evaluator.propose({2: parents}) == pytest.approx(expected, abs=1e-9)
+        assert evaluator.propose_many([{2: parents}])[0] == pytest.approx(expected, abs=1e-9)

@@ -200,7 +200,7 @@ def test_uncompiled_a_gain_prints_and_raises_and_scores_as_compiled(tmp_path):
 
         codes = np.tile(np.array([[0, 1, 0, 1], [0, 0, 1, 1]], dtype=np.uint8), 5)
         table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c")
-        print("score", Score().score(table, table.dag([[1], []])))
+        print("score", Score().score(table, Structure(table.names, [[1], []])))
         X = np.array([["a", "b", "a"], ["b", "b", "a"], ["a", "a", "b"], ["b", "a", "b"]] * 3, dtype=object)
         search = structure_learner("hill-climb", score=Score(), max_parents=2)
         for structure, parameters in ((search, "ml"), ("kdb", "ml"), ("tan", "ccbn-d")):
@@ -333,7 +333,7 @@ def test_a_gain_is_compiled_once_for_all_processes(tmp_path):
         table = Table(codes, ["x", "c"], {"x": [0, 1], "c": [0, 1]}, "c")
         evaluator = Score().evaluator(table)
         evaluator.start([[], []])
-        evaluator.propose({0: [1]})
+        evaluator.propose_many([{0: [1]}])[0]
         print(compile_gain(someone.gain).cache_hits, sum(score_candidates.stats.cache_misses.values()))
     """)
     outputs = [

@@ -21,7 +21,7 @@ def test_proposals_leave_the_state_untouched():
         evaluator.start(parents)
         untouched.start(parents)
         for _ in range(20):
-            evaluator.propose(slow.random_change(rng, parents)[0])
+            evaluator.propose_many([slow.random_change(rng, parents)[0]])[0]
         assert evaluator.value == untouched.value
         assert evaluator.parents == untouched.parents
         assert evaluator.step() == untouched.step() == untouched.value
@@ -41,7 +41,7 @@ def test_moves_without_effect_are_never_evaluated():
             fresh = score.evaluator(table)
             expected = fresh.start([changes.get(v, own) for v, own in enumerate([[1], [], [], []])])
             assert value == pytest.approx(expected, abs=1e-12)
-        assert evaluator.propose({2: [1]}) != evaluator.value or score.penalized is False
+        assert evaluator.propose_many([{2: [1]}])[0] != evaluator.value or score.penalized is False
         assert evaluator.n_evaluations == 1
 
 

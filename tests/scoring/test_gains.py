@@ -47,7 +47,7 @@ def assert_a_walk_equals_a_loop(rng, score, table, gain, folds=None, mean=False)
     for _ in range(3):
         changes, parents = slow.random_change(rng, parents)
         expected = slow.predictive(table, parents, gain, folds, score.alpha, mean=mean)
-        assert evaluator.propose(changes) == pytest.approx(expected, abs=1e-9)
+        assert evaluator.propose_many([changes])[0] == pytest.approx(expected, abs=1e-9)
         assert evaluator.commit(changes) == pytest.approx(expected, abs=1e-9)
 
 

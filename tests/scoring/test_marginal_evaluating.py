@@ -155,7 +155,7 @@ def test_a_score_of_a_third_party_sees_the_same(seed):
     assert evaluator.start(parents) == pytest.approx(wanted(parents))
     for changes in neighbours(parents):
         graph = [changes.get(v, own) for v, own in enumerate(parents)]
-        assert evaluator.propose(changes) == pytest.approx(wanted(graph))
+        assert evaluator.propose_many([changes])[0] == pytest.approx(wanted(graph))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -168,7 +168,7 @@ def test_probabilities_of_zero(seed):
         joint = enumerated_joint(table, tables, [changes.get(v, own) for v, own in enumerate(parents)], alpha=0.0)
         best = np.maximum(joint[:, 0], joint[:, 1])
         wins = np.where(joint[:, 0] >= best - 1e-9, 0, 1)
-        assert evaluator.propose(changes) == pytest.approx((wins == y).mean())
+        assert evaluator.propose_many([changes])[0] == pytest.approx((wins == y).mean())
 
 
 def test_blocks_threads_and_turns_score_alike():
@@ -232,4 +232,4 @@ def test_what_is_kept_of_families_does_not_change_scores(monkeypatch, few):
     monkeypatch.setattr(_marginal, "_CELLS_KEPT", 50)
     monkeypatch.setattr(_marginal, "_CELLS_AT_ONCE", 100)
     np.testing.assert_allclose(evaluator.propose_many(candidates), wanted, rtol=1e-12)
-    np.testing.assert_allclose([evaluator.propose(own) for own in candidates], wanted, rtol=1e-12)
+    np.testing.assert_allclose([evaluator.propose_many([own])[0] for own in candidates], wanted, rtol=1e-12)

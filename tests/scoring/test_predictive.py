@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from strategies import random_parents, seeds
 
+from bnplug import Structure
 from bnplug.builtin.scores import ConditionalLogLikelihood, ConditionalMDL, HitRate
 from bnplug.scoring import PredictiveScore
 from bnplug.table.table import Table
@@ -54,7 +55,7 @@ def test_equals_a_loop_over_rows_on_a_random_walk(seed, alpha, floor):
             scored = evaluator.propose_many([changes for changes, _ in moves])
             expected = [definition(score, table, changed, folds) for _, changed in moves]
             assert scored == pytest.approx(expected, abs=1e-9)
-            assert evaluator.propose(moves[1][0]) == scored[1]
+            assert evaluator.propose_many([moves[1][0]])[0] == scored[1]
             assert evaluator.value == pytest.approx(value, abs=1e-9)
             changes, parents = moves[1]
             value = expected[1]
@@ -65,7 +66,7 @@ def test_score_is_the_value_of_a_start():
     table = slow.random_table(np.random.default_rng(0), 30, (3, 2, 2), 1)
     parents = [[1], [2], []]
     for score in (HitRate(cv=3), ConditionalLogLikelihood(), ConditionalMDL()):
-        assert score.score(table, table.dag(parents)) == score.evaluator(table).start(parents)
+        assert score.score(table, Structure(table.names, parents)) == score.evaluator(table).start(parents)
 
 
 def test_hand_computed():
@@ -83,8 +84,8 @@ def test_ties_go_to_the_lowest_class():
     # Neither the prior nor x tells the classes apart: the first wins everywhere, in half of the rows rightly.
     evaluator = HitRate().evaluator(table)
     assert evaluator.start([[2], [], []]) == 0.5
-    assert evaluator.propose({0: [1, 2]}) == 0.5  # by the smoothing alone: within rounding of a tie
-    assert evaluator.propose({1: [2]}) == 1.0
+    assert evaluator.propose_many([{0: [1, 2]}])[0] == 0.5  # by the smoothing alone: within rounding of a tie
+    assert evaluator.propose_many([{1: [2]}])[0] == 1.0
     # No row's z is seen in the other fold: every class is impossible, and the first wins.
     plain = HitRate(alpha=0.0, cv=PredefinedSplit([0, 0, 1, 1])).evaluator(
         Table.from_frame(frame.assign(c=["n", "y", "n", "y"]), "c")
@@ -99,8 +100,8 @@ def test_all_classes_impossible_is_a_tie():
     evaluator = HitRate(alpha=0.0, cv=split).evaluator(table)
     # Row 0's x was never seen in training: -inf for both classes, so the lowest, which is right.
     assert evaluator.start([[2], [], []]) == 1.0
-    assert evaluator.propose({1: [2]}) == 1.0
-    assert evaluator.propose({0: []}) == 0.0  # the prior alone: two y against one n
+    assert evaluator.propose_many([{1: [2]}])[0] == 1.0
+    assert evaluator.propose_many([{0: []}])[0] == 0.0  # the prior alone: two y against one n
     assert evaluator.commit({0: [], 1: [2]}) == 1.0
     assert evaluator.commit({1: []}) == 0.0
 
@@ -118,7 +119,7 @@ def test_a_weight_of_two_is_the_row_twice():
         for evaluator in (one, other):
             evaluator.start([[1], [], [1]])
         assert one.value == pytest.approx(other.value, rel=1e-12)
-        assert one.propose({0: [1, 2]}) == pytest.approx(other.propose({0: [1, 2]}), rel=1e-12)
+        assert one.propose_many([{0: [1, 2]}])[0] == pytest.approx(other.propose_many([{0: [1, 2]}])[0], rel=1e-12)
 
 
 class TestResampling:

@@ -35,7 +35,7 @@ def test_more_configurations_than_fit_in_memory():
         # One virtual row spread over 4 ** 29 cells: what a slow loop makes of it is the same.
         value = slow.predictive(table, parents, gain, folds, mean=isinstance(score, HitRate))
         assert evaluator.start(parents) == pytest.approx(value, abs=1e-9)
-        assert evaluator.propose({29: [0]}) == pytest.approx(
+        assert evaluator.propose_many([{29: [0]}])[0] == pytest.approx(
             slow.predictive(table, [*parents[:29], [0]], gain, folds, mean=isinstance(score, HitRate)),
             abs=1e-9,
         )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from search.toys import DecomposableEvaluator, Edges, PlainMdl, make_table
 
+from bnplug.contracts import PrefersLargeBatches
 from bnplug.errors import SearchWarning
 from bnplug.search import GreedySearch, first_best, score_tie
 
@@ -56,14 +57,13 @@ def test_which_of_tied_candidates_is_taken_can_be_told(last_of_ties, chosen):
     [(False, None, (256, 256, 88)), (True, None, (600,)), (True, 1e6, (256, 256, 88))],
 )
 def test_many_candidates_are_scored_in_batches_in_their_order(prefers_large_batches, max_time, sizes):
-    class Counting(DecomposableEvaluator):
+    class Counting(DecomposableEvaluator, *[PrefersLargeBatches][:prefers_large_batches]):
         sizes = ()
 
         def propose_many(self, candidates, at_least=None):
             self.sizes = (*self.sizes, len(candidates))
             return np.array([float(changes[0][0]) for changes in candidates])
 
-    Counting.prefers_large_batches = prefers_large_batches
     search = GreedySearch(Counting(make_table()), [[], [], [], []], "test", max_time)
     scores = search.propose([{0: [i]} for i in range(600)])
     assert scores.tolist() == list(range(600))

@@ -41,7 +41,7 @@ def test_a_climb_leaves_the_graphs_on_its_way():
     X, y = tic_tac_toe()
     table = Table.from_frame(X.assign(c=np.asarray(y)), "c")
     climb = structure_learner("hill-climb", score="cr", max_iter=4)
-    found = set(climb.learn(table).edges())
+    found = set(climb.learn(table).edges)
     assert len(climb.best_structures_) == len(climb.moves_) + 1
     assert set(climb.best_structures_[0]) == found
     assert climb.best_structures_[-1] == [("c", name) for name in X.columns]

@@ -26,7 +26,7 @@ class PlainMdl(ScoreFunction):
     """A third party's score: no evaluator of its own."""
 
     def score(self, table, dag):
-        return sum(family_score(table, v, own) for v, own in enumerate(table.parents(dag)))
+        return sum(family_score(table, v, own) for v, own in enumerate(dag.parents))
 
 
 class DecomposableMdl(PlainMdl):
@@ -44,6 +44,9 @@ class DecomposableEvaluator(Evaluator):
         self.parents = [list(own) for own in parents]
         self.value = sum(family_score(self.table, v, own) for v, own in enumerate(self.parents))
         return self.value
+
+    def propose_many(self, candidates, at_least=None):
+        return np.array([self.propose(changes) for changes in candidates])
 
     def propose(self, changes):
         self.n_evaluations += 1
@@ -95,12 +98,12 @@ def make_table(seed=0, features=3, rows=60, states=2):
 
 def neighbours(dag):
     """All DAGs one deletion, reversal or addition away, as sets of edges."""
-    edges = set(dag.edges)
-    for u, v in itertools.permutations(dag.nodes, 2):
+    edges, nodes = set(dag.edges), getattr(dag, "nodes", None) or dag.names
+    for u, v in itertools.permutations(nodes, 2):
         options = [edges - {(u, v)}, edges - {(u, v)} | {(v, u)}] if (u, v) in edges else [edges | {(u, v)}]
         for option in options:
             graph = nx.DiGraph(sorted(option))
-            graph.add_nodes_from(dag.nodes)
+            graph.add_nodes_from(nodes)
             if nx.is_directed_acyclic_graph(graph):
                 yield graph
 

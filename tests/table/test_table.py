@@ -172,20 +172,6 @@ def test_a_complete_table_is_padded_already(mixed):
     assert (table.cards > 0).all()
 
 
-def test_dag_and_parents_are_inverse(mixed):
-    table = Table.from_frame(mixed, "class")
-    parents = [[5], [0, 5], [1], [], [5], []]
-    dag = table.dag(parents)
-    assert list(dag.nodes) == list(mixed.columns)
-    assert table.parents(dag) == parents
-
-
-def test_a_cycle_is_an_error(mixed):
-    table = Table.from_frame(mixed, "class")
-    with pytest.raises(ValueError, match="cycle"):
-        table.dag([[1], [0], [], [], [], []])
-
-
 BAD = {
     "empty": (pd.DataFrame({"x": [], "c": []}), "no rows"),
     "no feature": (pd.DataFrame({"c": [0, 1]}), "no feature"),
@@ -224,13 +210,6 @@ def test_bad_weights(weights, message):
 def test_codes_that_kernels_would_stumble_over_are_refused(codes, weights, message):
     with pytest.raises(ValueError, match=message):
         Table(np.array(codes, dtype=np.uint8), ["a", "y"], {"a": [0, 1], "y": [0, 1]}, "y", weights)
-
-
-@pytest.mark.parametrize("parents", [[[1]], [[1], [2]], [[-1], []]])
-def test_parents_must_be_numbers_of_variables_for_each_variable(parents):
-    table = Table.empty(["a", "y"], {"a": [0, 1], "y": [0, 1]}, "y")
-    with pytest.raises(ValueError, match="for each of the 2 variables, numbers from 0 to 1"):
-        table.dag(parents)
 
 
 def test_encode_knows_two_ways_with_unseen_values(mixed):

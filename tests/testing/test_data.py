@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from bnplug import LogTables, parameter_learner, structure_learner
+from bnplug import LogTables, Structure, parameter_learner, structure_learner
 from bnplug.inference.complete import log_joint, terms
 from bnplug.testing import data
 
@@ -82,7 +82,7 @@ def test_kernels_get_every_sort_of_table():
 def test_graphs_are_acyclic_and_of_several_shapes():
     table = data.standard()
     graphs = data.graphs(table)
-    assert all(nx.is_directed_acyclic_graph(nx.DiGraph(table.dag(parents).edges)) for parents in graphs)
+    assert all(nx.is_directed_acyclic_graph(nx.DiGraph(Structure(table.names, parents).edges)) for parents in graphs)
     assert [sum(map(len, parents)) for parents in graphs] == [0, 5, 3, 6]
     assert graphs[3] == data.complete(table) == [[], [0], [0, 1], [0, 1, 2]]
 
@@ -90,7 +90,7 @@ def test_graphs_are_acyclic_and_of_several_shapes():
 def test_a_graph_made_backwards_lists_the_same_parents_in_another_order():
     table = data.standard()
     parents = data.graphs(table)[3]
-    usual, backwards = table.dag(parents), data.backwards(table, parents)
+    usual, backwards = Structure(table.names, parents), data.backwards(table, parents)
     assert set(usual.edges) == set(backwards.edges)
     assert list(usual.predecessors("x3")) == list(backwards.predecessors("x3"))[::-1]
 
@@ -131,7 +131,7 @@ def test_whoever_fills_gaps_with_the_first_state_finds_edges_by_the_order_of_sta
 def test_parents_tell_the_class_in_their_own_places_alone(shape, cards):
     parents = shape(data.standard())
     table = data.told_by_parents(parents, cards)
-    right = parameter_learner("ml").fit(table, table.dag(parents))
+    right = parameter_learner("ml").fit(table, Structure(table.names, parents))
     n_parents = max(map(len, parents))
     for places in permutations(range(1, n_parents + 1)):
         tables = {

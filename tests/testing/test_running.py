@@ -36,12 +36,12 @@ def test_each_check_has_one_line_that_says_what_holds():
 
 def test_a_test_for_each_check_that_applies():
     found = params(parametrize_with_checks([CHAIN, UNNORMALIZED]))
-    assert "structure-chain-check_acyclic" in found
+    assert "structure-chain-check_returns_a_structure" in found
     assert "structure-chain-check_row_order_irrelevant" in found
     assert "structure-chain-check_any_score_goes" not in found  # it needs none
     assert "parameter-raw-check_columns_sum_to_one" in found
     assert not any(marks for _, marks in found.values())
-    found["structure-chain-check_acyclic"][0]()
+    found["structure-chain-check_returns_a_structure"][0]()
     with pytest.raises(AssertionError, match=r"columns that do not sum to one; return tables\.normalize"):
         found["parameter-raw-check_columns_sum_to_one"][0]()
 
@@ -103,7 +103,7 @@ def test_the_report_takes_an_expected_failure_as_well_and_an_unexpected_success_
 def test_a_method_that_exits_fails_its_checks_and_stops_nothing(monkeypatch):
     monkeypatch.setattr(structures.Chain, "learn", lambda self, table: sys.exit("leaving"))
     report = report_of(CHAIN)
-    assert {failure.detail for failure in report.failures if failure.check == "check_acyclic"} == {
+    assert {failure.detail for failure in report.failures if failure.check == "check_returns_a_structure"} == {
         "SystemExit: leaving"
     }
 
@@ -112,7 +112,7 @@ def test_a_factory_that_cannot_be_imported_fails_checks_not_collection():
     absent = StructureLearnerMethod("absent", "no_such_module:Learner", "Absent.", "Nobody (2026)")
     found = params(parametrize_with_checks(absent))
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        found["structure-absent-check_acyclic"][0]()
+        found["structure-absent-check_returns_a_structure"][0]()
 
 
 def test_a_plugin_that_is_not_installed_is_named():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from saboteurs import structures
 
-from bnplug import StructureLearnerMethod
+from bnplug import Structure, StructureLearnerMethod
 from bnplug.hooks import registry
 from bnplug.testing import _subjects, data, subject_of
 
@@ -31,7 +31,7 @@ def test_a_result_is_learned_once():
 
 def test_structures_agree_where_their_edges_do():
     table = data.standard()
-    tree, empty = table.dag(data.tree(table)), table.dag([[] for _ in table.names])
+    tree, empty = Structure(table.names, data.tree(table)), Structure(table.names, [[] for _ in table.names])
     assert TAN.same(tree, data.backwards(table, data.tree(table)))
     assert not TAN.same(tree, empty)
 
@@ -62,7 +62,7 @@ def test_what_cannot_be_used_is_said():
     table = data.standard()
     with pytest.raises(AssertionError, match="some scores are not finite"):
         CR.require_usable(np.array([0.0, np.nan]), table)
-    loop = table.dag([[] for _ in table.names])
+    loop = Structure(table.names, [[] for _ in table.names])
     loop.add_node("hidden")
     super(type(loop), loop).add_edge("hidden", "x1")
     with pytest.raises(AssertionError, match="no edges between variables of the table"):

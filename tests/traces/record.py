@@ -30,7 +30,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 import bnplug
-from bnplug import Table, datasets
+from bnplug import Structure, Table, datasets
 
 PATH = Path(__file__).with_name("traces.json")
 
@@ -356,7 +356,7 @@ def observe(case: Case, n_jobs: int | None = None) -> dict[str, Any]:
 def _search(case: Case, n_jobs: int | None) -> dict[str, Any]:
     table = table_of(case.data)
     learner = _seeded(bnplug.structure_learner(case.method[0], **case.method[1]), n_jobs)
-    parents = table.parents(learner.learn(table))
+    parents = learner.learn(table).parents
     return {"parents": _written(parents), **_found(learner, _OF_A_SEARCH)}
 
 
@@ -370,7 +370,7 @@ def _score(case: Case, n_jobs: int | None) -> dict[str, Any]:
     graphs = {name: _structure(name, table) for name in ("nb", "tan", "kdb")}
     c, (first, second, *others) = table.target_index, table.features
     below = {c: [first, second], first: [second], **{v: [c, first] for v in others}}
-    graphs["class with parents"] = table.dag([below.get(v, []) for v in range(len(table.names))])
+    graphs["class with parents"] = Structure(table.names, [below.get(v, []) for v in range(len(table.names))])
     score = _seeded(bnplug.score_function(case.method[0], **case.method[1]), n_jobs)
     return {name: float(score.score(table, graph)) for name, graph in graphs.items()}
 
@@ -404,7 +404,7 @@ def _recipe(case: Case, n_jobs: int | None) -> dict[str, Any]:
     model = _seeded(bnplug.recipe(case.method[0]).set_params(**case.method[1]), n_jobs).fit(X, y, weights)
     own = model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return {
-        "parents": _written(table_of(case.data).parents(model.dag_)),
+        "parents": _written(Structure.of(model.dag_, table_of(case.data)).parents),
         "cll": float(own.sum()),
         **_found(model.structure_, _OF_A_SEARCH),
         **_found(model.parameters_, _OF_PARAMETERS),

@@ -16,11 +16,12 @@ from bnplug.counts.information import by_falling, conditional_information
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.em import CountsLearner, expectation_maximization, row_counts
 from bnplug.model.log_tables import LogTables
+from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    from bnplug.structure import Structure
 
 #: Candidate concentrations.
 CONCENTRATIONS = (0.1, 0.3, 0.6, *(2.0**exponent for exponent in range(9)))
@@ -105,7 +106,7 @@ class BackOff(CountsLearner):
     --------
     >>> import pandas as pd
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": [*"nnyy"]}), "c")
-    >>> tables = BackOff(concentration=2.0).fit(table, table.dag([[1], []]))
+    >>> tables = BackOff(concentration=2.0).fit(table, Structure(table.names, [[1], []]))
     >>> np.exp(tables["x"].values)  # (2 + 2 * 1/2) / (2 + 2) and so on
     array([[0.75, 0.25],
            [0.25, 0.75]])
@@ -117,45 +118,43 @@ class BackOff(CountsLearner):
     def __init__(self, concentration: Any = "loo") -> None:
         self.concentration = concentration
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the estimates of every node."""
         if self.concentration != "loo":
             check_numbers(self, "concentration", positive=True)
-        orders = _orders(table, dag)
+        orders = _orders(table, structure)
         (self._counts, self._rows), self.n_iter_ = _counts(table, orders), 1
-        tables = self._estimates(table, dag, orders)
+        tables = self._estimates(table, structure, orders)
         if not table.learned_by_em:
             return tables
-        learner, relative = _WithVirtualRows(self._virtual_rows(table, dag)), table.with_relative_weights()
-        maximum = expectation_maximization(learner, relative, dag, tables)
+        learner, relative = _WithVirtualRows(self._virtual_rows(table, structure)), table.with_relative_weights()
+        maximum = expectation_maximization(learner, relative, structure, tables)
         self.log_likelihood_path_, self.n_iter_ = maximum.path, len(maximum.path) - 1
         mean = table.mean_weight
-        return self.from_counts(table, dag, [mean * counts for counts in maximum.counts], maximum.rows)
+        return self.from_counts(table, structure, [mean * counts for counts in maximum.counts], maximum.rows)
 
     def from_counts(
-        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+        self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
         """Return the estimates from the counts of families, which add up to the counts of lower levels."""
-        orders = _orders(table, dag)
-        axes = [
-            [1 + parents.index(p) for p in order] for parents, order in zip(table.parents(dag), orders, strict=True)
-        ]
+        orders = _orders(table, structure)
+        axes = [[1 + parents.index(p) for p in order] for parents, order in zip(structure.parents, orders, strict=True)]
         self._counts = [_margins(*family) for family in zip(counts, axes, strict=True)]
         self._rows = [_margins(*family) for family in zip(rows, axes, strict=True)]
-        return self._estimates(table, dag, orders)
+        return self._estimates(table, structure, orders)
 
-    def partial_fit(self, table: Table, dag: DAG) -> LogTables:
+    def partial_fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the estimates from these and all earlier rows, which must have the same states and structure."""
         orders = [[table.index(p) for p in self.levels_[name][-1].parents] for name in table.names]
         counts, rows = _counts(table, orders)
         self._counts, self._rows = _added(self._counts, counts), _added(self._rows, rows)
-        return self._estimates(table, dag, orders)
+        return self._estimates(table, structure, orders)
 
-    def _estimates(self, table: Table, dag: DAG, orders: list[list[int]]) -> LogTables:
+    def _estimates(self, table: Table, structure: Structure, orders: list[list[int]]) -> LogTables:
         """Return the parameters, and set the levels of every node."""
         self.levels_ = {table.names[v]: tuple(self._levels(table, v, order)) for v, order in enumerate(orders)}
         tables, loo_tables, self.counts_ = {}, {}, []
-        for name, family, counts in zip(table.names, table.parents(dag), self._counts, strict=True):
+        for name, family, counts in zip(table.names, structure.parents, self._counts, strict=True):
             parents = [table.names[p] for p in family]
             last = self.levels_[name][-1]
             axes = (0, *(1 + last.parents.index(parent) for parent in parents))
@@ -170,10 +169,10 @@ class BackOff(CountsLearner):
         """The leave-one-out log parameters."""
         return LogTables(*self._loo)
 
-    def _virtual_rows(self, table: Table, dag: DAG) -> list[FloatArray]:
+    def _virtual_rows(self, table: Table, structure: Structure) -> list[FloatArray]:
         """Return the virtual rows that the level below gives to each cell, with axes (variable, *parents)."""
         virtual = []
-        for name, parents in zip(table.names, table.parents(dag), strict=True):
+        for name, parents in zip(table.names, structure.parents, strict=True):
             *below, last = self.levels_[name]
             shape = last.log_p.shape
             p = np.exp(below[-1].log_p)[..., None] if below else np.full(shape, 1.0 / shape[0])
@@ -207,10 +206,10 @@ class _WithVirtualRows(CountsLearner):
         self.virtual = virtual
 
     def from_counts(
-        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
+        self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
         tables = {}
-        for name, parents, n, virtual in zip(table.names, table.parents(dag), counts, self.virtual, strict=True):
+        for name, parents, n, virtual in zip(table.names, structure.parents, counts, self.virtual, strict=True):
             cells = n + virtual
             tables[name] = ([table.names[p] for p in parents], np.log(cells / cells.sum(axis=0)))
         return LogTables(table.names, table.states, tables, table.target)
@@ -220,11 +219,11 @@ class _WithVirtualRows(CountsLearner):
         return float(sum((virtual * node.values).sum() for virtual, node in pairs))
 
 
-def _orders(table: Table, dag: DAG) -> list[list[int]]:
-    return [_parents_in_turn(table, v, parents) for v, parents in enumerate(table.parents(dag))]
+def _orders(table: Table, structure: Structure) -> list[list[int]]:
+    return [_parents_in_turn(table, v, parents) for v, parents in enumerate(structure.parents)]
 
 
-def _parents_in_turn(table: Table, v: int, parents: list[int]) -> list[int]:
+def _parents_in_turn(table: Table, v: int, parents: Sequence[int]) -> list[int]:
     """Return the parents in the order of the levels: the class, then the others by decreasing information."""
     given = [table.target_index] if table.target_index in parents else []
     others = [p for p in parents if p not in given]

@@ -13,8 +13,8 @@ from bnplug.model.log_tables import LogTables, estimate
 from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
+    from bnplug.structure import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 
 class _Expert(NamedTuple):
@@ -100,23 +100,23 @@ class MaximumLikelihood(CountsLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the estimates: by EM, or each table from the rows in which its variables are known."""
         self._check()
-        return super().fit(table, dag)
+        return super().fit(table, structure)
 
-    def partial_fit(self, table: Table, dag: DAG) -> LogTables:
+    def partial_fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the estimates from these and all earlier rows, which must have the same states and structure."""
         self._check()
-        counts = table.counts([(v, *parents) for v, parents in enumerate(table.parents(dag))])
+        counts = table.counts([(v, *parents) for v, parents in enumerate(structure.parents)])
         self.counts_ = [old + new for old, new in zip(self.counts_, counts, strict=True)]
-        return self.from_counts(table, dag, self.counts_)
+        return self.from_counts(table, structure, self.counts_)
 
     def from_counts(
-        self, table: Table, dag: DAG, counts: Sequence[FloatArray], rows: Sequence[FloatArray] | None = None
+        self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray] | None = None
     ) -> LogTables:
         """Return smoothed relative frequencies; the numbers of rows are not used."""
-        families = table.parents(dag)
+        families = structure.parents
         expert = self._expert(table, families)
         tables = {}
         for v, parents in enumerate(families):
@@ -159,7 +159,7 @@ class MaximumLikelihood(CountsLearner):
         if isinstance(self.prior, str) and self.prior != "marginal":
             raise ValueError(f"prior={self.prior!r} is not a network, and the only prior with a name is 'marginal'")
 
-    def _expert(self, table: Table, families: list[list[int]]) -> _Expert:
+    def _expert(self, table: Table, families: Sequence[Sequence[int]]) -> _Expert:
         """Return the expert knowledge, which is cached for one table and structure."""
         if self.fixed is None and self.prior is None:
             return _NOTHING
@@ -168,9 +168,9 @@ class MaximumLikelihood(CountsLearner):
         return self._known[2]
 
     #: The cached table, structure and knowledge.
-    _known: tuple[Table, list[list[int]], _Expert] | None = None
+    _known: tuple[Table, Sequence[Sequence[int]], _Expert] | None = None
 
-    def _look_up(self, table: Table, families: list[list[int]]) -> _Expert:
+    def _look_up(self, table: Table, families: Sequence[Sequence[int]]) -> _Expert:
         from bnplug.builtin.parameters._expert import Prior, fixed_tables
 
         fixed = {} if self.fixed is None else fixed_tables(self.fixed, table, families)

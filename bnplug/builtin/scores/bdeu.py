@@ -24,10 +24,11 @@ class BDeu(DecomposableScore):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1, 1], "c": ["n", "y", "n"]}), "c")
     >>> bdeu = BDeu()
-    >>> [round(bdeu.score(table, table.dag(parents)), 9) for parents in ([[1], []], [[], [0]])]
+    >>> [round(bdeu.score(table, Structure(table.names, parents)), 9) for parents in ([[1], []], [[], [0]])]
     [-4.43651482, -4.43651482]
     """
 

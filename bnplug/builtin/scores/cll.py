@@ -32,10 +32,11 @@ class ConditionalLogLikelihood(PredictiveScore):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> from bnplug import Table
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
-    >>> ConditionalLogLikelihood().score(table, table.dag([[], []]))
+    >>> ConditionalLogLikelihood().score(table, Structure(table.names, [[], []]))
     -1.386...
     """
 

@@ -21,9 +21,10 @@ class ConditionalMDL(ConditionalLogLikelihood):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
-    >>> ConditionalMDL().score(table, table.dag([[], []]))  # log 2 less: two parameters
+    >>> ConditionalMDL().score(table, Structure(table.names, [[], []]))  # log 2 less: two parameters
     -2.079...
     """
 

@@ -25,11 +25,12 @@ class HitRate(PredictiveScore):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> from bnplug import Table
     >>> frame = pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": ["n", "n", "y", "y", "y", "y"]})
     >>> table = Table.from_frame(frame, "c")
-    >>> HitRate().score(table, table.dag([[1], []]))
+    >>> HitRate().score(table, Structure(table.names, [[1], []]))
     0.8333333333333334
     """
 

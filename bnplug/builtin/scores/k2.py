@@ -17,9 +17,10 @@ class K2(DecomposableScore):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
-    >>> K2().score(table, table.dag([[], []]))  # 1! 1! 1! / 3!, twice
+    >>> K2().score(table, Structure(table.names, [[], []]))  # 1! 1! 1! / 3!, twice
     -3.583...
     """
 

@@ -15,9 +15,10 @@ class LogLikelihood(DecomposableScore):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
-    >>> LogLikelihood().score(table, table.dag([[1], []]))  # x follows from c: 4 log 1/2
+    >>> LogLikelihood().score(table, Structure(table.names, [[1], []]))  # x follows from c: 4 log 1/2
     -2.772...
     """
 

@@ -17,9 +17,10 @@ class MDL(LogLikelihood):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
-    >>> MDL().score(table, table.dag([[1], []]))  # three parameters, log 4 / 2 for each
+    >>> MDL().score(table, Structure(table.names, [[1], []]))  # three parameters, log 4 / 2 for each
     -4.852...
     """
 

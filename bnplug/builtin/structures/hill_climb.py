@@ -12,11 +12,12 @@ from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
 from bnplug.search._climbing import climb_and_shake
 from bnplug.search.constraints import Constraints
 from bnplug.search.moves import KINDS
+from bnplug.structure import Structure
 from bnplug.typing import BoolArray, IntArray
 
 if TYPE_CHECKING:
+    from bnplug.structure import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 
 class HillClimb(StructureLearner):
@@ -87,7 +88,7 @@ class HillClimb(StructureLearner):
     >>> from bnplug import Table
     >>> frame = pd.DataFrame({"a": [0, 0, 1, 1] * 9, "b": [0, 1, 0, 1] * 9, "c": [0, 0, 1, 1] * 9})
     >>> learner = HillClimb(score="mdl", start="empty")
-    >>> dag = learner.learn(Table.from_frame(frame, target="c"))
+    >>> structure = learner.learn(Table.from_frame(frame, target="c"))
     >>> learner.moves_
     ['add a -> c']
     """
@@ -126,7 +127,7 @@ class HillClimb(StructureLearner):
         self.shake = shake
         self.tiers = tiers
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the graph at which the search ends."""
         self._check()
         start = self._neighbourhood(table)
@@ -140,7 +141,7 @@ class HillClimb(StructureLearner):
         self.trace_, self.moves_, self.evaluations_ = search.trace, search.moves, search.evaluations
         self.n_evaluations_ = evaluator.n_evaluations
         self.best_structures_ = search.met.edges(table.names)
-        return table.dag(search.parents)
+        return Structure(table.names, search.parents)
 
     def _check(self) -> None:
         for name in ("max_parents", "max_iter"):

@@ -9,10 +9,11 @@ import numpy as np
 from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_with_parents
 from bnplug.counts.information import Correction, by_falling, first_largest
 from bnplug.search.constraints import Constraints
+from bnplug.structure import Structure
 
 if TYPE_CHECKING:
+    from bnplug.structure import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 
 class KDependence(AugmentedNaiveBayes):
@@ -48,7 +49,7 @@ class KDependence(AugmentedNaiveBayes):
         k = self.k if self.correction is None and Constraints.of(self, table).free else 0
         return _fewest_with_parents(table, k) if isinstance(self.k, int) else 0
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the k-dependence structure; ``order_`` holds the features' names in their order."""
         if not isinstance(self.k, int | np.integer) or self.k < 0:
             raise ValueError(f"k={self.k!r}: the number of feature parents is a whole number, and cannot be negative")
@@ -65,4 +66,4 @@ class KDependence(AugmentedNaiveBayes):
             order.append(v)
             left.remove(v)
         self.order_ = [table.names[v] for v in order]
-        return table.dag(parents)
+        return Structure(table.names, parents)

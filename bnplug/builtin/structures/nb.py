@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bnplug.contracts import StructureLearner
+from bnplug.structure import Structure
 
 if TYPE_CHECKING:
+    from bnplug.structure import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 
 class NaiveBayes(StructureLearner):
     """The class is the only parent of every feature."""
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the naive Bayes structure; the data play no part in it."""
-        return table.dag(table.naive_bayes())
+        return Structure(table.names, table.naive_bayes())

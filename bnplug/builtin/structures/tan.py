@@ -10,11 +10,12 @@ from bnplug.builtin.structures._arborescence import heaviest_tree, reachable
 from bnplug.builtin.structures.augmented import AugmentedNaiveBayes, _fewest_with_parents
 from bnplug.counts.information import INFORMATION_TIE, Correction, by_falling, first_largest
 from bnplug.search.constraints import Constraints
+from bnplug.structure import Structure
 from bnplug.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
+    from bnplug.structure import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 
 class TreeAugmentedNaiveBayes(AugmentedNaiveBayes):
@@ -49,7 +50,7 @@ class TreeAugmentedNaiveBayes(AugmentedNaiveBayes):
         """Return a number of parameters that no tree on this table has fewer of."""
         return _fewest_with_parents(table, 1 if self.correction is None else 0)
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the tree-augmented structure."""
         constraints = Constraints.of(self, table)
         parents = constraints.augmented("tan", most=1)
@@ -63,7 +64,7 @@ class TreeAugmentedNaiveBayes(AugmentedNaiveBayes):
         for v, other in tree.items():
             if self.correction is None or between[v, other] > 0:
                 parents[v] = sorted({*parents[v], other})
-        return table.dag(parents)
+        return Structure(table.names, parents)
 
     def _roots(self, table: Table) -> list[int]:
         """Return the features that may be at the root."""

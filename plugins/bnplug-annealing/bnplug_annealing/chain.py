@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bnplug.contracts import Evaluator
+from bnplug.contracts import Evaluator, Resamples, begin_step
 from bnplug.errors import ContractError
 from bnplug.scoring import Walk
 from bnplug.search import Constraints, Progress, score_tie
@@ -213,7 +213,7 @@ class _Walk:
         self.evaluator = self.make_evaluator()
         self.evaluator.start(state.parents)
         self._go_on_drawing()
-        self.value = float(self.evaluator.step())
+        self.value = begin_step(self.evaluator)
         self.tries = self.successes = 0
         self.changed = False
         if not state.trace:
@@ -226,7 +226,7 @@ class _Walk:
         state.temperatures.append(state.temperature)
         state.temperature *= self.schedule.D
         state.random = dict(self.rng.bit_generator.state)
-        if self.evaluator.resamples and self.evaluator.random is not None:
+        if isinstance(self.evaluator, Resamples) and self.evaluator.resamples and self.evaluator.random is not None:
             state.draws = _written(self.evaluator.random.get_state(legacy=False))
         too_many = state.rejections >= self.schedule.max_rejections
         frozen = len(state.temperatures) == self.schedule.max_temperatures
@@ -236,6 +236,8 @@ class _Walk:
 
     def _go_on_drawing(self) -> None:
         """Continue the draws of the last temperature's evaluator: rows are drawn once per temperature."""
+        if not isinstance(self.evaluator, Resamples):
+            return
         if self.state.draws is not None and self.evaluator.random is not None:
             self.evaluator.random.set_state(self.state.draws)
             return

@@ -19,6 +19,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from bnplug import Structure
 from bnplug.contracts import ScoreFunction, StructureLearner
 from bnplug.errors import SearchInterruptedWarning, SearchWarning
 from bnplug.hooks import registry
@@ -28,8 +29,8 @@ from bnplug_annealing.chain import Chain, Rules, Schedule, State
 from bnplug_annealing.checkpoints import Checkpoint, chain_path, check_state, digest
 
 if TYPE_CHECKING:
+    from bnplug import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: The paper's r (its footnote 5), by the score's registered name.
 PAPER_R = {"cr": 1.0, "mm": 100.0}
@@ -121,7 +122,7 @@ class SimulatedAnnealing(StructureLearner):
     >>> from bnplug import Table, datasets
     >>> X, y = datasets.p08_synthetic()
     >>> learner = SimulatedAnnealing(score="cr", random_state=0)
-    >>> dag = learner.learn(Table.from_frame(X.assign(C=y), "C"))
+    >>> structure = learner.learn(Table.from_frame(X.assign(C=y), "C"))
     >>> max(learner.trace_) > learner.trace_[0]
     True
     """
@@ -166,7 +167,7 @@ class SimulatedAnnealing(StructureLearner):
         self.forbidden = forbidden
         self.tiers = tiers
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the best structure that any chain visited."""
         self._check()
         constraints = Constraints.of(self, table)
@@ -179,7 +180,7 @@ class SimulatedAnnealing(StructureLearner):
             message = f"sa {why}; the best structure so far is returned, after {self.n_evaluations_} evaluations"
             category = SearchInterruptedWarning if why == INTERRUPTED else SearchWarning
             warnings.warn(message, category, stacklevel=2)
-        return table.dag(best)
+        return Structure(table.names, best)
 
     def _check(self) -> None:
         check_numbers(

@@ -22,7 +22,7 @@ def table():
 
 
 def result(learner):
-    edges = sorted(learner.learn(table()).edges())
+    edges = sorted(learner.learn(table()).edges)
     return edges, learner.trace_, learner.evaluations_, learner.temperatures_, learner.n_evaluations_, learner.r_
 
 
@@ -89,11 +89,11 @@ def test_an_evaluator_that_knows_nothing_of_walks_is_asked_for_proposals():
         def start(self, parents):
             return 0.0
 
-        def propose(self, changes):
-            return float(sum(map(len, changes.values())))
+        def propose_many(self, candidates, at_least=None):
+            return np.array([sum(map(len, changes.values())) for changes in candidates], dtype=float)
 
         def commit(self, changes):
-            return self.propose(changes)
+            return self.propose_many([changes])[0]
 
     state = chain.State.at([[3], [3], [3], []], np.random.SeedSequence(0))
     walk = chain.Chain(

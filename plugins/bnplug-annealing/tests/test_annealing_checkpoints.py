@@ -20,7 +20,7 @@ from bnplug_annealing.checkpoints import Checkpoint
 from bnplug_annealing.learner import SimulatedAnnealing
 
 import bnplug
-from bnplug.contracts import Evaluator
+from bnplug.contracts import Resamples, begin_step
 from bnplug.scoring import PredictiveEvaluator
 from bnplug.table.table import Table
 
@@ -44,7 +44,7 @@ def never_stopped(table, **params):
     return outcome(learner, learner.learn(table))
 
 
-class Interruptible(Evaluator):
+class Interruptible(Resamples):
     """Another evaluator, interrupted when all evaluators together have scored so many candidates."""
 
     left: ClassVar[float] = inf
@@ -55,11 +55,8 @@ class Interruptible(Evaluator):
     def start(self, parents):
         return self.evaluator.start(parents)
 
-    def propose(self, changes):
-        return self.propose_many([changes])[0]
-
     def step(self):
-        return self.evaluator.step()
+        return begin_step(self.evaluator)
 
     def propose_many(self, candidates, at_least=None):
         Interruptible.left -= len(candidates)
@@ -75,7 +72,7 @@ class Interrupted(bnplug.ScoreFunction):
     """A predictive score with such an evaluator."""
 
     def score(self, table, dag):
-        return self.evaluator(table).start(table.parents(dag))
+        return self.evaluator(table).start(dag.parents)
 
     def evaluator(self, table, n_jobs=1):
         return Interruptible(bnplug.hooks.registry.build("score function", FOLDED).evaluator(table))

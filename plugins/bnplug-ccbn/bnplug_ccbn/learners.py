@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from bnplug import Structure
 from bnplug.contracts import InnerFold, ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.gradient import Objective, Problem, conditional_nll, folds, held_out, minimize
@@ -25,8 +26,8 @@ from bnplug_ccbn.parameterizations import Free, Parameterization, Rescaled, Soft
 from bnplug_ccbn.preconditioning import Preconditioner
 
 if TYPE_CHECKING:
+    from bnplug import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: What ``l2="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
 L2_GRID = tuple(10.0**exponent for exponent in range(4, -4, -1))
@@ -155,11 +156,11 @@ class ConditionalLikelihood(ParameterLearner):
     def parameterization(self, problem: Problem) -> Parameterization:
         """Return how the log parameters are written as free numbers."""
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the parameters of maximum conditional likelihood on the rows of `table`."""
         self._check()
-        self.l2_ = self._choose_l2(table, dag) if self.l2 == "cv" else float(self.l2)
-        problem = self.problem(table, dag)
+        self.l2_ = self._choose_l2(table, structure) if self.l2 == "cv" else float(self.l2)
+        problem = self.problem(table, structure)
         self.is_c1_ = problem.is_c1
         free = self._descend(problem)
         tables = problem.network(problem.parameterization.values(free))
@@ -167,10 +168,10 @@ class ConditionalLikelihood(ParameterLearner):
         self._keep(problem, free)
         return tables
 
-    def problem(self, table: Table, dag: DAG, n_jobs: int | None = None) -> ConditionalProblem:
+    def problem(self, table: Table, structure: Structure, n_jobs: int | None = None) -> ConditionalProblem:
         """Return the problem on the rows of `table`."""
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
-        problem = ConditionalProblem(table, dag, self.alpha, self.floor, n_jobs)
+        problem = ConditionalProblem(table, structure, self.alpha, self.floor, n_jobs)
         problem.parameterization = self.parameterization(problem)
         return problem
 
@@ -229,14 +230,14 @@ class ConditionalLikelihood(ParameterLearner):
     def _say(self, what: str) -> None:
         print(f"{self.label}: {what}", file=sys.stderr, flush=True)
 
-    def _choose_l2(self, table: Table, dag: DAG) -> float:
+    def _choose_l2(self, table: Table, structure: Structure) -> float:
         """Return the strength from ``L2_GRID`` with the smallest NLL on held-out folds; the larger of tied ones."""
         most = int(np.bincount(table.column(table.target_index)).max())
         cv: Any = self.cv
         n_folds = min(cv, most) if isinstance(cv, Integral) else cv
         if n_folds == 1:
             return 1.0
-        parts = [InnerFold(train, dag, test) for train, test in folds(table, n_folds, self.random_state)]
+        parts = [InnerFold(train, structure, test) for train, test in folds(table, n_folds, self.random_state)]
         self.cv_nll_ = held_out(parts, partial(self.problem, n_jobs=1), self._held_out, self.n_jobs)
         return L2_GRID[int(self.cv_nll_.argmin())]
 
@@ -339,7 +340,7 @@ class Weighted(ConditionalLikelihood):
     >>> from bnplug.table.table import Table
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1], "c": [0, 0, 1, 1, 0]}), "c")
     >>> learner = Weighted(level=1)
-    >>> learner.fit(table, table.dag([[1], []])).normalized
+    >>> learner.fit(table, Structure(table.names, [[1], []])).normalized
     True
     >>> sorted(learner.weights_), learner.nll_path_[-1] < learner.nll_path_[0]
     (['c', 'x'], True)

@@ -8,6 +8,7 @@ import pytest
 from incomplete_tables import STRUCTURES, incomplete_table, nll_of
 
 import bnplug
+from bnplug import Structure
 from bnplug.datasets import iris
 
 LETTERS = ("d", "e", "w")
@@ -17,7 +18,7 @@ LETTERS = ("d", "e", "w")
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_model_answers_what_was_optimised(letter, structure):
     table = incomplete_table()
-    dag = table.dag(STRUCTURES[structure])
+    dag = Structure(table.names, STRUCTURES[structure])
     learner = bnplug.parameter_learner(f"ccbn-{letter}", l2=0.1)
     fitted = learner.fit(table, dag)
     assert learner.nll_path_[-1] == pytest.approx(nll_of(fitted, table), rel=1e-9)
@@ -30,7 +31,7 @@ def test_the_model_answers_what_was_optimised(letter, structure):
 @pytest.mark.parametrize("letter", LETTERS)
 def test_complete_rows_give_the_same_bits(letter):
     table = incomplete_table(missing=0.0)
-    dag = table.dag(STRUCTURES["tree"])
+    dag = Structure(table.names, STRUCTURES["tree"])
     found = [bnplug.parameter_learner(f"ccbn-{letter}").fit(own, dag) for own in (table, table.ignoring())]
     for name in table.names:
         assert (found[0][name].values == found[1][name].values).all()
@@ -38,7 +39,7 @@ def test_complete_rows_give_the_same_bits(letter):
 
 def test_the_end_is_a_minimum_and_threads_do_not_move_it():
     table = incomplete_table(rows=2500)
-    dag = table.dag(STRUCTURES["tree"])
+    dag = Structure(table.names, STRUCTURES["tree"])
     learners = [bnplug.parameter_learner("ccbn-d", l2=1.0, tol=1e-12, n_jobs=n_jobs) for n_jobs in (1, 2)]
     first, second = (own.fit(table, dag) for own in learners)
     assert all((first[name].values == second[name].values).all() for name in table.names)
@@ -52,7 +53,7 @@ def test_the_end_is_a_minimum_and_threads_do_not_move_it():
 def test_a_strength_is_chosen_by_what_held_out_rows_know():
     table = incomplete_table(rows=90)
     learner = bnplug.parameter_learner("ccbn-w", l2="cv", cv=3, max_iter=30)
-    learner.fit(table, table.dag(STRUCTURES["tree"]))
+    learner.fit(table, Structure(table.names, STRUCTURES["tree"]))
     assert np.isfinite(learner.cv_nll_).all()
 
 

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
 import bnplug
+from bnplug import Structure
 from bnplug.errors import BnplugWarning, NotRepresentableError
 from bnplug.hooks import registry
 from bnplug.inference.complete import log_joint, log_posterior, posterior, terms
@@ -45,7 +46,7 @@ def structure(table, name):
 def class_with_parents(table):
     """x0 and x1 are parents of the class and of its child x2; x3 has the class and x4; not C1 through x2's x4."""
     c = table.target_index
-    return table.dag([[], [], [0, 1, 4, c], [4, c], [], [0, 1]])
+    return Structure(table.names, [[], [], [0, 1, 4, c], [4, c], [], [0, 1]])
 
 
 def learner(letter, **params):
@@ -154,7 +155,7 @@ def test_each_level_ends_no_higher_than_the_one_before(graph):
 
 def test_weights_have_the_axes_of_their_level():
     table = noisy_table(rows=100)
-    dag = table.dag([[], [0, 5], [5], [1, 2, 5], [], [0]])
+    dag = Structure(table.names, [[], [0, 5], [5], [1, 2, 5], [], [0]])
     shapes = {
         4: {"c": (3, 2), "x1": (3, 2, 3), "x2": (2, 3), "x3": (3, 3, 2, 3)},
         3: {"c": (3,), "x1": (3, 3), "x2": (2, 3), "x3": (3, 3)},
@@ -174,7 +175,7 @@ def test_weights_have_the_axes_of_their_level():
 
 def test_nodes_that_do_not_matter_keep_their_estimates():
     table = noisy_table(rows=200)
-    dag = table.dag([[5], [0, 5], [0], [2], [1, 3], []])
+    dag = Structure(table.names, [[5], [0, 5], [0], [2], [1, 3], []])
     generative = bnplug.parameter_learner("ml").fit(table, dag)
     for letter in LETTERS:
         tables = learner(letter).fit(table, dag)
@@ -219,7 +220,7 @@ def test_a_classifier_off_c1_predicts_and_refuses_to_be_exported(tmp_path):
 def c1_with_class_parents(table):
     """x0 is a parent of the class; x1 and x2 share parents that are adjacent."""
     c = table.target_index
-    return table.dag([[], [0, c], [0, 1, c], [c], [3], [0]])
+    return Structure(table.names, [[], [0, c], [0, 1, c], [c], [3], [0]])
 
 
 @pytest.mark.parametrize("graph", [*C1, "class with parents"])
@@ -287,7 +288,7 @@ def test_backing_off_helps_where_pairs_were_not_seen():
     for seed in range(3):
         train = sparse_table(120, seed)
         c = train.target_index
-        dag = train.dag([[c], [0, c], [1, c], []])
+        dag = Structure(train.names, [[c], [0, c], [1, c], []])
         seen = {(pair, *codes) for pair in ((0, 1), (1, 2)) for codes in zip(*train.codes[list(pair)], strict=True)}
         unseen = np.array([((0, 1), a, b) not in seen or ((1, 2), b, d) not in seen for a, b, d, _ in test.codes.T])
         assert unseen.mean() > 0.5
@@ -304,7 +305,7 @@ def test_backing_off_helps_where_pairs_were_not_seen():
 def test_backing_off_starts_at_the_generative_estimates_of_what_was_seen():
     train = sparse_table(120, seed=0)
     c = train.target_index
-    dag = train.dag([[c], [0, c], [1, c], []])
+    dag = Structure(train.names, [[c], [0, c], [1, c], []])
     generative = log_probabilities(bnplug.parameter_learner("ml").fit(train, dag), train)
     for level in (3, 4):
         fitted = learner("w", level=level, backoff=True, max_iter=0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils import check_random_state
 
+from bnplug import Structure
 from bnplug.contracts import StructureLearner
 from bnplug.counts.information import by_falling, pairwise_information
 from bnplug.hooks.components import component
@@ -21,7 +22,7 @@ from bnplug_cmi_order.patterns import PROBABILITY
 
 if TYPE_CHECKING:
     from bnplug.table.table import Table
-    from bnplug.typing import DAG, FloatArray
+    from bnplug.typing import FloatArray
 
 
 class OrderBasedLearner(StructureLearner):
@@ -100,7 +101,7 @@ class OrderBasedLearner(StructureLearner):
     def order(self, constraints: Constraints) -> list[int]:
         """Return the features in the order in which they get their parents."""
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the structure: naive Bayes, with up to k feature parents for each feature."""
         for name in ("k", "candidates", "walks"):
             value = getattr(self, name)
@@ -122,7 +123,7 @@ class OrderBasedLearner(StructureLearner):
                 self._choose_parents(search, v, earlier, start[v], table)
         self.trace_ = search.trace
         self.n_evaluations_ = evaluator.n_evaluations
-        return table.dag(search.parents)
+        return Structure(table.names, search.parents)
 
     def _steps(self, constraints: Constraints, order: list[int]) -> Iterator[tuple[int, list[int]]]:
         """Yield each feature but the first, with the earlier features that may become its parents, in order."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bnplug.contracts import Evaluator
+from bnplug.contracts import Evaluator, begin_step
 from bnplug.counts.information import first_largest
 from bnplug.table.table import Table
 from bnplug_cmi_order.block_patterns import BlockPatterns
@@ -82,7 +82,7 @@ def order_by_score(table: Table, evaluator: Evaluator, ready: Ready = list) -> l
     left, order = list(table.features), []
     evaluator.start([[] for _ in table.names])
     while left:
-        evaluator.step()
+        begin_step(evaluator)
         scores = np.full(len(table.names), -np.inf)
         next_ones = ready(left)
         scores[next_ones] = evaluator.propose_many([{v: [table.target_index]} for v in next_ones])

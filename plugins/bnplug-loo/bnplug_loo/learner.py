@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bnplug import InnerFold, ParameterLearner
+from bnplug import InnerFold, ParameterLearner, Structure
 from bnplug.compiling import run_in_threads
 from bnplug.gradient import folds as folds_of
 from bnplug.gradient import temperature
 from bnplug.hooks.components import check_numbers
 from bnplug.model.log_tables import LogTables
-from bnplug.model.wettig import is_c1
+from bnplug.structure import is_c1
 from bnplug.typing import FloatArray
 from bnplug_loo.problem import LeaveOneOutProblem
 
 if TYPE_CHECKING:
+    from bnplug import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: What ``lam="cv"`` chooses from: strongest first, and each fit starts where the one before ended.
 LAMBDAS = (np.inf, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
@@ -114,7 +114,7 @@ class LeaveOneOutConditional(ParameterLearner):
     >>> from bnplug.table.table import Table
     >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1, 1] * 8, "c": [0, 0, 1, 1, 0] * 8}), "c")
     >>> learner = LeaveOneOutConditional(random_state=0)
-    >>> learner.fit(table, table.dag([[1], []])).normalized
+    >>> learner.fit(table, Structure(table.names, [[1], []])).normalized
     True
     """
 
@@ -142,36 +142,37 @@ class LeaveOneOutConditional(ParameterLearner):
         self.verbose = verbose
 
     @property
-    def inner_folds(self) -> int:
-        """How many folds the classifier is to make: none where nothing is chosen."""
+    def n_inner_folds(self) -> int:  # type: ignore[override]
+        """The number of inner folds: 0 if nothing is chosen."""
         return self.cv if "cv" in (self.lam, self.temperature) else 0
 
-    def fit(self, table: Table, dag: DAG, folds: Sequence[InnerFold] | None = None) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the parameters, normalized if the structure is C1."""
         self._check()
+        folds = self.inner_folds_
         if folds is None:
-            folds = self._split(table, dag) if self.inner_folds else []
+            folds = self._split(table, structure) if self.n_inner_folds else []
         table = table.ignoring().with_relative_weights()
         self._choose(
             [
-                InnerFold(fold.train.ignoring().with_relative_weights(), fold.dag, fold.held_out.ignoring())
+                InnerFold(fold.train.ignoring().with_relative_weights(), fold.structure, fold.held_out.ignoring())
                 for fold in folds
             ]
         )
-        path = _Path(LeaveOneOutProblem(table, dag, n_jobs=self.n_jobs), self.max_iter, self.tol)
+        path = _Path(LeaveOneOutProblem(table, structure, n_jobs=self.n_jobs), self.max_iter, self.tol)
         for lam in self._strengths(self.lam_):
             path.advance(lam)
         self._keep(path, table)
         tables = path.problem.network_tables(path.problem.tempered(path.free, self.temperature_))
         return tables.normalize() if self.is_c1_ else tables
 
-    def _split(self, table: Table, dag: DAG) -> list[InnerFold]:
+    def _split(self, table: Table, structure: Structure) -> list[InnerFold]:
         """Return folds of a table whose raw columns nobody has: its cuts and structure have seen all rows."""
         most = int(np.bincount(table.column(table.target_index)).max())
         n_folds = min(self.cv, most)
         if n_folds < 2:
             return []
-        return [InnerFold(train, dag, test) for train, test in folds_of(table, n_folds, self.random_state)]
+        return [InnerFold(train, structure, test) for train, test in folds_of(table, n_folds, self.random_state)]
 
     def _choose(self, folds: Sequence[InnerFold]) -> None:
         """Choose the strength and the temperature by rows held out; without any, no corrections and 1."""
@@ -179,7 +180,7 @@ class LeaveOneOutConditional(ParameterLearner):
         self.lam_ = np.inf if self.lam == "cv" else float(self.lam)
         self.temperature_ = 1.0 if self.temperature == "cv" else float(self.temperature)
         folds = [fold for fold in folds if _has_rows_to_judge(fold)]
-        if not folds or not self.inner_folds:
+        if not folds or not self.n_inner_folds:
             return
         # The limit holds for the process; set here, it is not lifted by whichever fold ends first.
         with threadpool_limits(1):
@@ -196,7 +197,7 @@ class LeaveOneOutConditional(ParameterLearner):
         total = sum(fold.held_out.total_weight for fold in folds)
 
         def begin(fold: InnerFold) -> _Path:
-            return _Path(LeaveOneOutProblem(fold.train, fold.dag, fold.held_out, n_jobs=1), steps, self.tol)
+            return _Path(LeaveOneOutProblem(fold.train, fold.structure, fold.held_out, n_jobs=1), steps, self.tol)
 
         paths = run_in_threads(begin, folds, n_jobs=self.n_jobs)
         best: list[FloatArray] = []

@@ -29,7 +29,7 @@ from bnplug.typing import FloatArray, IntArray
 from bnplug_loo.layout import Layout, Node
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    from bnplug import Structure
 
 
 class LeaveOneOutProblem:
@@ -39,7 +39,7 @@ class LeaveOneOutProblem:
     ----------
     table : Table
         The training rows.
-    dag : DAG
+    structure : Structure
         The structure.
     held_out : Table, optional
         Other rows, whose NLL will be asked for.
@@ -54,11 +54,13 @@ class LeaveOneOutProblem:
         What the free numbers are.
     """
 
-    def __init__(self, table: Table, dag: DAG, held_out: Table | None = None, n_jobs: int | None = None) -> None:
+    def __init__(
+        self, table: Table, structure: Structure, held_out: Table | None = None, n_jobs: int | None = None
+    ) -> None:
         self.table = table
         learner = parameter_learner("backoff")
-        self.generative: LogTables = learner.fit(table, dag)
-        children = [v for v, parents in enumerate(table.parents(dag)) if table.target_index in parents]
+        self.generative: LogTables = learner.fit(table, structure)
+        children = [v for v, parents in enumerate(structure.parents) if table.target_index in parents]
         prior = self.generative[table.target].values
         if prior.ndim > 1:
             # A class with parents has its own table, and b starts at 0.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bnplug import StructureLearner, structure_learner
+from bnplug import Structure, StructureLearner, structure_learner
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.counts.counting import Configurations, configurations, count_occurring
 from bnplug.counts.information import Correction, by_falling, pairwise_information
@@ -21,7 +21,7 @@ from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    from bnplug import Structure
 
 #: The losses of a row, by name: what the kernel knows them by.
 LOSSES = {"rmse": 0, "log": 1, "error": 2}
@@ -91,7 +91,7 @@ class SelectiveKDependence(StructureLearner):
         self.n_jobs = n_jobs
         self.correction = correction
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the structure of the least loss."""
         self._check()
         order, parents = self._largest(table.with_relative_weights(by_class=True))
@@ -104,12 +104,12 @@ class SelectiveKDependence(StructureLearner):
         kept: list[list[int]] = [[] for _ in table.names]
         for v in order[:n_features]:
             kept[v] = [table.target_index, *parents[v][: self.k_]]
-        return table.dag(kept)
+        return Structure(table.names, kept)
 
     def _largest(self, table: Table) -> tuple[list[int], dict[int, list[int]]]:
         """Return KDB's order of the features, and the parents of each, the most informative first."""
         kdb = structure_learner("kdb", k=self.k, n_jobs=self.n_jobs, correction=self.correction)
-        families = table.parents(kdb.learn(table))
+        families = Structure.of(kdb.learn(table), table).parents
         between = pairwise_information(table, self.n_jobs, self.correction)
         order = [table.index(name) for name in kdb.order_]
         return order, {v: by_falling(between[v], [p for p in families[v] if p != table.target_index]) for v in order}

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from sklearn.metrics import log_loss
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, Table, parameter_learner, structure_learner
+from bnplug import BayesianNetworkClassifier, Structure, Table, parameter_learner, structure_learner
 from bnplug.inference.complete import log_joint, posterior, terms
 
 
@@ -44,7 +44,7 @@ def slow_nll(problem, free, table):
     """The NLL row by row, from the levels of the back-off estimates and the free numbers alone."""
     layout, backoff = problem.layout, parameter_learner("backoff")
     names = dict(enumerate(table.names))
-    backoff.fit(table, problem.generative.to_dag())
+    backoff.fit(table, problem.generative.structure)
     offset, total = layout.first_correction, 0.0
     blocks = []
     for node in layout.nodes:
@@ -84,7 +84,7 @@ def slow_nll(problem, free, table):
 @pytest.mark.parametrize("name", structures(noisy_table()))
 def test_the_nll_is_that_of_a_slow_loop_and_its_gradient_of_finite_differences(name, missing):
     table = noisy_table(missing=missing, weighted=missing > 0)
-    problem = LeaveOneOutProblem(table, table.dag(structures(table)[name]))
+    problem = LeaveOneOutProblem(table, Structure(table.names, structures(table)[name]))
     rng = np.random.default_rng(1)
     free = problem.layout.start + rng.normal(scale=0.3, size=len(problem.layout.start))
     value, gradient = problem.nll(free)
@@ -102,7 +102,7 @@ def test_the_nll_is_that_of_a_slow_loop_and_its_gradient_of_finite_differences(n
 def test_a_row_finds_its_class_as_if_it_were_not_there():
     """With given concentrations, leaving a row out is learning the estimates again without it."""
     table = noisy_table(rows=40)
-    dag = table.dag(structures(table)["tan"])
+    dag = Structure(table.names, structures(table)["tan"])
     backoff = parameter_learner("backoff", concentration=2.0)
     full = backoff.fit(table, dag)
     y = table.codes[table.target_index]
@@ -122,7 +122,7 @@ def test_a_row_finds_its_class_as_if_it_were_not_there():
 
 def test_the_penalty_is_that_of_the_definition():
     table = noisy_table()
-    problem = LeaveOneOutProblem(table, table.dag(structures(table)["kdb"]))
+    problem = LeaveOneOutProblem(table, Structure(table.names, structures(table)["kdb"]))
     layout = problem.layout
     free = np.random.default_rng(0).normal(size=len(layout.start))
     penalty = problem.penalized(free, 7.0, 0.25)[0] - problem.nll(free)[0]
@@ -141,7 +141,7 @@ def test_the_penalty_is_that_of_the_definition():
 
 def test_levels_with_more_cells_than_rows_are_left_out():
     few, many = noisy_table(rows=20), noisy_table(rows=160)
-    layouts = [LeaveOneOutProblem(t, t.dag(structures(t)["kdb"])).layout for t in (few, many)]
+    layouts = [LeaveOneOutProblem(t, Structure(t.names, structures(t)["kdb"])).layout for t in (few, many)]
     assert layouts[0].strength.max() == 4.0
     assert layouts[1].strength.max() == 16.0
     assert (layouts[0].strength == 4.0).sum() == 2 * 2 * 3 * 3
@@ -151,7 +151,7 @@ def test_levels_with_more_cells_than_rows_are_left_out():
 def test_what_comes_out_is_what_was_learned(name):
     """Posteriors are those of the free numbers; on C1 they are a network's."""
     table = noisy_table()
-    dag = table.dag(structures(table)[name])
+    dag = Structure(table.names, structures(table)[name])
     learner = parameter_learner("ccbn-loo", lam=1.0, temperature=1.0)
     tables = learner.fit(table, dag)
     assert learner.is_c1_ == (name != "not-c1")
@@ -169,7 +169,7 @@ def test_what_comes_out_is_what_was_learned(name):
 
 def test_the_temperature_sharpens_or_flattens():
     table = noisy_table()
-    dag = table.dag(structures(table)["tan"])
+    dag = Structure(table.names, structures(table)["tan"])
     plain, warm = (parameter_learner("ccbn-loo", lam=1.0, temperature=t).fit(table, dag) for t in (1.0, 0.5))
     logs = [log_joint(terms(own, "c"), table.codes) for own in (plain, warm)]
     np.testing.assert_allclose(posterior(0.5 * logs[0]), posterior(logs[1]), atol=1e-9)
@@ -177,7 +177,7 @@ def test_the_temperature_sharpens_or_flattens():
 
 def test_what_is_chosen_is_best_for_rows_held_out():
     table = noisy_table(rows=300)
-    dag = table.dag(structures(table)["tan"])
+    dag = Structure(table.names, structures(table)["tan"])
     learner = parameter_learner("ccbn-loo", random_state=0)
     learner.fit(table, dag)
     path = list(learner.cv_nll_)
@@ -191,9 +191,9 @@ def test_what_is_chosen_is_best_for_rows_held_out():
 
 
 def test_folds_are_asked_for_where_something_is_chosen():
-    assert parameter_learner("ccbn-loo").inner_folds == 3
-    assert parameter_learner("ccbn-loo", lam=1.0, cv=4).inner_folds == 4
-    assert parameter_learner("ccbn-loo", lam=1.0, temperature=1.0).inner_folds == 0
+    assert parameter_learner("ccbn-loo").n_inner_folds == 3
+    assert parameter_learner("ccbn-loo", lam=1.0, cv=4).n_inner_folds == 4
+    assert parameter_learner("ccbn-loo", lam=1.0, temperature=1.0).n_inner_folds == 0
 
 
 def test_cuts_and_structure_have_not_seen_the_rows_that_choose():
@@ -214,13 +214,13 @@ def test_cuts_and_structure_have_not_seen_the_rows_that_choose():
 def test_parameters_are_checked(params):
     table = noisy_table(rows=20)
     with pytest.raises(ValueError, match=next(iter(params))):
-        parameter_learner("ccbn-loo", **params).fit(table, table.dag(structures(table)["nb"]))
+        parameter_learner("ccbn-loo", **params).fit(table, Structure(table.names, structures(table)["nb"]))
 
 
 def test_classes_of_a_single_row_and_tiny_tables():
     table = Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "p"]}), "c")
     learner = parameter_learner("ccbn-loo")
-    assert learner.fit(table, table.dag([[1], []])).normalized
+    assert learner.fit(table, Structure(table.names, [[1], []])).normalized
     assert (learner.lam_, learner.temperature_, learner.cv_nll_) == (np.inf, 1.0, {})
     X = pd.DataFrame({"a": np.arange(12) % 3 + 0.5, "b": list("xyz") * 4})
     y = ["once", "rare", "rare", *["often"] * 9]

@@ -46,7 +46,7 @@ def test_losses_are_those_of_learning_without_the_row(loss, weighted):
     learner = structure_learner("skdb", k=2, loss=loss)
     learner.learn(table)
     kdb = structure_learner("kdb", k=2)
-    families = table.parents(kdb.learn(table.with_relative_weights(by_class=True)))
+    families = kdb.learn(table.with_relative_weights(by_class=True)).parents
     order = [table.index(name) for name in kdb.order_]
     y = table.codes[table.target_index].astype(int)
     for n in range(5):
@@ -65,20 +65,20 @@ def test_it_finds_what_tells_the_class():
     X, y = monks(1)
     table = Table.from_frame(X.assign(c=y), "c")
     learner = structure_learner("skdb")
-    parents = table.parents(learner.learn(table))
+    parents = learner.learn(table).parents
     assert sorted(learner.order_) == ["a1", "a2", "a5"]
-    assert [parents[table.index(name)] for name in ("a3", "a4", "a6")] == [[], [], []]
+    assert [parents[table.index(name)] for name in ("a3", "a4", "a6")] == [(), (), ()]
 
 
 def test_all_features_may_be_kept():
     X, y = tic_tac_toe()
     table = Table.from_frame(X.assign(c=y), "c")
     learner = structure_learner("skdb", k=1, select=False)
-    parents = table.parents(learner.learn(table))
+    parents = learner.learn(table).parents
     assert len(learner.order_) == 9
     assert all(table.target_index in parents[v] for v in table.features)
     expected = structure_learner("kdb", k=learner.k_).learn(table)
-    assert parents == table.parents(expected)
+    assert parents == expected.parents
 
 
 def test_features_that_tell_nothing_leave_the_prior():

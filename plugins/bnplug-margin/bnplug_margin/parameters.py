@@ -8,7 +8,7 @@ theta = softmax(beta) in each CPT column; the result is always a Bayesian networ
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from bnplug import Structure
 from bnplug.compiling import kernel
 from bnplug.contracts import InnerFold, ParameterLearner
 from bnplug.gradient import Objective, Problem, classified, folds, held_out, minimize
@@ -27,8 +28,8 @@ from bnplug_margin.conjugate import minimize_by_conjugate_gradients
 from bnplug_margin.score import LAM_GRID
 
 if TYPE_CHECKING:
+    from bnplug import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: What ``kappa="cv"`` chooses from (Peharz, Tschiatschek and Pernkopf 2013, section 5.3).
 KAPPA_GRID: tuple[float, ...] = tuple(np.linspace(0.01, 0.5, 10).round(3).tolist())
@@ -143,7 +144,7 @@ class MaximumMarginParameters(ParameterLearner):
     >>> frame = pd.DataFrame({"x": [0, 0, 1, 1, 1], "z": [0, 1, 0, 1, 1], "c": ["n", "n", "y", "y", "n"]})
     >>> table = Table.from_frame(frame, "c")
     >>> learner = MaximumMarginParameters(lam=0.5)
-    >>> learner.fit(table, table.dag([[2], [2], []])).normalized
+    >>> learner.fit(table, Structure(table.names, [[2], [2], []])).normalized
     True
     >>> learner.objective_path_[-1] > learner.objective_path_[0]
     True
@@ -182,20 +183,20 @@ class MaximumMarginParameters(ParameterLearner):
         self.nested = nested
 
     @property
-    def inner_folds(self) -> int:
-        """The number of folds the classifier makes: 0 unless something is chosen and `nested` is True."""
+    def n_inner_folds(self) -> int:  # type: ignore[override]
+        """The number of inner folds: 0 unless something is chosen and `nested` is True."""
         if not self.nested:
             return 0
         self._check()
         chooses = self.early_stopping or len(self._grid("lam")) * len(self._grid("kappa")) > 1
         return int(self.cv) if chooses else 0
 
-    def fit(self, table: Table, dag: DAG, folds: Sequence[InnerFold] | None = None) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the parameters of largest soft margin on the rows of `table`."""
         self._check()
-        self.lam_, self.kappa_, steps = self._choose(table, dag, folds)
+        self.lam_, self.kappa_, steps = self._choose(table, structure)
         params = np.array([self.lam_, self.kappa_, self.eta])
-        problem = self.problem(table, dag, self.n_jobs)
+        problem = self.problem(table, structure, self.n_jobs)
         start = self._first(problem, params)
         self.objective_path_ = [-problem.negative(start, params)[0]]
         beta, self.n_iter_ = self._ascend(problem, params, steps, start, self._note)
@@ -203,9 +204,9 @@ class MaximumMarginParameters(ParameterLearner):
             self._say(f"{self.n_iter_} steps, {self.objective_path_[0]:.4f} -> {self.objective_path_[-1]:.4f}")
         return problem.tables(problem.columns.log_softmax(beta))
 
-    def problem(self, table: Table, dag: DAG, n_jobs: int | None) -> MarginProblem:
+    def problem(self, table: Table, structure: Structure, n_jobs: int | None) -> MarginProblem:
         """Return the problem on the rows of `table`."""
-        return MarginProblem(table, dag, self.alpha, self.floor, n_jobs)
+        return MarginProblem(table, structure, self.alpha, self.floor, n_jobs)
 
     def _first(self, problem: MarginProblem, params: FloatArray) -> FloatArray:
         """Return where to begin: at the estimates, or where the margins lead that ignore missing cells."""
@@ -236,13 +237,13 @@ class MaximumMarginParameters(ParameterLearner):
             return LAM_GRID if name == "lam" else KAPPA_GRID
         return tuple(sorted(map(float, [given] if isinstance(given, Real) else given)))
 
-    def _choose(self, table: Table, dag: DAG, given: Sequence[InnerFold] | None) -> tuple[float, float, int]:
+    def _choose(self, table: Table, structure: Structure) -> tuple[float, float, int]:
         """Return lam, kappa and the number of steps: as given, or what held-out rows say."""
         lams, kappas = self._grid("lam"), self._grid("kappa")
         grid = list(product(lams, kappas))
         if len(grid) == 1 and not self.early_stopping:
             return (*grid[0], self.max_iter)
-        parts = [fold for fold in given or () if fold.held_out.n_rows > 0] or self._split(table, dag)
+        parts = [fold for fold in self.inner_folds_ or () if fold.held_out.n_rows > 0] or self._split(table, structure)
         measure = partial(self._held_out, grid=grid)
         margins, right = held_out(parts, partial(self.problem, n_jobs=1), measure, self.n_jobs)
         # Margins say when to stop; they are not comparable between lams, so the rate chooses among those.
@@ -252,12 +253,12 @@ class MaximumMarginParameters(ParameterLearner):
         best = int(rates.argmax())
         return (*grid[best], int(steps[best]))
 
-    def _split(self, table: Table, dag: DAG) -> list[InnerFold]:
+    def _split(self, table: Table, structure: Structure) -> list[InnerFold]:
         """Return the folds of a table, all with its structure."""
         # The folds must differ from those of a score with the same random_state, to which the structure was fitted.
         random = check_random_state(0 if self.random_state is None else self.random_state)
         seed = random.randint(2**31 - 1) if isinstance(self.cv, Integral) else None
-        return [InnerFold(train, dag, test) for train, test in folds(table, self.cv, seed)]
+        return [InnerFold(train, structure, test) for train, test in folds(table, self.cv, seed)]
 
     def _held_out(self, problem: MarginProblem, rows: Objective, grid: list[tuple[float, float]]) -> FloatArray:
         """Return the sums of H(s) and of correct predictions over held-out rows, of shape (2, grid, steps + 1)."""

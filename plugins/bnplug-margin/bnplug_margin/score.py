@@ -81,11 +81,12 @@ class MaximumMargin(PredictiveScore):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> from bnplug import Table
     >>> frame = pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": ["n", "n", "n", "y", "y", "n"]})
     >>> table = Table.from_frame(frame, "c")
-    >>> MaximumMargin(lam=0.5, alpha=1.0, cv=None).score(table, table.dag([[1], []]))
+    >>> MaximumMargin(lam=0.5, alpha=1.0, cv=None).score(table, Structure(table.names, [[1], []]))
     3.293...
     """
 

@@ -6,6 +6,7 @@ from bnplug_margin.parameters import negative_margin
 from incomplete_tables import STRUCTURES, incomplete_table, joint_of
 
 import bnplug
+from bnplug import Structure
 
 
 def margins_of(tables, table, learner):
@@ -19,7 +20,7 @@ def margins_of(tables, table, learner):
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_network_has_the_margins_that_were_reached(structure):
     table = incomplete_table()
-    dag = table.dag(STRUCTURES[structure])
+    dag = Structure(table.names, STRUCTURES[structure])
     learner = bnplug.parameter_learner("mm", lam=0.3)
     fitted = learner.fit(table, dag)
     assert fitted.normalized
@@ -30,14 +31,14 @@ def test_the_network_has_the_margins_that_were_reached(structure):
 
 def test_complete_rows_give_the_same_bits():
     table = incomplete_table(missing=0.0)
-    dag = table.dag(STRUCTURES["tree"])
+    dag = Structure(table.names, STRUCTURES["tree"])
     first, second = (bnplug.parameter_learner("mm").fit(own, dag) for own in (table, table.ignoring()))
     assert all((first[name].values == second[name].values).all() for name in table.names)
 
 
 def test_early_stopping_begins_at_the_estimates():
     table = incomplete_table(rows=90)
-    dag = table.dag(STRUCTURES["tree"])
+    dag = Structure(table.names, STRUCTURES["tree"])
     learner = bnplug.parameter_learner("mm", lam=0.3, early_stopping=True, cv=3)
     learner.fit(table, dag)
     problem = learner.problem(table, dag, None)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 import bnplug
-from bnplug import QuantileDiscretizer, datasets
+from bnplug import QuantileDiscretizer, Structure, datasets
 from bnplug.gradient import classified
 from bnplug.inference.complete import log_joint, terms
 from bnplug.table.table import Table
@@ -162,8 +162,8 @@ def test_nested_folds_have_cuts_and_a_structure_of_their_own():
 def test_folds_are_asked_for_where_there_is_a_choice():
     cases = [({"lam": "cv"}, 5), ({"lam": 1.0}, 0), ({"early_stopping": True}, 5), ({"kappa": (0.1, 0.2), "cv": 3}, 3)]
     for params, n in cases:
-        assert MaximumMarginParameters(**params, nested=True).inner_folds == n
-        assert MaximumMarginParameters(**params).inner_folds == 0
+        assert MaximumMarginParameters(**params, nested=True).n_inner_folds == n
+        assert MaximumMarginParameters(**params).n_inner_folds == 0
     splitter = MaximumMarginParameters("cv", cv=StratifiedShuffleSplit(1), nested=True)
     with pytest.raises(ValueError, match="nested=True needs a number of folds"):
         bnplug.BayesianNetworkClassifier("nb", splitter).fit(*datasets.iris())
@@ -255,7 +255,7 @@ def test_it_tells_about_its_steps(iris, capsys):
 def test_conjugate_gradients_reach_the_maximum_of_lbfgs():
     data = datasets.load("tic-tac-toe")
     table = bnplug.encode_training(data.X, data.y)[0]
-    dag = table.dag(table.naive_bayes())
+    dag = Structure(table.names, table.naive_bayes())
     found = {}
     for optimizer in ("lbfgs", "cg"):
         learner = bnplug.parameter_learner("mm", optimizer=optimizer, tol=1e-10, max_iter=3000)

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug import BayesianNetworkClassifier, CompiledNetwork, encode_training, parameter_learner
+from bnplug import BayesianNetworkClassifier, CompiledNetwork, Structure, encode_training, parameter_learner
 from bnplug.compiling import run_in_threads
 from bnplug.counts.counting import count
 from bnplug.hooks.components import check_numbers
@@ -143,7 +143,9 @@ class AODE(AveragedNetworks):
         families = [_one_dependence(table, v) for v in table.features]
         for parents in families:
             check_size(table, parents, self.max_parameters)
-        fitted = run_in_threads(lambda family: learner.fit(table, table.dag(family)), families, n_jobs=self.n_jobs)
+        fitted = run_in_threads(
+            lambda family: learner.fit(table, Structure(table.names, family)), families, n_jobs=self.n_jobs
+        )
         self.frequent_ = [count(table, v, []) >= self.min_count for v in table.features]
         return self._take_over({"members": [self._beside(naive, tables) for tables in fitted], "naive": [naive]})
 

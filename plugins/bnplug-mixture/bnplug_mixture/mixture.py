@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bnplug import BayesianNetworkClassifier, StructureLearner, UnknownMethodError
+from bnplug import BayesianNetworkClassifier, Structure, StructureLearner, UnknownMethodError
 from bnplug.compiling import run_in_threads
 from bnplug.errors import ConstantPredictionWarning
 from bnplug.hooks.components import check_numbers, component
@@ -31,7 +31,7 @@ from bnplug_mixture.averaging import AVERAGING, AveragedNetworks, encoded, evide
 
 if TYPE_CHECKING:
     from bnplug import Table
-    from bnplug.typing import DAG, CodeArray, FloatArray
+    from bnplug.typing import CodeArray, FloatArray
 
 # Three parents pay where states are as the data have them; with bins that are drawn, too few rows are in each cell.
 _STRUCTURES = ("tan", ("kdb", {"k": 2}))
@@ -61,9 +61,9 @@ class _Given(StructureLearner):
     def __init__(self, parents: Mapping[str, Sequence[str]]) -> None:
         self.parents = parents
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return it."""
-        return table.dag([[table.index(parent) for parent in self.parents[name]] for name in table.names])
+        return Structure(table.names, [[table.index(parent) for parent in self.parents[name]] for name in table.names])
 
 
 class NetworkMixture(AveragedNetworks):

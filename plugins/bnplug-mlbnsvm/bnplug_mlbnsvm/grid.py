@@ -20,8 +20,8 @@ from bnplug.typing import FloatArray, IntArray
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
+    from bnplug import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: The paper's grids.
 GAMMAS = (0.1, 1.0, 5.0, 10.0, 15.0, 20.0)
@@ -33,7 +33,7 @@ _TIE = 1e-12
 
 def cross_validate(
     table: Table,
-    dag: DAG,
+    structure: Structure,
     lams: Sequence[float],
     gammas: Sequence[float],
     setting: Setting,
@@ -58,7 +58,7 @@ def cross_validate(
     given : sequence of InnerFold, optional
         Folds with their own cuts and structures, instead of folds of `table`.
     """
-    parts = given or [InnerFold(train, dag, test) for train, test in folds(table, cv, random_state)]
+    parts = given or [InnerFold(train, structure, test) for train, test in folds(table, cv, random_state)]
     settings = [replace(setting, gamma=gamma) for gamma in gammas]
     paths = [[_Path(part, alpha, lams, each) for each in settings] for part in parts]
     weights = np.array([part.held_out.total_weight for part in parts])
@@ -113,7 +113,7 @@ class _Path:
         """Continue until the first `length` lams are fitted."""
         if len(self.right) >= length:
             return
-        problem = LargeMarginProblem(self._fold.train, self._fold.dag, self._alpha, n_jobs=1)
+        problem = LargeMarginProblem(self._fold.train, self._fold.structure, self._alpha, n_jobs=1)
         rows = problem.over(self._fold.held_out, n_jobs=1)
         for lam in self._lams[len(self.right) : length]:
             self._point = problem.solve(replace(self._setting, lam=lam), self._point).point

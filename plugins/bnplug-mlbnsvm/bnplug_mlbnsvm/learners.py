@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bnplug.contracts import InnerFold, ParameterLearner
+from bnplug.contracts import ParameterLearner
 from bnplug.errors import BnplugWarning
 from bnplug.hooks.components import check_numbers
 from bnplug.inference.em import expected_family_counts
@@ -20,8 +20,8 @@ from bnplug_mlbnsvm.grid import GAMMAS, LAMS, choose, cross_validate
 from bnplug_mlbnsvm.problem import LargeMarginProblem, Setting
 
 if TYPE_CHECKING:
+    from bnplug import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 # Cross-validation stops earlier by this factor: it needs the predicted classes, not probabilities.
 _COARSER = 10.0
@@ -143,22 +143,22 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self.nested = nested
 
     @property
-    def inner_folds(self) -> int:
-        """The number of folds the classifier makes: 0 unless something is chosen and `nested` is True."""
+    def n_inner_folds(self) -> int:  # type: ignore[override]
+        """The number of inner folds: 0 unless something is chosen and `nested` is True."""
         return int(self.cv) if self.nested and isinstance(self.cv, Integral) and self._n_settings > 1 else 0
 
     @property
     def _n_settings(self) -> int:
         return len(grid("lam", self.lam, LAMS)) * len(grid("gamma", self.gamma, GAMMAS))
 
-    def fit(self, table: Table, dag: DAG, folds: Sequence[InnerFold] | None = None) -> LogTables:
+    def fit(self, table: Table, structure: Structure) -> LogTables:
         """Return the parameters of the classifier on the rows of `table`."""
         self.check()
         lams, gammas = grid("lam", self.lam, LAMS), grid("gamma", self.gamma, GAMMAS)
         self.lam_, self.gamma_ = lams[0], gammas[0]
         if self._n_settings > 1:
-            self._choose(table, dag, lams, gammas, folds)
-        problem = self.problem(table, dag)
+            self._choose(table, structure, lams, gammas)
+        problem = self.problem(table, structure)
         self.is_c1_ = problem.is_c1
         setting = self.setting(self.lam_, self.gamma_)
         solution = self._solve(problem, table, setting)
@@ -166,10 +166,10 @@ class MaximumLikelihoodSVM(ParameterLearner):
         self._keep(problem, setting, solution, tables)
         return tables
 
-    def problem(self, table: Table, dag: DAG) -> LargeMarginProblem:
+    def problem(self, table: Table, structure: Structure) -> LargeMarginProblem:
         """Return the optimization problem that `fit` solves, to solve it with other settings or from other starts."""
         self.check()
-        return LargeMarginProblem(table, dag, self.alpha, n_jobs=self.n_jobs)
+        return LargeMarginProblem(table, structure, self.alpha, n_jobs=self.n_jobs)
 
     def setting(self, lam: float, gamma: float, normalized: bool = True) -> Setting:
         """Return the argument of the problem's ``solve`` for given values of `lam` and `gamma`."""
@@ -178,14 +178,12 @@ class MaximumLikelihoodSVM(ParameterLearner):
             raise ValueError("a setting has one lam and one gamma")
         return Setting(lams[0], gammas[0], self.eta, self.refine, self.tol, self.max_iter, normalized)
 
-    def _choose(
-        self, table: Table, dag: DAG, lams: Sequence[float], gammas: Sequence[float], folds: Sequence[InnerFold] | None
-    ) -> None:
-        given = [fold for fold in folds or () if fold.held_out.n_rows > 0]
+    def _choose(self, table: Table, structure: Structure, lams: Sequence[float], gammas: Sequence[float]) -> None:
+        given = [fold for fold in self.inner_folds_ or () if fold.held_out.n_rows > 0]
         setting = Setting(0.0, 0.0, self.eta, False, _COARSER * self.tol, self.max_iter, normalized=False)
         self.cv_lams_, self.cv_gammas_ = np.array(lams), np.array(gammas)
         self.cv_accuracy_ = cross_validate(
-            table, dag, lams, gammas, setting, self.alpha, self.cv, self.random_state, self.n_jobs, given
+            table, structure, lams, gammas, setting, self.alpha, self.cv, self.random_state, self.n_jobs, given
         )
         self.lam_, self.gamma_ = choose(self.cv_accuracy_, lams, gammas)
         if self.verbose:

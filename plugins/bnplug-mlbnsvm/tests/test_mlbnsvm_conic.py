@@ -5,7 +5,7 @@ import pandas as pd
 from bnplug_mlbnsvm.conic import column_indices, margin_rows
 from bnplug_mlbnsvm.problem import LargeMarginProblem
 
-from bnplug import Table
+from bnplug import Structure, Table
 from bnplug.inference.complete import log_joint, terms
 
 
@@ -14,7 +14,7 @@ def problem(missing=0.0):
     frame = pd.DataFrame(rng.integers(0, 3, (40, 3)), columns=[*"abd"])
     frame = frame.mask(rng.random(frame.shape) < missing).assign(c=rng.integers(0, 3, 40))
     table = Table.from_frame(frame, "c")
-    return LargeMarginProblem(table, table.dag([[3], [0, 3], [3], []]))
+    return LargeMarginProblem(table, Structure(table.names, [[3], [0, 3], [3], []]))
 
 
 def test_the_matrix_gives_the_margins_against_each_rival():

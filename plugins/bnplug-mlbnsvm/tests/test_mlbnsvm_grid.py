@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 
 import bnplug
-from bnplug import datasets
+from bnplug import Structure, datasets
 from bnplug.gradient import Objective, classified, folds
 from bnplug.table.table import Table
 
@@ -132,11 +132,11 @@ def test_nested_folds_have_cuts_and_a_structure_of_their_own():
 
 def test_folds_are_asked_for_where_there_is_a_choice():
     asked = {
-        lam: bnplug.parameter_learner("ml-bn-svm", lam=lam, nested=nested).inner_folds
+        lam: bnplug.parameter_learner("ml-bn-svm", lam=lam, nested=nested).n_inner_folds
         for lam, nested in (("cv", True), (1.0, True), ((0.0, 1.0), False))
     }
     assert asked == {"cv": 5, 1.0: 0, (0.0, 1.0): 0}
     table = make_table(20, 2, 0.0, 0)
     learner = bnplug.parameter_learner("ml-bn-svm", lam="cv", nested=True, cv=StratifiedKFold(2))
     with pytest.raises(ValueError, match="nested=True needs a number of folds"):
-        learner.fit(table, table.dag(table.naive_bayes()))
+        learner.fit(table, Structure(table.names, table.naive_bayes()))

@@ -8,6 +8,7 @@ from incomplete_tables import STRUCTURES, incomplete_table, joint_of
 from scipy.special import logsumexp
 
 import bnplug
+from bnplug import Structure
 from bnplug.inference.em import expected_family_counts
 
 
@@ -45,7 +46,7 @@ def by_definition(tables, table, learner):
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_network_has_the_objective_that_was_reached(structure, unlabeled):
     table = incomplete_table(unlabeled=unlabeled)
-    dag = table.dag(STRUCTURES[structure])
+    dag = Structure(table.names, STRUCTURES[structure])
     learner = bnplug.parameter_learner("ml-bn-svm", lam=2.0, gamma=1.0)
     fitted = learner.fit(table, dag)
     assert fitted.normalized
@@ -64,7 +65,7 @@ def test_the_network_has_the_objective_that_was_reached(structure, unlabeled):
 
 def test_without_slack_it_is_em():
     table = incomplete_table(unlabeled=0.2)
-    dag = table.dag(STRUCTURES["tree"])
+    dag = Structure(table.names, STRUCTURES["tree"])
     fitted = bnplug.parameter_learner("ml-bn-svm", lam=0.0).fit(table, dag)
     expected = bnplug.parameter_learner("ml").fit(table, dag)
     assert all((fitted[name].values == expected[name].values).all() for name in table.names)
@@ -72,7 +73,7 @@ def test_without_slack_it_is_em():
 
 def test_complete_rows_give_the_same_bits():
     table = incomplete_table(missing=0.0)
-    dag = table.dag(STRUCTURES["tree"])
+    dag = Structure(table.names, STRUCTURES["tree"])
     first, second = (bnplug.parameter_learner("ml-bn-svm").fit(own, dag) for own in (table, table.ignoring()))
     assert all((first[name].values == second[name].values).all() for name in table.names)
 
@@ -80,7 +81,7 @@ def test_complete_rows_give_the_same_bits():
 def test_rows_without_a_class_are_never_held_out():
     table = incomplete_table(rows=120, unlabeled=0.4)
     learner = bnplug.parameter_learner("ml-bn-svm", lam=(0.0, 1.0), gamma=1.0, cv=3)
-    learner.fit(table, table.dag(STRUCTURES["tree"]))
+    learner.fit(table, Structure(table.names, STRUCTURES["tree"]))
     labeled = int((table.codes[-1] != table.missing).sum())
     right = learner.cv_accuracy_ * labeled
     np.testing.assert_allclose(right, right.round(), atol=1e-9)
@@ -89,4 +90,4 @@ def test_rows_without_a_class_are_never_held_out():
 def test_conic_solving_needs_complete_rows_with_a_class():
     table = incomplete_table(missing=0.0, unlabeled=0.2)
     with pytest.raises(ValueError, match="complete rows"):
-        bnplug.parameter_learner("ml-bn-svm", solver="conic").fit(table, table.dag(STRUCTURES["tree"]))
+        bnplug.parameter_learner("ml-bn-svm", solver="conic").fit(table, Structure(table.names, STRUCTURES["tree"]))

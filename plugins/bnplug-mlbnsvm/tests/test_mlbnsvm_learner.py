@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import bnplug
+from bnplug import Structure
 from bnplug.errors import BnplugWarning
 from bnplug.inference.complete import log_joint
 from bnplug.table.table import Table
@@ -38,7 +39,7 @@ def not_c1(table):
     c = table.target_index
     parents = [[] if v == c else [c] for v in range(len(table.names))]
     parents[2] = [0, 1, c]
-    return table.dag(parents)
+    return Structure(table.names, parents)
 
 
 def column_sums(problem, values):
@@ -171,7 +172,7 @@ def by_cone(table, dag, lam, gamma):
     import cvxpy as cp
 
     c, n_classes = table.target_index, int(table.cards[table.target_index])
-    parents = table.parents(dag)
+    parents = dag.parents
     shapes = [[int(table.cards[u]) for u in (v, *own)] for v, own in enumerate(parents)]
     omega = [cp.Variable((shape[0], int(np.prod(shape[1:])))) for shape in shapes]
 

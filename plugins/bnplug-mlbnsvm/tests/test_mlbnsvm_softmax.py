@@ -8,6 +8,7 @@ from bnplug_mlbnsvm.slack import slack_params, soft_slack
 from bnplug_mlbnsvm.softmax import SoftmaxProblem
 
 import bnplug
+from bnplug import Structure
 from bnplug.gradient import Problem, conditional_nll, objective
 from bnplug.table.table import Table
 
@@ -83,7 +84,7 @@ def test_being_told_changes_nothing(monkeypatch):
 def test_without_a_loss_it_is_maximum_likelihood():
     """1 and 3 rows give probabilities of a quarter and three quarters."""
     table = Table.from_frame(pd.DataFrame({"x": [0, 0, 0, 1], "c": ["n", "y", "y", "y"]}), "c")
-    own, counts = Problem(table, table.dag([[], []])), np.array([1.0, 3.0])
+    own, counts = Problem(table, Structure(table.names, [[], []])), np.array([1.0, 3.0])
     problem = SoftmaxProblem(own.objective, soft_slack, PARAMS, counts, own.columns, np.sqrt(counts), 0.0)
     assert np.exp(problem.minimize(np.log([0.5, 0.5]), 1e-12, 50).point) == pytest.approx([0.25, 0.75], abs=1e-4)
 

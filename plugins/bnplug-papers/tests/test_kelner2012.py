@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import bnplug
-from bnplug import Table, datasets
+from bnplug import Structure, Table, datasets
 from bnplug.experiments import statistics
 
 RECIPES = {
@@ -234,7 +234,7 @@ def test_scores_of_all_graphs_are_those_of_each():
         "training": bnplug.score_function("cr", alpha=0.0),
     }  # fmt: skip
     for number in range(0, 543, 29):
-        dag = train.dag(graphs.to_parents(masks[number]))
+        dag = Structure(train.names, graphs.to_parents(masks[number]))
         for name, score in wanted.items():
             assert found[name][number] == pytest.approx(score.score(train, dag), abs=1e-8), name
         model = bnplug.parameter_learner("ml", alpha=0.0).fit(train, dag)

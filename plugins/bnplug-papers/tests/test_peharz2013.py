@@ -12,7 +12,7 @@ from bnplug_papers.peharz2013.paths import draw_path, missing_path, path
 from sklearn.impute import KNNImputer
 
 import bnplug
-from bnplug import datasets
+from bnplug import Structure, datasets
 from bnplug.experiments.statistics import wilcoxon
 from bnplug.hooks import registry
 
@@ -33,7 +33,7 @@ def test_the_reproduction_is_registered():
 def test_the_grids_are_those_of_the_learner():
     table = bnplug.Table.from_frame(pd.DataFrame({"x": [0, 1, 0, 1] * 3, "c": list("nyny") * 3}), "c")
     learner = bnplug.parameter_learner("ml-bn-svm", lam="cv", gamma="cv", cv=2)
-    learner.fit(table, table.dag([[1], []]))
+    learner.fit(table, Structure(table.names, [[1], []]))
     assert learner.cv_lams_.tolist() == list(paths.LAMS)
     assert learner.cv_gammas_.tolist() == list(paths.GAMMAS)
 
@@ -117,13 +117,13 @@ def test_incomplete_rows_are_left_out_unless_they_are_to_be_kept():
 
 def test_the_grids_are_the_papers():
     fine, coarse = (protocol.network("TAN", "ML-BN-SVM", coarse).parameters for coarse in (False, True))
-    assert (len(fine.lam), len(fine.gamma), fine.cv, fine.inner_folds) == (14, 6, 5, 5)
-    assert (coarse.lam, coarse.gamma, coarse.inner_folds) == ((0.0, 1.0, 8.0, 64.0), (1.0, 10.0), 3)
+    assert (len(fine.lam), len(fine.gamma), fine.cv, fine.n_inner_folds) == (14, 6, 5, 5)
+    assert (coarse.lam, coarse.gamma, coarse.n_inner_folds) == ((0.0, 1.0, 8.0, 64.0), (1.0, 10.0), 3)
     for coarse, folds in ((False, 5), (True, 3)):
         margins = protocol.network("TAN", "MM", coarse).parameters
         assert margins.lam == (0.01, 0.12, 0.23, 0.34, 0.45, 0.56, 0.67, 0.78, 0.89, 1.0)
         assert (margins.kappa[0], len(margins.kappa), margins.kappa[-1]) == (0.01, 10, 0.5)
-        assert (margins.early_stopping, margins.inner_folds) == (False, folds)
+        assert (margins.early_stopping, margins.n_inner_folds) == (False, folds)
     stopped = protocol.network("TAN", "MCL", False)
     assert stopped.param_grid == {"parameters__max_iter": (5, 10, 20, 50, 100, 200, 500)}
     assert [len(values) for values in rivals.rival("SVM", False).grid.values()] == [13, 11]
@@ -396,7 +396,7 @@ def test_a_way_counts_when_all_its_folds_are_there():
 def test_figure_1_has_two_panels():
     frame = pd.DataFrame({"x": [0, 0, 1, 1, 1], "z": [0, 1, 0, 1, 1], "c": ["n", "n", "y", "y", "n"]})
     table = bnplug.Table.from_frame(frame, "c")
-    upper = draw_path(path(table, table.dag([[2], [2], []]), [0, 1, 2]))
+    upper = draw_path(path(table, Structure(table.names, [[2], [2], []]), [0, 1, 2]))
     assert [len(ax.lines) for ax in upper.figure.axes] == [1, 1, 1]
     assert [text.get_text() for text in upper.figure.axes[1].get_xticklabels()] == ["0", "1", "2"]
 

@@ -12,7 +12,7 @@ from bnplug_papers.kit import Results, code_split, load_data, published
 from bnplug_papers.pernkopf2008 import PAPER, claims, figures, page, protocol, steps
 
 import bnplug
-from bnplug import datasets
+from bnplug import Structure, datasets
 from bnplug.hooks import registry
 
 GENERATIVE, ORDERED, GREEDY = protocol.GENERATIVE, protocol.ORDERED, protocol.GREEDY
@@ -100,7 +100,7 @@ def test_times_and_counts_of_candidates():
 def test_steps_of_each_way_go_down_and_fixed_ones_least():
     rows = np.arange(150)
     split = code_split(datasets.load("iris"), rows[rows % 2 == 0], rows[rows % 2 == 1])
-    dag = split.train.dag(split.train.naive_bayes())
+    dag = Structure(split.train.names, split.train.naive_bayes())
     start = bnplug.parameter_learner("ml").fit(split.train, dag)
     ends = {}
     for way in protocol.WAYS:

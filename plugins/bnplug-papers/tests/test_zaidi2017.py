@@ -12,7 +12,7 @@ from bnplug_papers.kit.results import record_name
 from bnplug_papers.zaidi2017 import PAPER, beyond, pictures, protocol, tables
 
 import bnplug
-from bnplug import datasets
+from bnplug import Structure, datasets
 from bnplug.experiments.statistics import bias_variance
 from bnplug.hooks import registry
 
@@ -43,7 +43,7 @@ def test_the_protocol_has_the_papers_penalty():
 def test_the_strengths_on_the_page_are_those_of_the_learner():
     table = bnplug.Table.from_frame(pd.DataFrame({"x": [0, 1, 0, 1] * 5, "c": list("nyny") * 5}), "c")
     learner = bnplug.parameter_learner("ccbn-w", l2="cv")
-    learner.fit(table, table.dag([[1], []]))
+    learner.fit(table, Structure(table.names, [[1], []]))
     assert len(learner.cv_nll_) == len(beyond._L2_GRID)
     assert beyond._L2_GRID[int(learner.cv_nll_.argmin())] == learner.l2_
 

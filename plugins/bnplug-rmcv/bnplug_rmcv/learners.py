@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
-from bnplug.model.wettig import markov_blanket
+from bnplug.structure import markov_blanket
 from bnplug_rmcv.scores import CrossValidatedHitRate, HoldOutHitRate, RedrawnHoldOutHitRate
 
 if TYPE_CHECKING:
+    from bnplug import Structure
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 
 # Parameters that mean the same to the search.
@@ -82,7 +82,7 @@ class RiskMinimization(StructureLearner):
     >>> frame = pd.DataFrame(list(product([0, 1], repeat=3)) * 4, columns=["a", "b", "idle"])
     >>> table = Table.from_frame(frame.assign(odd=frame["a"] ^ frame["b"]), "odd")
     >>> learner = RiskMinimization(random_state=0)
-    >>> dag = learner.learn(table)
+    >>> structure = learner.learn(table)
     >>> learner.trace_[-1], learner.moves_
     (1.0, ['add a -> b'])
     """
@@ -121,19 +121,19 @@ class RiskMinimization(StructureLearner):
         self.forbidden = forbidden
         self.tiers = tiers
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the graph at which the search ends."""
         limits = {name: getattr(self, name) for name in _HANDED_ON}
         parameters = {"score": self._score(), "start": self.start, "reversals": self.reversals, **limits}
         search = component("structure learner", ("hill-climb", parameters), self)
-        dag: DAG = search.learn(table)
+        structure: Structure = search.learn(table)
         self.trace_: list[float] = search.trace_
         self.moves_: list[str] = search.moves_
         self.n_evaluations_: int = search.n_evaluations_
         self.best_structures_: list[list[tuple[str, str]]] = search.best_structures_
-        blanket = markov_blanket(dict(enumerate(table.parents(dag))), table.target_index)
+        blanket = markov_blanket(dict(enumerate(structure.parents)), table.target_index)
         self.markov_blanket_ = [table.names[v] for v in blanket]
-        return dag
+        return structure
 
     def _score(self) -> CrossValidatedHitRate:
         return self.hit_rate(alpha=self.alpha, floor=self.floor, cv=self.cv)
@@ -200,7 +200,7 @@ class RedrawnHoldOutRiskMinimization(RiskMinimization):
     def _score(self) -> RedrawnHoldOutHitRate:
         return self.hit_rate(alpha=self.alpha, floor=self.floor, cv=self.cv, keep=self.keep)
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the graph at which the search ends."""
         if self.max_iter is None:
             raise ValueError("rmho holds other rows out at each step and can go in circles; give a number as max_iter")

@@ -35,10 +35,11 @@ class CrossValidatedHitRate(HitRate):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": [0, 0, 0, 0, 1, 1, 1, 1], "c": list("nnnyyyyy")})
     >>> table = Table.from_frame(frame, "c")
-    >>> CrossValidatedHitRate(cv=2).score(table, table.dag([[1], []]))  # c -> x: one y looks like an n
+    >>> CrossValidatedHitRate(cv=2).score(table, Structure(table.names, [[1], []]))  # c -> x: one y looks like an n
     0.875
     """
 
@@ -60,10 +61,11 @@ class HoldOutHitRate(CrossValidatedHitRate):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": [0, 0, 0, 0, 1, 1, 1, 1], "c": list("nnnyyyyy")})
     >>> table = Table.from_frame(frame, "c")
-    >>> HoldOutHitRate(cv=2).score(table, table.dag([[1], []]))  # of four rows
+    >>> HoldOutHitRate(cv=2).score(table, Structure(table.names, [[1], []]))  # of four rows
     0.75
     """
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import random_parents, tables
 
-from bnplug import BayesianNetworkClassifier, Table, parameter_learner
+from bnplug import BayesianNetworkClassifier, Structure, Table, parameter_learner
 from bnplug.builtin.parameters.backoff import CONCENTRATIONS
 from bnplug.counts.information import conditional_information
 
@@ -24,7 +24,7 @@ def table():
 
 def test_hand_computed(table):
     learner = parameter_learner("backoff", concentration=2.0)
-    tables = learner.fit(table, table.dag([[1, 2], [2], []]))
+    tables = learner.fit(table, Structure(table.names, [[1, 2], [2], []]))
     assert np.exp(tables["c"].values) == pytest.approx([3.5 / 5, 1.5 / 5])
     p0 = np.array([3 + 1, 1 + 1]) / 6
     of_n, of_y = (np.array([2, 1]) + 2 * p0) / 5, (np.array([1, 0]) + 2 * p0) / 3
@@ -46,13 +46,13 @@ def test_hand_computed(table):
 def test_a_row_left_out_is_what_learning_without_it_gives(table, seed, concentration):
     parents = random_parents(np.random.default_rng(seed), len(table.names))
     learner = parameter_learner("backoff", concentration=concentration)
-    learner.fit(table, table.dag(parents))
+    learner.fit(table, Structure(table.names, parents))
     for m, v in product(range(table.n_rows), range(len(table.names))):
         family = [v, *parents[v]]
         if (table.codes[family, m] == table.missing).any() or table.n_rows < 2:
             continue
         again = parameter_learner("backoff", concentration=concentration)
-        without = again.fit(table.take(np.arange(table.n_rows) != m), table.dag(parents))
+        without = again.fit(table.take(np.arange(table.n_rows) != m), Structure(table.names, parents))
         name = table.names[v]
         if [level.parents for level in again.levels_[name]] != [level.parents for level in learner.levels_[name]]:
             continue  # Without the row the parents come in another order.
@@ -66,7 +66,7 @@ def test_a_row_left_out_is_what_learning_without_it_gives(table, seed, concentra
 def test_the_concentration_is_the_best_for_rows_left_out(table, seed):
     parents = random_parents(np.random.default_rng(seed), len(table.names))
     learner = parameter_learner("backoff")
-    fitted = learner.fit(table, table.dag(parents))
+    fitted = learner.fit(table, Structure(table.names, parents))
     assert fitted.normalized
     for v, name in enumerate(table.names):
         # Of the first level, which depends on no other.
@@ -88,17 +88,17 @@ def test_parents_come_by_falling_information():
     for given_class in (True, False):
         own = [0, 1, 3] if given_class else [0, 1]
         learner = parameter_learner("backoff")
-        learner.fit(table, table.dag([[], [], own, []]))
+        learner.fit(table, Structure(table.names, [[], [], own, []]))
         assert learner.levels_["x"][-1].parents == (*(["c"] if given_class else []), "strong", "weak")
     # A class with parents likewise, and its first level stays the prior.
-    learner.fit(table, table.dag([[], [], [], [0, 1, 2]]))
+    learner.fit(table, Structure(table.names, [[], [], [], [0, 1, 2]]))
     assert learner.levels_["c"][0].concentration == 1.0
     assert len(learner.levels_["c"]) == 4
 
 
 def test_a_configuration_never_seen_answers_by_its_longest_seen_prefix(table):
     learner = parameter_learner("backoff")
-    tables = learner.fit(table, table.dag([[1, 2], [2], []]))
+    tables = learner.fit(table, Structure(table.names, [[1, 2], [2], []]))
     assert tables["x"].values[:, 0, 1] == pytest.approx(learner.levels_["x"][1].log_p[:, 1])
 
 
@@ -109,7 +109,7 @@ def weighted(table, weights, missing_policy="ignore"):
 @pytest.mark.parametrize("weight", [0.25, 3.7, 1e4])
 def test_equal_weights_are_no_weights(table, weight):
     learner, plain = parameter_learner("backoff"), parameter_learner("backoff")
-    dag = table.dag([[1, 2], [2], []])
+    dag = Structure(table.names, [[1, 2], [2], []])
     found, expected = learner.fit(weighted(table, np.full(4, weight)), dag), plain.fit(table, dag)
     for name in table.names:
         assert (found[name].values == expected[name].values).all()
@@ -119,7 +119,7 @@ def test_equal_weights_are_no_weights(table, weight):
 def test_a_row_is_left_out_with_its_whole_weight(table):
     learner = parameter_learner("backoff", concentration=1.0)
     # x is 0, 0, 1, 0 and the class n, n, n, y. The mean weight is 2 over all rows, and 8/3 over class n.
-    tables = learner.fit(weighted(table, [1.0, 3.0, 4.0, 0.25]), table.dag([[2], [2], []]))
+    tables = learner.fit(weighted(table, [1.0, 3.0, 4.0, 0.25]), Structure(table.names, [[2], [2], []]))
     scale, of_n = 4 / 8.25, 3 / 8
     assert np.exp(tables["c"].values) == pytest.approx([(8 * scale + 0.5) / 5, (0.25 * scale + 0.5) / 5])
     p0 = np.array([4.25 * scale + 0.5, 4 * scale + 0.5]) / 5
@@ -139,7 +139,7 @@ def test_a_row_is_left_out_with_its_whole_weight(table):
 @given(tables(max_features=3, max_rows=20, missing=True), st.integers(0, 2**16), st.booleans())
 def test_the_scale_of_weights_does_not_matter(table, seed, em):
     rng = np.random.default_rng(seed)
-    dag = table.dag(random_parents(rng, len(table.names)))
+    dag = Structure(table.names, random_parents(rng, len(table.names)))
     weights, policy = rng.exponential(size=table.n_rows) + 0.01, "em" if em else "ignore"
     found = [
         parameter_learner("backoff").fit(weighted(table, factor * weights, policy), dag) for factor in (1.0, 3.7, 0.01)
@@ -150,7 +150,7 @@ def test_the_scale_of_weights_does_not_matter(table, seed, em):
 
 def test_a_class_weight_moves_the_prior_and_nothing_that_is_known_about_the_class(table):
     learner, plain = (parameter_learner("backoff", concentration=1e-9) for _ in range(2))
-    dag = table.dag([[2], [2], []])
+    dag = Structure(table.names, [[2], [2], []])
     found, expected = learner.fit(weighted(table, [1.0, 1.0, 1.0, 9.0]), dag), plain.fit(table, dag)
     assert np.exp(found["c"].values) == pytest.approx([1.5 / 5, 3.5 / 5])
     assert np.exp(found["x"].values) == pytest.approx(np.exp(expected["x"].values), abs=1e-8)
@@ -163,7 +163,7 @@ def test_parts_are_the_whole(table, seed, weighted):
     weights = rng.integers(1, 4, table.n_rows).astype(float) if weighted else None
     table = Table(table.codes, table.names, table.states, table.target, weights)
     # At most one parent beside the class, so that the first rows have no order to settle.
-    dag = table.dag([own[:1] for own in random_parents(rng, len(table.names))])
+    dag = Structure(table.names, [own[:1] for own in random_parents(rng, len(table.names))])
     first = rng.random(table.n_rows) < 0.5
     learner, whole = parameter_learner("backoff"), parameter_learner("backoff")
     learner.fit(table.take(first), dag)
@@ -181,7 +181,7 @@ def test_em_climbs_and_expects_every_row_in_every_family(table, seed):
     codes[table.target_index, rng.random(table.n_rows) < 0.3] = table.missing
     rows = Table(codes, table.names, table.states, table.target, missing_policy="em")
     learner = parameter_learner("backoff")
-    found = learner.fit(rows, rows.dag(random_parents(rng, len(table.names))))
+    found = learner.fit(rows, Structure(rows.names, random_parents(rng, len(table.names))))
     assert found.normalized
     if not rows.learned_by_em:
         return
@@ -192,7 +192,7 @@ def test_em_climbs_and_expects_every_row_in_every_family(table, seed):
 
 def test_em_of_complete_rows_is_what_they_give(table):
     complete = Table(table.codes, table.names, table.states, "c", missing_policy="em")
-    dag = table.dag([[1, 2], [2], []])
+    dag = Structure(table.names, [[1, 2], [2], []])
     found, expected = (parameter_learner("backoff").fit(rows, dag) for rows in (complete, table))
     assert all((found[name].values == expected[name].values).all() for name in table.names)
 
@@ -202,7 +202,7 @@ def test_the_first_rows_settle_the_order_of_parents():
     a, b, c = rng.integers(0, 2, (3, 300))
     x = np.where(np.arange(300) < 50, a, b)
     table = Table.from_frame(pd.DataFrame({"a": a, "b": b, "x": x, "c": c}), "c")
-    dag = table.dag([[], [], [0, 1, 3], []])
+    dag = Structure(table.names, [[], [], [0, 1, 3], []])
     learner, whole = parameter_learner("backoff"), parameter_learner("backoff")
     learner.fit(table.take(np.arange(300) < 50), dag)
     learner.partial_fit(table.take(np.arange(300) >= 50), dag)
@@ -216,7 +216,7 @@ def test_the_first_rows_settle_the_order_of_parents():
 @pytest.mark.parametrize("concentration", [0.0, -1.0, "cv", np.nan])
 def test_the_concentration_is_checked(table, concentration):
     with pytest.raises(ValueError, match="concentration"):
-        parameter_learner("backoff", concentration=concentration).fit(table, table.dag([[2], [2], []]))
+        parameter_learner("backoff", concentration=concentration).fit(table, Structure(table.names, [[2], [2], []]))
 
 
 def test_it_is_a_network_like_any_other(tmp_path):

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from strategies import random_parents
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, LogTables, Table, make_classifier, parameter_learner
+from bnplug import BayesianNetworkClassifier, LogTables, Structure, Table, make_classifier, parameter_learner
 from bnplug.builtin.parameters._expert import Prior, families
 
 #: Rain one day in five; then the street is wet nine times in ten, else three times in ten.
@@ -51,7 +51,7 @@ def expert(form, tmp_path):
 
 def fitted(table, edges, **params):
     parents = [[table.index(a) for a, b in edges if b == name] for name in table.names]
-    tables = parameter_learner("ml", **params).fit(table, table.dag(parents))
+    tables = parameter_learner("ml", **params).fit(table, Structure(table.names, parents))
     return {name: np.exp(own.values) for name, own in tables.tables.items()}
 
 

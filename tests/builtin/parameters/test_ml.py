@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug import Table, parameter_learner
+from bnplug import Structure, Table, parameter_learner
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def table():
     ],
 )
 def test_hand_computed(table, parameters, of_x):
-    tables = parameter_learner("ml", **parameters).fit(table, table.dag([[1], []]))
+    tables = parameter_learner("ml", **parameters).fit(table, Structure(table.names, [[1], []]))
     parents, logs = tables["x"]
     assert list(parents) == ["c"]
     assert np.exp(logs) == pytest.approx(np.array(of_x))
@@ -34,4 +34,4 @@ def test_hand_computed(table, parameters, of_x):
 @pytest.mark.parametrize("parameters", [{"alpha": -1.0}, {"floor": 1.0}, {"floor": "0.1"}])
 def test_parameters_are_checked(table, parameters):
     with pytest.raises(ValueError, match=next(iter(parameters))):
-        parameter_learner("ml", **parameters).fit(table, table.dag([[1], []]))
+        parameter_learner("ml", **parameters).fit(table, Structure(table.names, [[1], []]))

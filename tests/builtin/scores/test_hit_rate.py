@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import PredefinedSplit
 
-from bnplug import Table
+from bnplug import Structure, Table
 from bnplug.builtin.scores import HitRate
 from bnplug.builtin.scores.hit_rate import _hit
 from bnplug.scoring._gains import evaluate
@@ -16,12 +16,12 @@ from bnplug.scoring._gains import evaluate
 def test_hand_computed():
     table = Table.from_frame(pd.DataFrame({"x": [0, 0, 0, 1, 1, 1], "c": list("nnyyyy")}), "c")
     # With x, one y looks like an n; without, all are taken for y.
-    assert HitRate().score(table, table.dag([[1], []])) == pytest.approx(5 / 6)
-    assert HitRate().score(table, table.dag([[], []])) == pytest.approx(4 / 6)
+    assert HitRate().score(table, Structure(table.names, [[1], []])) == pytest.approx(5 / 6)
+    assert HitRate().score(table, Structure(table.names, [[], []])) == pytest.approx(4 / 6)
     # With rows 0 and 1 held out there is no n to learn from.
     held_out = HitRate(cv=PredefinedSplit([0, 0, -1, -1, -1, 1]))
     with pytest.raises(ValueError, match="same class"):
-        held_out.score(table, table.dag([[1], []]))
+        held_out.score(table, Structure(table.names, [[1], []]))
 
 
 def test_its_bounds_are_where_ties_end():

@@ -22,9 +22,9 @@ def table():
 
 @pytest.mark.parametrize("name", ["tan", "kdb"])
 def test_structures_differ_by_the_seed_alone(table, name):
-    plain = table.parents(structure_learner(name).learn(table))
-    assert table.parents(structure_learner(name, jitter=0.0, random_state=3).learn(table)) == plain
-    found = [table.parents(structure_learner(name, jitter=0.5, random_state=s).learn(table)) for s in (0, 0, 1, 2, 3)]
+    plain = structure_learner(name).learn(table).parents
+    assert structure_learner(name, jitter=0.0, random_state=3).learn(table).parents == plain
+    found = [structure_learner(name, jitter=0.5, random_state=s).learn(table).parents for s in (0, 0, 1, 2, 3)]
     assert found[0] == found[1]
     assert len({str(parents) for parents in found}) > 1
     assert all(sum(map(len, parents)) == sum(map(len, plain)) for parents in found)

@@ -18,13 +18,13 @@ from bnplug.table.table import Table
 
 
 def edges(table, dag):
-    return {(p, v) for v, own in enumerate(table.parents(dag)) for p in own}
+    return {(p, v) for v, own in enumerate(dag.parents) for p in own}
 
 
 @given(tables(max_features=5))
 def test_kdb_takes_the_k_best_earlier_features(table):
     learner = structure_learner("kdb", k=2, correction=None)
-    parents = table.parents(learner.learn(table))
+    parents = learner.learn(table).parents
     order = [table.index(name) for name in learner.order_]
     to_class, between = class_information(table), pairwise_information(table)
     assert all(to_class[a] >= to_class[b] - 1e-9 for a, b in pairwise(order))
@@ -57,7 +57,7 @@ def test_under_constraints_kdb_takes_the_best_of_the_allowed(table, seed):
         "tiers": [[table.names[second]], [table.names[v] for v in others[1:]]],
     }
     learner = structure_learner("kdb", k=2, correction=None, **known)
-    parents = table.parents(learner.learn(table))
+    parents = learner.learn(table).parents
     order = [table.index(name) for name in learner.order_]
     between, allowed = pairwise_information(table), Constraints(table, **known).allowed
     assert order.index(second) < min(order.index(v) for v in (first, *others[1:]))
@@ -87,7 +87,7 @@ def test_what_kdb_has_at_least_holds_where_edges_are_forbidden():
 def test_with_a_correction_kdb_has_no_edge_that_chance_explains(table, correction):
     between = pairwise_information(table, correction=correction)
     learner = structure_learner("kdb", correction=correction)
-    parents = table.parents(learner.learn(table))
+    parents = learner.learn(table).parents
     own = {v: [u for u in parents[v] if u != table.target_index] for v in table.features}
     assert all(between[v, u] > 0 for v in own for u in own[v])
     sizes = [int(np.prod(table.cards[[v, *parents[v]]])) for v in range(len(table.names))]

@@ -24,7 +24,7 @@ def test_no_structure_has_fewer(name, parameters, seed):
     frame = pd.DataFrame({f"x{i}": rng.integers(0, rng.integers(2, 9), 50) for i in range(5)})
     table = Table.from_frame(frame.assign(c=rng.integers(0, 3, 50)), "c")
     learner = structure_learner(name, **parameters)
-    parents = table.parents(learner.learn(table))
+    parents = learner.learn(table).parents
     sizes = [prod(int(table.cards[v]) for v in (node, *own)) for node, own in enumerate(parents)]
     assert 0 < learner.fewest_parameters(table) <= sum(sizes)
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bnplug import LogTables, ParameterLearner
+from bnplug import LogTables, ParameterLearner, Structure
 from bnplug.counts import count
 from bnplug.hooks.components import check_numbers
 
 if TYPE_CHECKING:
     from bnplug import Table
-    from bnplug.typing import DAG, FloatArray
+    from bnplug.typing import FloatArray
 
 
 class MyParameters(ParameterLearner):
@@ -29,7 +29,7 @@ class MyParameters(ParameterLearner):
     --------
     >>> import bnplug, pandas as pd
     >>> table = bnplug.Table.from_frame(pd.DataFrame({"x": [0, 0, 1], "c": ["n", "n", "y"]}), "c")
-    >>> tables = MyParameters(strength=1.0).fit(table, table.dag([[1], []]))
+    >>> tables = MyParameters(strength=1.0).fit(table, Structure(table.names, [[1], []]))
     >>> np.exp(tables.tables["x"].values).round(4).tolist()  # a row for each state of x, a column for each class
     [[0.875, 0.3125], [0.125, 0.6875]]
     """
@@ -37,11 +37,11 @@ class MyParameters(ParameterLearner):
     def __init__(self, strength: float = 5.0) -> None:
         self.strength = strength
 
-    def fit(self, table: Table, dag: DAG) -> LogTables:
-        """Return the log parameters of every node of `dag`."""
+    def fit(self, table: Table, structure: Structure) -> LogTables:
+        """Return the log parameters of every node of `structure`."""
         check_numbers(self, "strength", positive=True)
         tables = {}
-        for v, parents in enumerate(table.parents(dag)):
+        for v, parents in enumerate(structure.parents):
             counts = count(table, v, parents)  # axes (variable, *parents), rows counted by their weight
             tables[table.names[v]] = ([table.names[p] for p in parents], np.log(self._shrunk(counts)))
         return LogTables(table.names, table.states, tables, table.target)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import bnplug
+from bnplug import Structure
 
 
 @pytest.fixture
@@ -13,7 +14,7 @@ def table():
 
 
 def fitted(table, strength):
-    tables = bnplug.parameter_learner("my-parameters", strength=strength).fit(table, table.dag([[1], []]))
+    tables = bnplug.parameter_learner("my-parameters", strength=strength).fit(table, Structure(table.names, [[1], []]))
     return np.exp(tables.tables["x"].values)
 
 

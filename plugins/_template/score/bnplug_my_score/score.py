@@ -48,9 +48,10 @@ class MyScore(PredictiveScore):
 
     Examples
     --------
+    >>> from bnplug import Structure
     >>> import bnplug, pandas as pd
     >>> table = bnplug.Table.from_frame(pd.DataFrame({"x": [0, 1], "c": ["n", "y"]}), "c")
-    >>> MyScore().score(table, table.dag([[], []]))  # both posteriors are (1/2, 1/2)
+    >>> MyScore().score(table, Structure(table.names, [[], []]))  # both posteriors are (1/2, 1/2)
     -0.5
     """
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import bnplug
+from bnplug import Structure
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def table():
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
 def test_the_mean_distance_of_posteriors_from_the_truth(table, power):
-    score = bnplug.score_function("my-score", power=power).score(table, table.dag([[], []]))
+    score = bnplug.score_function("my-score", power=power).score(table, Structure(table.names, [[], []]))
     n, y = 3.5 / 5, 1.5 / 5  # without an edge, the smoothed shares of the classes
     expected = -(3 * ((1 - n) ** power + y**power) + (1 - y) ** power + n**power) / 4
     assert np.isclose(score, expected)
@@ -22,7 +23,7 @@ def test_the_mean_distance_of_posteriors_from_the_truth(table, power):
 
 def test_a_power_that_is_not_positive_is_refused(table):
     with pytest.raises(ValueError, match="power=0 must be a finite positive number"):
-        bnplug.score_function("my-score", power=0).score(table, table.dag([[], []]))
+        bnplug.score_function("my-score", power=0).score(table, Structure(table.names, [[], []]))
 
 
 def test_it_goes_with_a_search():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bnplug import StructureLearner
+from bnplug import Structure, StructureLearner
 from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch
 
 if TYPE_CHECKING:
-    from bnplug import Table
-    from bnplug.typing import DAG
+    from bnplug import Structure, Table
 
 
 class MyStructure(StructureLearner):
@@ -56,7 +55,7 @@ class MyStructure(StructureLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return naive Bayes with at most one feature parent for each feature."""
         if self.max_iter is not None and self.max_iter < 0:
             raise ValueError(f"max_iter={self.max_iter} must not be negative; None is no limit")
@@ -69,7 +68,7 @@ class MyStructure(StructureLearner):
                     break
         self.trace_, self.moves_ = search.trace, search.moves
         self.n_evaluations_ = evaluator.n_evaluations
-        return table.dag(search.parents)
+        return Structure(table.names, search.parents)
 
 
 def _add_edge(search: GreedySearch, graph: Graph, table: Table) -> bool:

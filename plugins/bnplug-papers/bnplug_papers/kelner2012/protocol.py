@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 import bnplug
-from bnplug import BayesianNetworkClassifier, UniformDiscretizer, datasets
+from bnplug import BayesianNetworkClassifier, Structure, UniformDiscretizer, datasets
 from bnplug.contracts import StructureLearner
 from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch, Neighbourhood, climb
@@ -26,7 +26,6 @@ from bnplug_papers.kit import Folds, Task, find_data, fold_tasks, load_data, tim
 
 if TYPE_CHECKING:
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: The paper's data sets by its names, each with the name of our file.
 DATASETS = {
@@ -140,7 +139,7 @@ class LastOfTies(StructureLearner):
     max_iter: int | None = None
     random_state: Any = None
 
-    def learn(self, table: Table) -> DAG:
+    def learn(self, table: Table) -> Structure:
         """Return the graph at which the climb ends."""
         target, n = table.target_index, len(table.names)
         graph = Graph([[target] if self.start == "nb" and v != target else [] for v in range(n)])
@@ -150,7 +149,7 @@ class LastOfTies(StructureLearner):
         search.last_of_ties = True
         with search.running():
             climb(search, Neighbourhood(graph, kinds, capacity=capacity), table.names, self.max_iter)
-        return table.dag(search.parents)
+        return Structure(table.names, search.parents)
 
 
 def last_of_ties(name: str) -> Any:

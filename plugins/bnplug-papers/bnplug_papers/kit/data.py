@@ -107,11 +107,11 @@ def code_split(dataset: Dataset, train: IntArray, test: IntArray, **options: Any
 
     Examples
     --------
-    >>> from bnplug import datasets, parameter_learner
+    >>> from bnplug import Structure, datasets, parameter_learner
     >>> import numpy as np
     >>> iris, rows = datasets.load("iris"), np.arange(150)
     >>> split = code_split(iris, rows[rows % 3 > 0], rows[rows % 3 == 0])
-    >>> naive = split.train.dag(split.train.naive_bayes())
+    >>> naive = Structure(split.train.names, split.train.naive_bayes())
     >>> split.accuracy(parameter_learner("ml").fit(split.train, naive))
     94.0
     """

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import bnplug
+from bnplug import Structure
 from bnplug.experiments import hide_features
 from bnplug.gradient import Objective, classified
 from bnplug.show.drawing import new_axes
@@ -18,9 +19,9 @@ from bnplug_papers.kit.pictures import missing_features
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bnplug import Structure
     from bnplug.model.log_tables import LogTables
     from bnplug.table.table import Table
-    from bnplug.typing import DAG
 
 #: The paper's grids.
 GAMMAS = (0.1, 1.0, 5.0, 10.0, 15.0, 20.0)
@@ -31,7 +32,7 @@ _LIKELIHOOD, _SLACK, _RATE = COLOURS[:3]
 
 def path(
     table: Table,
-    dag: DAG,
+    structure: Structure,
     lams: Iterable[float] = LAMS,
     gamma: float = 1.0,
     *,
@@ -45,7 +46,7 @@ def path(
     ----------
     table : Table
         The training rows.
-    dag : DAG
+    structure : Structure
         The structure.
     lams : iterable of float
         Fitted in ascending order.
@@ -67,12 +68,12 @@ def path(
     --------
     >>> frame = pd.DataFrame({"x": [0, 0, 1, 1, 1], "z": [0, 1, 0, 1, 1], "c": ["n", "n", "y", "y", "n"]})
     >>> table = bnplug.Table.from_frame(frame, "c")
-    >>> path(table, table.dag([[2], [2], []]), lams=[0, 1, 8])["slack"].round(2).tolist()
+    >>> path(table, Structure(table.names, [[2], [2], []]), lams=[0, 1, 8])["slack"].round(2).tolist()
     [0.42, 0.4, 0.4]
     """
     learner: Any = bnplug.parameter_learner("ml-bn-svm", n_jobs=n_jobs, **params)
     settings = [learner.setting(lam, gamma) for lam in sorted(set(lams))]
-    problem = learner.problem(table, dag)
+    problem = learner.problem(table, structure)
     tested = table if test is None else test
     rows = Objective(problem.terms, tested, n_jobs)
     start, records = None, []

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 import bnplug
-from bnplug import datasets
+from bnplug import Structure, datasets
 from bnplug.experiments.storage import Record
 from bnplug.hooks import recipes
 from bnplug.typing import IntArray
@@ -144,9 +144,9 @@ def walk_orders(name: str, data: Path | None, fold: int, n: int) -> Record:
     split, model = _coded(name, data, fold), bnplug.recipe("TAN-RO-CR-ML")
     rates, accuracies = [], []
     for seed in range(n):
-        dag = model.structure.set_params(n_jobs=1, random_state=seed).learn(split.train)
+        structure = model.structure.set_params(n_jobs=1, random_state=seed).learn(split.train)
         rates.append(model.structure.trace_[-1])
-        accuracies.append(split.accuracy(model.parameters.fit(split.train, dag)))
+        accuracies.append(split.accuracy(model.parameters.fit(split.train, structure)))
     best, worst = int(np.argmax(rates)), int(np.argmin(rates))
     return {"mean": float(np.mean(accuracies)), "max": accuracies[best], "min": accuracies[worst]}
 
@@ -178,21 +178,21 @@ def _digits(structure: str, data: Path | None) -> Task:
 def measure_digits(structure: str, data: Path | None) -> Record:
     """Learn a structure from all digits, and measure it with each kind of parameters."""
     split, model = _coded(MNIST, data, 0), bnplug.recipe(STRUCTURES[structure])
-    dag, seconds = kit.timed(model.structure.learn, split.train)
+    structure, seconds = kit.timed(model.structure.learn, split.train)
     record: Record = {"structure_seconds": seconds, "evaluations": getattr(model.structure, "n_evaluations_", 0)}
     record |= {"n_train": split.train.n_rows, "n_test": len(split.labels)}
     parameters = {"ML": model.parameters, "smoothed": bnplug.parameter_learner("ml", **FRIEDMAN)}
     if f"{structure}-CL" in recipes.ready():
         parameters["CL"] = bnplug.recipe(f"{structure}-CL").parameters
-    return record | {kind: split.accuracy(learner.fit(split.train, dag)) for kind, learner in parameters.items()}
+    return record | {kind: split.accuracy(learner.fit(split.train, structure)) for kind, learner in parameters.items()}
 
 
 def measure_steps(name: str, data: Path | None, way: str) -> Record:
     """Measure naive Bayes after twenty steps up the conditional likelihood, gone in one of several ways."""
     split = _coded(name, data, 0)
-    dag = split.train.dag(split.train.naive_bayes())
-    start = bnplug.recipe("NB-ML").parameters.fit(split.train, dag)
-    path, tables = steps.descend(split.train, dag, start, way, STEPS)
+    structure = Structure(split.train.names, split.train.naive_bayes())
+    start = bnplug.recipe("NB-ML").parameters.fit(split.train, structure)
+    path, tables = steps.descend(split.train, structure, start, way, STEPS)
     return {"nll": path, "accuracy": split.accuracy(tables)}
 
 

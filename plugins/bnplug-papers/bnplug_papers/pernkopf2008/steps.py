@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from bnplug import Structure
 from bnplug.gradient import Columns, Objective, conditional_nll, with_values
 from bnplug.inference.complete import terms
 from bnplug.model.log_tables import LogTables
 from bnplug.table.table import Table
-from bnplug.typing import DAG, FloatArray
+from bnplug.typing import FloatArray
 
 _Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -23,13 +24,15 @@ _Function = Callable[[FloatArray], tuple[float, FloatArray]]
 _ARMIJO, _SHORTER = 1e-4, 0.5
 
 
-def descend(table: Table, dag: DAG, start: LogTables, way: str, steps: int) -> tuple[list[float], LogTables]:
+def descend(
+    table: Table, structure: Structure, start: LogTables, way: str, steps: int
+) -> tuple[list[float], LogTables]:
     """Go so many steps from estimates, with theta = softmax(beta) per CPT column.
 
     Parameters
     ----------
     table : Table
-    dag : DAG
+    structure : Structure
     start : LogTables
     way : {"fixed steps 1/M", "backtracking gradient", "conjugate gradient"}
     steps : int

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import bnplug
-from bnplug import datasets
+from bnplug import Structure, datasets
 from bnplug.experiments.storage import Record
 from bnplug.hooks import recipes
 from bnplug.typing import IntArray
@@ -207,11 +207,11 @@ def measure_structure(name: str, structure: str, seed: int, rows: int, D: float,
     """Learn a structure, by its recipe, from so many rows (0: all), and measure it with ML parameters of all rows."""
     coded = prepared(name, data)
     lam = chosen_lam(name, data) if structure.endswith("-MM") else None
-    dag, record = _learn(structure, _first_rows(coded, rows), seed, lam, D)
-    tables = bnplug.recipe(f"{structure}-ML").parameters.fit(coded.train, dag)
+    graph, record = _learn(structure, _first_rows(coded, rows), seed, lam, D)
+    tables = bnplug.recipe(f"{structure}-ML").parameters.fit(coded.train, graph)
     shape = {"n_train": coded.train.n_rows, "n_test": len(coded.labels), "features": len(coded.train.features)}
     target = coded.train.target_index
-    tree = [next((int(p) for p in parents if p != target), -1) for parents in coded.train.parents(dag)]
+    tree = [next((int(p) for p in parents if p != target), -1) for parents in graph.parents]
     return record | shape | {"accuracy": coded.accuracy(tables), "size": tables.n_parameters, "lam": lam, "tree": tree}
 
 
@@ -221,15 +221,15 @@ def _learn(
     """Return a structure, and what it took: evaluations, seconds, the score and how it rose."""
     learner = bnplug.recipe(f"{structure}-ML").structure
     if not hasattr(learner, "score"):
-        dag, seconds = timed(learner.learn, rows)
-        return dag, {"evaluations": 0, "learning": seconds, "score": None, "trace": []}
+        graph, seconds = timed(learner.learn, rows)
+        return graph, {"evaluations": 0, "learning": seconds, "score": None, "trace": []}
     # The same folds for all, so that scores of different searches and runs compare.
     learner.score.set_params(random_state=0, **({} if lam is None else {"lam": lam}))
     learner.set_params(random_state=seed, n_jobs=1, **({"D": D} if "-SA-" in structure else {}))
-    dag, seconds = timed(learner.learn, rows)
+    graph, seconds = timed(learner.learn, rows)
     log = list(zip(learner.evaluations_, learner.trace_, strict=True))
     used = {"evaluations": learner.n_evaluations_, "learning": seconds}
-    return dag, {**used, "score": max(value for _, value in log), "trace": thin(log)}
+    return graph, {**used, "score": max(value for _, value in log), "trace": thin(log)}
 
 
 def thin(log: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -254,7 +254,7 @@ def measure_parameters(name: str, tree: Sequence[int], way: str, data: Path | No
     target = coded.train.target_index
     parents = [[] if v == target else sorted({target, *([p] if p >= 0 else [])}) for v, p in enumerate(tree)]
     learner = bnplug.recipe("NB-MM").parameters.set_params(random_state=0, n_jobs=1, **WAYS[way])
-    tables, seconds = timed(learner.fit, coded.train, coded.train.dag(parents))
+    tables, seconds = timed(learner.fit, coded.train, Structure(coded.train.names, parents))
     record = {"accuracy": coded.accuracy(tables), "size": tables.n_parameters, "learning": seconds}
     return record | {"lam": learner.lam_, "steps": learner.n_iter_, "objective": learner.objective_path_[-1]}
 
@@ -287,10 +287,12 @@ def measure_split(name: str, structure: str, which: str, data: Path | None) -> R
     if structure == SVM:
         return {SVM: _svm(coded)["accuracy"]}
     lam = _lam(_first_rows(coded, FEWER_ROWS)) if structure.endswith("-MM") else None
-    dag, _ = _learn(structure, coded.train, 0, lam)
+    graph, _ = _learn(structure, coded.train, 0, lam)
     margin = bnplug.recipe("NB-MM").parameters.set_params(random_state=0, n_jobs=1)
     learners = {"ML": bnplug.recipe(f"{structure}-ML").parameters, "MM": margin}
-    return {f"{structure}-{kind}": coded.accuracy(learner.fit(coded.train, dag)) for kind, learner in learners.items()}
+    return {
+        f"{structure}-{kind}": coded.accuracy(learner.fit(coded.train, graph)) for kind, learner in learners.items()
+    }
 
 
 def measure_size(structure: str, rows: int, draw: int, data: Path | None) -> Record:
@@ -302,8 +304,8 @@ def measure_size(structure: str, rows: int, draw: int, data: Path | None) -> Rec
         train, _ = train_test_split(train, train_size=rows, stratify=labels, random_state=draw)
     coded = code_split(dataset, train, test)
     lam = _lam(coded.train) if structure.endswith("-MM") else None
-    dag, _ = _learn(structure, coded.train, draw, lam)
-    return {"accuracy": coded.accuracy(bnplug.recipe(f"{structure}-ML").parameters.fit(coded.train, dag))}
+    graph, _ = _learn(structure, coded.train, draw, lam)
+    return {"accuracy": coded.accuracy(bnplug.recipe(f"{structure}-ML").parameters.fit(coded.train, graph))}
 
 
 def hide(name: str, data: Path | None, batch: int) -> list[Record]:

@@ -27,7 +27,7 @@ from bnplug.typing import CodeArray, FloatArray, IntArray
 from bnplug_papers.kit import Task, find_data, load_data, published, timed
 
 if TYPE_CHECKING:
-    from bnplug.typing import DAG
+    from bnplug import Structure
 
 #: What a run on data that ship or are generated uses instead of the paper's sets.
 QUICK = ("iris", "wine", "balance-scale", "tic-tac-toe")
@@ -171,11 +171,11 @@ def _warm(part: Fold) -> None:
     _warmed.add(part.table.codes.dtype)
     few = part.table.take(np.arange(min(50, part.table.n_rows)))
     for structure in STRUCTURES:
-        dag, _ = learn_structure(few, structure)
+        graph, _ = learn_structure(few, structure)
         for letter in LETTERS:
             for init in ("zeros", "generative"):
-                weighted(letter, init=init, max_iter=1).fit(few, dag)
-        bnplug.parameter_learner("ml").fit(few, dag)
+                weighted(letter, init=init, max_iter=1).fit(few, graph)
+        bnplug.parameter_learner("ml").fit(few, graph)
 
 
 def weighted(letter: str = "w", **settings: Any) -> Any:
@@ -184,7 +184,7 @@ def weighted(letter: str = "w", **settings: Any) -> Any:
     return bnplug.parameter_learner(f"ccbn-{letter}", **parameters)
 
 
-def learn_structure(table: Table, structure: str) -> tuple[DAG, float]:
+def learn_structure(table: Table, structure: str) -> tuple[Structure, float]:
     """Return a structure by the paper's name, and the seconds of learning it."""
     name, params = STRUCTURES.get(structure) or ("kdb", {"k": int(structure[-1]), "correction": None})
     return timed(bnplug.structure_learner(name, **params).learn, table)
@@ -205,17 +205,17 @@ def judge(probabilities: FloatArray, classes: IntArray, truth: IntArray) -> tupl
     return float((predicted != truth).mean()), float(np.sqrt(((1.0 - of_truth) ** 2).mean())), predicted
 
 
-def measure(part: Fold, dag: DAG, learner: Any) -> tuple[Record, IntArray]:
+def measure(part: Fold, graph: Structure, learner: Any) -> tuple[Record, IntArray]:
     """Fit on a fold; return the 0-1 loss, RMSE and seconds of learning parameters, and the predicted classes."""
-    tables, seconds = timed(learner.fit, part.table, dag)
+    tables, seconds = timed(learner.fit, part.table, graph)
     probabilities = posterior(Marginalizer(tables, _TARGET).log_joint(part.codes, n_jobs=1))
     zero_one, rmse, predicted = judge(probabilities, part.classes, part.truth)
     return {"zero_one": zero_one, "rmse": rmse, "seconds": seconds}, predicted
 
 
-def measure_all(part: Fold, dag: DAG, learners: Sequence[Any]) -> Record:
+def measure_all(part: Fold, graph: Structure, learners: Sequence[Any]) -> Record:
     """Return what `measure` gives as lists over learners."""
-    return _lists([measure(part, dag, learner)[0] for learner in learners])
+    return _lists([measure(part, graph, learner)[0] for learner in learners])
 
 
 def _lists(records: Sequence[Record]) -> Record:
@@ -246,8 +246,8 @@ def decompose(name: str, folder: Path | None, structure: str, rounds: int, max_i
     measured, predictions = [], []
     for number in range(2 * rounds):
         half = fold(name, folder, number)
-        dag, _ = learn_structure(half.table, structure)
-        results = [measure(half, dag, learner) for learner in learners]
+        graph, _ = learn_structure(half.table, structure)
+        results = [measure(half, graph, learner) for learner in learners]
         measured.append(_lists([record for record, _ in results]))
         predictions.append([(half.rows, predicted) for _, predicted in results])
     truth = np.unique(load_data(name, folder).y.to_numpy(), return_inverse=True)[1]
@@ -271,14 +271,14 @@ def _of_round(name: str, folder: Path | None, number: int, on: Callable[[Fold], 
 
 
 def _compare_on(part: Fold, structure: str, max_iter: int) -> Record:
-    dag, seconds = learn_structure(part.table, structure)
+    graph, seconds = learn_structure(part.table, structure)
     learners = {letter: weighted(letter, init="generative", max_iter=max_iter) for letter in LETTERS}
-    result = measure_all(part, dag, [bnplug.parameter_learner("ml"), *learners.values()])
+    result = measure_all(part, graph, [bnplug.parameter_learner("ml"), *learners.values()])
     result["seconds"] = [seconds + one for one in result["seconds"]]
     result["n_iter"] = [learner.n_iter_ for learner in learners.values()]
     followed = [weighted(letter, init="zeros", max_iter=FOLLOWED) for letter in LETTERS]
     for learner in followed:
-        learner.fit(part.table, dag)
+        learner.fit(part.table, graph)
     for start, those in (("zeros", followed), ("generative", learners.values())):
         paths = [np.array(learner.nll_path_) / part.table.n_rows for learner in those]
         for after in (5, 10, 50):
@@ -305,12 +305,12 @@ def count_further(ahead: Sequence[float], behind: Sequence[float]) -> int:
 def follow(name: str, folder: Path | None, structure: str, max_iter: int) -> Record:
     """Return the NLL a row after the iterations in `KEPT`, on the first fold, for each parameterisation and start."""
     part = fold(name, folder, 0)
-    dag, _ = learn_structure(part.table, structure)
+    graph, _ = learn_structure(part.table, structure)
     result = {}
     for init, suffix in (("zeros", ""), ("generative", "(I)")):
         for letter in LETTERS:
             learner = weighted(letter, init=init, max_iter=max_iter)
-            learner.fit(part.table, dag)
+            learner.fit(part.table, graph)
             path = np.array(learner.nll_path_) / part.table.n_rows
             result[f"{letter}{suffix}"] = path[KEPT[len(path) > KEPT]].tolist()
     return result
@@ -344,14 +344,14 @@ def learn_deeper(name: str, folder: Path | None, k: int, number: int) -> Record:
     records, sizes = [], []
     for half in (0, 1):
         part = fold(name, folder, 2 * number + half)
-        dag, _ = learn_structure(part.table, f"KDB-{k}")
-        sizes.append(count_numbers(part.table, dag))
+        graph, _ = learn_structure(part.table, f"KDB-{k}")
+        sizes.append(count_numbers(part.table, graph))
         if sizes[-1] > MOST_NUMBERS:
             return {"numbers": sizes[-1]}
-        records.append(measure_all(part, dag, [bnplug.parameter_learner("ml"), weighted(**BEYOND)]))
+        records.append(measure_all(part, graph, [bnplug.parameter_learner("ml"), weighted(**BEYOND)]))
     return _means(records) | {"numbers": max(sizes)}
 
 
-def count_numbers(table: Table, dag: DAG) -> int:
+def count_numbers(table: Table, graph: Structure) -> int:
     """Return how many numbers the tables of a network have."""
-    return sum(prod(int(table.cards[v]) for v in (child, *parents)) for child, parents in enumerate(table.parents(dag)))
+    return sum(prod(int(table.cards[v]) for v in (child, *parents)) for child, parents in enumerate(graph.parents))
