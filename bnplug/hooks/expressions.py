@@ -143,7 +143,7 @@ def components(expression: Expression) -> dict[str, Component]:
     if expression.parameters is not None:
         parts["parameters"] = expression.parameters
     for parameter in parts.keys() & {"structure", "parameters"}:
-        registry.build(registry.NESTED[parameter], parts[parameter])
+        registry.build(parameter, parts[parameter])
     return parts
 
 

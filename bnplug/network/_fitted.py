@@ -56,6 +56,12 @@ def named_frame(model: Any, X: Any) -> pd.DataFrame:
 class FittedNetwork(Composite):
     """A fitted network; subclasses implement the fitting."""
 
+    components = {
+        "structure": "structure",
+        "parameters": "parameters",
+        "discretizer": "discretizer",
+        "engine": "engine",
+    }
     unseen: str
     max_clique_size: int
     random_state: Any

@@ -60,6 +60,7 @@ _OF_COLUMNS = (
 class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
     """A classifier whose answers are those of its ``members_``, averaged; a subclass says how they are learned."""
 
+    components = {"parameters": "parameters", "discretizer": "discretizer", "engine": "engine"}
     n_jobs: int | None
     members_: list[BayesianNetworkClassifier]
 

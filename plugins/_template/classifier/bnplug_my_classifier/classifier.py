@@ -46,6 +46,8 @@ class MyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     3
     """
 
+    components = {"structure": "structure"}  # the parameters that hold a component, and their kinds
+
     def __init__(self, structure: Any = "tan", n_members: int = 5, random_state: Any = None) -> None:
         self.structure = structure
         self.n_members = n_members
