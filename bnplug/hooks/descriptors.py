@@ -132,7 +132,7 @@ class ScoreFunctionMethod(Method):
     decomposable : bool
         Whether it is a sum of terms, one per family.
     score_equivalent : bool
-        Whether Markov-equivalent graphs have the same score.
+        Whether Markov-equivalent graphs have the same score on complete rows, whatever the parameters of the score.
     needs_target : bool
         Whether the table must have a class variable.
     """

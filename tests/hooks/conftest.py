@@ -21,6 +21,8 @@ from bnplug.hooks.discovery import FoundPlugin
 
 
 class Tree(StructureLearner):
+    components = {"structure": "structure"}
+
     def __init__(self, depth=1, score="count", structure=None):
         self.depth = depth
         self.score = score
