@@ -78,7 +78,9 @@ def plugins_command(as_json: bool) -> None:
 @click.command("methods")
 @click.argument("name", required=False, shell_complete=_reading.complete_methods())
 @click.option("--kind", help="Only methods of this kind, such as score, structure or parameters.")
-@click.option("--that", "flags", multiple=True, help="Only those with this flag, such as decomposable; not-... inverts.")
+@click.option(
+    "--that", "flags", multiple=True, help="Only those with this flag, such as decomposable; not-... inverts."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
 def methods_command(name: str | None, kind: str | None, flags: tuple[str, ...], as_json: bool) -> None:

@@ -35,8 +35,8 @@ class Kind(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Kind:
         short = dict(zip(("structure", "score", "parameters"), cls, strict=False))
-        if value in short:
-            return short[cast(str, value)]
+        if isinstance(value, str) and value in short:
+            return short[value]
         raise ValueError(
             f"there is no kind {value!r} of method.{did_you_mean(str(value), map(str, [*cls, *short]))} "
             f"Kinds: {', '.join(cls)}; in short: {', '.join(short)}"

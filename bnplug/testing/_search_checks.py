@@ -132,10 +132,7 @@ def check_score_parameter_declared(subject: StructureSubject) -> None:
 
 @only_if(lambda method: method.needs_score)
 def check_any_score_goes(subject: StructureSubject) -> None:
-    """A learner that needs a score takes any, given as an instance, even one that has ``score`` and nothing else.
-
-    If it needs a decomposable score, it takes any that has ``local`` and nothing else.
-    """
+    """A learner that needs a score takes any instance, even one with ``score`` (if decomposable, ``local``) alone."""
     table = data.standard()
     score = FewParents() if subject.method.needs_decomposable else FewEdges()
     subject.require_usable(subject.run(table, score=score), table)

@@ -2,6 +2,7 @@
 
 import json
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ WORDS = {"summary": "It does.", "reference": "Me (2026)"}
 class TwoStage(StructureLearner):
     """Climbs by one score, and goes on by another."""
 
-    components = {"first": "score"}
+    components: ClassVar = {"first": "score"}
 
     def __init__(self, first="mdl", score="cr", random_state=None):
         self.first = first
@@ -37,7 +38,7 @@ class TwoStage(StructureLearner):
 class Start(ParameterLearner):
     """Learns what other parameters are."""
 
-    components = {"initial": "parameter learner", "bins": "discretizer", "answers": "engine"}
+    components: ClassVar = {"initial": "parameter learner", "bins": "discretizer", "answers": "engine"}
 
     def __init__(self, initial="ml", bins=None, answers=None):
         self.initial = initial
@@ -51,7 +52,7 @@ class Start(ParameterLearner):
 class Pair(ClassifierMixin, BaseEstimator):
     """Two classifiers, of which the first answers."""
 
-    components = {"one": "classifier", "other": "structure"}
+    components: ClassVar = {"one": "classifier", "other": "structure"}
 
     def __init__(self, one=None, other="nb"):
         self.one = one
@@ -128,7 +129,10 @@ def test_a_nested_parameter_reaches_through_a_classifier(data):
 
 
 def test_a_grid_search_varies_a_declared_component(data):
-    grid = {"structure__first": ["mdl", ("bdeu", {"equivalent_sample_size": 4.0})], "parameters__initial__alpha": [1, 9]}
+    grid = {
+        "structure__first": ["mdl", ("bdeu", {"equivalent_sample_size": 4.0})],
+        "parameters__initial__alpha": [1, 9],
+    }
     search = GridSearchCV(BayesianNetworkClassifier("two-stage", "start"), grid, cv=2, error_score="raise").fit(*data)
     assert len(search.cv_results_["params"]) == 4
     first = {"structure": ["two-stage"], "structure__first__alpha": [1.0, 2.0], "structure__first__cv": [3]}
@@ -185,5 +189,7 @@ def test_a_declared_component_is_saved_with_its_origin(data, tmp_path):
 
 
 def test_a_parameter_that_is_no_component_is_named():
-    with pytest.raises(ValueError, match=r"'random_state' of TwoStage has no parameters .* components = {\"random_state"):
+    with pytest.raises(
+        ValueError, match=r"'random_state' of TwoStage has no parameters .* components = {\"random_state"
+    ):
         TwoStage(random_state="mdl").set_params(random_state__cv=3)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ REFUSED = f"^'my-exact' needs a decomposable score; 'cr' is not one. {DECOMPOSAB
 class Wrapped(StructureLearner):
     """Learns what another learner learns."""
 
-    components = {"base": "structure learner"}
+    components: ClassVar = {"base": "structure learner"}
 
     def __init__(self, base="tan"):
         self.base = base
@@ -140,7 +141,9 @@ def test_a_score_that_is_not_registered_is_judged_by_its_class(score, named):
 
 @pytest.mark.usefixtures("exact")
 def test_a_table_with_too_many_variables_is_refused():
-    message = r"^'my-exact' takes at most 3 variables; this table has 4\. Use fewer columns, or another structure learner"
+    message = (
+        r"^'my-exact' takes at most 3 variables; this table has 4\. Use fewer columns, or another structure learner"
+    )
     for structure in ("my-exact", Exact(), ("my-exact", {"score": "k2"})):
         with pytest.raises(ValueError, match=message):
             BayesianNetworkClassifier(structure).fit(*rows(3))
@@ -161,7 +164,9 @@ def test_a_table_without_a_class_is_refused_by_what_needs_one():
 
 def test_there_are_rules_for_limits():
     for wrong in (1, 2.5, True, "20"):
-        with pytest.raises(bnplug.ContractError, match="its max_variables must be a whole number of at least 2 or None"):
+        with pytest.raises(
+            bnplug.ContractError, match="its max_variables must be a whole number of at least 2 or None"
+        ):
             discovery.check_descriptor(replace(EXACT, max_variables=wrong))
 
 
@@ -228,7 +233,9 @@ def names(*kind, **flags):
 
 @pytest.mark.usefixtures("exact")
 def test_methods_are_found_by_their_flags():
-    assert names("score", decomposable=True) == names("score function", decomposable=True) == ["ll", "mdl", "k2", "bdeu"]
+    assert (
+        names("score", decomposable=True) == names("score function", decomposable=True) == ["ll", "mdl", "k2", "bdeu"]
+    )
     assert names("score", decomposable=True, score_equivalent=False) == ["k2"]
     assert names("structure", needs_decomposable=True) == names(needs_decomposable=True) == ["my-exact"]
     assert names("parameters", needs_target=False) == ["ml", "backoff"]
@@ -254,10 +261,10 @@ def test_an_unknown_flag_is_an_error_that_lists_the_known_ones():
 
 def test_declarations_of_base_classes_are_merged():
     class Base(Composite):
-        components = {"first": "score", "last": "engine"}
+        components: ClassVar = {"first": "score", "last": "engine"}
 
     class Derived(Base):
-        components = {"last": "parameters", "model": "classifier"}
+        components: ClassVar = {"last": "parameters", "model": "classifier"}
 
     kinds = bnplug.hooks.descriptors.component_kinds(Derived)
     assert kinds == {"first": "score function", "last": "parameter learner", "model": "classifier"}

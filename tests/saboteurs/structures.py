@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import combinations
+from typing import ClassVar
 
 import networkx as nx
 import numpy as np
@@ -167,12 +168,12 @@ class ConvertsWhatIsNotItsDefault(Chain):
 
 @fails("check_components_declared")
 class DeclaresAComponentThatIsNoParameter(Chain):
-    components = {"first": "score"}
+    components: ClassVar = {"first": "score"}
 
 
 @fails("check_components_declared")
 class DeclaresAKindThatDoesNotExist(Chain):
-    components = {"first": "scores"}
+    components: ClassVar = {"first": "scores"}
 
     def __init__(self, first=None):
         self.first = first
