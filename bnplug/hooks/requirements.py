@@ -53,10 +53,12 @@ def check_table(component: Any, table: Table) -> None:
             f"{_name(component)} takes at most {largest} variables; this table has {n}. Use fewer columns, or another "
             f"{method.kind}."
         )
-    described: Descriptor | None
+    target: Any = table.target
+    if target is not None:
+        return
     scores = [score for kind, score in _components(component) if kind == Kind.SCORE_FUNCTION]
     methods = [method, *(_method(Kind.SCORE_FUNCTION, score) for score in scores)]
-    for each, described in zip([component, *scores], methods, strict=True) if table.target is None else ():
+    for each, described in zip([component, *scores], methods, strict=True):
         if described is not None and getattr(described, "needs_target", False):
             names = _names(described.kind, needs_target=False)
             raise ValueError(f"{_name(each)} needs a class variable; this table has none. Use {names}.")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from saboteurs.structures import Exact
+from saboteurs.trying import failing
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, ScoreFunction, StructureLearner
@@ -17,7 +18,7 @@ from bnplug.hooks.components import component
 from bnplug.hooks.discovery import FoundPlugin
 from bnplug.hooks.requirements import check_table
 from bnplug.scoring import DecomposableScore, PredictiveScore
-from bnplug.testing import data, subject_of
+from bnplug.testing import checks_of, data, subject_of
 
 WORDS = {"summary": "It does.", "reference": "Me (2026)"}
 EXACT = bnplug.StructureLearnerMethod(
@@ -160,6 +161,13 @@ def test_a_table_without_a_class_is_refused_by_what_needs_one():
     check_table(bnplug.parameter_learner("ml"), table)
     with pytest.raises(ValueError, match="variables"):
         check_table(Exact(), table)
+
+
+@pytest.mark.usefixtures("exact")
+def test_the_kit_respects_requirements_of_a_registered_method():
+    assert failing(EXACT) == {}
+    names = {check.name for check in checks_of(subject_of(EXACT))}
+    assert {"check_any_score_goes", "check_score_decides", "check_works_without_class"} <= names
 
 
 def test_there_are_rules_for_limits():
