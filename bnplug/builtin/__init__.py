@@ -65,7 +65,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         needs_score=True,
         constraints=True,
         needs_target=False,
-        parameter_aliases={"whitelist": "required", "blacklist": "forbidden"},
     )
 
 
