@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from bnplug.hooks.descriptors import StructureLearnerMethod as StructureLearnerMethod
     from bnplug.hooks.registry import discretizer as discretizer
     from bnplug.hooks.registry import engine as engine
+    from bnplug.hooks.registry import methods as methods
     from bnplug.hooks.registry import parameter_learner as parameter_learner
     from bnplug.hooks.registry import plugins as plugins
     from bnplug.hooks.registry import score_function as score_function
@@ -94,7 +95,7 @@ _HOMES = {
     "TargetLeakageWarning UnknownMethodError UnseenValueWarning UselessColumnWarning",
     "hooks.descriptors": "ClassifierMethod DiscretizerMethod EngineMethod NetworkFormat ParameterLearnerMethod Recipe "
     "Reproduction ScoreFunctionMethod StructureLearnerMethod",
-    "hooks.registry": "discretizer engine parameter_learner plugins score_function structure_learner",
+    "hooks.registry": "discretizer engine methods parameter_learner plugins score_function structure_learner",
     "hooks.specs": "HOOK_API hookimpl hookspec",
     "inference.em": "CountsLearner",
     "model.log_tables": "LogTables",

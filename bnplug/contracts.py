@@ -39,8 +39,16 @@ class Composite(BaseEstimator):  # type: ignore[misc]
     """An estimator with components among its parameters, each of them an instance or a registered name.
 
     ``set_params(score__cv=5)`` reaches into a component given by name too: the name becomes an instance.
+
+    Attributes
+    ----------
+    components : mapping of str to str
+        The parameters that hold a component, and the kind of each: ``"structure"``, ``"score"``, ``"parameters"``,
+        ``"engine"``, ``"discretizer"`` or ``"classifier"``; long names such as ``"score function"`` work too. A class
+        inherits the declarations of its base classes and adds its own.
     """
 
+    components: ClassVar[Mapping[str, str]] = {}
     _resolver: ClassVar[Resolver | None] = None
 
     def set_params(self, **params: Any) -> Self:
@@ -77,6 +85,9 @@ class StructureLearner(Composite, ABC):
 
     Attributes
     ----------
+    components : mapping of str to str
+        Its parameters that hold a component: ``{"score": "score"}``, and what a class adds, such as
+        ``{"first": "score"}``. Nested parameters such as ``first__cv`` then work, in pairs and saved models too.
     relative_weights : bool
         Whether only the ratios of row weights matter, as for :class:`ParameterLearner`.
 
@@ -87,6 +98,7 @@ class StructureLearner(Composite, ABC):
     ...         return Structure(table.names, [[] for name in table.names])
     """
 
+    components: ClassVar[Mapping[str, str]] = {"score": "score"}
     relative_weights: ClassVar[bool] = False
 
     def fewest_parameters(self, table: Table) -> int:
@@ -175,9 +187,13 @@ class ScoreFunction(Composite, ABC):
     resamples : bool
         Whether the score of one graph changes from step to step of a search, because something is drawn anew at
         each. False unless a class says otherwise.
+    decomposable : bool or None
+        Whether the score is a sum of terms, one per family, which matters for a class that is not registered. None
+        unless a class says otherwise: False if it does not override :meth:`evaluator`, otherwise unknown.
     """
 
     resamples: ClassVar[bool] = False
+    decomposable: ClassVar[bool | None] = None
 
     @abstractmethod
     def score(self, table: Table, structure: Structure) -> float:

@@ -102,6 +102,8 @@ class AODE(ClassifierMixin, BaseEstimator):
         In how many rows of a class two states are; the states of all features, one after the other.
     """
 
+    components = {"discretizer": "discretizer"}  # its parameters that hold a component, and their kinds
+
     def __init__(self, min_count=30, discretizer="mdl"):
         self.min_count = min_count
         self.discretizer = discretizer

@@ -64,6 +64,7 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         reference=_HECKERMAN,
         needs_score=True,
         constraints=True,
+        needs_target=False,
     )
 
 
@@ -101,6 +102,8 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         summary="The log-likelihood.",
         reference=_FRIEDMAN,
         decomposable=True,
+        score_equivalent=True,
+        needs_target=False,
     )
     yield ScoreFunctionMethod(
         name="mdl",
@@ -108,6 +111,8 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         summary="The log-likelihood less the minimum description length of the parameters.",
         reference="Lam, Bacchus: Learning Bayesian belief networks: an approach based on the MDL principle (1994)",
         decomposable=True,
+        score_equivalent=True,
+        needs_target=False,
     )
     yield ScoreFunctionMethod(
         name="k2",
@@ -115,6 +120,7 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         summary="The marginal likelihood under uniform priors.",
         reference="Cooper, Herskovits: A Bayesian method for the induction of probabilistic networks from data (1992)",
         decomposable=True,
+        needs_target=False,
     )
     yield ScoreFunctionMethod(
         name="bdeu",
@@ -122,6 +128,8 @@ def bnplug_score_functions() -> Iterable[ScoreFunctionMethod]:
         summary="The marginal likelihood under likelihood-equivalent uniform priors.",
         reference=_HECKERMAN,
         decomposable=True,
+        score_equivalent=True,
+        needs_target=False,
     )
     yield ScoreFunctionMethod(
         name="cr",
@@ -153,12 +161,14 @@ def bnplug_parameter_learners() -> Iterable[ParameterLearnerMethod]:
         factory="bnplug.builtin.parameters.ml:MaximumLikelihood",
         summary="Smoothed relative frequencies.",
         reference="Peharz, Tschiatschek, Pernkopf: The most generative maximum margin Bayesian networks (2013), eq. 4",
+        needs_target=False,
     )
     yield ParameterLearnerMethod(
         name="backoff",
         factory="bnplug.builtin.parameters.backoff:BackOff",
         summary="Relative frequencies that lean on fewer parents where rows are few.",
         reference=_PETITJEAN,
+        needs_target=False,
     )
 
 

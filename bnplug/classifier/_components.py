@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bnplug.errors import ContractError, PluginError, UnknownMethodError
-from bnplug.hooks import registry
+from bnplug.hooks import registry, requirements
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import AUTO_DISCRETIZER, Kind, as_written, is_component
 from bnplug.model.checks import check_learned
@@ -44,8 +44,10 @@ def uses_relative_weights(model: Any) -> bool:
 def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
     """Return the structure learner of a classifier, or None if the structure is given, and what was learned."""
     learner = None
+    requirements.check_table(registry.build(Kind.PARAMETER_LEARNER, model.parameters), table)
     if is_component(model.structure) or hasattr(model.structure, "learn"):
         learner = component("structure learner", model.structure, model)
+        requirements.check_table(learner, table)
         _check_fewest(model, table, learner)
         learned = _learn(model, learner, _weighted(model, table, learner))
     else:

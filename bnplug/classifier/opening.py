@@ -14,7 +14,7 @@ from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.contracts import SavesState
 from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError, printable
 from bnplug.hooks import discovery, expressions, recipes, registry
-from bnplug.hooks.descriptors import ClassifierMethod, Kind, name_and_parameters
+from bnplug.hooks.descriptors import ClassifierMethod, Kind, component_kinds, name_and_parameters
 from bnplug.hooks.expressions import Expression
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
 
     method = None if type(model) is BayesianNetworkClassifier else _saved_by(model)
     check_is_fitted(model)
-    params = parameters_to_json(model.get_params(deep=False))
+    params = parameters_to_json(model.get_params(deep=False), component_kinds(type(model)))
     for name, value in params.items():
         if _has_huge_number(value):
             raise ValueError(f"{name} contains a whole number too large for a model folder, which may hold up to 1e308")

@@ -10,6 +10,7 @@ import json
 import re
 import tempfile
 import warnings
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,27 +77,35 @@ def plugins_command(as_json: bool) -> None:
 
 @click.command("methods")
 @click.argument("name", required=False, shell_complete=_reading.complete_methods())
+@click.option("--kind", help="Only methods of this kind, such as score, structure or parameters.")
+@click.option(
+    "--that", "flags", multiple=True, help="Only those with this flag, such as decomposable; not-... inverts."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
-def methods_command(name: str | None, as_json: bool) -> None:
+def methods_command(name: str | None, kind: str | None, flags: tuple[str, ...], as_json: bool) -> None:
     """List all methods, or tell about one: summary, reference, parameters with defaults, and what its author says.
 
     With --json, everything about all of them, or about one.
     """
     from bnplug.hooks import registry
-    from bnplug.hooks.descriptors import Kind
 
+    words = [flag.replace("-", "_") for flag in flags]
+    methods = registry.methods(kind, **{flag.removeprefix("not_"): not flag.startswith("not_") for flag in words})
+    if name is not None:
+        called, methods = _called(name), [method for method in _called(name) if method in methods]
+        if not methods:
+            kinds = " and ".join(f"a {method.kind}" for method in called)
+            raise ValueError(f"{name!r} is {kinds}, and not among the methods that --kind and --that select")
     if as_json:
-        methods = registry.methods() if name is None else _called(name)
         click.echo(json.dumps([_details(method) for method in methods], indent=2))
     elif name is not None:
-        for method in _called(name):
+        for method in methods:
             _describe(method)
     else:
-        for kind, methods in ((kind, registry.methods(kind)) for kind in Kind):
-            if methods:
-                print_title(f"{kind}s:")
-                print_columns((f"  {registry.name_of(method)}", method.summary) for method in methods)
+        for listed, group in groupby(methods, key=lambda method: method.kind):
+            print_title(f"{listed}s:")
+            print_columns((f"  {registry.name_of(method)}", method.summary) for method in group)
 
 
 def _details(method: Any) -> dict[str, Any]:
@@ -113,6 +122,8 @@ def _details(method: Any) -> dict[str, Any]:
         "distribution": provider.distribution,
         "version": provider.version,
     }
+    if hasattr(method, "max_variables"):
+        details["max_variables"] = method.max_variables
     if hasattr(method, "factory"):
         details["capabilities"] = _capabilities(method)
         details["parameter_aliases"] = dict(method.parameter_aliases)
@@ -166,6 +177,8 @@ def _describe(method: Any) -> None:
     if hasattr(method, "factory"):
         if _capabilities(method):
             click.echo(f"  capabilities: {', '.join(_capabilities(method))}")
+        if getattr(method, "max_variables", None):
+            click.echo(f"  variables: at most {method.max_variables}")
         for parameter in described_parameters(registry._factory(method)):
             kind = f" ({parameter.type})" if parameter.type else ""
             print_title(f"  {parameter.name} = {parameter.default!r}{kind}")

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import clone
 
 from bnplug.contracts import resolve_with
-from bnplug.hooks import registry
+from bnplug.hooks import registry, requirements
+from bnplug.hooks.descriptors import component_kinds
 
 #: Parameters that a component inherits from its owner if they are None.
 INHERITED = ("random_state", "n_jobs", "verbose", "max_clique_size")
@@ -19,14 +20,16 @@ def component(kind: str, spec: Any, owner: Any) -> Any:
     """Return a component of an estimator as a new instance, ready to run; the value given by the user is not changed.
 
     `kind` and `spec` are as in :func:`bnplug.hooks.registry.build`, but an instance is cloned. The component inherits
-    the :data:`INHERITED` parameters of its owner, an estimator, if its own are None.
+    the :data:`INHERITED` parameters of its owner, an estimator, if its own are None. A ``ValueError`` if the owner's
+    descriptor rules out the component.
 
     Examples
     --------
     In a structure learner::
 
-        score = component("score function", self.score, self)
+        score = component("score", self.score, self)
     """
+    requirements.check_components(owner)
     made = registry.build(kind, spec)
     made = clone(made) if made is spec else made
     params = made.get_params(deep=False)
@@ -60,9 +63,13 @@ def _from_owner(owner: Any, name: str) -> Any:
 
 def _resolve(owner: Any, parameter: str, spec: Any) -> Any:
     """Return the component that `spec` means as the value of a parameter of `owner`."""
-    if parameter not in registry.NESTED:
-        raise ValueError(f"parameter {parameter!r} of {type(owner).__name__} has no parameters of its own")
-    return registry.build(registry.NESTED[parameter], spec)
+    kinds = component_kinds(type(owner))
+    if parameter not in kinds:
+        raise ValueError(
+            f"parameter {parameter!r} of {type(owner).__name__} has no parameters of its own. If it holds a component, "
+            f'declare its kind in the class: components = {{"{parameter}": "score"}}'
+        )
+    return registry.build(kinds[parameter], spec)
 
 
 resolve_with(_resolve)

@@ -12,12 +12,15 @@ from enum import StrEnum
 from typing import Any, ClassVar, cast
 
 from bnplug import __version__
-from bnplug.errors import ContractError
+from bnplug.errors import ContractError, did_you_mean
 from bnplug.hooks.specs import HOOK_API
 
 
 class Kind(StrEnum):
-    """The kinds of methods, in the order of the hooks; messages and files contain the value of a member."""
+    """The kinds of methods, in the order of the hooks; messages and files contain the value of a member.
+
+    ``Kind("structure")``, ``Kind("score")`` and ``Kind("parameters")`` are the first three by their short names.
+    """
 
     STRUCTURE_LEARNER = "structure learner"
     SCORE_FUNCTION = "score function"
@@ -28,6 +31,16 @@ class Kind(StrEnum):
     RECIPE = "recipe"
     REPRODUCTION = "reproduction"
     FORMAT = "format"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Kind:
+        short = dict(zip(("structure", "score", "parameters"), cls, strict=False))
+        if isinstance(value, str) and value in short:
+            return short[value]
+        raise ValueError(
+            f"there is no kind {value!r} of method.{did_you_mean(str(value), map(str, [*cls, *short]))} "
+            f"Kinds: {', '.join(cls)}; in short: {', '.join(short)}"
+        )
 
 
 #: The discretizer of a model without one: every distinct value of a column is a state.
@@ -79,37 +92,65 @@ class Method:
 
     def capabilities(self) -> dict[str, bool]:
         """Return the flags of this descriptor, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.type == "bool"}
+        return {name: getattr(self, name) for name in flags_of(type(self))}
 
 
 @dataclass(frozen=True)
 class StructureLearnerMethod(Method):
-    """Describes a :class:`~bnplug.StructureLearner`; ``needs_score``: it has a parameter ``score``.
+    """Describes a :class:`~bnplug.StructureLearner`.
 
-    ``constraints``: it has the parameters ``required``, ``forbidden`` and ``tiers``
-    (:class:`~bnplug.search.Constraints`), and its graphs satisfy them.
+    Parameters
+    ----------
+    needs_score : bool
+        Whether it has a parameter ``score``.
+    constraints : bool
+        Whether it has the parameters ``required``, ``forbidden`` and ``tiers`` (:class:`~bnplug.search.Constraints`),
+        and its graphs satisfy them.
+    needs_target : bool
+        Whether the table must have a class variable. False: it works without one, with a score that does.
+    needs_decomposable : bool
+        Whether its scores must be decomposable; others are refused.
+    max_variables : int, optional
+        The most variables, the class included, of a table that it learns from; larger tables are refused.
     """
 
     kind: ClassVar[Kind] = Kind.STRUCTURE_LEARNER
 
     needs_score: bool = False
     constraints: bool = False
+    needs_target: bool = True
+    needs_decomposable: bool = False
+    max_variables: int | None = None
 
 
 @dataclass(frozen=True)
 class ScoreFunctionMethod(Method):
-    """Describes a :class:`~bnplug.ScoreFunction`; ``decomposable``: it is a sum of terms, one per family."""
+    """Describes a :class:`~bnplug.ScoreFunction`.
+
+    Parameters
+    ----------
+    decomposable : bool
+        Whether it is a sum of terms, one per family.
+    score_equivalent : bool
+        Whether Markov-equivalent graphs have the same score on complete rows, whatever the parameters of the score.
+    needs_target : bool
+        Whether the table must have a class variable.
+    """
 
     kind: ClassVar[Kind] = Kind.SCORE_FUNCTION
 
     decomposable: bool = False
+    score_equivalent: bool = False
+    needs_target: bool = True
 
 
 @dataclass(frozen=True)
 class ParameterLearnerMethod(Method):
-    """Describes a :class:`~bnplug.ParameterLearner`."""
+    """Describes a :class:`~bnplug.ParameterLearner`; ``needs_target``: the table must have a class variable."""
 
     kind: ClassVar[Kind] = Kind.PARAMETER_LEARNER
+
+    needs_target: bool = True
 
 
 @dataclass(frozen=True)
@@ -247,6 +288,36 @@ class NetworkFormat:
 Descriptor = Method | Recipe | Reproduction | NetworkFormat
 
 
+def flags_of(descriptor: type) -> list[str]:
+    """Return the names of the flags of a descriptor class; ``featured`` concerns presentation and is not one.
+
+    Examples
+    --------
+    >>> flags_of(ScoreFunctionMethod)
+    ['stochastic', 'decomposable', 'score_equivalent', 'needs_target']
+    """
+    return [f.name for f in fields(descriptor) if f.type == "bool" and f.name != "featured"]
+
+
+def component_kinds(cls: type) -> dict[str, Kind]:
+    """Return the parameters of a class that hold a component, and their kinds: its ``components`` and its bases'.
+
+    Examples
+    --------
+    >>> from bnplug.contracts import StructureLearner
+    >>> {name: str(kind) for name, kind in component_kinds(StructureLearner).items()}
+    {'score': 'score function'}
+    """
+    declared: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        components = vars(base).get("components")
+        declared |= components if isinstance(components, Mapping) else {}
+    try:
+        return {name: Kind(kind) for name, kind in declared.items()}
+    except ValueError as error:
+        raise ContractError(f"{cls.__module__}.{cls.__qualname__}: its components are {declared}: {error}") from error
+
+
 def check_descriptor(descriptor: Descriptor) -> None:
     """Raise `ContractError` unless every field of a descriptor holds what its class documents.
 
@@ -321,6 +392,7 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "factory": ("a class or 'module:Class'", lambda value: isinstance(value, type) or _is_importable(value)),
     "run": ("a function or 'module:function'", lambda value: callable(value) or _is_importable(value)),
     **dict.fromkeys(("structure", "parameters", "discretizer"), ("a name or (name, parameters)", is_component)),
+    "max_variables": ("a whole number of at least 2 or None", lambda value: type(value) is int and value >= 2),
     "requires": ("a tuple of distribution names", _is_tuple_of_text),
     "endings": ("a tuple of endings such as '.bif'", _is_tuple_of_endings),
     "signature": ("a regular expression", _is_pattern),

@@ -143,7 +143,7 @@ def components(expression: Expression) -> dict[str, Component]:
     if expression.parameters is not None:
         parts["parameters"] = expression.parameters
     for parameter in parts.keys() & {"structure", "parameters"}:
-        registry.build(registry.NESTED[parameter], parts[parameter])
+        registry.build(parameter, parts[parameter])
     return parts
 
 
@@ -193,8 +193,7 @@ def _of_structure(expression: Expression) -> dict[str, Component]:
 def _check_takes_score(name: str, params: Mapping[str, Any]) -> None:
     learner = cast(Method, registry.find(Kind.STRUCTURE_LEARNER, name))
     if "score" not in dict(registry.signature(learner)):
-        learners = registry.methods(Kind.STRUCTURE_LEARNER)
-        takers = [str(registry.name_of(one)) for one in learners if getattr(one, "needs_score", False)]
+        takers = [str(registry.name_of(one)) for one in registry.methods(Kind.STRUCTURE_LEARNER, needs_score=True)]
         raise TypeError(f"structure learner {name!r} takes no score; these do: {', '.join(takers)}")
     if "score" in params:
         raise TypeError(f"structure learner {name!r} has two scores, one in its parentheses and one in brackets")

@@ -111,10 +111,9 @@ def at_home(wanted: Recipe) -> Recipe:
         claims = names.claims(kind, name)
         qualified = [names.qualified(claim) for claim in claims if len(claims) > 1 and claim.distribution in homes]
         name = (*qualified, name)[0]
+        kinds = registry.nested_kinds(kind, name) if params else {}
         nested = {
-            key: resolved(registry.NESTED[key], value)
-            for key, value in params.items()
-            if key in registry.NESTED and is_component(value)
+            key: resolved(kinds[key], value) for key, value in params.items() if key in kinds and is_component(value)
         }
         return (name, {**params, **nested}) if params else name
 
@@ -144,6 +143,7 @@ def _components(kind: Kind, spec: Component) -> Iterator[tuple[Kind, str]]:
     """Yield the kind and name of a component and of the components among its parameters."""
     name, params = name_and_parameters(spec)
     yield kind, name
+    kinds = registry.nested_kinds(kind, name) if params else {}
     for key, value in params.items():
-        if key in registry.NESTED and is_component(value):
-            yield from _components(registry.NESTED[key], value)
+        if key in kinds and is_component(value):
+            yield from _components(kinds[key], value)

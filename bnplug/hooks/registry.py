@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -29,6 +30,8 @@ from bnplug.hooks.descriptors import (
     Method,
     NetworkFormat,
     Reproduction,
+    component_kinds,
+    flags_of,
     is_component,
     name_and_parameters,
 )
@@ -48,15 +51,6 @@ CONTRACTS = {
     Kind.ENGINE: "Engine",
     Kind.CLASSIFIER: "ClassifierLike",
     Kind.DISCRETIZER: "DiscretizerLike",
-}
-
-#: Constructor parameters that hold a component, and the kind of the component.
-NESTED = {
-    "structure": Kind.STRUCTURE_LEARNER,
-    "score": Kind.SCORE_FUNCTION,
-    "parameters": Kind.PARAMETER_LEARNER,
-    "discretizer": Kind.DISCRETIZER,
-    "engine": Kind.ENGINE,
 }
 
 
@@ -131,11 +125,39 @@ def plugins() -> list[PluginInfo]:
     return list(discovery.discovered().plugins)
 
 
-def methods(kind: str | None = None) -> list[Descriptor]:
-    """Return the descriptors of all registered methods, or of one kind; built-in methods come first."""
-    kinds = tuple(Kind) if kind is None else (_known_kind(kind),)
+def methods(kind: str | None = None, **flags: bool) -> list[Descriptor]:
+    """Return the descriptors of all registered methods, or of those that are wanted; built-in methods come first.
+
+    Parameters
+    ----------
+    kind : str, optional
+        Only methods of this kind, such as ``"score function"`` or, in short, ``"score"``.
+    **flags : bool
+        Only methods whose descriptors have these flags, with these values: ``stochastic=False``.
+
+    Raises
+    ------
+    TypeError
+        If methods of this kind have no such flag.
+
+    Examples
+    --------
+    >>> import bnplug
+    >>> [method.name for method in bnplug.methods("score", decomposable=True, score_equivalent=False)]
+    ['k2']
+    >>> bnplug.methods("engine", precise=True)
+    Traceback (most recent call last):
+    TypeError: no engine has the flag 'precise'. Flags: stochastic, exact
+    """
+    kinds = tuple(Kind) if kind is None else (Kind(kind),)
+    described = [descriptor for descriptor in discovery.HOOKS.values() if descriptor.kind in kinds]
+    known = list(dict.fromkeys(flag for descriptor in described for flag in flags_of(descriptor)))
+    for flag in [flag for flag in flags if flag not in known]:
+        hint = f"{did_you_mean(flag, known)} Flags: {', '.join(known) or 'none'}"
+        raise TypeError(f"no {'method' if kind is None else kinds[0]} has the flag {flag!r}.{hint}")
     registered = discovery.discovered().methods.values()
-    return [method for wanted in kinds for method in registered if method.kind == wanted]
+    found = [method for wanted in kinds for method in registered if method.kind == wanted]
+    return [method for method in found if all(getattr(method, flag, None) is flags[flag] for flag in flags)]
 
 
 def find(kind: str, name: str) -> Descriptor:
@@ -161,7 +183,7 @@ def find(kind: str, name: str) -> Descriptor:
     Traceback (most recent call last):
     bnplug.errors.UnknownMethodError: 'ml' is a parameter learner, not a structure learner...
     """
-    known = _known_kind(kind)
+    known = Kind(kind)
     if not isinstance(name, str):
         raise TypeError(f"the name of a {known} is a string, not {name!r}")
     names = discovery.discovered().names
@@ -185,8 +207,13 @@ def build(kind: str, spec: Any) -> Any:
     kind : str
         A key of :data:`CONTRACTS`, such as ``"structure learner"``.
     spec : str, (str, mapping) or instance
-        A registered name; a name with parameters, in which parameters that hold a component (:data:`NESTED`) may be
-        pairs too; or an instance, which is returned unchanged.
+        A registered name; a name with parameters, in which parameters that hold a component may be pairs too; or an
+        instance, which is returned unchanged.
+
+    Raises
+    ------
+    ValueError
+        If a method needs a decomposable score, and has another.
 
     Examples
     --------
@@ -196,10 +223,11 @@ def build(kind: str, spec: Any) -> Any:
     """
     if is_component(spec):
         name, params = name_and_parameters(spec)
+        kinds = nested_kinds(kind, name) if params else {}
         nested = {
-            key: build(NESTED[key], value)
+            key: build(kinds[key], value)
             for key, value in params.items()
-            if key in NESTED and isinstance(value, tuple) and is_component(value)
+            if key in kinds and isinstance(value, tuple) and is_component(value)
         }
         return _create(kind, name, {**params, **nested})
     contract = _contract(_component_kind(kind))
@@ -207,7 +235,25 @@ def build(kind: str, spec: Any) -> Any:
         raise TypeError(
             f"{_article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
         )
-    return spec
+    return _checked(spec)
+
+
+def nested_kinds(kind: str, method: str | Method) -> dict[str, Kind]:
+    """Return the parameters of a method, or its name, that hold components, and their kinds.
+
+    Those of its contract, such as ``score`` of a structure learner, if the method cannot be imported.
+    """
+    described = named(kind, method) if isinstance(method, str) else method
+    with suppress(PluginError, ContractError):
+        if described is not None:
+            return component_kinds(_factory(cast(Method, described)))
+    return component_kinds(_contract(_component_kind(kind)))
+
+
+def named(kind: str, name: str) -> Descriptor | None:
+    """Return the only method that a name, current or earlier, means; None if there is none or several."""
+    methods = [claim.method for claim in discovery.discovered().names.claims(Kind(kind), name)]
+    return methods[0] if len(methods) == 1 else None
 
 
 def signature(method: Method) -> list[tuple[str, Any]]:
@@ -295,12 +341,20 @@ def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None
 
 
 def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
-    return make(cast(Method, find(_component_kind(kind), name)), params)
+    return _checked(make(cast(Method, find(_component_kind(kind), name)), params))
+
+
+def _checked(component: _T) -> _T:
+    """Return a component, unless one of its own components is not what it needs."""
+    from bnplug.hooks import requirements
+
+    requirements.check_components(component)
+    return component
 
 
 def _component_kind(kind: str) -> Kind:
     """Return a kind whose methods are classes."""
-    known = _known_kind(kind)
+    known = Kind(kind)
     if known not in CONTRACTS:
         raise ValueError(f"a {known} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
     return known
@@ -315,17 +369,8 @@ def _claim_of(method: Descriptor) -> Claim:
     return next((claim for claim in alike if claim.method == method), alike[0])
 
 
-def _known_kind(kind: str) -> Kind:
-    if kind not in tuple(Kind):
-        raise ValueError(
-            f"there is no kind {kind!r} of method.{did_you_mean(kind, map(str, Kind))} Kinds: {', '.join(Kind)}"
-        )
-    return Kind(kind)
-
-
 def _why_unknown(kind: Kind, name: str) -> str:
-    registered = discovery.discovered().methods
-    names = sorted(known for known_kind, known in registered if known_kind == kind)
+    names = sorted(known for known_kind, known in discovery.discovered().methods if known_kind == kind)
     elsewhere = [other for other in Kind if discovery.discovered().names.claims(other, name)]
     if elsewhere:
         reason = f"{name!r} is {_article(elsewhere[0])}, not {_article(kind)}."

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from bnplug.errors import ContractError, PluginError, UnknownMethodError, one_line, printable
 from bnplug.hooks import registry
-from bnplug.hooks.descriptors import Kind, Method, is_component, name_and_parameters
+from bnplug.hooks.descriptors import Kind, Method, component_kinds, is_component, name_and_parameters
 from bnplug.hooks.names import normalize
 from bnplug.io._structures import learned_from_json, learned_to_json, structure_from_json, structure_to_json
 from bnplug.model.log_tables import LogTables
@@ -98,9 +98,9 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
     return {"is": "unsaved", "written": one_line(repr(value))[:_WRITTEN]}
 
 
-def parameters_to_json(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return constructor parameters as JSON."""
-    return {name: to_json(value, registry.NESTED.get(name)) for name, value in params.items()}
+def parameters_to_json(params: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return constructor parameters as JSON; `kinds` are those of the parameters that hold components."""
+    return {name: to_json(value, kinds.get(name)) for name, value in params.items()}
 
 
 def from_json(data: Any) -> Any:
@@ -151,9 +151,12 @@ def components(value: Any, kind: Kind | None = None) -> Iterator[dict[str, str]]
         method = None
     if isinstance(method, Method):
         yield method_to_json(method)
+        kinds = registry.nested_kinds(method.kind, method)
+    else:
+        kinds = component_kinds(type(value))
     for key, parameter in params.items():
-        if key in registry.NESTED:
-            yield from components(parameter, registry.NESTED[key])
+        if key in kinds:
+            yield from components(parameter, kinds[key])
 
 
 def check_complete(estimator: Any) -> None:
@@ -197,7 +200,8 @@ def _named_to_json(value: Any, kind: Kind) -> Any:
 
 
 def _component_to_json(method: Method, form: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    return {"is": "component", "form": form, **method_to_json(method), "params": parameters_to_json(params)}
+    saved = parameters_to_json(params, registry.nested_kinds(method.kind, method))
+    return {"is": "component", "form": form, **method_to_json(method), "params": saved}
 
 
 def _component_from_json(data: Mapping[str, Any]) -> Any:

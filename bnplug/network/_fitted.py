@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy.typing as npt
 import pandas as pd
@@ -56,6 +56,12 @@ def named_frame(model: Any, X: Any) -> pd.DataFrame:
 class FittedNetwork(Composite):
     """A fitted network; subclasses implement the fitting."""
 
+    components: ClassVar[Mapping[str, str]] = {
+        "structure": "structure",
+        "parameters": "parameters",
+        "discretizer": "discretizer",
+        "engine": "engine",
+    }
     unseen: str
     max_clique_size: int
     random_state: Any

@@ -69,6 +69,8 @@ class DecomposableScore(ScoreFunction):
     (-7.54..., [-5.77])
     """
 
+    decomposable = True
+
     @abstractmethod
     def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return the term of `child` with `parents`.

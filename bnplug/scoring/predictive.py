@@ -93,6 +93,7 @@ class PredictiveScore(ScoreFunction):
     -1.83...
     """
 
+    decomposable = False
     gain: ClassVar[Gain]
     aggregate: ClassVar[Literal["sum", "mean"]] = "sum"
     needs_finite: ClassVar[bool] = False

@@ -174,14 +174,15 @@ class Constraints:
         if start not in ("nb", "empty"):
             raise ValueError(f"start={start!r} is not 'nb', 'empty', a DAG or a list of edges")
         target = self.table.target_index
+        if start == "empty" or target is None:
+            return set()
         # Required edges may lead to the class, whose ancestors cannot be its children.
         ancestors, waiting = {target}, [target]
         while waiting:
             new = [u for u in self.required_parents(waiting.pop()) if u not in ancestors]
             ancestors.update(new)
             waiting += new
-        children = self.table.features if start == "nb" else []
-        return {(target, v) for v in children if v not in ancestors and self.allowed_parents(v, [target])}
+        return {(target, v) for v in self.table.features if v not in ancestors and self.allowed_parents(v, [target])}
 
 
 def _edges(table: Table, edges: Any, what: str) -> set[_Edge]:

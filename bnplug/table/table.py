@@ -402,7 +402,8 @@ class Table:
 
     def naive_bayes(self) -> list[list[int]]:
         """Return the parents of every variable in naive Bayes."""
-        return [[] if v == self.target_index else [self.target_index] for v in range(len(self.names))]
+        c = self.target_index
+        return [[] if c is None or v == c else [c] for v in range(len(self.names))]
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names) - 1} features, target {self.target!r})"

@@ -21,9 +21,10 @@ from bnplug.classifier import recipe
 from bnplug.contracts import ScoreFunction
 from bnplug.errors import NotInMemoryError
 from bnplug.hooks import discovery, recipes, registry
-from bnplug.hooks.descriptors import Method, NetworkFormat, Recipe
+from bnplug.hooks.descriptors import Method, NetworkFormat, Recipe, component_kinds
 from bnplug.hooks.discovery import FoundPlugin
 from bnplug.hooks.specs import hookimpl
+from bnplug.scoring import DecomposableScore
 from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.testing import data
@@ -62,6 +63,14 @@ class FewEdges(ScoreFunction):
         return -float(abs(len(structure.edges) - len(table.features)))
 
 
+class FewParents(DecomposableScore):
+    """A minimal decomposable score: best with one parent for each variable but one."""
+
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: Any) -> float:
+        """Return minus the difference between one and the number of parents."""
+        return -float(abs(len(parents) - 1))
+
+
 class Taste(ScoreFunction):
     """A score that is a random number for each graph; `taste` is the seed, the other parameters are not used."""
 
@@ -78,10 +87,18 @@ class Taste(ScoreFunction):
 
     def score(self, table: Table, structure: Any) -> float:
         """Return the random number of a graph, scaled like a log-likelihood."""
+        return -table.n_rows * self._drawn(sorted(structure.edges))
+
+    def _drawn(self, graph: Any) -> float:
         if Taste._asked is not None:
             Taste._asked.append(self.random_state)
-        number = crc32(repr((self.taste, sorted(structure.edges))).encode())
-        return -table.n_rows * float(np.random.RandomState(number).random_sample())
+        number = crc32(repr((self.taste, graph)).encode())
+        return float(np.random.RandomState(number).random_sample())
+
+    @staticmethod
+    def for_learner(method: Any, *args: Any, **params: Any) -> Taste:
+        """Return a taste that a structure learner takes: a decomposable one if it needs that."""
+        return (LocalTaste if getattr(method, "needs_decomposable", False) else Taste)(*args, **params)
 
     @classmethod
     @contextmanager
@@ -92,6 +109,17 @@ class Taste(ScoreFunction):
             yield cls._asked
         finally:
             cls._asked = None
+
+
+class LocalTaste(Taste, DecomposableScore):
+    """A decomposable taste: the sum of a random number for each family."""
+
+    decomposable = True
+    score = DecomposableScore.score
+
+    def local(self, table: Table, child: int, parents: tuple[int, ...], counts: Any) -> float:
+        """Return the random number of a family, scaled like a log-likelihood."""
+        return -table.n_rows * self._drawn((child, parents))
 
 
 @contextmanager
@@ -144,10 +172,25 @@ def check_cloneable(subject: MethodSubject) -> None:
     )
 
 
+def check_components_declared(subject: MethodSubject) -> None:
+    """Every component that the class declares is a parameter of its constructor, and its kind exists."""
+    component_kinds(subject.factory)
+    absent = [name for name in vars(subject.factory).get("components", ()) if not subject.has(name)]
+    require(not absent, f"components declares {', '.join(absent)}, and its constructor has no such parameter")
+
+
+@only_if(lambda method: not getattr(method, "needs_target", True))
+def check_works_without_class(subject: MethodSubject) -> None:
+    """With ``needs_target=False``, it works on a table without a class variable: ``table.target_index`` is None."""
+    table = data.without_class()
+    subject.require_usable(subject.run(table, **subject.indifferent), table)
+
+
 def check_parameters_untouched(subject: MethodSubject) -> None:
     """Running leaves every parameter as the user gave it, and components that are instances as they were."""
     # A score as an instance, if the method takes one, with every parameter unset that it may inherit.
-    instance = subject.make(**({"score": Taste()} if getattr(subject.method, "needs_score", False) else {}))
+    taste = Taste.for_learner(subject.method)
+    instance = subject.make(**({"score": taste} if getattr(subject.method, "needs_score", False) else {}))
     before = _digest(instance.get_params())
     subject.call(instance, *subject.arguments(data.standard()))
     require(
@@ -352,6 +395,7 @@ def check_recipes_can_be_made(subject: PluginSubject) -> None:
 BASIC_CHECKS: tuple[Check, ...] = (
     check_described,
     check_cloneable,
+    check_components_declared,
     check_parameters_untouched,
     check_same_seed_same_result,
     check_pickles,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from bnplug.contracts import Changes, ScoreFunction, begin_step
+from bnplug.hooks.descriptors import Kind, component_kinds
 from bnplug.scoring import Bounds, PredictiveEvaluator, PredictiveScore
 from bnplug.scoring._gains import evaluate
 from bnplug.scoring.walking import propose_in_turn
@@ -16,7 +17,7 @@ from bnplug.search import Constraints, Graph, Neighbourhood
 from bnplug.structure import Structure
 from bnplug.table.table import Table
 from bnplug.testing import _common_checks, data
-from bnplug.testing._common_checks import FewEdges, Taste, essential, only_if
+from bnplug.testing._common_checks import FewEdges, FewParents, Taste, essential, only_if
 from bnplug.testing._subjects import SCORE_NOISE, ScoreSubject, StructureSubject, require
 from bnplug.typing import FloatArray, IntArray
 
@@ -50,7 +51,8 @@ _N_TASTES = 8
 @essential
 def check_returns_a_structure(subject: StructureSubject) -> None:
     """``learn`` returns a :class:`~bnplug.Structure` over the variables, or what ``Structure.of`` makes one of."""
-    require(set(subject.result.names) == set(data.NAMES), f"the structure is over {subject.result.names}")
+    (table,) = subject.arguments(data.standard())
+    require(subject.result.names == table.names, f"the structure is over {subject.result.names}")
 
 
 def check_class_present(subject: StructureSubject) -> None:
@@ -62,7 +64,7 @@ def check_class_present(subject: StructureSubject) -> None:
 
 def check_limits_respected(subject: StructureSubject) -> None:
     """``max_parents``, ``k`` and ``max_iter`` are kept to, where it has them."""
-    table = data.standard()
+    (table,) = subject.arguments(data.standard())
     for limit in filter(subject.has, ("max_parents", "k", "max_iter")):
         learner = subject.make(**{limit: 1})
         structure = subject.call(learner, table)
@@ -81,8 +83,8 @@ def check_constraints_respected(subject: StructureSubject) -> None:
     """A learner that declares ``constraints`` keeps to ``required``, ``forbidden`` and ``tiers``."""
     lacking = [name for name in ("required", "forbidden", "tiers") if not subject.has(name)]
     require(not lacking, f"constraints=True is declared, and there is no parameter {', '.join(lacking)}")
-    table = data.standard()
-    for known in _KNOWN:
+    (table,) = subject.arguments(data.standard())
+    for known in (each for each in _KNOWN if {*chain(*chain(*each.values()))} <= {*table.names}):
         structure = subject.run(table, **known)
         constraints = Constraints(table, **known)
         broken = [(u, v) for u, v in structure.edges if not constraints.allowed[table.index(u), table.index(v)]]
@@ -103,18 +105,30 @@ def check_contradictions_refused(subject: StructureSubject) -> None:
         raise AssertionError(message)
 
 
+def check_score_parameter_declared(subject: StructureSubject) -> None:
+    """``needs_score`` says whether the learner has a parameter ``score``; ``needs_decomposable`` concerns a score."""
+    declared, has_score = subject.method.needs_score, subject.has("score")
+    require(declared == has_score, f"needs_score={declared} is declared, and has a parameter score: {has_score}")
+    if subject.method.needs_decomposable:
+        kinds = [kind for name, kind in component_kinds(subject.factory).items() if subject.has(name)]
+        message = "needs_decomposable=True is declared, and none of its parameters is a score; declare components"
+        require(Kind.SCORE_FUNCTION in kinds, message)
+
+
 @only_if(lambda method: method.needs_score)
 def check_any_score_goes(subject: StructureSubject) -> None:
-    """A learner that needs a score takes any, given as an instance, even one that has ``score`` and nothing else."""
+    """A learner that needs a score takes any instance, even one with ``score`` (if decomposable, ``local``) alone."""
     table = data.standard()
-    subject.require_usable(subject.run(table, score=FewEdges()), table)
+    score = FewParents() if subject.method.needs_decomposable else FewEdges()
+    subject.require_usable(subject.run(table, score=score), table)
 
 
 @only_if(lambda method: method.needs_score)
 def check_score_decides(subject: StructureSubject) -> None:
     """Scores that like other graphs do not all lead to the same one."""
     table = data.standard()
-    first, *others = (set(subject.run(table, score=Taste(taste)).edges) for taste in range(_N_TASTES))
+    tastes = (Taste.for_learner(subject.method, taste) for taste in range(_N_TASTES))
+    first, *others = (set(subject.run(table, score=taste).edges) for taste in tastes)
     require(
         any(edges != first for edges in others),
         f"{_N_TASTES} scores that like different graphs all lead to {sorted(first)}; let the candidates be compared by "
@@ -127,7 +141,7 @@ def check_random_state_is_handed_down(subject: StructureSubject) -> None:
     """A score that has no ``random_state`` of its own is asked with the learner's, or a seed made from it."""
     if subject.has("random_state"):
         with Taste.asked() as seeds:
-            subject.run(data.standard(), score=Taste(random_state=None))
+            subject.run(data.standard(), score=Taste.for_learner(subject.method, random_state=None))
         require(
             None not in seeds,
             "random_state is set, and yet the score is asked with random_state=None, so that folds that it draws are "
@@ -174,6 +188,24 @@ def check_decomposable_means_decomposable(subject: ScoreSubject) -> None:
             f"a parent of {table.names[v]!r} gains {alone}, and {beside} once {table.names[w]!r} has parents; "
             "declare decomposable=False",
         )
+
+
+@only_if(lambda method: method.score_equivalent)
+def check_equivalent_graphs_score_alike(subject: ScoreSubject) -> None:
+    """With ``score_equivalent=True``, reversing a covered edge leaves the score as it is."""
+    table = data.standard()
+    for parents in data.graphs(table):
+        for v, u in ((v, u) for v, own in enumerate(parents) for u in own):
+            others = set(parents[v]) - {u}
+            if others != set(parents[u]):
+                continue
+            turned = _changed(parents, {v: sorted(others), u: sorted({*parents[u], v})})
+            scores = [_score(subject, table, each) for each in (parents, turned)]
+            require(
+                _close(scores[1:], scores[0]),
+                f"the parents {parents} and {turned} are Markov equivalent, and their scores are {scores}; declare "
+                "score_equivalent=False",
+            )
 
 
 def check_propose_leaves_state(subject: ScoreSubject) -> None:

@@ -155,7 +155,8 @@ class StructureSubject(MethodSubject):
         return {"score": "mdl"} if self.method.needs_score else {}
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
-        return (table,)
+        """Return the table, with no more variables than the learner takes."""
+        return (data.narrowed(table, self.method.max_variables),)
 
     def _call(self, instance: Any, *arguments: Any) -> Any:
         (table,) = arguments

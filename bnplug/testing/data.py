@@ -97,6 +97,25 @@ def with_single_feature() -> Table:
     return Table(table.codes[rows], [table.names[v] for v in rows], table.states, table.target)
 
 
+def without_class(table: Any = None) -> Table:
+    """Return a table, by default the standard one, in which no variable is the class."""
+    table = standard() if table is None else table
+    table.target = table.target_index = None
+    return table  # type: ignore[no-any-return]
+
+
+def narrowed(table: Table, n_variables: int | None) -> Table:
+    """Return the table with at most so many variables: the class, then the feature that tells it in some tables."""
+    kept = [TARGET, 1, *(v for v in range(len(table.names)) if v not in (TARGET, 1))][:n_variables]
+    if len(kept) >= len(table.names):
+        return table
+    rows, whole = sorted(kept), table.gather()
+    names = [table.names[v] for v in rows]
+    part = Table(whole.codes[rows], names, table.states, NAMES[TARGET], whole.weights)
+    part = part if table.target is not None else without_class(part)
+    return in_blocks(part) if isinstance(table, BlockTable) else part
+
+
 def with_unseen_configurations() -> Table:
     """Return a table in which a state never occurs, and another never with one of the classes."""
     codes = _codes()
@@ -198,10 +217,10 @@ def for_kernels() -> Iterator[Table]:
 
 
 def tree(table: Table) -> list[list[int]]:
-    """Return the parents in a tree-augmented naive Bayes structure, which is C1: a chain of features."""
-    parents: list[list[int]] = [[] for _ in table.names]
+    """Return the parents in a tree-augmented naive Bayes structure, which is C1; without a class, in a chain."""
+    parents: list[list[int]] = table.naive_bayes()
     for position, v in enumerate(table.features):
-        parents[v] = sorted([table.target_index, *table.features[max(0, position - 1) : position]])
+        parents[v] = sorted([*parents[v], *table.features[max(0, position - 1) : position]])
     return parents
 
 

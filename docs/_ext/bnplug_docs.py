@@ -65,7 +65,7 @@ class MethodFacts(_Written):
         distribution = registry.provider(method).distribution
         yield f"{method.summary}"
         yield ""
-        yield f"- **Kind**: {method.kind}" + _capabilities(method)
+        yield "; ".join([f"- **Kind**: {method.kind}", *_properties(method)])
         yield f"- **Comes with**: `{distribution}`"
         yield f"- **Paper**: {method.reference}"
         recipes = described.recipes_with(method)
@@ -73,14 +73,22 @@ class MethodFacts(_Written):
             yield f"- **Recipes**: {', '.join(f'`{name}`' for name in recipes)}"
 
 
-def _capabilities(method: Method) -> str:
+def _properties(method: Method) -> list[str]:
+    """Return in words what the descriptor declares: requirements, and what others may require."""
+    decomposable = getattr(method, "needs_decomposable", False)
     words = {
         "stochastic": "depends on `random_state`",
-        "needs_score": "searches by any score",
+        "needs_score": "" if decomposable else "searches by any score",
+        "needs_decomposable": "searches by any decomposable score",
         "constraints": "keeps to what is required, forbidden and the tiers",
-        "decomposable": "a sum of terms, one for each family",
+        "decomposable": "decomposable: a sum of terms, one for each family",
+        "score_equivalent": "the same for Markov-equivalent graphs",
     }
-    return "".join(f"; {words[name]}" for name, has in method.capabilities().items() if has)
+    flags = method.capabilities()
+    found = [text for name, text in words.items() if flags.get(name) and text]
+    found += [] if flags.get("needs_target", True) else ["works without a class variable"]
+    largest = getattr(method, "max_variables", None)
+    return [*found, f"at most {largest} variables"] if largest else found
 
 
 class MethodPicture(_Written):
@@ -147,12 +155,13 @@ class Methods(_Written):
 
     def lines(self) -> Iterator[str]:
         """Write it."""
-        yield "| name | | comes with |"
-        yield "|---|---|---|"
+        yield "| name | | properties | comes with |"
+        yield "|---|---|---|---|"
         for method in registry.methods(self.arguments[0]):
             page = f"/{described.page_of(method)}.md"  # type: ignore[arg-type]
             words, distribution = described.to_markdown(method.summary), registry.provider(method).distribution
-            yield f"| [`{method.name}`]({page}) | {words} | `{distribution}` |"
+            properties = "; ".join(_properties(method))  # type: ignore[arg-type]
+            yield f"| [`{method.name}`]({page}) | {words} | {properties} | `{distribution}` |"
 
 
 class PluginDirectory(_Written):

@@ -28,6 +28,22 @@ def test_methods_tell_about_themselves():
     assert "Did you mean 'hill-climb'" in run("methods", "hillclimb", code=1).stderr
 
 
+def test_methods_are_listed_by_kind_and_flags():
+    text = run("methods", "--kind", "score", "--that", "decomposable", "--that", "not-score-equivalent").output
+    assert text.splitlines() == ["score functions:", "  k2  The marginal likelihood under uniform priors."]
+    (found,) = json.loads(run("methods", "--kind", "engine", "--that", "not_exact", "--json").output)
+    assert found["name"] == "sampling"
+    (learner,) = json.loads(run("methods", "hill-climb", "--that", "constraints", "--json").output)
+    assert learner["max_variables"] is None
+    assert "hill-climb: structure learner" in run("methods", "hill-climb", "--kind", "structure").output
+    assert "no engine has the flag 'decomposable'" in run(
+        "methods", "--kind", "engine", "--that", "decomposable", code=1
+    ).stderr  # fmt: skip
+    assert "Did you mean 'score'?" in run("methods", "--kind", "scor", code=1).stderr
+    message = "'hill-climb' is a structure learner, and not among the methods that --kind and --that select"
+    assert message in run("methods", "hill-climb", "--that", "needs-target", code=1).stderr
+
+
 def test_methods_as_json():
     listed = {(method["kind"], method["name"]): method for method in json.loads(run("methods", "--json").output)}
     assert {name for kind, name in listed if kind == "structure learner"} >= {"nb", "tan", "kdb"}

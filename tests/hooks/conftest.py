@@ -1,6 +1,7 @@
 """The built-in methods, and a plugin `bnplug-shop` that brings one of everything."""
 
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -21,6 +22,8 @@ from bnplug.hooks.discovery import FoundPlugin
 
 
 class Tree(StructureLearner):
+    components: ClassVar = {"structure": "structure"}
+
     def __init__(self, depth=1, score="count", structure=None):
         self.depth = depth
         self.score = score

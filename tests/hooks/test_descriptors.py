@@ -45,13 +45,14 @@ def test_each_descriptor_has_a_kind_of_its_own():
 
 def test_capabilities_are_the_flags():
     assert [descriptor.capabilities() for descriptor in GOOD[:6]] == [
-        {"stochastic": False, "needs_score": True, "constraints": False},
-        {"stochastic": False, "decomposable": True},
-        {"stochastic": True},
+        {"stochastic": False, "needs_score": True, "constraints": False, "needs_target": True,
+         "needs_decomposable": False},
+        {"stochastic": False, "decomposable": True, "score_equivalent": False, "needs_target": True},
+        {"stochastic": True, "needs_target": True},
         {"stochastic": False, "exact": True},
-        {"stochastic": False, "featured": True},
+        {"stochastic": False},
         {"stochastic": False, "supervised": True},
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from saboteurs.filling import filled
 from saboteurs.registering import register
 
 from bnplug import ScoreFunction, ScoreFunctionMethod
-from bnplug.builtin.scores import MDL, ConditionalLogLikelihood, HitRate
+from bnplug.builtin.scores import K2, MDL, ConditionalLogLikelihood, HitRate
 from bnplug.contracts import ScoringEvaluator
 from bnplug.scoring import Bounds, PredictiveScore
 
@@ -25,6 +25,18 @@ class Plain(ScoreFunction):
 
     def evaluator(self, table, n_jobs=1):
         return self.own_evaluator(self, table)
+
+
+@fails("check_equivalent_graphs_score_alike", score_equivalent=True)
+class FavoursADirection(Plain):
+    def score(self, table, dag):
+        return K2().score(table, dag)
+
+
+@fails("check_works_without_class", needs_target=False)
+class ReadsTheClassAndDeniesIt(Plain):
+    def score(self, table, dag):
+        return super().score(table, dag) + 0.0 * int(table.cards[table.target_index])
 
 
 @fails("check_n_jobs_does_not_matter")

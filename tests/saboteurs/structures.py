@@ -1,6 +1,8 @@
 """Structure learners, each with one fault; a healthy one comes first."""
 
 from functools import partial
+from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from saboteurs.filling import filled
@@ -91,6 +93,37 @@ class OneOfTwo(Search):
         return max(ways, key=self.own_score().evaluator(table).start)
 
 
+class Exact(StructureLearner):
+    """The best of all graphs, by dynamic programming over the sets of variables that come first in an order."""
+
+    def __init__(self, score="mdl", random_state=None):
+        self.score = score
+        self.random_state = random_state
+
+    def learn(self, table):
+        n = len(table.names)
+        if n > 3:
+            raise ValueError(f"{n} variables are too many")
+        evaluator = component("score", self.score, self).evaluator(table)
+        if not evaluator.decomposable:
+            raise ValueError("sums of terms are expected")
+        nothing = evaluator.start([[] for _ in range(n)])
+        best = {(): (0.0, [[] for _ in range(n)])}
+        for first in (set_ for size in range(1, n + 1) for set_ in combinations(range(n), size)):
+            ways = [self._last(evaluator, nothing, best, first, v) for v in first]
+            best[first] = max(ways, key=lambda way: round(way[0], 6))
+        return Structure(table.names, best[tuple(range(n))][1])
+
+    def _last(self, evaluator, nothing, best, first, v):
+        """Return the value of the best graph over a set of variables in which v is last, and its parents."""
+        others = tuple(u for u in first if u != v)
+        families = [family for size in range(len(first)) for family in combinations(others, size)]
+        gains = [value - nothing for value in evaluator.propose_many([{v: family} for family in families])]
+        i = int(np.argmax(np.round(gains, 6)))
+        value, parents = best[others]
+        return value + gains[i], [list(families[i]) if u == v else own for u, own in enumerate(parents)]
+
+
 class GapsAreAState(Chain):
     """Takes a missing cell for one more state, as some do on purpose."""
 
@@ -130,6 +163,34 @@ class ReplacesItsDefault(Chain):
 class ConvertsWhatIsNotItsDefault(Chain):
     def __init__(self, depth=1):
         self.depth = depth if isinstance(depth, int) else str(depth)
+
+
+@fails("check_components_declared")
+class DeclaresAComponentThatIsNoParameter(Chain):
+    components: ClassVar = {"first": "score"}
+
+
+@fails("check_components_declared")
+class DeclaresAKindThatDoesNotExist(Chain):
+    components: ClassVar = {"first": "scores"}
+
+    def __init__(self, first=None):
+        self.first = first
+
+
+@fails("check_works_without_class", needs_target=False)
+class NeedsAClassAndDeniesIt(Chain):
+    pass
+
+
+@fails("check_score_parameter_declared")
+class TakesAScoreInSecret(Search):
+    pass
+
+
+@fails("check_score_parameter_declared", needs_decomposable=True)
+class NeedsADecomposableScoreAndTakesNone(Chain):
+    pass
 
 
 @fails("check_parameters_untouched")

@@ -184,3 +184,22 @@ def test_blocks_have_the_rows_of_the_table():
     assert len(set(blocks.block_sizes)) == blocks.n_blocks == 3
     assert (blocks.gather().codes == table.codes).all()
     assert (blocks.gather().weights == table.weights).all()
+
+
+def test_a_narrowed_table_keeps_the_class_and_the_telling_feature():
+    table = data.told_by_a_feature()
+    assert data.narrowed(table, None) is data.narrowed(table, 4) is table
+    narrow = data.narrowed(table, 2)
+    assert (narrow.names, narrow.target) == (("x2", "class"), "class")
+    assert np.array_equal(narrow.codes[0], narrow.codes[1])
+    weighted, _ = data.reweighted()
+    blocks = data.narrowed(data.in_blocks(weighted), 3)
+    assert blocks.names == ("x1", "x2", "class")
+    assert blocks.gather().weights.tolist() == weighted.weights.tolist()
+    assert data.narrowed(data.without_class(), 3).target is None
+
+
+def test_without_a_class_all_variables_are_features():
+    table = data.without_class()
+    assert (table.target, table.target_index, table.features) == (None, None, [0, 1, 2, 3])
+    assert data.tree(table) == [[], [0], [1], [2]]

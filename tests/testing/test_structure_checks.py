@@ -24,6 +24,16 @@ HEALTHY = [
     StructureLearnerMethod("dense", structures.Dense, "Healthy.", "Nobody (2026)"),
     StructureLearnerMethod("careful", structures.Careful, "Healthy.", "Nobody (2026)", constraints=True),
     StructureLearnerMethod("search", structures.Search, "Healthy.", "Nobody (2026)", needs_score=True),
+    StructureLearnerMethod(
+        "exact",
+        structures.Exact,
+        "Healthy, for small tables and decomposable scores.",
+        "Nobody (2026)",
+        needs_score=True,
+        needs_target=False,
+        needs_decomposable=True,
+        max_variables=3,
+    ),
     StructureLearnerMethod("gaps", structures.GapsAreAState, "Healthy, and unusual.", "Nobody (2026)"),
     StructureLearnerMethod("pair", structures.OneOfTwo, "Healthy, and quick.", "Nobody (2026)", needs_score=True),
 ]

@@ -38,7 +38,7 @@ class HillClimb(StructureLearner):
     score : str or ScoreFunction
         What to maximise.
     start : {"nb", "empty"}, DAG or list of edges
-        Where to start; edges are pairs ``(parent, child)`` of names.
+        Where to start; edges are pairs ``(parent, child)`` of names. Without a class variable, ``"nb"`` is empty.
     max_parents : int, optional
         The largest number of parents of a variable, the class included.
     reversals : bool

@@ -10,7 +10,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,11 @@ _OF_COLUMNS = (
 class AveragedNetworks(ClassifierMixin, Composite):  # type: ignore[misc]
     """A classifier whose answers are those of its ``members_``, averaged; a subclass says how they are learned."""
 
+    components: ClassVar[Mapping[str, str]] = {
+        "parameters": "parameters",
+        "discretizer": "discretizer",
+        "engine": "engine",
+    }
     n_jobs: int | None
     members_: list[BayesianNetworkClassifier]
 

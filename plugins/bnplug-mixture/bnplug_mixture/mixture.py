@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -134,6 +134,8 @@ class NetworkMixture(AveragedNetworks):
     >>> len(mixture.members_), mixture.members_[0].predict_proba(X).shape
     (6, (150, 3))
     """
+
+    components: ClassVar[Mapping[str, str]] = {"generative": "parameters"}
 
     def __init__(
         self,

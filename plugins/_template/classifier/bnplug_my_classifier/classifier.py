@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -45,6 +45,10 @@ class MyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> len(MyClassifier(n_members=3, random_state=0).fit(X, y).members_)
     3
     """
+
+    components: ClassVar[Mapping[str, str]] = {
+        "structure": "structure"
+    }  # the parameters that hold a component, and their kinds
 
     def __init__(self, structure: Any = "tan", n_members: int = 5, random_state: Any = None) -> None:
         self.structure = structure
