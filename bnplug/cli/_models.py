@@ -13,6 +13,7 @@ import click
 import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, Reading
+from bnplug.cli._starting import load_scikit_learn
 from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import did_you_mean, printable
 
@@ -94,6 +95,7 @@ def fit_command(
 
     Several files, as in 'rows/*.parquet', and files above 256 MiB are read in batches, and need not fit into memory.
     """
+    load_scikit_learn()
     from bnplug.io.model_folder import check_destination
 
     if output == STANDARD:
@@ -139,6 +141,7 @@ def predict_command(
     Columns that MODEL does not know are ignored with a warning. Several files, as in 'rows/*.parquet', and files above
     256 MiB are read in batches.
     """
+    load_scikit_learn()
     from bnplug.classifier._rows import answers
     from bnplug.sources.spreadsheets import _answer_file, to_csv
 
@@ -231,6 +234,7 @@ def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str
 
     Several files, as in 'rows/*.parquet', and files above 256 MiB are read in batches.
     """
+    load_scikit_learn()
     from bnplug.show.evaluation import RunningEvaluation, evaluate
 
     model, files = _reading.open_model(model_path, target), _reading.streamed(data)
