@@ -184,8 +184,9 @@ def _count_some(
     numbers[0] = 0
     place = np.empty(n_rows * int(block.cards.max()), dtype=np.int32)
     done = _lay_out(
-        block.codes, child, n_states, variables, bounds, block.cards, block.weights, numbers, place, cells, starts, stops
-    )
+        block.codes, child, n_states, variables, bounds, block.cards, block.weights, numbers, place,
+        cells, starts, stops,
+    )  # fmt: skip
     return cells[: stops[done - 1]], starts[:done], stops[:done]
 
 

@@ -316,13 +316,10 @@ def _bits(parents: Iterable[int]) -> int:
 
 def _checked(family: Sequence[int], n: int) -> Family:
     """Return a family of n variables with its parents in ascending order."""
-    child, *parents = map(as_number, family)
-    parents.sort()
-    if not 0 <= child < n or parents and not 0 <= parents[0] <= parents[-1] < n:
-        raise ValueError(f"family {tuple(family)}: variables are numbers from 0 to {n - 1}")
-    if child in parents or len({*parents}) < len(parents):
-        raise ValueError(f"family {tuple(family)}: a variable occurs twice")
-    return (child, *parents)
+    numbers = [as_number(v) for v in family]
+    if not numbers or min(numbers) < 0 or max(numbers) >= n or len({*numbers}) < len(numbers):
+        raise ValueError(f"family {numbers}: expected a child and its parents, distinct numbers from 0 to {n - 1}")
+    return (numbers[0], *sorted(numbers[1:]))
 
 
 def _batched(score: DecomposableScore) -> Callable[..., Iterable[float]]:
