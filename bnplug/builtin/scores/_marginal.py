@@ -31,34 +31,31 @@ def log_marginal_batch(n_states: int, counts: BatchCounts, cells: FloatArray, co
 
 
 @inner_kernel(allocates=False)
-def _log_rising(prior, base, n, known, n_known):  # type: ignore[no-untyped-def]
-    """Return log Gamma(prior + n) - log Gamma(prior), and for how many whole numbers `known` has it."""
+def _log_rising(prior, base, n, known):  # type: ignore[no-untyped-def]
+    """Return log Gamma(prior + n) - log Gamma(prior), and keep it in known[n] for whole n up to known[0]."""
     whole = np.int64(n)
     if n != whole or whole >= known.shape[0]:
-        return lgamma(prior + n) - base, n_known
-    while n_known <= whole:
-        known[n_known] = known[n_known - 1] + np.log(prior + (n_known - 1))
-        n_known += 1
-    return known[whole], n_known
+        return lgamma(prior + n) - base
+    while known[0] < whole:
+        last = np.int64(known[0])
+        known[last + 1] = (known[last] if last > 0 else 0.0) + np.log(prior + last)
+        known[0] = last + 1
+    return known[whole]
 
 
 @kernel(allocates=False)
 def _log_marginal(counts, cell, column, room):  # type: ignore[no-untyped-def]
     """room: of shape (2, any), for what is added up for whole counts."""
-    of_cell, of_column, n_cell, n_column = room[0], room[1], 1, 1
-    of_cell[0], of_column[0] = 0.0, 0.0
+    room[:, 0] = 0.0
     cell_base, column_base, total = lgamma(cell), lgamma(column), 0.0
     for j in range(counts.shape[1]):
         rows = 0.0
         for k in range(counts.shape[0]):
-            n = counts[k, j]
-            if n > 0:
-                rows += n
-                term, n_cell = _log_rising(cell, cell_base, n, of_cell, n_cell)
-                total += term
+            if counts[k, j] > 0:
+                rows += counts[k, j]
+                total += _log_rising(cell, cell_base, counts[k, j], room[0])
         if rows > 0:
-            term, n_column = _log_rising(column, column_base, rows, of_column, n_column)
-            total -= term
+            total -= _log_rising(column, column_base, rows, room[1])
     return total
 
 
