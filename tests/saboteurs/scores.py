@@ -243,3 +243,9 @@ def gain_among_others(L, y, params, out):
 class LooksAtTheRestOfTheBlock(PredictiveScore):
     gain = gain_among_others
     aggregate = "mean"
+
+
+@fails("check_terms_of_a_batch", decomposable=True)
+class AddsToTermsThatAreComputedTogether(MDL):
+    def local_batch(self, table, child, families, counts):
+        return super().local_batch(table, child, families, counts) + 0.01 * np.array([*map(len, families)])
