@@ -78,15 +78,15 @@ class DecomposableScore(ScoreFunction):
         """
 
     def local_batch(
-        self, table: Table, child: int, families: Sequence[tuple[int, ...]], counts: BatchCounts
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> Iterable[float]:
-        """Return the terms of `child` with each set of parents in `families`, whose counts are in one array.
+        """Return the terms of `child` with each set of parents, whose counts are in one array.
 
         A class that overrides both methods can compute many terms in one compiled call. If a subclass overrides
         :meth:`local` alone, that is called for each set.
         """
         tables = counts.tables(int(table.cards[child]))
-        return [self.local(table, child, *pair) for pair in zip(families, tables, strict=True)]
+        return [self.local(table, child, *pair) for pair in zip(parent_sets, tables, strict=True)]
 
     def local_scores(self, table: Table, families: Iterable[Sequence[int]]) -> FloatArray:
         """Return the local term of each family, which is ``(child, *parents)`` as for :meth:`bnplug.Table.counts`.

@@ -247,5 +247,5 @@ class LooksAtTheRestOfTheBlock(PredictiveScore):
 
 @fails("check_terms_of_a_batch", decomposable=True)
 class AddsToTermsThatAreComputedTogether(MDL):
-    def local_batch(self, table, child, families, counts):
-        return super().local_batch(table, child, families, counts) + 0.01 * np.array([*map(len, families)])
+    def local_batch(self, table, child, parent_sets, counts):
+        return super().local_batch(table, child, parent_sets, counts) + 0.01 * np.array([*map(len, parent_sets)])

@@ -270,9 +270,9 @@ class Compiled(Counted):
     def local(self, table, child, parents, counts):
         raise AssertionError("terms are computed together")
 
-    def local_batch(self, table, child, families, counts):
-        self.asked += families
-        terms = np.empty(len(families))
+    def local_batch(self, table, child, parent_sets, counts):
+        self.asked += parent_sets
+        terms = np.empty(len(parent_sets))
         count_cells(counts.starts, counts.stops, counts.n_configurations, terms)
         return terms
 

@@ -42,7 +42,7 @@ class BDeu(DecomposableScore):
         return log_marginal(counts, column / counts.shape[0], column)
 
     def local_batch(
-        self, table: Table, child: int, families: Sequence[tuple[int, ...]], counts: BatchCounts
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
         """Return the same for each of many sets of parents, in one call."""
         n_states, columns = int(table.cards[child]), self._checked_size() / counts.n_configurations

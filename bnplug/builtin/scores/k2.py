@@ -33,8 +33,8 @@ class K2(DecomposableScore):
         return log_marginal(counts, 1.0, counts.shape[0])
 
     def local_batch(
-        self, table: Table, child: int, families: Sequence[tuple[int, ...]], counts: BatchCounts
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
         """Return the same for each of many sets of parents, in one call."""
-        n_states, ones = int(table.cards[child]), np.ones(len(families))
+        n_states, ones = int(table.cards[child]), np.ones(len(parent_sets))
         return log_marginal_batch(n_states, counts, ones, n_states * ones)

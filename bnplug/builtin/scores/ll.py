@@ -26,7 +26,7 @@ class LogLikelihood(DecomposableScore):
         return log_likelihood(counts)
 
     def local_batch(
-        self, table: Table, child: int, families: Sequence[tuple[int, ...]], counts: BatchCounts
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
         """Return the same for each of many sets of parents, in one call."""
         return log_likelihood_batch(int(table.cards[child]), counts)

@@ -29,8 +29,8 @@ class MDL(LogLikelihood):
         return super().local(table, child, parents, counts) - penalty
 
     def local_batch(
-        self, table: Table, child: int, families: Sequence[tuple[int, ...]], counts: BatchCounts
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
         """Return the same for each of many sets of parents, in one call."""
         penalties = 0.5 * log(table.total_weight) * ((int(table.cards[child]) - 1) * counts.n_configurations)
-        return super().local_batch(table, child, families, counts) - penalties
+        return super().local_batch(table, child, parent_sets, counts) - penalties
