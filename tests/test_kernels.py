@@ -20,7 +20,7 @@ from numba.core.dispatcher import Dispatcher
 from bnplug.cli import _warm as warm
 
 # What makes one number of others.
-_NUMBERS = {"abs", "bool", "float", "int", "len", "max", "min", "round", "sum"}
+_NUMBERS = {"abs", "bool", "float", "int", "len", "lgamma", "max", "min", "round", "sum"}
 _NUMPY_NUMBERS = {"ceil", "exp", "float64", "floor", "int64", "log", "log1p", "rint", "sqrt", "uint64"}
 
 

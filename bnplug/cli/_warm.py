@@ -47,8 +47,9 @@ def _jobs() -> Iterator[tuple[str, str, Callable[[str, Table], Any]]]:
 
 
 def _score(name: str, table: Table) -> None:
-    evaluator = registry.score_function(name).evaluator(table)
-    c = table.target_index
+    score, c = registry.score_function(name), table.target_index
+    score.score(table, Structure(table.names, table.naive_bayes()))
+    evaluator = score.evaluator(table)
     evaluator.start(table.naive_bayes())
     candidates = [{0: [1, c]}, {1: [0, c]}]
     evaluator.propose_many(candidates, at_least=evaluator.value)

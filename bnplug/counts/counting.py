@@ -127,19 +127,22 @@ def _count_occurring(
     return tally(index, card * parent.size, block.weights).reshape(card, parent.size), parent
 
 
-class CountsWithEach(NamedTuple):
-    """Counts of a child with its parents and one more parent, for each of several, in one array.
+class BatchCounts(NamedTuple):
+    """Counts of a child with many sets of parents, in one array.
 
     Attributes
     ----------
     cells : float64 array
-    starts, stops : int64 arrays of shape (others,)
-        The i-th table, of shape (child, configurations), is ``cells[starts[i]:stops[i]]``.
+    starts, stops : int64 arrays of shape (sets,)
+        The i-th table, of shape (child, configurations) in C order, is ``cells[starts[i]:stops[i]]``.
+    n_configurations : float64 array of shape (sets,)
+        The number of configurations of the parents, whether they occur or not. Tables may omit those that do not.
     """
 
     cells: FloatArray
     starts: IntArray
     stops: IntArray
+    n_configurations: FloatArray
 
     def tables(self, n_states: int) -> list[FloatArray]:
         """Return the tables, of shape (child, size)."""
@@ -155,7 +158,7 @@ def count_with_each(table: Table, child: int, parents: Sequence[int], others: Se
     return lay_out_with_each(table, child, parents, others).tables(int(table.cards[child]))
 
 
-def lay_out_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> CountsWithEach:
+def lay_out_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> BatchCounts:
     """Count as :func:`count_with_each`, into one array."""
     variables, cards = (child, *parents), table.cards.tolist()
     n_cells = prod(cards[v] for v in variables)
@@ -167,7 +170,8 @@ def lay_out_with_each(table: Table, child: int, parents: Sequence[int], others: 
         # Rows with a missing cell are counted behind each table.
         starts = np.array([0, *accumulate((n_cells + 1) * cards[u] for u in others)])
         cells = table.sum(_count_with_each, variables, np.array(others), starts)[0]
-    return CountsWithEach(cells, starts[: len(sizes)], starts[: len(sizes)] + np.array(sizes))
+    starts, stops = starts[: len(sizes)], starts[: len(sizes)] + np.array(sizes)
+    return BatchCounts(cells, starts, stops, np.array(sizes) / cards[child])
 
 
 def _count_with_each(block: Table, variables: tuple[int, ...], others: IntArray, starts: IntArray) -> list[FloatArray]:

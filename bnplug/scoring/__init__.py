@@ -14,7 +14,7 @@ from bnplug.scoring.decomposable import (
     DecomposableScore,
     dimension,
     log_likelihood,
-    log_likelihood_with_each,
+    log_likelihood_batch,
     n_configurations,
 )
 from bnplug.scoring.predictive import PredictiveScore
@@ -32,7 +32,7 @@ __all__ = [
     "Walk",
     "dimension",
     "log_likelihood",
-    "log_likelihood_with_each",
+    "log_likelihood_batch",
     "n_configurations",
     "winner",
 ]

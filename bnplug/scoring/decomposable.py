@@ -10,30 +10,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from functools import partial
 from itertools import groupby, pairwise
 from math import fsum, prod
+from operator import index as as_number
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
-import numpy.typing as npt
 from numba import config
 
 from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, ScoreFunction, Walks
-from bnplug.counts.counting import CountsWithEach, count_occurring, lay_out_with_each
+from bnplug.counts.counting import BatchCounts
 from bnplug.errors import ContractError
 from bnplug.scoring._batches import Terms, Walked, walk_terms
+from bnplug.scoring._families import Family, counts_of
 from bnplug.scoring._layout import Candidates, Toggles
 from bnplug.scoring._walks import DRAWING, GO_ON, LEAPS, PHASE, SIZE, VALUE, go_on_address
 from bnplug.scoring.walking import Walk
-from bnplug.table.block_table import BlockTable
-from bnplug.table.blocks import ConvertedStore, Rows
-from bnplug.table.coding import smallest_dtype
 from bnplug.table.table import Table
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
     from bnplug.structure import Structure
@@ -43,8 +41,8 @@ _Family = tuple[int, tuple[int, ...]]
 # With fewer cells to count than this in all new families together, threads cost more than they save.
 _WORTH_THREADS = 1 << 21
 
-# A family with more cells is counted separately, by the configurations that occur.
-_COUNTED_TOGETHER = 1 << 16
+# Local scores that are asked for by family are kept for later, up to so many or those of the last request.
+_MOST_KEPT = 1 << 20
 
 # A walk returns to Python after so many tries: some hundredths of a second.
 _WALKED_TRIES = 1 << 14
@@ -81,25 +79,63 @@ class DecomposableScore(ScoreFunction):
         :func:`dimension` and :func:`n_configurations` therefore count it too.
         """
 
-    def local_with_each(
-        self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
+    def local_batch(
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> Iterable[float]:
-        """Return the terms of `child` with `parents` and one more, for each of `others`.
+        """Return the terms of `child` with each set of parents, whose counts are in one array.
 
-        A class that overrides both methods can compute them together, which is faster. If a subclass overrides
-        :meth:`local` alone, that is called for each.
+        A class that overrides both methods can compute many terms in one compiled call. If a subclass overrides
+        :meth:`local` alone, that is called for each set.
         """
-        families = [tuple(sorted((*parents, u))) for u in others]
         tables = counts.tables(int(table.cards[child]))
-        return [self.local(table, child, *pair) for pair in zip(families, tables, strict=True)]
+        return [self.local(table, child, *pair) for pair in zip(parent_sets, tables, strict=True)]
+
+    def local_scores(self, table: Table, families: Iterable[Sequence[int]]) -> FloatArray:
+        """Return the local term of each family, which is ``(child, *parents)`` as for :meth:`bnplug.Table.counts`.
+
+        The terms of a graph's families add up to its :meth:`score`. New families are counted together in compiled
+        code, faster in large batches than one by one. Terms are kept as long as the table exists and until an
+        attribute of the score is set, up to a million or those of the last request.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bnplug import Table, score_function
+        >>> table = Table.from_frame(pd.DataFrame({"x": [0, 0, 1, 1], "c": ["n", "n", "y", "y"]}), "c")
+        >>> score_function("ll").local_scores(table, [(0,), (0, 1)]).round(3).tolist()
+        [-2.773, 0.0]
+        """
+        evaluator = DecomposableEvaluator(self, table, None)
+        evaluator._terms = _kept_terms(self, table)
+        return evaluator.local_scores(families)
 
     def score(self, table: Table, structure: Structure) -> float:
         """Return the sum of the local terms of `structure`."""
-        return self.evaluator(table).start(structure.parents)
+        return fsum(self.local_scores(table, [(v, *parents) for v, parents in enumerate(structure.parents)]))
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> DecomposableEvaluator:
         """Return an evaluator that caches local terms."""
         return DecomposableEvaluator(self, table, n_jobs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if id(self) in _KEPT:
+            _KEPT[id(self)].clear()
+
+
+#: The terms of each child by its parents, as the bits of an integer: toggling one is one operation.
+_Terms = list[dict[int, float]]
+
+# By the identity of the score: a score may be equal to others, or unhashable.
+_KEPT: dict[int, WeakKeyDictionary[Table, _Terms]] = {}
+
+
+def _kept_terms(score: DecomposableScore, table: Table) -> _Terms:
+    """Return the terms that are kept of a score and a table."""
+    if id(score) not in _KEPT:
+        _KEPT[id(score)] = WeakKeyDictionary()
+        finalize(score, _KEPT.pop, id(score), None)
+    return _KEPT[id(score)].setdefault(table, [{} for _ in table.names])
 
 
 class DecomposableEvaluator(Walks):
@@ -111,11 +147,24 @@ class DecomposableEvaluator(Walks):
         self.score = score
         self.table = table
         self.n_jobs = n_jobs
-        self._counts = _FamilyCounts(table)
-        # For each child, by its parents as the bits of an integer: toggling one is one operation.
-        self._terms: list[dict[int, float]] = [{} for _ in table.names]
+        self._counts = counts_of(table)
+        self._terms: _Terms = [{} for _ in table.names]
         self._looked_up: Terms | None = None
-        self._local_with_each = _with_each(score)
+        self._local_batch = _batched(score)
+
+    def local_scores(self, families: Iterable[Sequence[int]]) -> FloatArray:
+        """Return the local term of each family, ``(child, *parents)``; terms that a search has asked for are reused."""
+        n = len(self._terms)
+        asked = [_checked(family, n) for family in families]
+        keys = [(child, _bits(parents)) for child, *parents in asked]
+        new = {family for family, (child, bits) in zip(asked, keys, strict=True) if bits not in self._terms[child]}
+        if new and sum(map(len, self._terms)) + len(new) > _MOST_KEPT:
+            for terms in self._terms:
+                terms.clear()
+            new = set(asked)
+        n_jobs = self.n_jobs if len(new) * self.table.n_rows >= _WORTH_THREADS else 1
+        run_in_threads(self._take_batches, self._counts.split(sorted(new)), n_jobs=n_jobs)
+        return np.array([self._terms[child][bits] for child, bits in keys], dtype=np.float64)
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Add up the terms of a graph."""
@@ -233,70 +282,26 @@ class DecomposableEvaluator(Walks):
 
     def _is_small(self, child: int, parents: tuple[int, ...]) -> bool:
         """Return whether a family may be counted with one more parent."""
-        return n_configurations(self._counts.table, (child, *parents)) <= _COUNTED_TOGETHER
+        return not self._counts.is_large((child, *parents))
 
     def _take_with_each(self, child: int, parents: tuple[int, ...], added: Sequence[int]) -> None:
         """Compute the terms of `child` with `parents` and each one of `added`."""
-        counts = self._counts.count_with_each(child, parents, added)
-        terms = self._local_with_each(self._counts.views[child], child, parents, added, counts)
-        before = _bits(parents)
-        keys = [before | 1 << u for u in added]
-        self._terms[child].update(zip(keys, np.asarray(terms, dtype=np.float64).tolist(), strict=True))
+        families = [tuple(sorted((*parents, u))) for u in added]
+        self._add_terms(child, families, self._counts.count_with_each(child, parents, added))
 
     def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
         counts = self._counts.count(child, parents)
-        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.views[child], child, parents, counts))
+        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.view(child), child, parents, counts))
 
+    def _take_batches(self, families: Sequence[Family]) -> None:
+        """Compute the terms of a part of new families."""
+        for child, batch, counts in self._counts.batches(families):
+            self._add_terms(child, batch, counts)
 
-class _FamilyCounts:
-    """Counts of a child and its parents over the rows in which the child is known.
-
-    In `table`, "unknown" is the last state of every variable that has missing cells. A child's families are scored with
-    ``views[child]``, whose `cards` include the unknown states of parents.
-    """
-
-    def __init__(self, table: Table) -> None:
-        self._incomplete = table.has_missing
-        self.table = _with_unknown_states(table, self._incomplete) if self._incomplete.any() else table
-        self.views = [table if self.table is table else self._view(table, v) for v in range(len(table.names))]
-
-    def _view(self, table: Table, child: int) -> Table:
-        view = copy(table)
-        view.cards = self.table.cards.copy()
-        view.cards[child] = table.cards[child]
-        return view
-
-    def count(self, child: int, parents: Sequence[int]) -> FloatArray:
-        """Count the states of `child` in the configurations of its parents, as an array (child, configurations)."""
-        counts = count_occurring(self.table, child, parents)[0]
-        return counts[:-1] if self._incomplete[child] else counts
-
-    def count_with_each(self, child: int, parents: Sequence[int], others: Sequence[int]) -> CountsWithEach:
-        """Count `child` with `parents` and one more parent, for each of `others`."""
-        cells, starts, stops = lay_out_with_each(self.table, child, parents, others)
-        if self._incomplete[child]:  # omit its unknown state, the last part of each table
-            stops = stops - (stops - starts) // int(self.table.cards[child])
-        return CountsWithEach(cells, starts, stops)
-
-
-def _with_unknown_states(table: Table, incomplete: npt.NDArray[np.bool_]) -> Table:
-    """Return a table with one more state for the missing cells of each incomplete variable."""
-    states = {
-        name: (*table.states[name], "unknown") if has_missing else table.states[name]
-        for name, has_missing in zip(table.names, incomplete, strict=True)
-    }
-    dtype = smallest_dtype(table.cards + incomplete)
-    if isinstance(table, BlockTable):
-        store = ConvertedStore(table.store, _name_unknown, table.cards, dtype)
-        return BlockTable(store, table.names, states, table.target, table.left_out, checked=True)
-    codes, weights = _name_unknown((table.codes, table.weights), table.cards, dtype)
-    return Table(codes, table.names, states, table.target, weights, table.left_out)
-
-
-def _name_unknown(rows: Rows, cards: IntArray, dtype: np.dtype[Any]) -> Rows:
-    """Replace the code of missing cells, which is above all others, by the first code after the states."""
-    codes, weights = rows
-    return np.minimum(codes.astype(dtype, copy=False), cards.astype(dtype)[:, None]), weights
+    def _add_terms(self, child: int, families: Sequence[tuple[int, ...]], counts: BatchCounts) -> None:
+        terms = self._local_batch(self._counts.view(child), child, families, counts)
+        values = np.asarray(terms, dtype=np.float64).tolist()
+        self._terms[child].update(zip(map(_bits, families), values, strict=True))
 
 
 def _bits(parents: Iterable[int]) -> int:
@@ -307,12 +312,18 @@ def _bits(parents: Iterable[int]) -> int:
     return bits
 
 
-def _with_each(score: DecomposableScore) -> Callable[..., Iterable[float]]:
+def _checked(family: Sequence[int], n: int) -> Family:
+    """Return a family of n variables with its parents in ascending order."""
+    numbers = [as_number(v) for v in family]
+    if not numbers or min(numbers) < 0 or max(numbers) >= n or len({*numbers}) < len(numbers):
+        raise ValueError(f"family {numbers}: expected a child and its parents, distinct numbers from 0 to {n - 1}")
+    return (numbers[0], *sorted(numbers[1:]))
+
+
+def _batched(score: DecomposableScore) -> Callable[..., Iterable[float]]:
     """Return how a score takes the terms of many families: together, unless its `local` is of a later class."""
-    one, each = (
-        next(base for base in type(score).__mro__ if name in vars(base)) for name in ("local", "local_with_each")
-    )
-    return score.local_with_each if issubclass(each, one) else partial(DecomposableScore.local_with_each, score)
+    one, batch = (next(base for base in type(score).__mro__ if name in vars(base)) for name in ("local", "local_batch"))
+    return score.local_batch if issubclass(batch, one) else partial(DecomposableScore.local_batch, score)
 
 
 def _families(candidates: Candidates) -> tuple[list[int], list[_Family]]:
@@ -329,10 +340,10 @@ def log_likelihood(counts: FloatArray) -> float:
     return float(_log_likelihood(counts))
 
 
-def log_likelihood_with_each(n_states: int, counts: CountsWithEach) -> FloatArray:
+def log_likelihood_batch(n_states: int, counts: BatchCounts) -> FloatArray:
     """Return the same of many tables of a child with so many states."""
     terms = np.empty(len(counts.starts))
-    _log_likelihoods(*counts, n_states, terms)
+    _log_likelihoods(counts.cells, counts.starts, counts.stops, n_states, terms)
     return terms
 
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from bnplug.contracts import Changes, ScoreFunction, begin_step
 from bnplug.hooks.descriptors import Kind, component_kinds
-from bnplug.scoring import Bounds, PredictiveEvaluator, PredictiveScore
+from bnplug.scoring import Bounds, DecomposableScore, PredictiveEvaluator, PredictiveScore
 from bnplug.scoring._gains import evaluate
 from bnplug.scoring.walking import propose_in_turn
 from bnplug.search import Constraints, Graph, Neighbourhood
@@ -322,6 +322,22 @@ def check_rows_are_on_their_own(subject: ScoreSubject) -> None:
             f"rows of a block get the gains {shared[:3]}..., and {alone[:3]}... one by one; out[m] must follow from "
             "L[m], y[m] and params alone, since blocks are cut anywhere",
         )
+
+
+def check_terms_of_a_batch(subject: ScoreSubject) -> None:
+    """Terms computed together are those that `local` computes, and those of a graph add up to its score."""
+    score, alone = subject.make(), subject.make()
+    if not isinstance(score, DecomposableScore):
+        return
+    kind = type(score)
+    alone.__class__ = type(kind.__name__, (kind,), {"local": kind.local})
+    for table in (data.standard(), data.with_missing_cells()):
+        for parents in data.graphs(table):
+            families = [(v, *family) for v, family in enumerate(parents)]
+            together, single = score.local_scores(table, families), alone.local_scores(table, families)
+            require(_close(together, single), f"{families}: local_batch computes {together}, local {single}")
+            total = score.score(table, Structure(table.names, parents))
+            require(_close([total], together.sum()), f"{families}: terms {together} do not add up to the score {total}")
 
 
 def _require_true_of_rows(bounds: Bounds, score: PredictiveScore, table: Table) -> None:

@@ -248,3 +248,9 @@ def gain_among_others(L, y, params, out):
 class LooksAtTheRestOfTheBlock(PredictiveScore):
     gain = gain_among_others
     aggregate = "mean"
+
+
+@fails("check_terms_of_a_batch", decomposable=True)
+class AddsToTermsThatAreComputedTogether(MDL):
+    def local_batch(self, table, child, parent_sets, counts):
+        return super().local_batch(table, child, parent_sets, counts) + 0.01 * np.array([*map(len, parent_sets)])

@@ -119,7 +119,7 @@ def test_terms_taken_together_are_those_taken_alone_to_the_bit(score, weighted, 
         score.local(table, 2, (0, u), own)
         for u, own in zip([1, 3, 4], count_with_each(table, 2, [0], [1, 3, 4]), strict=True)
     ]
-    assert score.local_with_each(table, 2, (0,), [1, 3, 4], counts).tolist() == alone
+    assert score.local_batch(table, 2, [(0, 1), (0, 3), (0, 4)], counts).tolist() == alone
 
 
 def test_a_subclass_that_overrides_local_is_asked_for_every_family():

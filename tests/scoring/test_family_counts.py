@@ -14,7 +14,7 @@ from strategies import seeds
 from bnplug import Table, structure_learner
 from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
 from bnplug.datasets import tic_tac_toe
-from bnplug.scoring.decomposable import _FamilyCounts as FamilyCounts
+from bnplug.scoring._families import FamilyCounts
 
 SCORES = ["bdeu", "mdl", "k2"]
 
@@ -61,9 +61,9 @@ def test_the_score_of_a_child_ignores_rows_that_lack_it(four_rows):
 
 def test_a_local_term_sees_the_number_of_states_with_unknown(four_rows):
     counts = FamilyCounts(four_rows)
-    assert counts.views[0].cards.tolist() == [2, 3, 2]
-    assert counts.views[1].cards.tolist() == [3, 2, 2]
-    assert counts.views[2].cards.tolist() == [3, 3, 2]
+    assert counts.view(0).cards.tolist() == [2, 3, 2]
+    assert counts.view(1).cards.tolist() == [3, 2, 2]
+    assert counts.view(2).cards.tolist() == [3, 3, 2]
     assert four_rows.cards.tolist() == [2, 2, 2]
 
 
@@ -71,7 +71,7 @@ def test_complete_tables_are_counted_as_they_are():
     table = slow.random_table(np.random.default_rng(0), 30, (3, 2, 2), 1)
     counts = FamilyCounts(table)
     assert counts.table is table
-    assert counts.views[2] is table
+    assert counts.view(2) is table
 
 
 def test_as_many_states_as_a_code_can_number():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from scipy.special import gammaln
+from collections.abc import Sequence
 
+from bnplug.builtin.scores._marginal import log_marginal, log_marginal_batch
+from bnplug.counts.counting import BatchCounts
 from bnplug.scoring import DecomposableScore, n_configurations
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
@@ -37,16 +39,17 @@ class BDeu(DecomposableScore):
 
     def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return the marginal likelihood with a prior count of ess / (r q) for each cell."""
+        column = self._checked_size() / n_configurations(table, parents)
+        return log_marginal(counts, column / counts.shape[0], column)
+
+    def local_batch(
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
+    ) -> FloatArray:
+        """Return the same for each of many sets of parents, in one call."""
+        n_states, columns = int(table.cards[child]), self._checked_size() / counts.n_configurations
+        return log_marginal_batch(n_states, counts, columns / n_states, columns)
+
+    def _checked_size(self) -> float:
         if not self.equivalent_sample_size > 0:
             raise ValueError(f"equivalent_sample_size={self.equivalent_sample_size!r} is not positive")
-        column = self.equivalent_sample_size / n_configurations(table, parents)
-        return _log_marginal(counts, column / counts.shape[0], column)
-
-
-def _log_marginal(counts: FloatArray, cell: float, column: float) -> float:
-    """Return the log marginal likelihood of counts (states, configurations); `column` is the sum of r priors `cell`.
-
-    A configuration that never occurs adds nothing, and may be omitted.
-    """
-    columns = counts.sum(axis=0)
-    return float((gammaln(column) - gammaln(columns + column)).sum() + (gammaln(counts + cell) - gammaln(cell)).sum())
+        return self.equivalent_sample_size

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from bnplug.builtin.scores.bdeu import _log_marginal
+from collections.abc import Sequence
+
+import numpy as np
+
+from bnplug.builtin.scores._marginal import log_marginal, log_marginal_batch
+from bnplug.counts.counting import BatchCounts
 from bnplug.scoring import DecomposableScore
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
@@ -26,4 +31,11 @@ class K2(DecomposableScore):
 
     def local(self, table: Table, child: int, parents: tuple[int, ...], counts: FloatArray) -> float:
         """Return sum_j [lgamma(r) - lgamma(N_ij + r) + sum_k lgamma(N_ijk + 1)]."""
-        return _log_marginal(counts, 1.0, counts.shape[0])
+        return log_marginal(counts, 1.0, counts.shape[0])
+
+    def local_batch(
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
+    ) -> FloatArray:
+        """Return the same for each of many sets of parents, in one call."""
+        n_states, ones = int(table.cards[child]), np.ones(len(parent_sets))
+        return log_marginal_batch(n_states, counts, ones, n_states * ones)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bnplug.counts.counting import CountsWithEach
-from bnplug.scoring import DecomposableScore, log_likelihood, log_likelihood_with_each
+from bnplug.counts.counting import BatchCounts
+from bnplug.scoring import DecomposableScore, log_likelihood, log_likelihood_batch
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
@@ -26,8 +26,8 @@ class LogLikelihood(DecomposableScore):
         """Return the sum of N_ijk log (N_ijk / N_ij)."""
         return log_likelihood(counts)
 
-    def local_with_each(
-        self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
+    def local_batch(
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
-        """Return the same for each of many families, in one call."""
-        return log_likelihood_with_each(int(table.cards[child]), counts)
+        """Return the same for each of many sets of parents, in one call."""
+        return log_likelihood_batch(int(table.cards[child]), counts)

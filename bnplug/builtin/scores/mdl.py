@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import log
 
 from bnplug.builtin.scores.ll import LogLikelihood
-from bnplug.counts.counting import CountsWithEach
+from bnplug.counts.counting import BatchCounts
 from bnplug.scoring import dimension
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
@@ -29,9 +29,9 @@ class MDL(LogLikelihood):
         penalty = 0.5 * log(table.total_weight) * dimension(table, child, parents)
         return super().local(table, child, parents, counts) - penalty
 
-    def local_with_each(
-        self, table: Table, child: int, parents: tuple[int, ...], others: Sequence[int], counts: CountsWithEach
+    def local_batch(
+        self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
-        """Return the same for each of many families, in one call."""
-        penalties = 0.5 * log(table.total_weight) * (dimension(table, child, parents) * table.cards[list(others)])
-        return super().local_with_each(table, child, parents, others, counts) - penalties
+        """Return the same for each of many sets of parents, in one call."""
+        penalties = 0.5 * log(table.total_weight) * ((int(table.cards[child]) - 1) * counts.n_configurations)
+        return super().local_batch(table, child, parent_sets, counts) - penalties

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bnplug.builtin.scores.bdeu import _log_marginal as log_marginal
+from bnplug.builtin.scores._marginal import log_marginal
 
 
 @pytest.mark.parametrize("cell", [1.0, 0.5, 2.5])
