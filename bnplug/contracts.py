@@ -201,6 +201,8 @@ class ScoreFunction(Composite, ABC):
 class Engine(Composite, ABC):
     """Compute marginals of a network. An engine with a parameter ``max_clique_size`` gets the classifier's value.
 
+    EM uses the classifier's engine if its compiled network is a :class:`CountingNetwork`, and `elimination` otherwise.
+
     Attributes
     ----------
     saved_limits : mapping of str to number
@@ -211,23 +213,42 @@ class Engine(Composite, ABC):
     saved_limits: ClassVar[Mapping[str, float]] = {}
 
     @abstractmethod
-    def compile(self, tables: LogTables, target: str) -> CompiledNetwork:
-        """Return what answers questions about the network `tables`, whose class is `target`."""
+    def compile(self, tables: LogTables, target: str | None = None) -> CompiledNetwork:
+        """Compile the network `tables`, whose class is `target`.
+
+        Without a class, :meth:`CompiledNetwork.log_joint` returns log P(known cells) of each row, of shape (rows, 1).
+        An engine that needs a class raises a ``ValueError``;
+        :func:`bnplug.inference.class_free.compile_without_class` removes the need.
+        """
 
 
 class CompiledNetwork(ABC):
-    """A compiled network: what is known goes in, probabilities come out.
+    """A compiled network: evidence goes in, probabilities come out.
 
-    Codes are an unsigned array of shape (variables, rows), variables in the order of ``tables.names``; the largest
-    value of its type means missing.
+    Subclasses implement :meth:`log_joint` and :meth:`query`. A subclass that also has `expected_counts` is a
+    :class:`CountingNetwork`, and EM uses it. Codes are an unsigned array of shape (variables, rows), variables in the
+    order of ``tables.names``; the largest value of its type means missing.
     """
 
     @abstractmethod
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return L[m, c] = log P(c, what row m knows), of shape (rows, classes).
+    def log_joint(
+        self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return L[m, c] = log P(c, known cells of row m), of shape (rows, classes).
 
-        A summand that is the same for all classes of a row may be left out. What `codes` say about the class is not
-        read. A row that is impossible under every class is all ``-inf``.
+        The class is not read from `codes`. A row that is impossible under every class is all ``-inf``.
+
+        Parameters
+        ----------
+        codes : unsigned array of shape (variables, rows)
+        shares : float64 array, optional
+            Where the values of interpolated features lie between two states, as in ``Table.shares``. Engines without
+            support for them call :meth:`refuse_shares`.
+        complete : bool
+            Whether to return the full log joint. By default, factors that are the same for all classes of a row may be
+            omitted. If the tables do not sum to one, the full log joint is the logarithm of the sum of their products.
+        n_jobs : int, optional
+            Threads, as joblib counts them. The result does not depend on it.
         """
 
     @abstractmethod
@@ -256,14 +277,54 @@ class CompiledNetwork(ABC):
             before[name] = finding
         return total
 
-    @abstractmethod
-    def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
-        """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, what row m knows)``.
+    def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
+        """Return the expected counts of rows whose weights depend on their full log joint, as in a step of EM.
+
+        This default needs a :class:`CountingNetwork`. An engine may override it to pass through the rows once, as
+        `elimination` does.
 
         Parameters
         ----------
         codes : unsigned array of shape (variables, rows)
-            What it says about the class is not read.
+        weigh : callable
+            ``weigh(joint, rows)`` gets the full log joint of the rows of a slice, and returns their weights, of the
+            same shape. Each row comes once, in any order and thread.
+        n_jobs : int, optional
+            Threads, as joblib counts them. The result does not depend on it.
+        """
+        if not isinstance(self, CountingNetwork):
+            raise NotImplementedError(f"{type(self).__name__} has no expected_counts; use engine='elimination'")
+        joint = self.log_joint(codes, complete=True, n_jobs=n_jobs)
+        return self.expected_counts(codes, weigh(joint, slice(0, len(joint))))
+
+    @staticmethod
+    def refuse_shares(shares: object) -> None:
+        """Raise a ``ValueError`` if `shares` are given; for engines that do not support interpolated features."""
+        if shares is not None:
+            raise ValueError("interpolated features are not supported by this engine; use engine='elimination'")
+
+
+@runtime_checkable
+class CountingNetwork(Protocol):
+    """A :class:`CompiledNetwork` with expected counts, which EM uses; without them, EM uses `elimination`.
+
+    There is nothing to derive from: a compiled network that has the method is one.
+
+    Examples
+    --------
+    >>> from bnplug import LogTables, engine
+    >>> tables = LogTables(["c"], {"c": ["n", "p"]}, {"c": ((), np.log([0.2, 0.8]))})
+    >>> isinstance(engine("elimination").compile(tables, "c"), CountingNetwork)
+    True
+    """
+
+    def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
+        """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, row m)``.
+
+        Parameters
+        ----------
+        codes : unsigned array of shape (variables, rows)
+            The class is not read.
         weights : float64 array of shape (rows, classes)
             They may be negative. A class that is impossible for a row adds nothing.
 
@@ -272,22 +333,6 @@ class CompiledNetwork(ABC):
         list of float64 arrays
             For each of ``tables.names`` an array of the shape of its table: its own axis first, then its parents'.
         """
-
-    def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
-        """Return the :meth:`expected_counts` of rows whose weights depend on their log joint, as in a step of EM.
-
-        Parameters
-        ----------
-        codes : unsigned array of shape (variables, rows)
-        weigh : callable
-            ``weigh(joint, rows)`` gets the log joint of the rows of a slice, and returns their weights, of the same
-            shape. Each row comes once, in any order and thread. An engine may answer in one pass through the rows, as
-            `elimination` does, which leaves nothing out of these log joints.
-        n_jobs : int, optional
-            Threads, as joblib counts them. The result does not depend on it.
-        """
-        joint = self.log_joint(codes, n_jobs)
-        return self.expected_counts(codes, weigh(joint, slice(0, len(joint))))
 
 
 @runtime_checkable

@@ -80,6 +80,7 @@ def _learn(model: Any, learner: Any, table: Table) -> DAG:
         model.random_state,
         model.n_jobs,
         model.verbose,
+        component("engine", model.engine, model),
     )
 
 

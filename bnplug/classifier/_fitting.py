@@ -145,6 +145,8 @@ class FitMixin(PredictMixin):
             warn_of_constant_prediction(table, table.parents(dag))
         self.parameters_ = component("parameter learner", self.parameters, self)
         check_unlabeled(table, self.parameters_, self.parameters)
+        if table.learned_by_em:
+            self.parameters_.engine_ = component("engine", self.engine, self)
         # A learner need not derive from the contract's class.
         n_folds = getattr(self.parameters_, "inner_folds", 0)
         wanted = {"folds": folds(n_folds)} if n_folds else {}

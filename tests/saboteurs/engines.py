@@ -19,7 +19,7 @@ class Enumerated(CompiledNetwork):
     def __init__(self, tables):
         self.tables = tables
 
-    def log_joint(self, codes, n_jobs=None):
+    def log_joint(self, codes, shares=None, complete=False, *, n_jobs=None):
         return _log_joint(self.tables, codes)
 
     def query(self, variables, evidence):
@@ -58,14 +58,14 @@ class RefusesWithoutAReason(Enumeration):
 @fails("check_estimates_are_near", exact=False)
 class Guesses(Enumeration):
     class own_marginals(Enumerated):  # noqa: N801
-        def log_joint(self, codes, n_jobs=None):
+        def log_joint(self, codes, shares=None, complete=False, *, n_jobs=None):
             return np.zeros((codes.shape[1], 3))
 
 
 @fails("check_log_joint_is_exact")
 class SkipsWhatIsMissing(Enumeration):
     class own_marginals(Enumerated):  # noqa: N801
-        def log_joint(self, codes, n_jobs=None):
+        def log_joint(self, codes, shares=None, complete=False, *, n_jobs=None):
             missing = codes == np.iinfo(codes.dtype).max
             return super().log_joint(np.where(missing, 0, codes).astype(codes.dtype))
 
@@ -95,7 +95,7 @@ class DropsNegativeWeights(Enumeration):
 @fails("check_class_is_not_read", exact=False)
 class ReadsTheClass(Enumeration):
     class own_marginals(Enumerated):  # noqa: N801
-        def log_joint(self, codes, n_jobs=None):
+        def log_joint(self, codes, shares=None, complete=False, *, n_jobs=None):
             known = codes[2] != np.iinfo(codes.dtype).max
             return super().log_joint(codes) + np.where(known, 0.0, 1.0)[:, None] * np.arange(3)
 

@@ -127,7 +127,7 @@ class BackOff(CountsLearner):
         if not table.learned_by_em:
             return tables
         learner, relative = _WithVirtualRows(self._virtual_rows(table, dag)), table.with_relative_weights()
-        maximum = expectation_maximization(learner, relative, dag, tables)
+        maximum = expectation_maximization(learner, relative, dag, tables, engine=self.engine_)
         self.log_likelihood_path_, self.n_iter_ = maximum.path, len(maximum.path) - 1
         mean = table.mean_weight
         return self.from_counts(table, dag, [mean * counts for counts in maximum.counts], maximum.rows)
