@@ -13,7 +13,7 @@ from strategies import LONG, random_parents
 import bnplug
 from bnplug import BayesianNetworkClassifier, datasets
 from bnplug.inference.complete import posterior
-from bnplug.testing._network_checks import _query
+from bnplug.testing._engine_checks import _query
 
 FOLDER = os.environ.get("BNPLUG_DATA", "")
 PUBLISHED = ["car", "chess-kr-vs-kp", "german", "flare", "lymphography"]
