@@ -84,10 +84,7 @@ def check_refuses_in_a_sentence(subject: EngineSubject) -> None:
 
 
 def check_log_joint_agrees(subject: EngineSubject) -> None:
-    """Where cells are missing, ``log_joint`` is the logarithm of the sum over every completion.
-
-    Without ``complete=True``, only the posterior counts.
-    """
+    """Where cells are missing, the posterior of ``log_joint`` is that of summing over every completion."""
     for case in _cases(subject):
         full = _log_joint(case.tables, case.codes)
         # An engine may omit what is the same for all classes, even if it makes a row impossible.

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from inspect import signature
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from bnplug.gradient import objective
+from bnplug.gradient import Loss, Objective, lbfgs, objective
 from bnplug.model.log_tables import LogTables
 from bnplug.testing import _common_checks, data
 from bnplug.testing._common_checks import essential
 from bnplug.testing._subjects import ParameterSubject, require
+from bnplug.typing import FloatArray
 
 # Of rows that leave no doubt about their class, this share is classified right by any parameters that make sense.
 _TOLD = 0.8
 
 # Cells of log joints in a block of rows, where a table as small as ours is to have several.
 _FEW_CELLS = 24
+
+# Derivatives are compared with differences over this step, and may differ by this share.
+_STEP, _SLACK = 1e-6, 1e-4
 
 
 @essential
@@ -95,6 +103,16 @@ def check_blocks_do_not_matter(subject: ParameterSubject) -> None:
     )
 
 
+def check_gradients(subject: ParameterSubject) -> None:
+    """Losses of `bnplug.gradient.Objective` and functions that `minimize` gets return their derivative."""
+    with _noting() as (losses, functions):
+        subject.run(data.standard())
+    for loss, params in losses.values():
+        _require_derivative(loss, params)
+    for function, start in functions:
+        _require_slope(function, start)
+
+
 def check_limits_respected(subject: ParameterSubject) -> None:
     """``max_iter`` is kept to, where it has it: ``n_iter_`` says how many steps were made."""
     if subject.has("max_iter"):
@@ -102,6 +120,78 @@ def check_limits_respected(subject: ParameterSubject) -> None:
         subject.call(learner, *subject.arguments(data.standard()))
         steps = getattr(learner, "n_iter_", None)
         require(steps is not None and steps <= 1, f"max_iter=1 and yet n_iter_ is {steps}")
+
+
+@contextmanager
+def _noting() -> Iterator[tuple[dict[Any, tuple[Loss, FloatArray]], list[tuple[Any, FloatArray]]]]:
+    """Note every loss with its parameters, and the first function that is minimized with its start."""
+    losses: dict[Any, tuple[Loss, FloatArray]] = {}
+    functions: list[tuple[Any, FloatArray]] = []
+
+    def noted(method: Any) -> Any:
+        def noting(*arguments: Any, **named: Any) -> Any:
+            given = signature(method).bind(*arguments, **named).arguments
+            params = np.array(given.get("params", ()), dtype=np.float64)
+            losses[id(given["loss"]), params.tobytes()] = given["loss"], params
+            return method(*arguments, **named)
+
+        return noting
+
+    def descend(function: Any, start: FloatArray, *others: Any) -> Any:
+        if not functions:
+            functions.append((function, start.copy()))
+        return original(function, start, *others)
+
+    original = lbfgs._descend
+    with (
+        patch.object(Objective, "__call__", noted(Objective.__call__)),
+        patch.object(Objective, "with_own", noted(Objective.with_own)),
+        patch.object(lbfgs, "_descend", descend),
+    ):
+        yield losses, functions
+
+
+def _require_derivative(loss: Loss, params: FloatArray) -> None:
+    """Compare the derivative of a loss by each log joint of some rows with differences."""
+    random = np.random.RandomState(14)
+    L, weights, y = random.normal(scale=2.0, size=(9, 3)), random.uniform(0.5, 2.0, size=9), np.arange(9) % 3
+
+    def value(L: FloatArray, dL: FloatArray) -> float:
+        return float(loss(L, y, weights, params, dL))
+
+    dL = np.full_like(L, np.nan)
+    at = value(L.copy(), dL)
+    for m, c in np.ndindex(L.shape):
+        step = np.zeros_like(L)
+        step[m, c] = _STEP
+        slopes = [(value(L + sign * step, np.empty_like(L)) - at) / (sign * _STEP) for sign in (1.0, -1.0)]
+        require(
+            _between(float(dL[m, c]), slopes),
+            f"the loss {getattr(loss, '__name__', loss)} has the derivative {dL[m, c]:.6g} by the log joint of class {c} "
+            f"in a row with L={L[m].round(3).tolist()}, class {y[m]} and weight {weights[m]:.3f}; differences give "
+            f"{np.mean(slopes):.6g}. Fill dL with the derivative of the weighted sum",
+        )
+
+
+def _require_slope(function: Any, start: FloatArray) -> None:
+    """Compare the gradient of a function near its start with differences along a random direction."""
+    random = np.random.RandomState(15)
+    at = start + 0.1 * random.normal(size=start.shape)
+    direction = random.normal(size=start.shape)
+    value, gradient = function(at)
+    slope = float(np.array(gradient) @ direction)
+    slopes = [(float(function(at + step * direction)[0]) - value) / step for step in (_STEP, -_STEP)]
+    require(
+        _between(slope, slopes),
+        f"the function that is minimized has the slope {slope:.6g} by its gradient, and {np.mean(slopes):.6g} by "
+        "differences; return the gradient of the value, penalties included",
+    )
+
+
+def _between(slope: float, slopes: Sequence[float]) -> bool:
+    """Return whether a slope is that of one side, or between them, as it may be where a function has a kink."""
+    slack = _SLACK * (1.0 + max(map(abs, slopes)))
+    return min(slopes) - slack <= slope <= max(slopes) + slack
 
 
 #: In the order in which they are made.
