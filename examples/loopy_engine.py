@@ -110,7 +110,7 @@ def normalized(values):
 
 
 # %%
-# The engine checks nothing and only stores its parameters; ``compile`` makes the network above, with a class or without.
+# The engine only stores its parameters; ``compile`` makes the network above, with a class or without.
 
 
 class LoopyPropagation(Engine):
@@ -156,7 +156,8 @@ def main():
             BayesianNetworkClassifier(structure, engine=engine).fit(X, y).predict_proba(holes)
             for engine in ("elimination", LoopyPropagation())
         )
-        print(f"{structure:4} mean difference {np.abs(exact - loopy).mean():.1e}, largest {np.abs(exact - loopy).max():.1e}")
+        off = np.abs(exact - loopy)
+        print(f"{structure:4} mean difference {off.mean():.1e}, largest {off.max():.1e}")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,22 @@ def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no
 
 @kernel(allocates=False)
 def estimate(  # type: ignore[no-untyped-def]
-    network, axes, own, tables, codes, missing, rows, complete, seed, n, most, variables, stream, progress, joint, errors
+    network,
+    axes,
+    own,
+    tables,
+    codes,
+    missing,
+    rows,
+    complete,
+    seed,
+    n,
+    most,
+    variables,
+    stream,
+    progress,
+    joint,
+    errors,
 ):
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 

@@ -72,7 +72,9 @@ class Elimination:
             while len(left) > 0:
                 n = _add_missing(memo.network, codes, missing, left, limit, memo.arrays, complete, joint)
                 left = left[n:]
-                if len(left) > 0 and (memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, left[0]], complete)):
+                if len(left) > 0 and (
+                    memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, left[0]], complete)
+                ):
                     joint[left[0]] = self._by_other_cliques(codes[:, left[0]], int(left[0]), complete)
                     left = left[1:]
                 elif len(left) > 0:

@@ -302,7 +302,7 @@ def check_rows_in_blocks(subject: MethodSubject) -> None:
 def check_rows_are_not_gathered(subject: MethodSubject) -> None:
     """Rows in many blocks are not all copied into memory by ``table.gather()``; a sample of them may be."""
     table, gather, take = data.in_blocks(data.standard()), BlockTable.gather, BlockTable.take
-    samples: list[Any] = []
+    samples: list[Table] = []
     gathered: list[int] = []
 
     def taken(self: BlockTable, rows: Any) -> Table:

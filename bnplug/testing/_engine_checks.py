@@ -121,7 +121,10 @@ def check_query_agrees(subject: EngineSubject) -> None:
             expected = _query(case.tables, variables, evidence)
             if not np.isfinite(expected).all():
                 continue  # the evidence is impossible
-            answer, label = np.asarray(case.compiled.query(variables, evidence)), f"P({', '.join(variables)} | {evidence})"
+            answer, label = (
+                np.asarray(case.compiled.query(variables, evidence)),
+                f"P({', '.join(variables)} | {evidence})",
+            )
             require(
                 answer.shape == expected.shape,
                 f"{label} has the shape {answer.shape}, not {expected.shape}; one axis for each variable, in the order "
@@ -169,7 +172,7 @@ def check_network_without_a_class(subject: EngineSubject) -> None:
         far = float(np.abs(np.ravel(compiled.log_joint(hidden)) - expected).mean())
         require(
             far <= (_NEAR_LOGS if _draws(subject) else _CONVERGED),
-            f"without a class, log_joint is off by {far:.2g} on average; it is log P(known cells), with nothing left out",
+            f"without a class, log_joint is off by {far:.2g} on average; return the full log P(known cells)",
         )
 
 
@@ -243,10 +246,8 @@ class _Case(NamedTuple):
             far = np.abs(answers[i] - expected[i])
             cell = np.unravel_index(int(np.argmax(far)), far.shape)
             place = f"[{', '.join(map(str, cell))}]" if cell else ""
-            require(
-                errors[i] <= self.noise,
-                f"{labels[i]}{place} is {answers[i][cell]:.6g}, and {expected[i][cell]:.6g} by enumeration; {self.advice}",
-            )
+            message = f"{labels[i]}{place} is {answers[i][cell]:.6g}, and {expected[i][cell]:.6g} by enumeration"
+            require(errors[i] <= self.noise, f"{message}; {self.advice}")
         elif len(errors) > 0:
             mean = float(np.mean(errors))
             require(mean <= near, f"{what} are off by {mean:.2f} on average, more than {near}; {self.advice}")
@@ -264,7 +265,10 @@ def _cases(subject: EngineSubject) -> Iterator[_Case]:
         elif _draws(subject):
             noise, advice = None, "draw more often"
         elif _is_tree(tables):
-            noise, advice = _CONVERGED, "on trees, an engine that does not draw must be exact: iterate until it converges"
+            noise, advice = (
+                _CONVERGED,
+                "on trees, an engine that does not draw must be exact: iterate until it converges",
+            )
         elif positive:
             noise, advice = None, "on a small network with loops, an approximation must come nearer"
         else:

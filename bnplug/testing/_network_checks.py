@@ -167,7 +167,7 @@ def _require_derivative(loss: Loss, params: FloatArray) -> None:
         slopes = [(value(L + sign * step, np.empty_like(L)) - at) / (sign * _STEP) for sign in (1.0, -1.0)]
         require(
             _between(float(dL[m, c]), slopes),
-            f"the loss {getattr(loss, '__name__', loss)} has the derivative {dL[m, c]:.6g} by the log joint of class {c} "
+            f"the derivative of {getattr(loss, '__name__', loss)} is {dL[m, c]:.6g} by the log joint of class {c} "
             f"in a row with L={L[m].round(3).tolist()}, class {y[m]} and weight {weights[m]:.3f}; differences give "
             f"{np.mean(slopes):.6g}. Fill dL with the derivative of the weighted sum",
         )

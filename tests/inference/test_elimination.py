@@ -79,4 +79,6 @@ def test_rows_with_cliques_of_their_own_leave_out_what_others_leave_out():
     np.testing.assert_allclose(network._by_other_cliques(row, 0, complete=True), expected)
     row[3] = 1
     np.testing.assert_allclose(network._by_other_cliques(row, 0, complete=True), expected + np.log(0.8))
-    np.testing.assert_allclose(Marginalizer(tables, "c").log_joint(row[:, None], complete=True)[0], expected + np.log(0.8))
+    np.testing.assert_allclose(
+        Marginalizer(tables, "c").log_joint(row[:, None], complete=True)[0], expected + np.log(0.8)
+    )

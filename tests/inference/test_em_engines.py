@@ -73,7 +73,8 @@ def test_structural_em_uses_it_between_two_structures(rows):
     alone = fitted(Noting(), rows, "nb")
     n_alone = len(Noting.notes)
     model = fitted(Noting(), rows, "skdb")
-    assert alone.n_iter_ > 0 and len(Noting.notes) > n_alone + model.n_iter_
+    assert alone.n_iter_ > 0
+    assert len(Noting.notes) > n_alone + model.n_iter_
     assert_same(model, fitted("elimination", rows, "skdb"), 1e-9)
 
 
@@ -103,7 +104,8 @@ def test_a_learner_alone_uses_elimination():
     learner = bnplug.parameter_learner("ml")
     assert learner.engine_ is None
     alone, given = (
-        expectation_maximization(learner, table, dag, **options) for options in ({}, {"engine": bnplug.engine("elimination")})
+        expectation_maximization(learner, table, dag, **options)
+        for options in ({}, {"engine": bnplug.engine("elimination")})
     )
     assert alone.path == given.path
     for name in table.names:

@@ -93,9 +93,9 @@ class JunctionTreeMarginals(CompiledNetwork):
     def log_joint(
         self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
     ) -> FloatArray:
-        """Return log P(c, evidence of row m), of shape (rows, classes); unless `complete`, up to a constant of each row.
+        """Return log P(c, evidence of row m), of shape (rows, classes).
 
-        Only distinct rows with missing cells need messages.
+        Unless `complete`, it is up to a constant of each row. Only distinct rows with missing cells need messages.
         """
         self.refuse_shares(shares)
         joint = log_joint(self._terms, codes)

@@ -138,9 +138,7 @@ class SampledNetwork(CompiledNetwork):
             pass
         return in_shape(self.tables, self._flat, counts)
 
-    def _estimate(
-        self, codes: CodeArray, n_jobs: int | None, complete: bool = False
-    ) -> tuple[FloatArray, FloatArray]:
+    def _estimate(self, codes: CodeArray, n_jobs: int | None, complete: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return log joints, and the logarithms of the standard errors of the joints."""
         joint = log_joint(self._terms, codes)
         if complete:

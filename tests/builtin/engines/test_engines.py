@@ -119,7 +119,7 @@ def test_a_network_without_a_class_answers_as_enumeration_does(engine, n_network
 def test_shares_are_refused(engine):
     _, tables, codes = random_case(0)
     for compiled in (bnplug.engine(engine).compile(tables, tables.target), bnplug.engine(engine).compile(tables)):
-        with pytest.raises(ValueError, match="^interpolated features are not supported by this engine"):
+        with pytest.raises(ValueError, match="interpolated features are not supported by this engine"):
             compiled.log_joint(codes, shares=np.ones(codes.shape))
 
 
