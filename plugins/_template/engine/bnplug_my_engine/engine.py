@@ -93,8 +93,8 @@ class EinsumMarginals(CompiledNetwork):
         for start in range(0, codes.shape[1], self.rows):
             part = codes[:, start : start + self.rows]
             joint = self._joint(part)
-            given = weights[start : start + self.rows].reshape(joint.shape)
-            share = np.divide(given, joint, out=np.zeros(joint.shape), where=joint > 0)
+            of_part = weights[start : start + self.rows].reshape(joint.shape)
+            share = np.divide(of_part, joint, out=np.zeros(joint.shape), where=joint > 0)
             known = [*self._known(part), share, [len(self.names), *self.target]]
             for total, axes in zip(counts, self.axes, strict=True):
                 total += self._sum(known, axes)
