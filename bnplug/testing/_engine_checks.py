@@ -267,7 +267,8 @@ def _cases(subject: EngineSubject) -> Iterator[_Case]:
         elif _is_tree(tables):
             noise, advice = (
                 _CONVERGED,
-                "on trees, an engine that does not draw must be exact: iterate until it converges",
+                "on trees, an engine that does not draw must be exact: iterate until it converges. One that draws "
+                "declares stochastic=True",
             )
         elif positive:
             noise, advice = None, "on a small network with loops, an approximation must come nearer"
