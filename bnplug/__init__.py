@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bnplug.classifier import recipe as recipe
     from bnplug.classifier import save as save
     from bnplug.contracts import CompiledNetwork as CompiledNetwork
+    from bnplug.contracts import CountingNetwork as CountingNetwork
     from bnplug.contracts import Engine as Engine
     from bnplug.contracts import Evaluator as Evaluator
     from bnplug.contracts import InnerFold as InnerFold
@@ -87,8 +88,8 @@ _HOMES = {
     "builtin.discretizers.equal_bins": "Log2QuantileDiscretizer QuantileDiscretizer UniformDiscretizer",
     "classifier": "BayesianNetworkClassifier BayesianNetworkImputer load make_classifier read_bif read_network "
     "read_xmlbif recipe save",
-    "contracts": "CompiledNetwork Engine Evaluator InnerFold ParameterLearner SavesState ScoreFunction "
-    "StructureLearner",
+    "contracts": "CompiledNetwork CountingNetwork Engine Evaluator InnerFold ParameterLearner SavesState "
+    "ScoreFunction StructureLearner",
     "errors": "AmbiguousNameError AmbiguousValueWarning BnplugWarning ClusterError ConstantPredictionWarning "
     "ContractError DeprecatedNameWarning MissingColumnWarning MissingFeatureWarning ModelFileError NotInMemoryError "
     "NotRepresentableError PluginError PluginWarning PooledStatesWarning SearchInterruptedWarning SearchWarning "

@@ -16,8 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from bnplug._compiled_network import CompiledNetwork as CompiledNetwork
+from bnplug._compiled_network import CountingNetwork as CountingNetwork
+from bnplug._compiled_network import Weigh as Weigh
 from bnplug.structure import Structure
-from bnplug.typing import CodeArray, FloatArray
+from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
     from bnplug.model.log_tables import LogTables
@@ -27,9 +30,6 @@ if TYPE_CHECKING:
 
 #: New parents of some variables, as numbers: one candidate of a search.
 Changes = Mapping[int, Sequence[int]]
-
-#: Returns weights of rows, of the shape (rows, classes), from their log joint, and the slice that says which they are.
-Weigh = Callable[[FloatArray, slice], FloatArray]
 
 #: Returns what a value, a name or a (name, parameters) pair, means as a parameter: of an owner, by its name.
 Resolver = Callable[[Any, str, Any], Any]
@@ -215,6 +215,8 @@ class ScoreFunction(Composite, ABC):
 class Engine(Composite, ABC):
     """Compute marginals of a network. An engine with a parameter ``max_clique_size`` gets the classifier's value.
 
+    EM uses the classifier's engine if its compiled network is a :class:`CountingNetwork`, and `elimination` otherwise.
+
     Attributes
     ----------
     saved_limits : mapping of str to number
@@ -225,83 +227,13 @@ class Engine(Composite, ABC):
     saved_limits: ClassVar[Mapping[str, float]] = {}
 
     @abstractmethod
-    def compile(self, tables: LogTables, target: str) -> CompiledNetwork:
-        """Return what answers questions about the network `tables`, whose class is `target`."""
+    def compile(self, tables: LogTables, target: str | None = None) -> CompiledNetwork:
+        """Compile the network `tables`, whose class is `target`.
 
-
-class CompiledNetwork(ABC):
-    """A compiled network: what is known goes in, probabilities come out.
-
-    Codes are an unsigned array of shape (variables, rows), variables in the order of ``tables.names``; the largest
-    value of its type means missing.
-    """
-
-    @abstractmethod
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return L[m, c] = log P(c, what row m knows), of shape (rows, classes).
-
-        A summand that is the same for all classes of a row may be left out. What `codes` say about the class is not
-        read. A row that is impossible under every class is all ``-inf``.
+        Without a class, :meth:`CompiledNetwork.log_joint` returns log P(known cells) of each row, of shape (rows, 1).
+        An engine that needs a class raises a ``ValueError``;
+        :func:`bnplug.inference.class_free.compile_without_class` removes the need.
         """
-
-    @abstractmethod
-    def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
-        """Return P(variables | evidence), one axis for each of `variables`.
-
-        Evidence is the code of a state, or a likelihood for each state of the variable (soft evidence).
-        """
-
-    def log_probability(self, evidence: Mapping[str, int | npt.ArrayLike]) -> float:
-        """Return log P(evidence), ``-inf`` if it is impossible; evidence is as for :meth:`query`.
-
-        If the tables do not sum to one, the result is relative to no evidence. The probability of soft evidence is its
-        mean likelihood. This default multiplies answers of :meth:`query`, one for each finding; a finding whose
-        probability is below the range of floats counts as impossible. Engines that compute with logarithms should
-        override it.
-        """
-        total = 0.0
-        before: dict[str, int | npt.ArrayLike] = {}
-        for name, finding in evidence.items():
-            posterior, weights = self.query([name], before), np.asarray(finding)
-            share = float(posterior[weights] if weights.ndim == 0 else posterior @ weights)
-            if share == 0:
-                return -np.inf
-            total += float(np.log(share))
-            before[name] = finding
-        return total
-
-    @abstractmethod
-    def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
-        """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, what row m knows)``.
-
-        Parameters
-        ----------
-        codes : unsigned array of shape (variables, rows)
-            What it says about the class is not read.
-        weights : float64 array of shape (rows, classes)
-            They may be negative. A class that is impossible for a row adds nothing.
-
-        Returns
-        -------
-        list of float64 arrays
-            For each of ``tables.names`` an array of the shape of its table: its own axis first, then its parents'.
-        """
-
-    def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
-        """Return the :meth:`expected_counts` of rows whose weights depend on their log joint, as in a step of EM.
-
-        Parameters
-        ----------
-        codes : unsigned array of shape (variables, rows)
-        weigh : callable
-            ``weigh(joint, rows)`` gets the log joint of the rows of a slice, and returns their weights, of the same
-            shape. Each row comes once, in any order and thread. An engine may answer in one pass through the rows, as
-            `elimination` does, which leaves nothing out of these log joints.
-        n_jobs : int, optional
-            Threads, as joblib counts them. The result does not depend on it.
-        """
-        joint = self.log_joint(codes, n_jobs)
-        return self.expected_counts(codes, weigh(joint, slice(0, len(joint))))
 
 
 @runtime_checkable

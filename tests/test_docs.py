@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tomllib
 import warnings
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from bnplug.cli import cli
 from bnplug.datasets import iris, tic_tac_toe
 from bnplug.experiments import compare
 from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Method
 from bnplug.hooks.discovery import HOOKS
 
 ROOT = Path(__file__).parents[1]
@@ -247,8 +249,10 @@ def test_parameters_of_methods_that_are_named_exist():
     every |= set(inspect.signature(bnplug.BayesianNetworkClassifier).parameters)
     every |= set(inspect.signature(compare).parameters)
     model = bnplug.BayesianNetworkClassifier
-    for function in (model.explore, model.predict_files, bnplug.Table.with_relative_weights):
+    log_joint = bnplug.CompiledNetwork.log_joint
+    for function in (model.explore, model.predict_files, bnplug.Table.with_relative_weights, log_joint):
         every |= set(inspect.signature(function).parameters)
+    every |= {field.name for described in Method.__subclasses__() for field in fields(described)}
     every |= {
         "target",
         "aggregate",

@@ -195,6 +195,7 @@ def bnplug_engines() -> Iterable[EngineMethod]:
         reference="Fung, Chang: Weighing and integrating evidence for stochastic simulation in Bayesian networks "
         "(1990)",
         exact=False,
+        stochastic=True,
     )
 
 

@@ -87,6 +87,7 @@ def _learn(model: Any, learner: Any, table: Table) -> Learned:
         model.random_state,
         model.n_jobs,
         model.verbose,
+        component("engine", model.engine, model),
     )
 
 

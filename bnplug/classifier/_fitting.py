@@ -148,6 +148,8 @@ class FitMixin(PredictMixin):
             warn_of_constant_prediction(table, structure)
         self.parameters_ = component("parameter learner", self.parameters, self)
         check_unlabeled(table, self.parameters_, self.parameters)
+        if table.learned_by_em:
+            self.parameters_.engine_ = component("engine", self.engine, self)
         # A learner need not derive from the contract's class.
         n_folds = getattr(self.parameters_, "n_inner_folds", 0)
         if n_folds:

@@ -78,7 +78,7 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
         """Return the log joint of rows and classes; impossible rows are all ``-inf``."""
         codes = self.encode(X)
         self._warn_where_missing(codes)
-        return self._marginalizer.log_joint(codes, self.n_jobs)
+        return self._marginalizer.log_joint(codes, n_jobs=self.n_jobs)
 
     def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
         """Draw :meth:`explain` for the one row in `X` as bars; return the axes.

@@ -130,7 +130,7 @@ def _check_answers() -> None:
 
     from bnplug.inference.complete import posterior
     from bnplug.inference.marginals import Marginalizer
-    from bnplug.testing import _network_checks, data
+    from bnplug.testing import _engine_checks, data
 
     table = data.with_missing_cells()
     for structure in ("tan", "kdb"):
@@ -138,7 +138,7 @@ def _check_answers() -> None:
         answers = posterior(Marginalizer(tables, table.target).log_joint(table.codes))
         for row, answer in zip(table.codes.T, answers, strict=True):
             known = {table.names[v]: int(row[v]) for v in table.features if row[v] != table.missing}
-            expected = _network_checks._query(tables, [table.target], known)
+            expected = _engine_checks._query(tables, [table.target], known)
             if not np.allclose(answer, expected, atol=1e-10):
                 raise AssertionError(f"{structure}: P({table.target} | {known}) is {answer}, not {expected}")
 

@@ -198,19 +198,12 @@ def read_row(codes, m, missing, target, variables):  # type: ignore[no-untyped-d
 
 @inner_kernel(allocates=False)
 def mark(nodes, axes, both_ways, variables):  # type: ignore[no-untyped-def]
-    """Find the missing features that matter; return whether there are any.
+    """Find the missing features that matter for the posterior; return whether there are any.
 
-    Barren nodes do not: missing, without a needed child, and with columns that sum to one. Of the others, those that
-    tables connect with the class are relevant; all else is the same for every class.
+    Barren nodes do not matter. Of the others, those that tables connect with the class are relevant; all else is the
+    same for every class.
     """
-    for v in range(nodes.shape[0]):
-        variables[v].needed = variables[v].state >= 0 or not nodes[v].proper
-        variables[v].relevant = variables[v].touched = False
-        variables[v].bucket = -1
-    for v in both_ways[: nodes.shape[0]]:
-        if variables[v].needed:
-            for i in range(nodes[v].axes, nodes[v].axes_end):
-                variables[axes[i].variable].needed = True
+    _mark_needed(nodes, axes, both_ways, variables)
     # The tables in one direction, then in the other, until nothing changes.
     any_relevant, spread, start = False, True, 0
     while spread:
@@ -231,6 +224,33 @@ def mark(nodes, axes, both_ways, variables):  # type: ignore[no-untyped-def]
             variables[v].touched = touched
         start = nodes.shape[0] - start
     return any_relevant
+
+
+@inner_kernel(allocates=False)
+def mark_complete(nodes, axes, both_ways, target, variables):  # type: ignore[no-untyped-def]
+    """Find the missing features that matter for the full log joint, all but barren ones; return if there are any."""
+    _mark_needed(nodes, axes, both_ways, variables)
+    any_relevant = False
+    for v in range(nodes.shape[0]):
+        variables[v].relevant = v != target and variables[v].needed and variables[v].state < 0
+        any_relevant |= variables[v].relevant
+    for v in range(nodes.shape[0]):
+        for i in range(nodes[v].axes, nodes[v].axes_end):
+            variables[v].touched |= variables[v].needed and variables[axes[i].variable].relevant
+    return any_relevant
+
+
+@inner_kernel(allocates=False)
+def _mark_needed(nodes, axes, both_ways, variables):  # type: ignore[no-untyped-def]
+    """Find the nodes that are not barren: missing, without a needed child, and with columns that sum to one."""
+    for v in range(nodes.shape[0]):
+        variables[v].needed = variables[v].state >= 0 or not nodes[v].proper
+        variables[v].relevant = variables[v].touched = False
+        variables[v].bucket = -1
+    for v in both_ways[: nodes.shape[0]]:
+        if variables[v].needed:
+            for i in range(nodes[v].axes, nodes[v].axes_end):
+                variables[axes[i].variable].needed = True
 
 
 @inner_kernel(allocates=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel
-from bnplug.inference._flat_tables import mark, mark_all, read_row, record
+from bnplug.inference._flat_tables import mark, mark_all, mark_complete, read_row, record
 
 #: Progress of sampling: the current row and class, and the number of their draws so far; whether these are the repeated
 #: draws of `add_counts`; the largest log weight so far, and the sums of weights and of their squares relative to it.
@@ -103,11 +103,27 @@ def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no
 
 @kernel(allocates=False)
 def estimate(  # type: ignore[no-untyped-def]
-    network, axes, own, tables, codes, missing, rows, seed, n, most, variables, stream, progress, joint, errors
+    network,
+    axes,
+    own,
+    tables,
+    codes,
+    missing,
+    rows,
+    complete,
+    seed,
+    n,
+    most,
+    variables,
+    stream,
+    progress,
+    joint,
+    errors,
 ):
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 
-    network: the first fields of FlatTables; rows: the rows to process; most: the number of draws to make in this call;
+    network: the first fields of FlatTables; rows: the rows to process; complete: whether tables count that are the same
+    for all classes; most: the number of draws to make in this call;
     stream: uint64 (2,), the state of the random numbers; progress: PROGRESS (1,), initially zeros. Returns whether all
     rows are done; if not, the next call continues. errors[m, c]: the logarithm of the relative standard error of the
     estimate that was added to the joint.
@@ -118,7 +134,11 @@ def estimate(  # type: ignore[no-untyped-def]
     while at.row < rows.shape[0]:
         m = rows[at.row]
         read_row(codes, m, missing, target, variables)
-        if not mark(nodes, axes, both_ways, variables):
+        if complete:
+            found = mark_complete(nodes, axes, both_ways, target, variables)
+        else:
+            found = mark(nodes, axes, both_ways, variables)
+        if not found:
             at.row += 1
             continue
         while at.label < joint.shape[1]:

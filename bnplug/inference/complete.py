@@ -119,6 +119,20 @@ def log_joint(terms: Terms, codes: CodeArray) -> FloatArray:
     return result
 
 
+def log_rest(tables: LogTables, target: str, codes: CodeArray) -> FloatArray:
+    """Return for each row the sum of the tables without the class, which is the same for all classes.
+
+    A table with a missing cell is omitted.
+    """
+    result, missing = np.zeros(codes.shape[1]), np.iinfo(codes.dtype).max
+    for name, (parents, values) in tables.tables.items():
+        if target != name and target not in parents:
+            cells = codes[[tables.names.index(u) for u in (name, *parents)]]
+            known = (cells != missing).all(axis=0)
+            result[known] += values[tuple(cells[:, known])]
+    return result
+
+
 def posterior(joint: FloatArray) -> FloatArray:
     """Return P(class | row) from log joints; tied classes get exactly equal probabilities.
 

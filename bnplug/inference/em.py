@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from bnplug.contracts import ParameterLearner
+from bnplug.contracts import CompiledNetwork, CountingNetwork, Engine, ParameterLearner
 from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.hooks.components import check_numbers
-from bnplug.inference.expectation import Expectation
+from bnplug.inference.marginals import Marginalizer
 from bnplug.model.log_tables import LogTables, estimate
 from bnplug.structure import Structure
 from bnplug.table._counting import count_rows, with_unit_weights
@@ -51,6 +51,9 @@ class CountsLearner(ParameterLearner):
 
     Attributes
     ----------
+    engine_ : Engine or None
+        The engine of EM. The classifier sets it to its own before it calls :meth:`fit`. Without an engine, and if the
+        engine's networks are no :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
     counts_ : list of float64 arrays
         The counts that the parameters were estimated from: for each variable an array with axes (variable, \\*parents).
     n_iter_ : int
@@ -80,6 +83,7 @@ class CountsLearner(ParameterLearner):
     """
 
     takes_unlabeled = True
+    engine_: Engine | None = None
 
     @abstractmethod
     def from_counts(
@@ -196,8 +200,8 @@ def expectation_maximization(
     """Return the parameters of `learner`, which is not modified, at a maximum of the likelihood of the known cells.
 
     `start` is the first start, by default the estimates from available cases, the rows in which a family is known.
-    `options` are ``restarts``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state`` and ``verbose``, instead of the
-    learner's.
+    `options` are ``restarts``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``verbose`` and ``engine``, instead
+    of the learner's.
     """
     em = _Run(learner, table, structure, options)
     best = max(map(em.climb, em.starts(start)), key=lambda maximum: maximum.path[-1])
@@ -210,8 +214,14 @@ def expected_family_counts(
     table: Table, tables: LogTables, n_jobs: int | None = None
 ) -> tuple[list[FloatArray], float]:
     """Return the expected counts of each family under `tables`, and the log-likelihood of the known cells."""
-    counts, log_likelihood, _ = _expect(table.spawn(_Rows), tables, n_jobs)
+    counts, log_likelihood, _ = _expect(table.spawn(_Rows), tables, n_jobs, None)
     return counts, log_likelihood
+
+
+def compiled_for_em(engine: Engine | None, tables: LogTables, target: str) -> CompiledNetwork:
+    """Compile a network for EM: by `engine`, if it offers expected counts, and otherwise by elimination."""
+    compiled = None if engine is None else engine.compile(tables, target)
+    return compiled if isinstance(compiled, CountingNetwork) else Marginalizer(tables, target)
 
 
 class _Run:
@@ -228,6 +238,7 @@ class _Run:
         self.n_jobs, self.verbose, self.random_state = (
             options.get(name, getattr(learner, name, None)) for name in ("n_jobs", "verbose", "random_state")
         )
+        self.engine: Engine | None = options.get("engine", getattr(learner, "engine_", None))
         self.rows, self.reported = table.spawn(_Rows), time.monotonic()
         families = _families(table, structure)
         self.available = table.counts(families)
@@ -276,10 +287,14 @@ class _Run:
         """Return the expected number of rows in each cell under `tables`: `counts`, unless rows are weighted."""
         if not self.table.weighted:
             return counts
-        return _LazyCounts(len(counts), lambda: _expect(self.table.spawn(_Rows, True), tables, self.n_jobs)[0])
+
+        def compute() -> Sequence[FloatArray]:
+            return _expect(self.table.spawn(_Rows, True), tables, self.n_jobs, self.engine)[0]
+
+        return _LazyCounts(len(counts), compute)
 
     def _expect(self, tables: LogTables, warn: bool = False) -> tuple[list[FloatArray], float]:
-        counts, log_likelihood, impossible = _expect(self.rows, tables, self.n_jobs)
+        counts, log_likelihood, impossible = _expect(self.rows, tables, self.n_jobs, self.engine)
         if warn and impossible:
             warn_outside(
                 f"{impossible} row(s) are impossible under tables that are fixed, and are ignored", BnplugWarning
@@ -302,9 +317,11 @@ def _families(table: Table, structure: Structure) -> list[tuple[int, ...]]:
     return [(v, *parents) for v, parents in enumerate(structure.parents)]
 
 
-def _expect(rows: Blocks, tables: LogTables, n_jobs: int | None) -> tuple[list[FloatArray], float, int]:
+def _expect(
+    rows: Blocks, tables: LogTables, n_jobs: int | None, engine: Engine | None
+) -> tuple[list[FloatArray], float, int]:
     """Return the expected counts over all blocks, the log-likelihood, and the number of impossible rows."""
-    *counts, value, impossible = rows.sum("expect", tables, n_jobs)
+    *counts, value, impossible = rows.sum("expect", tables, n_jobs, engine)
     return counts, float(value), int(impossible)
 
 
@@ -319,7 +336,7 @@ class _Rows:
         self.incomplete = block.take(holes)
         self.families: list[tuple[int, ...]] = []
 
-    def expect(self, tables: LogTables, n_jobs: int | None) -> list[Any]:
+    def expect(self, tables: LogTables, n_jobs: int | None, engine: Engine | None) -> list[Any]:
         """Return the expected counts of each family, then the log-likelihood and the number of impossible rows."""
         families = [tuple(map(tables.names.index, (name, *parents))) for name, (parents, _) in tables.tables.items()]
         if families != self.families:
@@ -328,7 +345,8 @@ class _Rows:
         if not self.incomplete.n_rows:
             expected = [np.zeros_like(counts) for counts in self.counts]
         else:
-            expected = Expectation(tables, self.target).counts(self.incomplete.codes, weights, n_jobs)
+            compiled = compiled_for_em(engine, tables, self.target)
+            expected = compiled.expectation(self.incomplete.codes, weights, n_jobs)
         value, impossible = weights.log_likelihood()
         for counts, added, (_, values) in zip(self.counts, expected, tables.tables.values(), strict=True):
             seen = (counts > 0) & np.isfinite(values)

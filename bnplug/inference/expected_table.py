@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from bnplug.inference.em import SmoothedFrequencies, expectation_maximization
-from bnplug.inference.marginals import Marginalizer
+from bnplug.contracts import Engine
+from bnplug.inference.em import SmoothedFrequencies, compiled_for_em, expectation_maximization
 from bnplug.inference.predicting import query_rows
 from bnplug.inference.sample import _all_completions, _have_few_completions, _split_by, draw_missing
 from bnplug.model.log_tables import LogTables
@@ -47,14 +47,22 @@ class ExpectedTable(BlockTable):
 
     The `network` is a callable that returns the :class:`~bnplug.LogTables` of the expectations, and is called when
     these are first needed. Missing cells are drawn with `seed`. Nothing depends on `n_jobs`, the number of threads.
+    `engine` computes the distributions of the missing cells, as in :func:`structural_em`.
     """
 
     #: Whether :meth:`counts` must be used instead of counting rows.
     expects = True
 
-    def __init__(self, rows: Table, network: Callable[[], LogTables], seed: int = 0, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        rows: Table,
+        network: Callable[[], LogTables],
+        seed: int = 0,
+        n_jobs: int | None = None,
+        engine: Engine | None = None,
+    ) -> None:
         self._describe(rows.names, rows.states, rows.target, rows.left_out)
-        self._all, self._network, self._seed, self._n_jobs = rows, network, seed, n_jobs
+        self._all, self._network, self._seed, self._n_jobs, self._engine = rows, network, seed, n_jobs, engine
         if not rows.weighted:
             self.weights = None
 
@@ -95,7 +103,7 @@ class ExpectedTable(BlockTable):
 
     @cached_property
     def _expected(self) -> Blocks:
-        return self._all.spawn(_ExpectedRows, self.tables, self._n_jobs)
+        return self._all.spawn(_ExpectedRows, self.tables, self._n_jobs, self._engine)
 
     @cached_property
     def store(self) -> LocalStore:  # type: ignore[override]
@@ -126,10 +134,13 @@ class ExpectedTable(BlockTable):
 
     def take(self, rows: npt.ArrayLike) -> ExpectedTable:
         """Return some of the rows that have a class (numbers or a mask), with the same network."""
-        return ExpectedTable(self.with_holes.take(rows), lambda: self.tables, self._seed, self._n_jobs)
+        return self._of(self.with_holes.take(rows))
 
     def _with_weights_divided(self, divisors: FloatArray | None) -> ExpectedTable:
-        return ExpectedTable(self._all._with_weights_divided(divisors), lambda: self.tables, self._seed, self._n_jobs)
+        return self._of(self._all._with_weights_divided(divisors))
+
+    def _of(self, rows: Table) -> ExpectedTable:
+        return ExpectedTable(rows, lambda: self.tables, self._seed, self._n_jobs, self._engine)
 
     def expand(self, variables: Sequence[int]) -> ExpandedTable:
         """Return all rows, with or without a class, expanded over `variables` and weighted by their probability."""
@@ -190,7 +201,7 @@ class _ExpectedRows:
     queried for the missing part of each family.
     """
 
-    def __init__(self, block: Table, tables: LogTables, n_jobs: int | None) -> None:
+    def __init__(self, block: Table, tables: LogTables, n_jobs: int | None, engine: Engine | None) -> None:
         self.tables, self.n_jobs = tables, n_jobs
         self.few = _have_few_completions(block.codes, block.cards)
         weights = np.ones(block.n_rows) if block.weights is None else block.weights
@@ -199,7 +210,7 @@ class _ExpectedRows:
         self.completed = Table(rows.codes, block.names, block.states, block.target, shares)
         self.block, self.weights = block.take(~self.few), weights[~self.few]
         self.lacks = self.block.codes == block.missing
-        self._compile = cache(partial(Marginalizer, tables))
+        self._compile = cache(partial(compiled_for_em, engine, tables))
         self._shares: dict[tuple[int, ...], tuple[IntArray, FloatArray]] = {}
 
     def counts(self, families: Sequence[tuple[int, ...]], folds: IntArray | None, n_folds: int) -> list[FloatArray]:
@@ -257,13 +268,15 @@ def structural_em(
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int | None = None,
+    engine: Engine | None = None,
 ) -> Learned:
     """Learn a structure by structural EM; return the first that recurs, or the last of `MOST_STRUCTURES`.
 
     `learn` is that of a :class:`~bnplug.StructureLearner`, checked. It is called first with the rows of `table` that
     have a class, whose statistics ignore rows with missing cells, and then with an :class:`ExpectedTable`.
     `random_state` is the seed for drawing missing cells, for learners that read rows; each round uses the same draws.
-    The result does not depend on `n_jobs`, the number of threads. If `verbose`, every round is reported.
+    The result does not depend on `n_jobs`, the number of threads. If `verbose`, every round is reported. `engine`
+    computes expected counts if it offers them; otherwise, and by default, elimination does.
     """
     seed = int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
     learned = learn(table.ignoring())
@@ -271,13 +284,15 @@ def structural_em(
     while learned.structure not in seen and len(seen) < MOST_STRUCTURES:
         seen.append(learned.structure)
         # The parameters are computed on demand, since not every learner needs them.
-        learned = learn(ExpectedTable(table, partial(_by_em, table, seen[-1], n_jobs), seed, n_jobs))
+        expected = partial(_by_em, table, seen[-1], n_jobs, engine)
+        learned = learn(ExpectedTable(table, expected, seed, n_jobs, engine))
         if verbose:
             changed = sum(a != b for a, b in zip(seen[-1].parents, learned.structure.parents, strict=True))
             print(f"structural em: round {len(seen)}, {changed} families changed", file=sys.stderr, flush=True)
     return learned
 
 
-def _by_em(table: Table, structure: Structure, n_jobs: int | None) -> LogTables:
+def _by_em(table: Table, structure: Structure, n_jobs: int | None, engine: Engine | None) -> LogTables:
     """Return the parameters of a structure by EM."""
-    return expectation_maximization(SmoothedFrequencies(), table, structure, n_jobs=n_jobs, **_BETWEEN).tables
+    options = {**_BETWEEN, "n_jobs": n_jobs, "engine": engine}
+    return expectation_maximization(SmoothedFrequencies(), table, structure, **options).tables

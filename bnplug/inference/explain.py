@@ -75,7 +75,7 @@ def contributions(marginals: CompiledNetwork, codes: CodeArray, target: int, n_j
     """
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
-    prior = _log_odds(marginals.log_joint(hidden, n_jobs))
+    prior = _log_odds(marginals.log_joint(hidden, n_jobs=n_jobs))
     result = np.zeros((codes.shape[1], 1 + len(features), prior.shape[1]))
     for order in (range(len(features)), range(len(features) - 1, -1, -1)):
         shown, before = hidden.copy(), prior

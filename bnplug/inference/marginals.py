@@ -34,9 +34,9 @@ from bnplug.inference._cliques import (
     known_states,
     naming_row,
 )
-from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, read_row
+from bnplug.inference._flat_tables import PLAIN, collect, flat_tables, mark, mark_complete, read_row
 from bnplug.inference._messages import DONE, TOO_LARGE, Memo, send_messages
-from bnplug.inference.complete import log_joint, terms
+from bnplug.inference.complete import Terms, log_joint, log_rest, terms
 from bnplug.inference.expectation import Expectation, expected_counts
 from bnplug.inference.queries import _evidence_factors, log_measure, query, relevant, split_evidence
 from bnplug.model.log_tables import LogTables
@@ -52,69 +52,75 @@ class Elimination:
     def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
         self.tables, self.target, self.max_clique_size = tables, target, max_clique_size
         self._flat = flat_tables(tables, target)
-        # One for each thread that has been at work, for the next rows.
-        self._memos: list[Memo] = []
+        # One for each thread that has been at work, for the next rows: for posteriors, and for full log joints.
+        self._memos: tuple[list[Memo], list[Memo]] = [], []
 
-    def add_missing(self, codes: CodeArray, rows: IntArray, joint: FloatArray, n_jobs: int | None = None) -> None:
+    def add_missing(
+        self, codes: CodeArray, rows: IntArray, joint: FloatArray, complete: bool = False, n_jobs: int | None = None
+    ) -> None:
         """Add to log joints of some `rows` the contribution of the tables that mention a missing feature.
 
         `joint`, of shape (rows, classes), is changed in place. It holds the sum of all other tables of the class and
-        its children, as :func:`bnplug.inference.complete.log_joint` returns it. `codes` and `n_jobs` are as in
+        its children or, if `complete`, of all other tables. `codes` and `n_jobs` are as in
         :meth:`Marginalizer.log_joint`.
         """
         missing, limit = np.iinfo(codes.dtype).max, int(min(self.max_clique_size, NO_LIMIT))
         blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
 
         def add(left: IntArray) -> None:
-            memo = self._memo()
+            memo = self._memo(complete)
             while len(left) > 0:
-                n = _add_missing(memo.network, codes, missing, left, limit, memo.arrays, joint)
+                n = _add_missing(memo.network, codes, missing, left, limit, memo.arrays, complete, joint)
                 left = left[n:]
-                if len(left) > 0 and (memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, left[0]])):
-                    joint[left[0]] = self._by_other_cliques(codes[:, left[0]], int(left[0]))
+                if len(left) > 0 and (
+                    memo.outcome == TOO_LARGE or self._will_be_too_large(memo, codes[:, left[0]], complete)
+                ):
+                    joint[left[0]] = self._by_other_cliques(codes[:, left[0]], int(left[0]), complete)
                     left = left[1:]
                 elif len(left) > 0:
                     memo.make_room()
-            self._memos.append(memo)
+            self._memos[complete].append(memo)
 
         run_in_threads(add, blocks, n_jobs=n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memos": []}
+        return {**self.__dict__, "_memos": ([], [])}
 
-    def _memo(self) -> Memo:
+    def _memo(self, complete: bool) -> Memo:
         try:
-            return self._memos.pop()
+            return self._memos[complete].pop()
         except IndexError:  # another thread may have taken the last one
             return Memo(self._flat)
 
-    def _will_be_too_large(self, memo: Memo, row: CodeArray) -> bool:
+    def _will_be_too_large(self, memo: Memo, row: CodeArray, complete: bool = False) -> bool:
         """Whether a row that fills the cache alone needs a table that is too large, in the network's order."""
         if memo.n_rows > 0:
             return False
         order = [self.tables.names[v] for v in self._flat.order]
-        return not fits(self.tables, (scope for scope, _ in self._factors(row)), order, self.max_clique_size)
+        scopes = (scope for scope, _ in self._factors(row, complete))
+        return not fits(self.tables, scopes, order, self.max_clique_size)
 
-    def _factors(self, row: CodeArray) -> list[Factor]:
-        """Return the tables that are relevant to the class, reduced by the evidence of a row."""
+    def _factors(self, row: CodeArray, complete: bool = False) -> list[Factor]:
+        """Return the tables that are relevant to the class or, if `complete`, all, reduced by the evidence of a row."""
         known = known_states(self.tables, self.target, row)
         # The evidence separates the other factors from the class: they are the same for all classes.
-        needed = relevant(self.tables, {self.target, *known})
-        return connected(_evidence_factors(self.tables, needed, known, {}), self.target)
+        factors = _evidence_factors(self.tables, relevant(self.tables, {self.target, *known}), known, {})
+        return factors if complete else connected(factors, self.target)
 
-    def _by_other_cliques(self, row: CodeArray, m: int) -> FloatArray:
+    def _by_other_cliques(self, row: CodeArray, m: int, complete: bool = False) -> FloatArray:
         """Return the log joint of a row by an order of elimination for its evidence, whose cliques may be smaller."""
         with naming_row(m):
-            factors = Factors(self.tables, self._factors(row), {self.target}, self.max_clique_size)
+            factors = Factors(self.tables, self._factors(row, complete), {self.target}, self.max_clique_size)
         return factors.measure((self.target,))
 
 
 @kernel(allocates=False)
-def _add_missing(network, codes, missing, rows, max_cells, memo, result):  # type: ignore[no-untyped-def]
+def _add_missing(network, codes, missing, rows, max_cells, memo, complete, result):  # type: ignore[no-untyped-def]
     """result[m, c] += log of the sum, over row m's missing features, of the tables that mention one of them.
 
     network: the first fields of FlatTables; codes: (variables, all rows); rows: int64; memo: the arrays of a memo,
-    which stores the outcome. Returns the number of rows done.
+    which stores the outcome; complete: whether features matter that only add a constant. Returns the number of rows
+    done.
     """
     nodes, both_ways, order, target, _ = network
     variables, axes, factors, _, _, numbers, counters = memo
@@ -122,7 +128,11 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, result):  # typ
     for i in range(rows.shape[0]):
         m = rows[i]
         read_row(codes, m, missing, target, variables)
-        if not mark(nodes, axes, both_ways, variables):
+        if complete:
+            found = mark_complete(nodes, axes, both_ways, target, variables)
+        else:
+            found = mark(nodes, axes, both_ways, variables)
+        if not found:
             continue
         n_factors = collect(nodes, target, variables, axes, factors, nodes[-1].axes_end)
         used.outcome = send_messages(nodes, order, target, max_cells, memo, n_factors)
@@ -134,7 +144,7 @@ def _add_missing(network, codes, missing, rows, max_cells, memo, result):  # typ
             result[m, c] += used.scale
         while f >= 0:
             for c in range(result.shape[1]):
-                number = numbers[factors[f].start + c]
+                number = numbers[factors[f].start + c if factors[f].axes_end > factors[f].axes else factors[f].start]
                 result[m, c] += np.log(number) if factors[f].kind == PLAIN else number
             f = factors[f].following
     return rows.shape[0]
@@ -193,20 +203,25 @@ class Marginalizer(CompiledNetwork):
 
     def __init__(self, tables: LogTables, target: str, max_clique_size: int = MAX_CLIQUE_SIZE) -> None:
         self.tables, self.target, self.max_clique_size = tables, target, max_clique_size
-        self._terms = terms(tables, target)
 
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return L[m, c] = log P(c, known cells of row m), up to a constant for each row, of shape (rows, classes).
+    def log_joint(
+        self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return L[m, c] = log P(c, known cells of row m), of shape (rows, classes).
 
-        `codes` have the shape (variables, rows), in the order of the tables' names; the dtype's largest value is
-        missing, and the class is not read. A row that is impossible under every class is all ``-inf``. `n_jobs` is the
-        number of threads, as joblib counts them, on which the result does not depend.
+        Unless `complete`, it is up to a constant for each row. `codes` have the shape (variables, rows), in the order
+        of the tables' names; the dtype's largest value is missing, and the class is not read. A row that is impossible
+        under every class is all ``-inf``. `n_jobs` is the number of threads, as joblib counts them, on which the result
+        does not depend.
         """
+        self.refuse_shares(shares)
         joint = log_joint(self._terms, codes)
+        if complete:
+            joint += log_rest(self.tables, self.target, codes)[:, None]
         features = np.arange(len(codes)) != self.tables.names.index(self.target)
         rows = np.flatnonzero((codes[features] == np.iinfo(codes.dtype).max).any(axis=0))
         if len(rows) > 0 and not self._skipping_is_exact:
-            self._elimination.add_missing(codes, rows, joint, n_jobs)
+            self._elimination.add_missing(codes, rows, joint, complete, n_jobs)
         return joint
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
@@ -226,6 +241,10 @@ class Marginalizer(CompiledNetwork):
     def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return expected counts and log joints in one pass; see :class:`bnplug.inference.expectation.Expectation`."""
         return Expectation(self.tables, self.target, self.max_clique_size).counts(codes, weigh, n_jobs)
+
+    @cached_property
+    def _terms(self) -> Terms:
+        return terms(self.tables, self.target)
 
     @cached_property
     def _elimination(self) -> Elimination:

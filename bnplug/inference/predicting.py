@@ -22,12 +22,12 @@ def predictive_log_joint(marginals: CompiledNetwork, codes: CodeArray, n_jobs: i
     is the network's answer for a row without any known feature. `codes`, of shape (variables, rows), `n_jobs` and the
     result, of shape (rows, classes), are those of :meth:`bnplug.CompiledNetwork.log_joint`.
     """
-    joint = marginals.log_joint(codes, n_jobs)
+    joint = marginals.log_joint(codes, n_jobs=n_jobs)
     impossible = np.isneginf(joint).all(axis=1, keepdims=True)
     if not impossible.any():
         return joint
     nothing_known = np.full((len(codes), 1), np.iinfo(codes.dtype).max, dtype=codes.dtype)
-    return np.where(impossible, marginals.log_joint(nothing_known, n_jobs), joint)
+    return np.where(impossible, marginals.log_joint(nothing_known, n_jobs=n_jobs), joint)
 
 
 #: Returns the compiled network whose class is the given variable.
@@ -71,7 +71,7 @@ def _joint(
 
 def conditional(marginals: CompiledNetwork, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
     """Return P(class | known cells), of shape (rows, classes); NaN in rows impossible under every class."""
-    joint = marginals.log_joint(codes, n_jobs)
+    joint = marginals.log_joint(codes, n_jobs=n_jobs)
     with np.errstate(invalid="ignore", under="ignore"):
         share = np.exp(joint - joint.max(axis=1, keepdims=True))
     return np.asarray(share / share.sum(axis=1, keepdims=True))
@@ -129,5 +129,6 @@ def _all_impossible(tables: LogTables, compiled: Compile, rows: CodeArray, n_job
             continue
         marginals = compiled(name)
         for block in blocks(lacking, row_bytes(rows, len(tables.states[name]))):
-            result[block] |= np.isneginf(marginals.log_joint(rows.take(block, axis=1), n_jobs)).all(axis=1)
+            joint = marginals.log_joint(rows.take(block, axis=1), n_jobs=n_jobs)
+            result[block] |= np.isneginf(joint).all(axis=1)
     return result

@@ -7,13 +7,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import rel_entr
+from scipy.special import logsumexp, rel_entr
 
 from bnplug.errors import did_you_mean, one_line, printable
 from bnplug.html._kit import Safe, number, render, without_folders
 from bnplug.html._kit import counted as counted
 from bnplug.inference.marginals import Marginalizer
-from bnplug.inference.queries import query
 from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ _MOST_EDGES, _MOST_DETAIL = 10, 200
 
 # Larger tables are printed only on request.
 _SMALL_TABLE = 64
-
-# Tolerance for rounding errors when the marginal of a joint is compared with the class prior.
-_ROUNDING = 1e-9
 
 
 def headline(model: BayesianNetworkClassifier) -> str:
@@ -58,28 +54,17 @@ def class_joints(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
 
     Raises a ``ValueError`` if this needs a table of more than ``max_clique_size`` cells.
     """
-    tables, target = model.tables_, model.target_
-    joints = _joints_up_to_separation(model)
-    prior = query(tables, [target], max_clique_size=model.max_clique_size)
-    for name, joint in joints.items():
-        # A log joint leaves out factors that are independent of the class. They are at most one, so nothing is lost
-        # if the sum over X is the prior.
-        if np.abs(joint.sum(axis=1) - prior).max() > _ROUNDING:
-            joints[name] = query(tables, [target, name], max_clique_size=model.max_clique_size)
-    return joints
-
-
-def _joints_up_to_separation(model: BayesianNetworkClassifier) -> dict[str, FloatArray]:
-    """Compute the joints of all features at once: a row per state of each feature, everything else missing."""
     schema = model.schema_
+    # A row for each state of each feature, with everything else missing.
     cards = schema.cards[schema.features]
     codes = np.full((len(schema.names), cards.sum() + 1), schema.missing, dtype=schema.codes.dtype)
     rows = [slice(end - card, end) for card, end in zip(cards, np.cumsum(cards), strict=True)]
     for v, states in zip(schema.features, rows, strict=True):
         codes[v, states] = np.arange(schema.cards[v])
-    measure = np.exp(Marginalizer(model.tables_, model.target_, model.max_clique_size).log_joint(codes))
-    # The last row has no evidence: it measures the class alone.
-    measure /= measure[-1].sum()
+    network = Marginalizer(model.tables_, model.target_, model.max_clique_size)
+    logs = network.log_joint(codes, complete=True)
+    # The last row has no evidence: its sum is that of the whole measure.
+    measure = np.exp(logs - logsumexp(logs[-1]))
     return {schema.names[v]: measure[states].T for v, states in zip(schema.features, rows, strict=True)}
 
 

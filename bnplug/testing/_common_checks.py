@@ -8,9 +8,10 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any, ClassVar
+from unittest.mock import patch
 from zlib import crc32
 
 import joblib
@@ -26,6 +27,7 @@ from bnplug.hooks.discovery import FoundPlugin
 from bnplug.hooks.specs import hookimpl
 from bnplug.scoring import DecomposableScore
 from bnplug.structure import Structure
+from bnplug.table.block_table import BlockTable
 from bnplug.table.table import Table
 from bnplug.testing import data
 from bnplug.testing._subjects import MethodSubject, PluginSubject, Subject, require
@@ -332,12 +334,39 @@ def check_rows_in_blocks(subject: MethodSubject) -> None:
     except NotInMemoryError as error:
         raise AssertionError(
             "it reads table.codes or table.weights, and the rows of a table may be in many blocks; take sums over them "
-            "by table.counts, table.sum or table.spawn, or table.gather() where all rows must be in memory at once"
+            "by table.counts, table.sum or table.spawn"
         ) from error
     require(
         subject.alike(subject.run(table), of_blocks, table),
         "rows in many blocks give another result than the same rows in memory; what blocks say is to be added up over "
         "all of them before anything is made of it",
+    )
+
+
+def check_rows_are_not_gathered(subject: MethodSubject) -> None:
+    """Rows in many blocks are not all copied into memory by ``table.gather()``; a sample of them may be."""
+    table, gather, take = data.in_blocks(data.standard()), BlockTable.gather, BlockTable.take
+    samples: list[Table] = []
+    gathered: list[int] = []
+
+    def taken(self: BlockTable, rows: Any) -> Table:
+        samples.append(take(self, rows))
+        return samples[-1]
+
+    def noted(self: BlockTable) -> Table:
+        if not any(self is sample for sample in samples):
+            gathered.append(self.n_rows)
+        return gather(self)
+
+    patches = patch.object(BlockTable, "gather", noted), patch.object(BlockTable, "take", taken)
+    # check_rows_in_blocks looks at who reads rows that are not in memory.
+    with patches[0], patches[1], suppress(NotInMemoryError):
+        subject.run(table)
+    require(
+        not gathered,
+        f"table.gather() copies all {table.n_rows} rows into memory, and tables may be larger than that; add up what "
+        "blocks tell by table.counts, table.sum or table.spawn, or gather a sample, table.take(rows).gather(). If all "
+        "rows are needed at once, say why in expected_failures",
     )
 
 

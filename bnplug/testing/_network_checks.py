@@ -1,22 +1,22 @@
-"""Checks of parameter learners and of engines; an exact engine answers as enumeration does, on small networks."""
+"""Checks of parameter learners."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from bnplug.contracts import CompiledNetwork
-from bnplug.gradient import objective
-from bnplug.inference.complete import posterior
+from bnplug.gradient import Loss, Objective, lbfgs, objective
 from bnplug.model.log_tables import LogTables
 from bnplug.structure import Structure
 from bnplug.testing import _common_checks, data
-from bnplug.testing._common_checks import essential, only_if
-from bnplug.testing._subjects import EngineSubject, ParameterSubject, require
-from bnplug.typing import CodeArray, FloatArray
+from bnplug.testing._common_checks import essential
+from bnplug.testing._subjects import ParameterSubject, require
+from bnplug.typing import FloatArray
 
 # Of rows that leave no doubt about their class, this share is classified right by any parameters that make sense.
 _TOLD = 0.8
@@ -24,20 +24,8 @@ _TOLD = 0.8
 # Cells of log joints in a block of rows, where a table as small as ours is to have several.
 _FEW_CELLS = 24
 
-_NOISE = 1e-9
-
-# numpy's types do not allow for axes given as lists.
-_einsum: Any = np.einsum
-
-#: What is asked of each network: variables, and evidence by the code of a state or by a likelihood of each.
-_QUESTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("class",), {}),
-    (("x2", "x1"), {}),
-    (("class", "x3"), {"x2": 1}),
-    (("x1",), {"class": 2, "x3": 0}),
-    (("class",), {"x2": [0.2, 0.0, 3.0]}),
-    (("x3", "class"), {"x1": [0.5, 0.1], "x2": 2}),
-)
+# Derivatives are compared with differences over this step, and may differ by this share.
+_STEP, _SLACK = 1e-6, 1e-4
 
 
 @essential
@@ -109,6 +97,16 @@ def check_blocks_do_not_matter(subject: ParameterSubject) -> None:
     )
 
 
+def check_gradients(subject: ParameterSubject) -> None:
+    """Losses of `bnplug.gradient.Objective` and functions that `minimize` gets return their derivative."""
+    with _noting() as (losses, functions):
+        subject.run(data.standard())
+    for loss, params in losses.values():
+        _require_derivative(loss, params)
+    for function, start in functions:
+        _require_slope(function, start)
+
+
 def check_limits_respected(subject: ParameterSubject) -> None:
     """``max_iter`` is kept to, where it has it: ``n_iter_`` says how many steps were made."""
     if subject.has("max_iter"):
@@ -118,208 +116,77 @@ def check_limits_respected(subject: ParameterSubject) -> None:
         require(steps is not None and steps <= 1, f"max_iter=1 and yet n_iter_ is {steps}")
 
 
-@essential
-def check_returns_compiled_network(subject: EngineSubject) -> None:
-    """``compile`` returns a `CompiledNetwork`, whose answers have the shapes that the contract gives."""
-    table = data.with_missing_cells()
-    tables = data.network(table, data.tree(table))
-    compiled = subject.make().compile(tables, table.target)
-    require(
-        isinstance(compiled, CompiledNetwork),
-        f"compile returned a {type(compiled).__name__}, not bnplug.CompiledNetwork",
-    )
-    n_classes = int(table.cards[table.target_index])
-    shape = np.shape(compiled.log_joint(table.codes))
-    require(shape == (table.n_rows, n_classes), f"log_joint has the shape {shape}, not (rows, classes)")
-    counts = compiled.expected_counts(table.codes, np.ones((table.n_rows, n_classes)))
-    shapes, expected = [np.shape(each) for each in counts], [tables[name].values.shape for name in tables.names]
-    require(shapes == expected, f"expected_counts have the shapes {shapes}; those of the tables are {expected}")
+@contextmanager
+def _noting() -> Iterator[tuple[dict[Any, tuple[Loss, FloatArray]], list[tuple[Any, FloatArray]]]]:
+    """Note every loss with its parameters, and the first function that is minimized with its start."""
+    losses: dict[Any, tuple[Loss, FloatArray]] = {}
+    functions: list[tuple[Any, FloatArray]] = []
+
+    def noted(method: Any) -> Any:
+        def noting(*arguments: Any, **named: Any) -> Any:
+            given = signature(method).bind(*arguments, **named).arguments
+            params = np.array(given.get("params", ()), dtype=np.float64)
+            losses[id(given["loss"]), params.tobytes()] = given["loss"], params
+            return method(*arguments, **named)
+
+        return noting
+
+    def descend(function: Any, start: FloatArray, *others: Any) -> Any:
+        if not functions:
+            functions.append((function, start.copy()))
+        return original(function, start, *others)
+
+    original = lbfgs._descend
+    with (
+        patch.object(Objective, "__call__", noted(Objective.__call__)),
+        patch.object(Objective, "with_own", noted(Objective.with_own)),
+        patch.object(lbfgs, "_descend", descend),
+    ):
+        yield losses, functions
 
 
-def check_refuses_in_a_sentence(subject: EngineSubject) -> None:
-    """A kind of network that it cannot answer about is a ``ValueError`` of one line, which says why."""
-    for tables in _small_networks():
-        try:
-            subject.make().compile(tables, data.NAMES[data.TARGET])
-        except Exception as error:
-            require(
-                isinstance(error, ValueError) and len(str(error)) > 0 and "\n" not in str(error),
-                f"compile raised {type(error).__name__}: {str(error)!r}; raise a ValueError whose message says in one "
-                "line what it cannot answer about, and which engine to use",
-            )
+def _require_derivative(loss: Loss, params: FloatArray) -> None:
+    """Compare the derivative of a loss by each log joint of some rows with differences."""
+    random = np.random.RandomState(14)
+    L, weights, y = random.normal(scale=2.0, size=(9, 3)), random.uniform(0.5, 2.0, size=9), np.arange(9) % 3
 
+    def value(L: FloatArray, dL: FloatArray) -> float:
+        return float(loss(L, y, weights, params, dL))
 
-@only_if(lambda method: not method.exact)
-def check_estimates_are_near(subject: EngineSubject) -> None:
-    """On average over rows, the posteriors of one that is not exact are within 0.1 of those of enumeration."""
-    for answers, expected, possible, *_ in _posteriors(subject):
-        far = float(np.abs(answers - expected)[possible].mean())
-        require(far <= 0.1, f"posteriors are off by {far:.2f} on average; draw more often")
-
-
-@only_if(lambda method: method.exact)
-def check_log_joint_is_exact(subject: EngineSubject) -> None:
-    """Where cells are missing, the posterior of ``log_joint`` is that of summing over every completion."""
-    for answers, expected, possible, tables, codes in _posteriors(subject):
-        far = np.where(possible, np.abs(answers - expected).max(axis=1), 0.0)
-        worst = int(far.argmax())
+    dL = np.full_like(L, np.nan)
+    at = value(L.copy(), dL)
+    for m, c in np.ndindex(L.shape):
+        step = np.zeros_like(L)
+        step[m, c] = _STEP
+        slopes = [(value(L + sign * step, np.empty_like(L)) - at) / (sign * _STEP) for sign in (1.0, -1.0)]
         require(
-            bool(far[worst] <= _NOISE),
-            f"the row {codes[:, worst].tolist()} of {tables.names} has the posterior {answers[worst]}, and "
-            f"{expected[worst]} by enumeration; if answers are not exact, declare exact=False",
+            _between(float(dL[m, c]), slopes),
+            f"the derivative of {getattr(loss, '__name__', loss)} is {dL[m, c]:.6g} by the log joint of class {c} "
+            f"in a row with L={L[m].round(3).tolist()}, class {y[m]} and weight {weights[m]:.3f}; differences give "
+            f"{np.mean(slopes):.6g}. Fill dL with the derivative of the weighted sum",
         )
 
 
-@only_if(lambda method: method.exact)
-def check_query_is_exact(subject: EngineSubject) -> None:
-    """``query`` gives what enumeration gives, for states that are known and for likelihoods of them."""
-    for compiled, tables, _ in _networks(subject):
-        for variables, evidence in _QUESTIONS:
-            expected = _query(tables, variables, evidence)
-            if not np.isfinite(expected).all():
-                continue  # the evidence is impossible
-            answer = np.asarray(compiled.query(variables, evidence))
-            require(
-                answer.shape == expected.shape and np.allclose(answer, expected, rtol=0.0, atol=_NOISE),
-                f"P({', '.join(variables)} | {evidence}) is {answer.tolist()}, and {expected.tolist()} by enumeration; "
-                "one axis for each variable, in the order that was asked for",
-            )
-
-
-@only_if(lambda method: method.exact)
-def check_expected_counts_are_exact(subject: EngineSubject) -> None:
-    """``expected_counts`` gives what enumeration gives, for weights of either sign."""
-    for compiled, tables, codes in _networks(subject):
-        n_classes = len(tables.states[data.NAMES[data.TARGET]])
-        weights = np.random.RandomState(8).normal(size=(codes.shape[1], n_classes))
-        for name, answer, expected in zip(
-            tables.names, compiled.expected_counts(codes, weights), _expected(tables, codes, weights), strict=True
-        ):
-            require(
-                np.shape(answer) == expected.shape and np.allclose(answer, expected, rtol=0.0, atol=1e3 * _NOISE),
-                f"the counts of {name!r} and its parents are {np.asarray(answer).tolist()}, and {expected.tolist()} by "
-                "enumeration; weights may be negative, and a class that is impossible for a row adds nothing",
-            )
-
-
-def check_class_is_not_read(subject: EngineSubject) -> None:
-    """What codes say about the class changes nothing: it is what is asked for."""
-    table = data.with_missing_cells()
-    compiled = subject.make().compile(data.network(table, data.tree(table)), table.target)
-    hidden = table.codes.copy()
-    hidden[table.target_index] = table.missing
+def _require_slope(function: Any, start: FloatArray) -> None:
+    """Compare the gradient of a function near its start with differences along a random direction."""
+    random = np.random.RandomState(15)
+    at = start + 0.1 * random.normal(size=start.shape)
+    direction = random.normal(size=start.shape)
+    value, gradient = function(at)
+    slope = float(np.array(gradient) @ direction)
+    slopes = [(float(function(at + step * direction)[0]) - value) / step for step in (_STEP, -_STEP)]
     require(
-        np.array_equal(compiled.log_joint(table.codes), compiled.log_joint(hidden)),
-        "log_joint is another where the class is missing in codes; do not read its row",
+        _between(slope, slopes),
+        f"the function that is minimized has the slope {slope:.6g} by its gradient, and {np.mean(slopes):.6g} by "
+        "differences; return the gradient of the value, penalties included",
     )
 
 
-def check_network_not_mutated(subject: EngineSubject) -> None:
-    """Neither the tables nor the codes that it is given are changed."""
-    table = data.with_missing_cells()
-    tables, codes = data.network(table, data.tree(table)), table.codes.copy()
-    before = {name: table.values.copy() for name, table in tables.tables.items()}
-    subject.call(subject.make(), tables, codes)
-    changed = [name for name, values in before.items() if not np.array_equal(values, tables[name].values)]
-    require(not changed, f"the tables of {changed} are others than before; work on copies")
-    require(np.array_equal(codes, table.codes), "the codes are others than before; work on a copy")
-
-
-def _networks(subject: EngineSubject) -> Iterator[tuple[Any, LogTables, CodeArray]]:
-    """Yield the networks that an engine compiles, each with every row that there can be."""
-    table = data.standard()
-    every = data.every_row(table)
-    for tables in _small_networks():
-        try:
-            compiled = subject.make().compile(tables, table.target)
-        except Exception:
-            continue  # another check looks at how it refuses
-        yield compiled, tables, every
-
-
-def _posteriors(subject: EngineSubject) -> Iterator[tuple[FloatArray, FloatArray, Any, LogTables, CodeArray]]:
-    """Yield posteriors, those by enumeration, and which rows are possible, for each network and its rows."""
-    for compiled, tables, codes in _networks(subject):
-        expected = _log_joint(tables, codes)
-        # An engine may omit what is the same for all classes, even if it makes a row impossible.
-        possible = ~np.isneginf(expected).all(axis=1)
-        yield posterior(compiled.log_joint(codes)), posterior(expected), possible, tables, codes
-
-
-def _small_networks() -> Iterator[LogTables]:
-    """Yield networks of several shapes, without zeros, with some, and with columns that do not sum to one."""
-    table = data.standard()
-    random = np.random.RandomState(7)
-    for parents in (*data.graphs(table), data.complete_below_class(table)):
-        yield data.network(table, parents)
-        yield data.network(table, parents, zeros=0.2)
-        tables = data.network(table, parents, zeros=0.2)
-        for name in tables.names:
-            tables[name].values[...] += random.normal(size=tables[name].values.shape)
-        yield LogTables(tables.names, tables.states, tables.tables, table.target)
-
-
-def _joint(tables: LogTables) -> FloatArray:
-    """Return the probability of every configuration, one axis per variable."""
-    factors: list[Any] = []
-    for name in tables.names:
-        parents, values = tables[name]
-        factors += [np.exp(values), [tables.names.index(variable) for variable in (name, *parents)]]
-    return np.asarray(_einsum(*factors, list(range(len(tables.names)))))
-
-
-def _consistent(joint: FloatArray, row: CodeArray) -> FloatArray:
-    """Set the probability of configurations that contradict the features of a row to 0."""
-    missing = np.iinfo(row.dtype).max
-    for axis, state in enumerate(row):
-        if axis != data.TARGET and state != missing:
-            joint = _times(joint, np.arange(joint.shape[axis]) == state, axis)
-    return joint
-
-
-def _times(joint: FloatArray, values: Any, axis: int) -> FloatArray:
-    """Multiply along one axis."""
-    axes = list(range(joint.ndim))
-    return np.asarray(_einsum(joint, axes, np.asarray(values, dtype=np.float64), [axis], axes))
-
-
-def _summed(joint: FloatArray, kept: Sequence[int]) -> FloatArray:
-    """Sum over all axes except `kept`; return these in the given order."""
-    return np.asarray(_einsum(joint, list(range(joint.ndim)), list(kept)))
-
-
-def _log_joint(tables: LogTables, codes: CodeArray) -> FloatArray:
-    joint = _joint(tables)
-    with np.errstate(divide="ignore"):
-        return np.log([_summed(_consistent(joint, row), [data.TARGET]) for row in codes.T])
-
-
-def _query(tables: LogTables, variables: Sequence[str], evidence: Mapping[str, Any]) -> FloatArray:
-    joint = _joint(tables)
-    for name, value in evidence.items():
-        axis = tables.names.index(name)
-        joint = _times(joint, np.arange(joint.shape[axis]) == value if np.ndim(value) == 0 else value, axis)
-    summed = _summed(joint, [tables.names.index(name) for name in variables])
-    with np.errstate(invalid="ignore"):
-        answer: FloatArray = summed / summed.sum()
-    return answer
-
-
-def _expected(tables: LogTables, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
-    whole = _joint(tables)
-    total = np.zeros_like(whole)
-    for row, weight in zip(codes.T, weights, strict=True):
-        joint = _consistent(whole, row)
-        of_class = _summed(joint, [data.TARGET])
-        total += _times(joint, np.divide(weight, of_class, out=np.zeros_like(weight), where=of_class > 0), data.TARGET)
-    families = [[tables.names.index(variable) for variable in (name, *tables[name].parents)] for name in tables.names]
-    return [_summed(total, family) for family in families]
+def _between(slope: float, slopes: Sequence[float]) -> bool:
+    """Return whether a slope is that of one side, or between them, as it may be where a function has a kink."""
+    slack = _SLACK * (1.0 + max(map(abs, slopes)))
+    return min(slopes) - slack <= slope <= max(slopes) + slack
 
 
 #: In the order in which they are made.
 PARAMETER_CHECKS = (*_common_checks.CHECKS, *_common_checks.checks_in(globals(), "ParameterSubject"))
-ENGINE_CHECKS = (
-    *_common_checks.BASIC_CHECKS,
-    _common_checks.check_n_jobs_does_not_matter,
-    *_common_checks.checks_in(globals(), "EngineSubject"),
-)

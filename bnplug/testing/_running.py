@@ -11,7 +11,7 @@ from bnplug.errors import UnknownMethodError, did_you_mean, one_line
 from bnplug.hooks import discovery, registry
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.names import normalize
-from bnplug.testing import _classifier_checks, _common_checks, _network_checks, _search_checks
+from bnplug.testing import _classifier_checks, _common_checks, _engine_checks, _network_checks, _search_checks
 from bnplug.testing._common_checks import Check
 from bnplug.testing._subjects import MethodSubject, PluginSubject, Subject, subject_of
 
@@ -21,7 +21,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "structure learner": _search_checks.STRUCTURE_CHECKS,
     "score function": _search_checks.SCORE_CHECKS,
     "parameter learner": _network_checks.PARAMETER_CHECKS,
-    "engine": _network_checks.ENGINE_CHECKS,
+    "engine": _engine_checks.CHECKS,
     "classifier": _classifier_checks.CHECKS,
     "discretizer": _classifier_checks.DISCRETIZER_CHECKS,
 }

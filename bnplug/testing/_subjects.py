@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bnplug.contracts import begin_step
+from bnplug.contracts import CountingNetwork, begin_step
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Descriptor, Method
 from bnplug.hooks.discovery import PluginInfo
@@ -266,8 +266,9 @@ class EngineSubject(MethodSubject):
         tables, codes = arguments
         target = data.NAMES[data.TARGET]
         compiled = instance.compile(tables, target)
-        counts = compiled.expected_counts(codes, np.ones((codes.shape[1], len(tables.states[target]))))
-        answers = [posterior(compiled.log_joint(codes)), compiled.query([target], {}), *counts]
+        answers = [posterior(compiled.log_joint(codes)), compiled.query([target], {})]
+        if isinstance(compiled, CountingNetwork):
+            answers += compiled.expected_counts(codes, np.ones((codes.shape[1], len(tables.states[target]))))
         return np.concatenate([np.ravel(answer) for answer in answers])
 
 

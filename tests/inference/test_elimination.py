@@ -6,7 +6,7 @@ from random_networks import MISSING, TWO_TREE, enumerated, random_rows, random_t
 
 from bnplug import LogTables
 from bnplug.inference.complete import log_joint, terms
-from bnplug.inference.marginals import Elimination
+from bnplug.inference.marginals import Elimination, Marginalizer
 
 
 @pytest.fixture
@@ -72,3 +72,13 @@ def test_rows_with_cliques_of_their_own_leave_out_what_others_leave_out():
     expected = np.log([0.5 * (0.9 * 0.7 + 0.1 * 0.4), 0.5 * (0.2 * 0.5 + 0.8 * 0.9)])
     np.testing.assert_allclose(joint[0], expected)
     np.testing.assert_allclose(network._by_other_cliques(row, 0), expected)
+    # The full log joint has the tables of y and z, which are the same for both classes: z = 1 is impossible.
+    assert np.isneginf(Marginalizer(tables, "c").log_joint(row[:, None], complete=True)).all()
+    row[4] = 0
+    np.testing.assert_allclose(Marginalizer(tables, "c").log_joint(row[:, None], complete=True)[0], expected)
+    np.testing.assert_allclose(network._by_other_cliques(row, 0, complete=True), expected)
+    row[3] = 1
+    np.testing.assert_allclose(network._by_other_cliques(row, 0, complete=True), expected + np.log(0.8))
+    np.testing.assert_allclose(
+        Marginalizer(tables, "c").log_joint(row[:, None], complete=True)[0], expected + np.log(0.8)
+    )

@@ -14,7 +14,7 @@ def tables():
 
 
 def computed(network):
-    return [int(memo.arrays[-1]["computed"][0]) for memo in network._memos]
+    return [int(memo.arrays[-1]["computed"][0]) for memo in network._memos[0]]
 
 
 def test_equal_rows_share_all_messages(tables):

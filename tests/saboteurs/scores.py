@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from saboteurs.filling import filled
+from saboteurs.filling import codes_of, filled
 from saboteurs.registering import register
 
 from bnplug import ScoreFunction, ScoreFunctionMethod
@@ -53,6 +53,12 @@ class DependsOnThreads(Plain):
         return evaluator
 
 
+@fails("check_rows_are_not_gathered")
+class GathersAllRows(Plain):
+    def score(self, table, dag):
+        return super().score(table.gather(), dag)
+
+
 @fails("check_rows_in_blocks")
 class ReadsAllRows(Plain):
     def score(self, table, dag):
@@ -68,7 +74,7 @@ class CountsRowsWithoutWeights(Plain):
 @fails("check_row_order_irrelevant")
 class GoesByTheFirstRow(Plain):
     def score(self, table, dag):
-        return super().score(table, dag) + 0.01 * float(table.gather().codes[:, 0].sum())
+        return super().score(table, dag) + 0.01 * float(codes_of(table)[:, 0].sum())
 
 
 @fails("check_constant_feature")

@@ -2,10 +2,11 @@
 
 from functools import partial
 from itertools import combinations
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
-from saboteurs.filling import filled
+from saboteurs.filling import codes_of, filled, weights_of
 from saboteurs.registering import register
 
 from bnplug import Structure, StructureLearner, StructureLearnerMethod, structure_learner
@@ -221,7 +222,7 @@ class ReordersStates(Chain):
 @fails("check_input_not_mutated")
 class WritesToWeights(Chain):
     def learn(self, table):
-        weights = table.gather().weights
+        weights = table.map(attrgetter("weights"))[0]
         if weights is not None:
             writable = weights.base if weights.base is not None else weights
             writable[0] = 5.0
@@ -259,7 +260,7 @@ class DependsOnThreads(Chain):
 @fails("check_row_order_irrelevant")
 class GoesByTheFirstRow(Chain):
     def parents(self, table, chained=True):
-        return super().parents(table, table.gather().codes[:, 0].sum() == 0)
+        return super().parents(table, codes_of(table)[:, 0].sum() == 0)
 
 
 @fails("check_labels_of_any_type_agree")
@@ -279,6 +280,14 @@ class KeepsALambda(Chain):
 class ReadsAllRows(Chain):
     def parents(self, table, chained=True):
         return super().parents(table, table.codes.shape[1] > 0)
+
+
+@fails("check_rows_are_not_gathered")
+class GathersAllRows(Chain):
+    def learn(self, table):
+        self.sample_ = table.take(np.arange(0, table.n_rows, 2)).gather()
+        self.rows_ = table.with_relative_weights().gather()
+        return super().learn(table)
 
 
 @fails("check_rows_in_blocks")
@@ -304,7 +313,7 @@ class NeedsASecondFeature(Chain):
 @fails("check_missing_cells")
 class NeedsManyCompleteRows(Chain):
     def learn(self, table):
-        complete = (table.gather().codes != table.missing).all(axis=0)
+        complete = (codes_of(table) != table.missing).all(axis=0)
         if complete.sum() < 100:
             raise ValueError("too few rows are complete")
         return super().learn(table)
@@ -313,7 +322,7 @@ class NeedsManyCompleteRows(Chain):
 @fails("check_unit_weights_change_nothing")
 class DislikesOnes(Chain):
     def parents(self, table, chained=True):
-        weights = table.gather().weights
+        weights = weights_of(table)
         return super().parents(table, weights is None or (weights != 1).any())
 
 

@@ -87,14 +87,6 @@ def test_graphs_are_acyclic_and_of_several_shapes():
     assert graphs[3] == data.complete(table) == [[], [0], [0, 1], [0, 1, 2]]
 
 
-def test_a_graph_made_backwards_lists_the_same_parents_in_another_order():
-    table = data.standard()
-    parents = data.graphs(table)[3]
-    usual, backwards = Structure(table.names, parents), data.backwards(table, parents)
-    assert set(usual.edges) == set(backwards.edges)
-    assert list(usual.predecessors("x3")) == list(backwards.predecessors("x3"))[::-1]
-
-
 def test_states_in_reverse_are_the_same_labels():
     table = data.with_telling_gaps()
     turned = data.turned(table)

@@ -19,7 +19,7 @@ def test_a_taste_is_the_same_for_one_graph_and_another_for_others():
     scores = [Taste(taste).score(table, dag) for taste in range(3) for dag in graphs]
     assert len(set(scores)) == len(scores)
     assert all(-table.n_rows <= score < 0 for score in scores)
-    again = Taste(1).score(table, data.backwards(table, data.tree(table)))
+    again = Taste(1).score(table, Structure(table.names, [each[::-1] for each in data.tree(table)]))
     assert again == Taste(1).score(table, Structure(table.names, data.tree(table)))
 
 

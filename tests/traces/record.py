@@ -432,7 +432,7 @@ def _answer(case: Case, n_jobs: int | None) -> dict[str, Any]:
     codes.T.flat[::3] = table.missing
     name, parameters = case.method
     compiled = bnplug.engine(name, **parameters).compile(tables, table.target)
-    joint = compiled.log_joint(codes, n_jobs)
+    joint = compiled.log_joint(codes, n_jobs=n_jobs)
     counts = compiled.expected_counts(codes[:, :40], joint[:40])
     return {"log joint": joint.sum(axis=0).tolist(), "counts": [float(own.max()) for own in counts]}
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
 from bnplug.contracts import CompiledNetwork, Engine
 from bnplug.inference._cliques import MoralGraph, known_states, listed, written
-from bnplug.inference.complete import log_joint, terms
+from bnplug.inference.class_free import compile_without_class
+from bnplug.inference.complete import log_joint, log_rest, terms
 from bnplug.inference.marginals import MAX_CLIQUE_SIZE
 from bnplug.inference.queries import check_variables, impossible, split_evidence
 from bnplug.model.log_tables import LogTables
@@ -45,8 +47,10 @@ class JunctionTreeEngine(Engine):
     def __init__(self, max_clique_size: int | None = None) -> None:
         self.max_clique_size = max_clique_size
 
-    def compile(self, tables: LogTables, target: str) -> JunctionTreeMarginals:
-        """Return the compiled network; a ``ValueError`` if a clique is too large for pgmpy or for memory."""
+    def compile(self, tables: LogTables, target: str | None = None) -> CompiledNetwork:
+        """Compile the network `tables`; a ``ValueError`` if a clique is too large for pgmpy or for memory."""
+        if target is None:
+            return compile_without_class(self.compile, tables)
         limit = MAX_CLIQUE_SIZE if self.max_clique_size is None else self.max_clique_size
         graph, cliques = MoralGraph(tables), []
         while graph.sizes:
@@ -86,18 +90,27 @@ class JunctionTreeMarginals(CompiledNetwork):
     def __setstate__(self, state: dict[str, Any]) -> None:
         JunctionTreeMarginals.__init__(self, **state)
 
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return log P(c, evidence of row m) of shape (rows, classes), up to a constant of each row.
+    def log_joint(
+        self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return log P(c, evidence of row m), of shape (rows, classes).
 
-        Only distinct rows with missing cells need messages.
+        Unless `complete`, it is up to a constant of each row. Only distinct rows with missing cells need messages.
         """
+        self.refuse_shares(shares)
         joint = log_joint(self._terms, codes)
+        if complete:
+            joint += log_rest(self.tables, self.target, codes)[:, None]
         rows, places = _distinct(codes, self._number[self.target])
         holes = (rows == np.iinfo(rows.dtype).max).any(axis=1)
         answers = np.zeros((len(rows), joint.shape[1]))
         for i in np.flatnonzero(holes):
             with _refused_without_memory():
-                answers[i] = self._trees.belief((self._number[self.target],), self._row(rows[i]))
+                known = self._row(rows[i])
+                answers[i] = self._trees.belief((self._number[self.target],), known)
+                if complete:
+                    total = logsumexp(answers[i])
+                    answers[i] += self._trees.log_total(known) - (total if np.isfinite(total) else 0.0)
         joint[holes[places]] = answers[places[holes[places]]]
         return joint
 

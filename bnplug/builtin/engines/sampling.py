@@ -16,7 +16,8 @@ from bnplug.contracts import CompiledNetwork, Engine
 from bnplug.hooks.components import check_numbers
 from bnplug.inference._flat_tables import VARIABLE, FlatTables, flat_tables, in_shape
 from bnplug.inference._particles import PROGRESS, add_counts, estimate, tally
-from bnplug.inference.complete import log_joint, terms
+from bnplug.inference.class_free import compile_without_class
+from bnplug.inference.complete import log_joint, log_rest, terms
 from bnplug.inference.queries import check_variables, split_evidence
 from bnplug.model.log_tables import LogTables
 from bnplug.table._checks import read_only
@@ -57,8 +58,10 @@ class SamplingEngine(Engine):
         self.n_samples = n_samples
         self.random_state = random_state
 
-    def compile(self, tables: LogTables, target: str) -> SampledNetwork:
-        """Return the compiled network `tables`, whose class is `target`."""
+    def compile(self, tables: LogTables, target: str | None = None) -> CompiledNetwork:
+        """Compile the network `tables`, with or without a class."""
+        if target is None:
+            return compile_without_class(self.compile, tables)
         check_numbers(self, "n_samples", positive=True)
         n_samples = int(self.n_samples)
         if n_samples != self.n_samples:
@@ -84,12 +87,15 @@ class SampledNetwork(CompiledNetwork):
             _tables_to_draw_from(tables, self._flat),
         )
 
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return an estimate of log P(c, evidence of row m) of shape (rows, classes), up to a constant of each row.
+    def log_joint(
+        self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return an estimate of log P(c, evidence of row m), of shape (rows, classes).
 
-        A class that is impossible in all draws is at ``-inf``.
+        Unless `complete`, it is up to a constant of each row. A class that is impossible in all draws is at ``-inf``.
         """
-        return self._estimate(codes, n_jobs)[0]
+        self.refuse_shares(shares)
+        return self._estimate(codes, n_jobs, complete)[0]
 
     def standard_errors(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
         """Return the standard errors of P(c | evidence of row m) of shape (rows, classes).
@@ -132,9 +138,11 @@ class SampledNetwork(CompiledNetwork):
             pass
         return in_shape(self.tables, self._flat, counts)
 
-    def _estimate(self, codes: CodeArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
+    def _estimate(self, codes: CodeArray, n_jobs: int | None, complete: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return log joints, and the logarithms of the standard errors of the joints."""
         joint = log_joint(self._terms, codes)
+        if complete:
+            joint += log_rest(self.tables, self.target, codes)[:, None]
         errors = np.full(joint.shape, -np.inf)
         given, missing = _readable(codes)
         blocks = np.array_split(np.arange(len(joint)), range(_BLOCK, len(joint), _BLOCK))
@@ -142,7 +150,7 @@ class SampledNetwork(CompiledNetwork):
 
         def add(i: int) -> bool:
             drawing = (*self._draws(), streams[i], progress[i])
-            return bool(estimate(*self._network, given, missing, blocks[i], *drawing, joint, errors))
+            return bool(estimate(*self._network, given, missing, blocks[i], complete, *drawing, joint, errors))
 
         unfinished = list(range(len(blocks)))
         while unfinished:

@@ -128,7 +128,7 @@ class BackOff(CountsLearner):
         if not table.learned_by_em:
             return tables
         learner, relative = _WithVirtualRows(self._virtual_rows(table, structure)), table.with_relative_weights()
-        maximum = expectation_maximization(learner, relative, structure, tables)
+        maximum = expectation_maximization(learner, relative, structure, tables, engine=self.engine_)
         self.log_likelihood_path_, self.n_iter_ = maximum.path, len(maximum.path) - 1
         mean = table.mean_weight
         return self.from_counts(table, structure, [mean * counts for counts in maximum.counts], maximum.rows)

@@ -201,7 +201,7 @@ class AODE(AveragedNetworks):
         # predictive_log_joint uses only the method `log_joint`.
         return posterior(predictive_log_joint(cast(CompiledNetwork, self), self.naive_.encode(X), self.n_jobs))
 
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
+    def log_joint(self, codes: CodeArray, *, n_jobs: int | None = None) -> FloatArray:
         """Return log sums of the estimators' joint probabilities, by row and class; without any, naive Bayes's.
 
         Parameters
@@ -209,7 +209,7 @@ class AODE(AveragedNetworks):
         codes : unsigned array of shape (variables, rows)
             As ``naive_.encode`` returns them.
         """
-        joints = run_in_threads(lambda network: network.log_joint(codes, 1), self._compiled, n_jobs=n_jobs)
+        joints = run_in_threads(lambda network: network.log_joint(codes, n_jobs=1), self._compiled, n_jobs=n_jobs)
         total: FloatArray = np.full_like(joints[-1], -np.inf)
         parents = np.zeros(codes.shape[1], dtype=bool)
         for v, frequent, joint in zip(self.naive_.schema_.features, self.frequent_, joints[:-1], strict=True):

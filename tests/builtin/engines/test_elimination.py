@@ -24,7 +24,7 @@ class Uniform(CompiledNetwork):
     def __init__(self, n_classes):
         self.n_classes = n_classes
 
-    def log_joint(self, codes, n_jobs=None):
+    def log_joint(self, codes, shares=None, complete=False, *, n_jobs=None):
         return np.zeros((codes.shape[1], self.n_classes))
 
     def query(self, variables, evidence):

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_networks import MISSING, enumerated, full_joint, random_rows, random_tables
+from scipy.special import logsumexp
 from strategies import LONG, random_parents
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, datasets
 from bnplug.inference.complete import posterior
-from bnplug.testing._network_checks import _query
+from bnplug.testing._engine_checks import _query
 
 FOLDER = os.environ.get("BNPLUG_DATA", "")
 PUBLISHED = ["car", "chess-kr-vs-kp", "german", "flare", "lymphography"]
@@ -75,6 +76,7 @@ def test_an_exact_engine_answers_as_enumeration_does(engine, n_networks):
         possible = ~np.isneginf(expected).all(axis=1)
         near = partial(np.testing.assert_allclose, rtol=0, atol=1e-10, err_msg=f"seed {seed}")
         near(posterior(found)[possible], posterior(expected)[possible])
+        near(compiled.log_joint(codes, complete=True), expected)
         weights = rng.normal(size=expected.shape)
         answers = compiled.expected_counts(codes, weights)
         for own, other in zip(answers, counts_by_enumeration(tables, codes, weights), strict=True):
@@ -85,6 +87,55 @@ def test_an_exact_engine_answers_as_enumeration_does(engine, n_networks):
                 compiled.query(variables, evidence)
         else:
             near(compiled.query(variables, evidence), answer)
+
+
+@pytest.mark.parametrize(("engine", "n_networks"), [("elimination", 60), ("junction-tree", 6)])
+def test_a_network_without_a_class_answers_as_enumeration_does(engine, n_networks):
+    for seed in range(n_networks):
+        rng, tables, codes = random_case(seed)
+        compiled = bnplug.engine(engine).compile(tables)
+        joint, target = np.exp(full_joint(tables)), tables.names.index(tables.target)
+        index = [tuple(slice(None) if state == MISSING else state for state in row) for row in codes.T]
+        with np.errstate(divide="ignore"):
+            expected = np.log([[joint[cells].sum()] for cells in index])
+        near = partial(np.testing.assert_allclose, rtol=0, atol=1e-10, err_msg=f"seed {seed}")
+        near(compiled.log_joint(codes), expected)
+        near(compiled.log_joint(codes, complete=True, n_jobs=2), expected)
+        # Expected counts of a network without a class: those with a class, weighted by its posterior.
+        hidden, weights = codes.copy(), rng.normal(size=(codes.shape[1], 1))
+        hidden[target] = MISSING
+        by_class = posterior(enumerated(tables, hidden)) * weights
+        by_class[np.isneginf(enumerated(tables, hidden)).all(axis=1)] = 0.0
+        counts = counts_by_enumeration(tables, hidden, by_class)
+        for own, other in zip(compiled.expected_counts(hidden, weights), counts, strict=True):
+            near(own, other)
+        variables, evidence, answer = random_question(rng, tables)
+        if answer is not None:
+            near(compiled.query(variables, evidence), answer)
+            near(compiled.log_probability({}), 0.0)
+
+
+@pytest.mark.parametrize("engine", ["elimination", "junction-tree", "sampling"])
+def test_shares_are_refused(engine):
+    _, tables, codes = random_case(0)
+    for compiled in (bnplug.engine(engine).compile(tables, tables.target), bnplug.engine(engine).compile(tables)):
+        with pytest.raises(ValueError, match="interpolated features are not supported by this engine"):
+            compiled.log_joint(codes, shares=np.ones(codes.shape))
+
+
+def test_the_full_log_joint_of_sampling_comes_near():
+    off = []
+    for seed in range(30):
+        _, tables, codes = random_case(seed)
+        expected = enumerated(tables, codes)
+        for target, full in ((tables.target, expected), (None, logsumexp(expected, axis=1, keepdims=True))):
+            if target is None:
+                codes[tables.names.index(tables.target)] = MISSING
+            compiled = bnplug.engine("sampling", n_samples=5000, random_state=seed).compile(tables, target)
+            found = compiled.log_joint(codes, complete=True)
+            possible = np.isfinite(full)
+            off += np.abs(np.exp(found[possible] - full[possible]) - 1.0).tolist()
+    assert np.mean(off) < 0.02
 
 
 def within_four_errors(seed):

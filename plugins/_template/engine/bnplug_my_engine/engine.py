@@ -37,8 +37,8 @@ class MyEngine(Engine):
     def __init__(self, rows: int = 1000) -> None:
         self.rows = rows
 
-    def compile(self, tables: LogTables, target: str) -> EinsumMarginals:
-        """Return what answers questions about the network `tables`, whose class is `target`."""
+    def compile(self, tables: LogTables, target: str | None = None) -> EinsumMarginals:
+        """Compile the network `tables`, with or without a class."""
         check_numbers(self, "rows", positive=True)
         if len(tables.names) >= _LETTERS:
             raise ValueError(
@@ -54,19 +54,25 @@ class EinsumMarginals(CompiledNetwork):
     Variables are numbers, positions in ``tables.names``, and so is one axis more: that of the rows.
     """
 
-    def __init__(self, tables: LogTables, target: str, rows: int) -> None:
-        self.names, self.target, self.rows = tables.names, tables.names.index(target), rows
+    def __init__(self, tables: LogTables, target: str | None, rows: int) -> None:
+        self.names, self.rows = tables.names, rows
+        # The axes of a log joint: the rows, and the class if the network has one.
+        self.target = [] if target is None else [tables.names.index(target)]
         self.axes = [[self.names.index(u) for u in (name, *tables[name].parents)] for name in self.names]
-        # Parameters need not be probabilities: the largest of a table becomes 1, which changes no posterior.
+        # Parameters need not be probabilities: the largest of a table becomes 1, and `scale` remembers the difference.
         largest = [max(float(tables[name].values.max()), -1e300) for name in self.names]
+        self.scale = sum(largest)
         self.factors = [np.exp(tables[name].values - top) for name, top in zip(self.names, largest, strict=True)]
 
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> FloatArray:
-        """Return log P(c, what row m knows), of shape (rows, classes), up to a number that all have in common."""
+    def log_joint(
+        self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return log P(c, known cells of row m), of shape (rows, classes); without a class, one column."""
+        self.refuse_shares(shares)
         parts = [codes[:, start : start + self.rows] for start in range(0, codes.shape[1], self.rows)]
         with np.errstate(divide="ignore"):
-            joint: FloatArray = np.log(np.concatenate([self._joint(part) for part in parts]))
-        return joint
+            joint: FloatArray = np.log(np.concatenate([self._joint(part) for part in parts])) + self.scale
+        return joint.reshape(codes.shape[1], -1)
 
     def query(self, variables: Sequence[str], evidence: Mapping[str, Any]) -> FloatArray:
         """Return P(variables | evidence), one axis for each of `variables`."""
@@ -86,22 +92,23 @@ class EinsumMarginals(CompiledNetwork):
         counts = [np.zeros(factor.shape) for factor in self.factors]
         for start in range(0, codes.shape[1], self.rows):
             part = codes[:, start : start + self.rows]
-            joint, of_part = self._joint(part), weights[start : start + self.rows]
+            joint = self._joint(part)
+            of_part = weights[start : start + self.rows].reshape(joint.shape)
             share = np.divide(of_part, joint, out=np.zeros(joint.shape), where=joint > 0)
-            known = [*self._known(part), share, [len(self.names), self.target]]
+            known = [*self._known(part), share, [len(self.names), *self.target]]
             for total, axes in zip(counts, self.axes, strict=True):
                 total += self._sum(known, axes)
         return counts
 
     def _joint(self, codes: CodeArray) -> FloatArray:
-        """Return P(c, what row m knows), of shape (rows, classes)."""
-        return self._sum(self._known(codes), [len(self.names), self.target])
+        """Return P(c, known cells of row m), one axis for the rows and one for the classes, up to a factor."""
+        return self._sum(self._known(codes), [len(self.names), *self.target])
 
     def _known(self, codes: CodeArray) -> list[Any]:
         """Return what rows know, with its axes: for each feature and row the states that it may be in."""
         known: list[Any] = []
         for v, column in enumerate(codes):
-            if v != self.target:
+            if v not in self.target:
                 possible = (column[:, None] == np.arange(self._card(v))) | (column == np.iinfo(column.dtype).max)[
                     :, None
                 ]
