@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from bnplug.inference.em import CountsLearner as CountsLearner
     from bnplug.model.log_tables import LogTables as LogTables
     from bnplug.sources.training import encode_training as encode_training
+    from bnplug.table.column_summary import ColumnSummary as ColumnSummary
+    from bnplug.table.discretizer import Discretizer as Discretizer
     from bnplug.table.rules import ColumnRules as ColumnRules
     from bnplug.table.table import Table as Table
 
@@ -96,6 +98,8 @@ _HOMES = {
     "inference.em": "CountsLearner",
     "model.log_tables": "LogTables",
     "sources.training": "encode_training",
+    "table.column_summary": "ColumnSummary",
+    "table.discretizer": "Discretizer",
     "table.rules": "ColumnRules",
     "table.table": "Table",
 }

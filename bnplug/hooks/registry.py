@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -136,6 +137,24 @@ def methods(kind: str | None = None) -> list[Descriptor]:
     kinds = tuple(Kind) if kind is None else (_known_kind(kind),)
     registered = discovery.discovered().methods.values()
     return [method for wanted in kinds for method in registered if method.kind == wanted]
+
+
+def listing(kind: str, attribute: str) -> str:
+    """Return the names of the registered methods of a kind whose classes have an attribute, for messages.
+
+    A class that cannot be imported is omitted.
+
+    Examples
+    --------
+    >>> "'mdl'" in listing("discretizer", "cuts")
+    True
+    """
+    names = []
+    for method in methods(kind):
+        with suppress(PluginError, ContractError):
+            if hasattr(_factory(cast(Method, method)), attribute):
+                names.append(repr(name_of(method)))
+    return ", ".join(names)
 
 
 def find(kind: str, name: str) -> Descriptor:
