@@ -55,6 +55,7 @@ class ExpectedTable(BlockTable):
     def __init__(self, rows: Table, network: Callable[[], LogTables], seed: int = 0, n_jobs: int | None = None) -> None:
         self._describe(rows.names, rows.states, rows.target, rows.left_out)
         self._all, self._network, self._seed, self._n_jobs = rows, network, seed, n_jobs
+        self.shares = None
         if not rows.weighted:
             self.weights = None
 
