@@ -154,7 +154,7 @@ def listing(kind: str, attribute: str) -> str:
         with suppress(PluginError, ContractError):
             if hasattr(_factory(cast(Method, method)), attribute):
                 names.append(repr(name_of(method)))
-    return ", ".join(names)
+    return ", ".join(sorted(names))
 
 
 def find(kind: str, name: str) -> Descriptor:
