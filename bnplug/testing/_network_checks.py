@@ -124,6 +124,21 @@ def check_limits_respected(subject: ParameterSubject) -> None:
         require(steps is not None and steps <= 1, f"max_iter=1 and yet n_iter_ is {steps}")
 
 
+def check_parts_add_up(subject: ParameterSubject) -> None:
+    """Where it has ``partial_fit``, rows that come in two parts give what all of them give."""
+    if not hasattr(subject.factory, "partial_fit"):
+        return
+    table, _ = data.reweighted()
+    dag, first = table.dag(data.tree(table)), np.arange(table.n_rows) % 3 > 0
+    learner = subject.make()
+    subject.call(learner, table.take(first), dag)
+    require(
+        subject.alike(subject.run(table), learner.partial_fit(table.take(~first), dag), table),
+        "fit on some rows and partial_fit on the others give other parameters than fit on all; derive the learner from "
+        "bnplug.CountsLearner, whose partial_fit adds up counts, and implement from_counts alone",
+    )
+
+
 @essential
 def check_returns_compiled_network(subject: EngineSubject) -> None:
     """``compile`` returns a `CompiledNetwork`, whose answers have the shapes that the contract gives."""
