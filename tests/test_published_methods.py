@@ -146,7 +146,9 @@ def learner():
 
 def test_hierarchical_dirichlet_smoothing_by_hand():
     frame = pd.DataFrame({"x": [0, 0, 1, 1], "c": [*"nnyy"]})
-    model = BayesianNetworkClassifier("nb", HierarchicalDirichlet(), categorical_features=["x"]).fit(frame[["x"]], frame["c"])
+    model = BayesianNetworkClassifier("nb", HierarchicalDirichlet(), categorical_features=["x"]).fit(
+        frame[["x"]], frame["c"]
+    )
     # Without parents (2 + 2 * 1/2) / (4 + 2) = 1/2; given the class, (2 + 2 * 1/2) / (2 + 2).
     np.testing.assert_allclose(np.exp(model.tables_["x"].values), [[0.75, 0.25], [0.25, 0.75]])
 

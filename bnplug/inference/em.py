@@ -118,11 +118,12 @@ class CountsLearner(ParameterLearner):
 
         Otherwise each table counts the rows in which its variables are known.
         """
-        vars(self).pop("log_likelihood_path_", None)
+        self.__dict__.pop("log_likelihood_path_", None)
         if table.learned_by_em:
             maximum = expectation_maximization(self, table, dag)
-            self.counts_, self.rows_, self.log_likelihood_path_ = maximum.counts, [], maximum.path
+            self.counts_, self.log_likelihood_path_ = maximum.counts, maximum.path
             self.n_iter_ = len(maximum.path) - 1
+            self.rows_: list[FloatArray] = []
             return maximum.tables
         self.counts_, self.rows_ = self._count(table, dag)
         self.n_iter_ = 1

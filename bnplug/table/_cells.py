@@ -41,8 +41,8 @@ class Cells(NamedTuple):
         cells: list[Any] = [numbers, self.labels, self.weights, self.repeats]
         if self.labels is not None and self.labels.min(initial=0) < 0:
             cells = [None if cell is None else cell[self.labels >= 0] for cell in cells]
-        cells[1] = cells[1] if supervised else None
-        return ColumnSummary.of(*cells, name=name)
+        values, labels, weights, rows = cells
+        return ColumnSummary.of(values, labels if supervised else None, weights, rows, name)
 
 
 #: The cells of a column, or of each part of a column of points in time.

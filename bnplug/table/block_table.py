@@ -21,7 +21,6 @@ from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 _T = TypeVar("_T")
 
 
-
 class BlockTable(Table):
     """A :class:`~bnplug.Table` of many blocks of rows, without arrays of all rows.
 
@@ -149,9 +148,9 @@ class BlockTable(Table):
 
     def gather(self) -> Table:
         """Return a table in memory with all rows."""
-        parts = zip(*self.map(_rows), strict=True)
-        codes, weights, shares = (None if part[0] is None else np.concatenate(part, axis=-1) for part in parts)
-        return self._schema._with_rows(codes, weights, shares)
+        parts: Any = zip(*self.map(_rows), strict=True)
+        rows: Any = [None if part[0] is None else np.concatenate(part, axis=-1) for part in parts]
+        return self._schema._with_rows(*rows)
 
     def column(self, v: int) -> CodeArray:
         """Return the codes of one variable in all rows."""

@@ -23,7 +23,6 @@ from bnplug.typing import CodeArray, FloatArray, IntArray, ShareArray
 _T = TypeVar("_T")
 
 
-
 class Rows(NamedTuple):
     """The content of a block: codes (variables, rows), weights (rows,) or None, and shares like codes or None."""
 
@@ -78,7 +77,9 @@ class Block:
         codes = read_only(np.ascontiguousarray(_loaded(self.codes)[:, rows]))
         weights = None if self.weights is None else np.asarray(_loaded(self.weights)[rows], dtype=np.float64)
         shares = None if self.shares is None else np.ascontiguousarray(_loaded(self.shares)[:, rows], dtype=np.float32)
-        return Rows(codes, None if weights is None else read_only(weights), None if shares is None else read_only(shares))
+        return Rows(
+            codes, None if weights is None else read_only(weights), None if shares is None else read_only(shares)
+        )
 
     def take(self, rows: IntArray) -> Block:
         """Return a block of some of the rows, which are selected each time it is loaded."""

@@ -75,7 +75,7 @@ class ColumnSummary:
         numbers = np.asarray(values, dtype=np.float64) + 0.0  # Adding zero turns -0.0 into 0.0.
         labels = np.zeros(len(numbers), dtype=np.int64) if classes is None else np.asarray(classes, dtype=np.int64)
         n_classes, known = int(labels.max(initial=0)) + 1, ~np.isnan(numbers)
-        cells = [numbers, labels, *(None if cell is None else np.asarray(cell) for cell in (rows, weights))]
+        cells: list[Any] = [numbers, labels, *(None if cell is None else np.asarray(cell) for cell in (rows, weights))]
         if not known.all():
             cells = [None if cell is None else cell[known] for cell in cells]
         return cls(_points(*cells), n_classes, name)
@@ -225,9 +225,7 @@ class Points(NamedTuple):
         return Points(self.values[order], self.classes[order], self.rows[order], weights)
 
 
-def _points(
-    values: FloatArray, classes: IntArray, rows: IntArray | None, weights: FloatArray | None
-) -> Points:
+def _points(values: FloatArray, classes: IntArray, rows: IntArray | None, weights: FloatArray | None) -> Points:
     """Return the points of cells in any order, none of which is missing."""
     if rows is None and len(values) > _MANY_ROWS:
         if classes.any():

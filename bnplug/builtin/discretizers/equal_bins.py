@@ -125,4 +125,5 @@ def _quantile_cuts(column: ColumnSummary, n_bins: int) -> FloatArray:
     rounding = 0.0 if (weights == np.rint(weights)).all() else _ROUNDED
     shares = np.arange(1, n_bins) * cumulative[-1]
     reached = np.unique(np.searchsorted(cumulative * n_bins, shares * (1.0 - rounding), side="left"))
-    return column.values[reached[reached < len(weights) - 1]]
+    inner: FloatArray = column.values[reached[reached < len(weights) - 1]]
+    return inner

@@ -222,7 +222,7 @@ def _least_change(total, left, step, n, n_left):  # type: ignore[no-untyped-def]
 def _best_cut(entry_class, entry_weight, start, stretches, first, end, total, table, unit, quantum):  # type: ignore[no-untyped-def]
     """Return the block right of the best cut, between first + 1 and end - 1, or `first` if no cut lowers the entropy.
 
-    `total` (classes,) are the class weights of the blocks first, ..., end - 1; see ``ClassColumn`` for `table`, `unit`
+    `total` (classes,) are the class weights of the blocks first, ..., end - 1; see ``_Units`` for `table`, `unit`
     and `quantum`.
     """
     n_classes, length = len(total), _STRETCH * len(total)

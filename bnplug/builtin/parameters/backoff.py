@@ -121,7 +121,7 @@ class BackOff(CountsLearner):
         """Return the estimates of every node."""
         if self.concentration != "loo":
             check_numbers(self, "concentration", positive=True)
-        vars(self).pop("log_likelihood_path_", None)
+        self.__dict__.pop("log_likelihood_path_", None)
         orders = _orders(table, dag)
         (self._counts, self._rows), self.n_iter_ = _counts(table, orders), 1
         tables = self._estimates(table, dag, orders)
