@@ -113,9 +113,9 @@ class ColumnSummary:
     def _point_weights(self) -> FloatArray:
         return self.points.rows.astype(np.float64) if self.points.weights is None else self.points.weights
 
-    @property
+    @cached_property
     def _is_distinct(self) -> bool:
-        return len(self._ends) == len(self.points.values)
+        return self.n_classes == 1 or bool(self.points._steps().all())
 
     def _totals(self, amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self._is_distinct:
@@ -173,10 +173,10 @@ class Points(NamedTuple):
     def merged(self) -> Points:
         """Sort entries in any order, and add up those of the same number and class."""
         points = self._sorted()
-        last = np.append((np.diff(points.classes) != 0) | points._steps(), True)[: len(points.values)]
-        if last.all():
+        differ = points._steps() | (points.classes[1:] != points.classes[:-1])
+        if differ.all():
             return points
-        ends = np.flatnonzero(last)
+        ends = np.append(np.flatnonzero(differ), len(differ))
         starts = np.append(0, ends[:-1] + 1)
         weights = None if points.weights is None else np.add.reduceat(points.weights, starts)
         return Points(points.values[ends], points.classes[ends], np.add.reduceat(points.rows, starts), weights)

@@ -114,7 +114,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
 
     def _cuts(self, column: ColumnSummary) -> FloatArray:
         """Return the checked cuts of a column; a column without values has none."""
-        if not len(column.values):
+        if not len(column.points.values):
             return np.empty(0)
         cuts = np.array(self.cuts(column), dtype=np.float64)
         if not _are_cuts(cuts, self.knots):
@@ -331,7 +331,7 @@ def _checked_cuts(cuts: Any) -> FloatArray:
 
 
 def _are_cuts(cuts: FloatArray, knots: bool = False) -> bool:
-    ascending = cuts.ndim == 1 and bool(np.isfinite(cuts).all() and (np.diff(cuts) > 0).all())
+    ascending = cuts.ndim == 1 and bool(np.isfinite(cuts).all() and (cuts[1:] > cuts[:-1]).all())
     return ascending and (len(cuts) > 0 or not knots)
 
 
