@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bnplug_ccbn.learners import ConditionalProblem
-from bnplug_ccbn.paper import protocol
+from bnplug_papers.zaidi2017 import protocol
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold

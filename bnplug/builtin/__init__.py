@@ -64,7 +64,6 @@ def bnplug_structure_learners() -> Iterable[StructureLearnerMethod]:
         reference=_HECKERMAN,
         needs_score=True,
         constraints=True,
-        parameter_aliases={"whitelist": "required", "blacklist": "forbidden"},
     )
 
 

@@ -26,7 +26,7 @@ from bnplug.io._parameters import Unavailable, check_complete, components
 from bnplug.model.checks import check_tables, warn_of_constant_prediction
 from bnplug.model.log_tables import LogTables
 from bnplug.network._fitted import named_frame
-from bnplug.sources.training import _encode_source, _learning_weights
+from bnplug.sources.training import _encode_frame, _encode_source, _learning_weights
 from bnplug.table._checks import native
 from bnplug.table._columns import check_known_states
 from bnplug.table._leakage import warn_of_features
@@ -120,7 +120,9 @@ class FitMixin(PredictMixin):
         """Encode training rows by the rules among the parameters, with `others` in place of some of them."""
         chosen = {"discretizer": wanted_discretizer(self), "relative_weights": uses_relative_weights(self)}
         rules = ColumnRules.of(self, **{**chosen, **(others or {})})
-        return _encode_source(source, y, sample_weight, rules, **options)
+        # `_named_frame` has made these frames. It takes class and weights as arrays, not as names of columns.
+        encode = _encode_frame if isinstance(source, pd.DataFrame) else _encode_source
+        return encode(source, y, sample_weight, rules, **options)
 
     def _named_frame(self, X: Any, y: Any) -> pd.DataFrame:
         """Return `X` as a frame, having noted its names and width as scikit-learn does."""

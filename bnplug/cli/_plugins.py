@@ -326,8 +326,8 @@ def section(cls: type, title: str) -> list[Item]:
     """Return the entries of a section of a class's own docstring, one for each name."""
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     # A section ends at the underlined title of the next one.
-    found = re.search(rf"^{title}\n-{{3,}}$(.*?)(?=^[^\n]*\n-{{3,}}$|\Z)", text, re.MULTILINE | re.DOTALL)
-    entries = re.findall(r"^(\S.*)((?:\n(?: .*)?$)*)", found[1], re.MULTILINE) if found else []
+    section = re.search(rf"^{title}\n-{{3,}}$(.*?)(?=^[^\n]*\n-{{3,}}$|\Z)", text, re.MULTILINE | re.DOTALL)
+    entries = re.findall(r"^(\S.*)((?:\n(?: .*)?$)*)", section[1], re.MULTILINE) if section else []
     return [
         Item(name.strip("* "), kind.strip(), " ".join(map(str.strip, words.splitlines())).strip())
         for head, words in entries

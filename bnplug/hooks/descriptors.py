@@ -165,7 +165,7 @@ class Recipe:
         Distributions that provide its components; messages name those that are not installed.
     featured : bool
         Whether ``bnplug demo`` runs it.
-    api, aliases
+    api, aliases : int, tuple of str
         As for :class:`Method`.
     """
 
@@ -226,7 +226,7 @@ class NetworkFormat:
         A regular expression that matches near the beginning of such files. It recognizes content without a file name.
     reference : str
         Where the format is specified.
-    api, aliases
+    api, aliases : int, tuple of str
         As for :class:`Method`.
     """
 

@@ -159,7 +159,7 @@ def _encode_source(
         from bnplug.sources.dask._tables import encode_dask
 
         return encode_dask(source, target, sample_weight, rules, **given)
-    return _encode_frame(source, target, sample_weight, rules, **given)
+    return _encode_frame(_checked_frame(source), target, sample_weight, rules, **given)
 
 
 def _kind_of(source: Any) -> str:
@@ -185,7 +185,7 @@ def _split_columns(source: Any, target: Any, sample_weight: Any) -> tuple[Any, A
 
 
 def _encode_frame(
-    X: Any,
+    frame: pd.DataFrame,
     y: Any,
     sample_weight: Any,
     rules: ColumnRules,
@@ -193,8 +193,9 @@ def _encode_frame(
     name: str | None = None,
     classes: npt.ArrayLike | None = None,
 ) -> tuple[Table, ColumnEncoder]:
-    """Return the table of rows in memory, and the encoder; see :func:`bnplug.encode_training`."""
-    frame = with_given_states(_checked_frame(X), rules.states or {})
+    """Return the table of a frame as `to_frame` returns it, and the encoder; see :func:`bnplug.encode_training`."""
+    _check_size(frame)
+    frame = with_given_states(frame, rules.states or {})
     labels, gaps = _labels_and_gaps(y, rules.unlabeled, rules.policies.of_table == "em")
     check_consistent_length(frame, labels)
     label = label_name(y)
@@ -244,12 +245,14 @@ def _target_name(y: Any, frame: pd.DataFrame, given: str | None) -> str:
 def _checked_frame(X: Any) -> pd.DataFrame:
     if not is_frame(X):
         return to_frame(check_array(native(X), dtype=None, ensure_all_finite="allow-nan", input_name="X"), "X")
-    frame = to_frame(X, "X")
+    return to_frame(X, "X")
+
+
+def _check_size(frame: pd.DataFrame) -> None:
     if frame.shape[1] == 0:
         raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required")
     if len(frame) == 0:
         raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
-    return frame
 
 
 def _kept_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,3 +70,14 @@ def unlike(label: str, taken: set[str]) -> str:
     while label in taken:
         label += "_"
     return label
+
+
+def similar_text(states: Iterable[object]) -> tuple[str, str] | None:
+    """Return two texts that differ only in spaces or, if longer than a letter, in case; None if there are none."""
+    first: dict[str, str] = {}
+    for state in (state for state in states if isinstance(state, str)):
+        words = " ".join(state.split())
+        other = first.setdefault(words.casefold() if len(words) > 1 else words, state)
+        if other != state:
+            return other, state
+    return None

@@ -123,6 +123,21 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
+def to_decimals(values: npt.NDArray[Any]) -> FloatArray:
+    """Return a 1-D array as float64; short floats become the decimals they stand for: 37.6, not 37.599998."""
+    wide: FloatArray = values.astype(np.float64, copy=False)
+    left = np.flatnonzero(np.isfinite(wide) & (values.dtype.itemsize < wide.itemsize))
+    # Numbers without a decimal of 16 places stay as they are.
+    for digits in range(17):
+        if not len(left):
+            break
+        short = np.round(wide[left], digits)
+        found = short.astype(values.dtype) == values[left]
+        wide[left[found]] = short[found]
+        left = left[~found]
+    return wide
+
+
 def has_inexact(values: npt.NDArray[Any]) -> bool:
     """Return whether some numbers are so large that floats cannot represent all whole numbers."""
     if not len(values):
@@ -159,6 +174,13 @@ def is_large(state: object) -> bool:
         whole = re.fullmatch(_WHOLE, state)
         return whole is not None and abs(int(whole[1])) >= FIRST_INEXACT
     return isinstance(state, int | float) and abs(state) >= FIRST_INEXACT
+
+
+def text_among_numbers(states: Sequence[object]) -> str | None:
+    """Return the first text that is no number if most of ten or more states are numbers, with decimal commas or not."""
+    odd = [state for state in states if isinstance(state, str) and not re.fullmatch(r"[+-]?[0-9]*\.?[0-9]+", state)]
+    commas = sum(re.fullmatch("[+-]?[0-9]+,[0-9]+", state) is not None for state in odd)
+    return odd[0] if odd and len(states) >= max(10, 5 * (len(odd) - commas)) else None
 
 
 def report_inexact(names: Sequence[str]) -> None:

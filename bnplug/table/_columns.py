@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bnplug.errors import AmbiguousValueWarning, PooledStatesWarning, UselessColumnWarning, did_you_mean, warn_outside
-from bnplug.table._cells import Cells, Seen, cells_of, count_rows, rows_by_number, unlike
-from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact
+from bnplug.table._cells import Cells, Seen, cells_of, count_rows, rows_by_number, similar_text, unlike
+from bnplug.table._checks import are_merged, is_inexact, refuse, report_inexact, text_among_numbers
 from bnplug.table._dates import all_parts, varying, zone_of
 from bnplug.table.coding import MISSING, Coded, Codes, State, _same_text, code_column, coded, factorize, label_index
 from bnplug.table.kinds import NUMBERS, STATES, TIMES, _inspect, _Inspection, _listed_columns, _unsupported, column_kind
@@ -271,8 +271,10 @@ def _leave_out(plan: ColumnPlan, rules: ColumnRules, problems: list[str]) -> Non
 
 
 def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
-    """Warn about states that files do not keep apart: the same text in two types, and empty text."""
+    """Warn about states that are probably the same value, or that files do not keep apart."""
     twice = {name: pair for name, column in columns.items() if (pair := _same_text(column.states)) is not None}
+    similar = {name: pair for name, column in columns.items() if (pair := similar_text(column.states)) is not None}
+    odd = {name: text for name, column in columns.items() if (text := text_among_numbers(column.states)) is not None}
     empty = [name for name, column in columns.items() if "" in column.states]
     messages = []
     if twice:
@@ -280,6 +282,17 @@ def _report_ambiguous(columns: Mapping[str, Coded]) -> None:
         messages.append(
             f"columns {list(twice)} have values that differ only in type, such as {one!r} and {other!r}; they are "
             "separate states. Read each column as one type: pandas.read_csv(..., low_memory=False) or dtype=str"
+        )
+    if similar:
+        one, other = next(iter(similar.values()))
+        messages.append(
+            f"columns {list(similar)} have values that differ only in spaces or letter case, such as {one!r} and "
+            f"{other!r}; they are separate states. If they mean the same, replace one by the other"
+        )
+    if odd:
+        messages.append(
+            f"columns {list(odd)} are text, but most of their values are numbers, unlike {next(iter(odd.values()))!r}; "
+            "each value is a separate state. If they measure something, convert them, and make other text missing"
         )
     if empty:
         messages.append(

@@ -71,12 +71,14 @@ def spread(frame: pd.DataFrame, features: Mapping[str, Mapping[str, str]], zones
         if names is None:
             columns[str(name)] = column
         else:
-            parts = take_parts(column, names, zones.get(str(name)))
-            zone = None if SECONDS in names or name in zones else zone_of(column)
-            if zone is not None:
+            known = zones.get(str(name))
+            parts = take_parts(column, names, known)
+            zone = None if SECONDS in names else zone_of(column)
+            if (zone is None) != (known is None) and column.notna().any():
+                here, before = ("without a zone" if z is None else f"in the zone {z}" for z in (zone, known))
                 warn_outside(
-                    f"column {str(name)!r} has times in the zone {zone}, and had no zone in training: they are taken "
-                    "as local times, without conversion. Convert them to the zone of the training rows",
+                    f"column {str(name)!r} has times {here}, and training had times {before}: they are taken as local "
+                    "times, without conversion. Convert them to the zone of the training rows",
                     BnplugWarning,
                 )
             columns |= {names[part]: numbers for part, numbers in parts.items()}

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from bnplug.errors import AmbiguousValueWarning, warn_outside
+from bnplug.table._cells import similar_text
 from bnplug.table._checks import is_beyond_numpy, unmasked
 from bnplug.table.coding import MISSING, State, match_column, plain_label
 from bnplug.table.frames import _is_a, collected, is_polars
@@ -122,6 +123,13 @@ def _check_classes(classes: npt.NDArray[Any]) -> None:
         warn_outside(
             f"y has the labels {odd}, which usually stand for a missing class, as classes. Drop such rows, or learn "
             f'from them with missing="em", unlabeled={odd[0]!r}',
+            AmbiguousValueWarning,
+        )
+    pair = similar_text(classes.tolist())
+    if pair is not None:
+        warn_outside(
+            f"y has the classes {pair[0]!r} and {pair[1]!r}, which differ only in spaces or letter case. If they mean "
+            "the same, replace one by the other",
             AmbiguousValueWarning,
         )
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from bnplug.errors import MissingColumnWarning, warn_outside
 from bnplug.hooks.descriptors import is_component
 from bnplug.table._cells import Seen, unlike
-from bnplug.table._checks import are_inexact, is_large, read_only, refuse, report_inexact
+from bnplug.table._checks import are_inexact, is_large, read_only, refuse, report_inexact, to_decimals
 from bnplug.table._columns import ColumnPlan, plan_cells, plan_columns
 from bnplug.table._dates import spread
 from bnplug.table.bins import _named_bins, _with_nearest_states, bin_labels, in_bins, middles
@@ -302,10 +302,12 @@ class _RowCoder:
     def _code_array(self, array: npt.NDArray[Any]) -> CodeArray | None:
         if not _is_plain(array.dtype, "f") or len(self._numbers) < self._n_features:
             return None
-        return read_only(self._code_numbers(array.T.astype(np.float64, copy=False)))
+        return read_only(self._code_numbers(to_decimals(array.ravel()).reshape(array.shape).T))
 
     def _code_cells(self, frame: pd.DataFrame, dtypes: list[Any]) -> CodeArray | None:
-        is_plain = all(_is_plain(dtypes[column], "iuf") for _, column, _ in self._numbers)
+        is_plain = all(
+            _is_plain(dtypes[column], "iu") or dtypes[column] == np.float64 for _, column, _ in self._numbers
+        )
         if not is_plain or len(self._numbers) + len(self._words) < self._n_features:
             return None
         cells = frame.to_numpy(dtype=object)

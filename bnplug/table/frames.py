@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.table._checks import exact_array, has_inexact, is_beyond_numpy, native, refuse_surrogates
+from bnplug.table._checks import exact_array, has_inexact, is_beyond_numpy, native, refuse_surrogates, to_decimals
 
 
 def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
@@ -41,7 +41,7 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
         if array.ndim != 2:
             raise ValueError(f"{what}: expected a frame or a 2D array, got an array of {array.ndim} dimension(s)")
         frame = _from_array(array)
-    return _with_native_columns(_with_string_names(frame, what))
+    return _with_wide_columns(_with_string_names(frame, what))
 
 
 def is_frame(data: Any) -> bool:
@@ -129,13 +129,16 @@ def _from_array(array: npt.NDArray[Any]) -> pd.DataFrame:
         return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in zip(names, array.T, strict=True)})
 
 
-def _with_native_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    foreign = {
-        name: dtype.newbyteorder("=")
-        for name, dtype in frame.dtypes.items()
-        if isinstance(dtype, np.dtype) and not dtype.isnative
-    }
-    return frame.astype(foreign) if foreign else frame
+def _with_wide_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in native byte order, with floats of 16 or 32 bits as the decimals that they stand for."""
+    changed: dict[str, Any] = {}
+    for name, column in frame.items():
+        dtype, size = column.dtype, getattr(column.dtype, "itemsize", 8)
+        if dtype.kind == "f" and size < 8:
+            changed[str(name)] = to_decimals(column.to_numpy(f"f{size}", na_value=np.nan))
+        elif isinstance(dtype, np.dtype) and not dtype.isnative:
+            changed[str(name)] = column.astype(dtype.newbyteorder("="))
+    return frame.assign(**changed) if changed else frame
 
 
 def _polars_column(column: Any) -> Any:

@@ -13,7 +13,6 @@ from sklearn.base import clone
 
 import bnplug
 from bnplug import BayesianNetworkClassifier, Table, datasets, make_classifier, structure_learner
-from bnplug.errors import DeprecatedNameWarning
 from bnplug.hooks import registry
 from bnplug.search import Constraints
 
@@ -202,9 +201,7 @@ def test_a_column_that_fit_leaves_out_needs_no_second_warning(recwarn):
     assert ["empty" in str(warning.message) for warning in recwarn] == [True]
 
 
-def test_names_of_before_go_on(table):
-    with pytest.warns(DeprecatedNameWarning, match="whitelist"), pytest.warns(DeprecatedNameWarning, match="blacklist"):
-        learner = structure_learner("hill-climb", whitelist=[("x1", "x2")], blacklist=[("x1", "x3")])
-    edges = set(learner.learn(table).edges)
+def test_a_search_has_required_edges_and_no_forbidden_ones(table):
+    edges = set(structure_learner("hill-climb", required=[("x1", "x2")], forbidden=[("x1", "x3")]).learn(table).edges)
     assert ("x1", "x2") in edges
     assert ("x1", "x3") not in edges

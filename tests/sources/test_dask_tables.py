@@ -41,18 +41,18 @@ def mixed(n=400):
     return frame, pd.Series(y, name="weather")
 
 
-def same(found, expected):
-    (table, encoder), (own, own_intake) = found, expected
-    assert table.names == own.names
-    assert table.states == own.states
-    assert table.gather().codes.tolist() == own.codes.tolist()
-    assert encoder.left_out == own_intake.left_out
+def same(actual, expected):
+    (table, encoder), (expected_table, expected_encoder) = actual, expected
+    assert table.names == expected_table.names
+    assert table.states == expected_table.states
+    assert table.gather().codes.tolist() == expected_table.codes.tolist()
+    assert encoder.left_out == expected_encoder.left_out
     assert {name: cuts.tolist() for name, cuts in encoder.cut_points.items()} == {
-        name: cuts.tolist() for name, cuts in own_intake.cut_points.items()
+        name: cuts.tolist() for name, cuts in expected_encoder.cut_points.items()
     }
-    if own.weights is not None:
-        np.testing.assert_allclose(table.gather().weights, own.weights, rtol=1e-13)
-    assert table.target == own.target
+    if expected_table.weights is not None:
+        np.testing.assert_allclose(table.gather().weights, expected_table.weights, rtol=1e-13)
+    assert table.target == expected_table.target
 
 
 @pytest.mark.filterwarnings("ignore::bnplug.BnplugWarning")

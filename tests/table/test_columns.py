@@ -383,6 +383,57 @@ def test_a_warning_names_columns_whose_values_differ_only_in_type(cells):
 
 
 @pytest.mark.parametrize("way", ["memory", "file"])
+@pytest.mark.parametrize(("cells", "similar"), [(["no", "No"], True), (["a b", " a  b"], True), (["a", "A"], False)])
+def test_a_warning_names_values_and_classes_that_differ_only_in_spaces_or_case(tmp_path, way, cells, similar):
+    cells = [*cells, "other"]
+    X, y = pd.DataFrame({"smoker": cells * 20, "sex": ["f", "m"] * 30}), pd.Series(np.repeat(cells, 20), name="y")
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    model = BayesianNetworkClassifier("nb", "ml")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", bnplug.AmbiguousValueWarning)
+        if way == "memory":
+            model.fit(X, y)
+        else:
+            model.fit_files(tmp_path / "rows.csv", "y")
+    messages = sorted(str(own.message) for own in caught if own.category is bnplug.AmbiguousValueWarning)
+    assert len(messages) == 2 * similar
+    if similar:
+        assert messages[0].startswith("columns ['smoker'] have values that differ only in spaces or letter case")
+        assert messages[1].startswith("y has the classes ")
+
+
+NUMERALS = [f"{i / 10}" for i in range(360, 375)]
+
+
+@pytest.mark.parametrize("way", ["memory", "file"])
+@pytest.mark.parametrize(
+    ("cells", "odd"),
+    [
+        ([*NUMERALS[:14], "-"], "'-'"),
+        ([numeral.replace(".", ",") for numeral in NUMERALS], "'36,0'"),
+        ([f"0{i}" for i in range(14)] + ["1A"], "'1A'"),
+        ([f"0{i}" for i in range(15)], None),
+        (["1", "2", "3", "4", "more"] * 3, None),
+        ([f"{i} kg" for i in range(15)], None),
+    ],
+)
+def test_a_warning_names_columns_of_text_whose_values_are_mostly_numbers(tmp_path, way, cells, odd):
+    X, y = pd.DataFrame({"temp": cells * 4}), pd.Series([*"pqpp"] * 15, name="y")
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    model = BayesianNetworkClassifier("nb")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", bnplug.AmbiguousValueWarning)
+        if way == "memory":
+            model.fit(X, y)
+        else:
+            model.fit_files(tmp_path / "rows.csv", "y", csv={"text": ["temp"]})
+    messages = [str(own.message) for own in caught if own.category is bnplug.AmbiguousValueWarning]
+    assert len(messages) == (odd is not None)
+    if odd is not None:
+        assert f"columns ['temp'] are text, but most of their values are numbers, unlike {odd};" in messages[0]
+
+
+@pytest.mark.parametrize("way", ["memory", "file"])
 def test_a_warning_names_columns_with_empty_text(tmp_path, way):
     X = pd.DataFrame({"phone": ["", "mobile", "fixed"] * 20, "sex": ["f", "m"] * 30})
     y = pd.Series(["p", "q", "q", "p"] * 15, name="y")

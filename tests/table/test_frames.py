@@ -124,3 +124,46 @@ def test_frames_of_other_libraries_are_refused_rather_than_taken_for_arrays():
             ask(lazy)
         with pytest.raises(ValueError, match=r"X: .*_Foreign of .*convert it"):
             ask(_Foreign())
+
+
+TEMPERATURES = np.round(np.random.default_rng(0).normal(37.5, 0.7, 400), 1)
+
+
+@pytest.mark.parametrize(
+    "narrow",
+    [
+        lambda X: X.astype("float32"),
+        lambda X: X.astype("Float32"),
+        lambda X: X.astype("float32[pyarrow]"),
+        lambda X: X.astype("float32")[:5],
+        lambda X: X.astype("float16"),
+        lambda X: X.astype(">f4"),
+        lambda X: X.to_numpy(np.float32),
+        lambda X: pl.from_pandas(X.astype("float32")),
+        lambda X: pa.Table.from_pandas(X.astype("float32")),
+    ],
+    ids=["32", "nullable", "arrow type", "few rows", "16", "byte order", "array", "polars", "arrow"],
+)
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
+def test_numbers_of_less_precision_are_in_the_same_bins(narrow):
+    X = pd.DataFrame({"x": TEMPERATURES})
+    X.loc[3, "x"] = np.nan
+    y = TEMPERATURES + np.random.default_rng(1).normal(0, 0.7, len(X)) > 37.5
+    model = BayesianNetworkClassifier("nb").fit(X, y)
+    expected = model.predict_proba(X)
+    # Cuts are at values of the training rows, so many rows are exactly on one.
+    assert X["x"].isin(model.encoder_.cut_points["x"]).sum() > 50
+    rows = narrow(X)
+    np.testing.assert_array_equal(model.predict_proba(rows), expected[: len(rows)])
+    if len(rows) == len(X):
+        other = BayesianNetworkClassifier("nb").fit(rows, y)
+        np.testing.assert_array_equal(other.predict_proba(X), expected)
+
+
+def test_short_floats_without_a_short_decimal_keep_their_value():
+    values = np.array([1e-30, 3.4e38, np.inf, -np.inf, np.nan, 0.0, -0.0, 2.0**24, np.pi], dtype=np.float32)
+    wide = to_frame(pd.DataFrame({"x": values}))["x"].to_numpy()
+    assert wide.dtype == np.float64
+    np.testing.assert_array_equal(wide.astype(np.float32), values)
+    np.testing.assert_array_equal(wide[:-1], values[:-1].astype(np.float64))
+    assert wide[-1] == 3.1415927

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bnplug
+from bnplug.table.frames import to_frame
 
 
 def numbers(seed, rows, columns):
@@ -23,7 +24,7 @@ def numbers(seed, rows, columns):
 
 
 def by_frame(model, X):
-    frame = pd.DataFrame(X, columns=list(model.encoder_.columns))
+    frame = to_frame(pd.DataFrame(X, columns=list(model.encoder_.columns)))
     return model.encoder_.encode(frame, model.schema_, model.unseen)
 
 
@@ -39,7 +40,7 @@ def test_the_fast_way_and_the_slow_way_agree(seed, columns, discretizer, single)
         expected = by_frame(model, new)
     np.testing.assert_array_equal(model.encode(new), expected)
     assert not model.encode(new).flags.writeable
-    named = pd.DataFrame(new.astype(np.float64), columns=list(model.encoder_.columns))
+    named = to_frame(pd.DataFrame(new, columns=list(model.encoder_.columns)))
     np.testing.assert_array_equal(model.encoder_.coder(model.schema_).code_plain(named), expected)
 
 

@@ -75,16 +75,16 @@ class MyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def saved_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what ``fit`` has found, for ``bnplug.save``: a dict that JSON can hold, and named arrays."""
         saved = [member.saved_state() for member in self.members_]
-        arrays = {f"{i}/{name}": array for i, (_, own) in enumerate(saved) for name, array in own.items()}
+        arrays = {f"{i}/{name}": array for i, (_, parts) in enumerate(saved) for name, array in parts.items()}
         return {"members": [state for state, _ in saved]}, arrays
 
     def restore_state(self, state: Mapping[str, Any], arrays: Mapping[str, Any]) -> MyClassifier:
         """Take over what ``saved_state`` has returned; the parameters are those of the constructor."""
         self.members_ = []
-        for i, own in enumerate(state["members"]):
+        for i, saved in enumerate(state["members"]):
             prefix = f"{i}/"
             kept = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            self.members_.append(self._network().restore_state(own, kept))
+            self.members_.append(self._network().restore_state(saved, kept))
         self.classes_ = self.members_[0].classes_
         return self
 

@@ -86,8 +86,8 @@ class EinsumMarginals(CompiledNetwork):
         counts = [np.zeros(factor.shape) for factor in self.factors]
         for start in range(0, codes.shape[1], self.rows):
             part = codes[:, start : start + self.rows]
-            joint, own = self._joint(part), weights[start : start + self.rows]
-            share = np.divide(own, joint, out=np.zeros(joint.shape), where=joint > 0)
+            joint, of_part = self._joint(part), weights[start : start + self.rows]
+            share = np.divide(of_part, joint, out=np.zeros(joint.shape), where=joint > 0)
             known = [*self._known(part), share, [len(self.names), self.target]]
             for total, axes in zip(counts, self.axes, strict=True):
                 total += self._sum(known, axes)
