@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 import bnplug
-from bnplug import MDLDiscretizer
+from bnplug import ColumnSummary, MDLDiscretizer
 
 WORDS = np.array(["ash", "beech", "cedar", "oak"], dtype=object)
 
@@ -57,7 +57,8 @@ def best(call, repetitions=5):
 
 def cut(columns, y):
     """Find the cuts of columns of floats."""
-    return MDLDiscretizer(categorical_features=None).fit_numbers(columns, y)
+    summaries = (ColumnSummary.of(values, y, name=name) for name, values in columns.items())
+    return MDLDiscretizer(categorical_features=None).fit_summaries(summaries)
 
 
 def bare(discrete, floats):

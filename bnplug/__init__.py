@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from bnplug.structure import Learned as Learned
     from bnplug.structure import PartialGraph as PartialGraph
     from bnplug.structure import Structure as Structure
+    from bnplug.table.column_summary import ColumnSummary as ColumnSummary
+    from bnplug.table.discretizer import Discretizer as Discretizer
     from bnplug.table.rules import ColumnRules as ColumnRules
     from bnplug.table.table import Table as Table
 
@@ -102,6 +104,8 @@ _HOMES = {
     "model.log_tables": "LogTables",
     "sources.training": "encode_training",
     "structure": "Learned PartialGraph Structure",
+    "table.column_summary": "ColumnSummary",
+    "table.discretizer": "Discretizer",
     "table.rules": "ColumnRules",
     "table.table": "Table",
 }

@@ -258,7 +258,7 @@ class ClassifierLike(Protocol):
 
 @runtime_checkable
 class DiscretizerLike(Protocol):
-    """A plugin's discretizer: a scikit-learn transformer.
+    """A plugin's discretizer: a scikit-learn transformer. On files and Dask, it must derive from `bnplug.Discretizer`.
 
     ``fit`` sets ``cut_points_``: an ascending array for each column, or None for a column that it does not cut. A value
     equal to a cut belongs to the bin below it.

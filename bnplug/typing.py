@@ -19,8 +19,10 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 #: Coded columns: the dtype is the smallest unsigned one that holds the states, its largest value is missing.
 CodeArray = npt.NDArray[np.unsignedinteger[Any]]
+#: How far each cell is on the way from its state to the next.
+ShareArray = npt.NDArray[np.float32]
 
-__all__ = ["DAG", "PDAG", "BoolArray", "CodeArray", "DiscreteBayesianNetwork", "FloatArray", "IntArray"]
+__all__ = ["DAG", "PDAG", "BoolArray", "CodeArray", "DiscreteBayesianNetwork", "FloatArray", "IntArray", "ShareArray"]
 
 
 def __getattr__(name: str) -> Any:

@@ -175,49 +175,25 @@ class AODE(ClassifierMixin, BaseEstimator):
 ''')
 
 # %%
-# A discretiser is a transformer whose ``fit`` leaves ``cut_points_``. That is all that a classifier takes from it, and
-# all that is saved; a value is in the bin below a cut when it is at most the cut.
+# A discretizer returns the cuts of a column, given a summary of it: the distinct values and their weights. It therefore
+# works on files and on Dask as in memory. A value is in the bin below a cut if it is at most the cut.
 (package / "discretizer.py").write_text('''\
 """Proportional discretisation: with n rows, about the square root of n bins of as many rows."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bnplug import Discretizer
 
 
-class Proportional(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Cut each column into the root of n bins of equal weight, n being the weight of its known values.
+class Proportional(Discretizer):
+    """Cut each column into the root of n bins of equal weight, n being the weight of its known values."""
 
-    Attributes
-    ----------
-    cut_points_ : list of arrays
-        The ascending cuts of each column.
-    """
-
-    def fit(self, X, y=None, sample_weight=None):
-        """Find the cuts of every column."""
-        values = validate_data(self, X, dtype=float, ensure_all_finite="allow-nan")
-        weights = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        self.cut_points_ = [_cuts(column, weights) for column in values.T]
-        return self
-
-    def transform(self, X):
-        """Return the number of each value's bin; what is missing stays so."""
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=float, ensure_all_finite="allow-nan")
-        bins = np.column_stack([np.searchsorted(cuts, own) for own, cuts in zip(values.T, self.cut_points_)])
-        return np.where(np.isnan(values), np.nan, bins)
-
-
-def _cuts(values, weights):
-    known = ~np.isnan(values) & (weights > 0)
-    order = np.argsort(values[known])
-    values, total = values[known][order], np.cumsum(weights[known][order])
-    if len(values) == 0:
-        return np.empty(0)
-    n_bins = int(np.sqrt(total[-1]))
-    cuts = np.unique(values[np.searchsorted(total, np.arange(1, n_bins) * total[-1] / n_bins)])
-    return cuts[cuts < values[-1]]
+    def cuts(self, column):
+        """Return the cuts of a column."""
+        total = np.cumsum(column.weights)
+        n_bins = int(np.sqrt(total[-1]))
+        cuts = np.unique(column.values[np.searchsorted(total, np.arange(1, n_bins) * total[-1] / n_bins)])
+        return cuts[cuts < column.values[-1]]
 ''')
 
 # %%

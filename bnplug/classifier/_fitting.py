@@ -18,8 +18,9 @@ from bnplug.classifier._predicting import PredictMixin, cost_matrix
 from bnplug.classifier._rows import answers, kinds_for, rows_for, used_columns
 from bnplug.contracts import InnerFold
 from bnplug.errors import BnplugWarning, PluginWarning, warn_outside
+from bnplug.hooks import registry
 from bnplug.hooks.components import component
-from bnplug.hooks.descriptors import as_written
+from bnplug.hooks.descriptors import Kind, as_written
 from bnplug.inference.marginals import check_marginals
 from bnplug.io._parameters import Unavailable, check_complete, components
 from bnplug.model.checks import check_tables, warn_of_constant_prediction
@@ -278,7 +279,10 @@ class FitMixin(PredictMixin):
         sample_weight: npt.ArrayLike | None = None,
         states: Mapping[str, Sequence[Any]] | None = None,
     ) -> Self:
-        """Learn from more rows: parameters that are counts, those of ``backoff`` and ``ml``, add up.
+        """Learn from more rows: the counts from which parameters are estimated add up.
+
+        This takes a parameter learner that has ``partial_fit``, as ``backoff``, ``ml`` and all other subclasses of
+        :class:`bnplug.CountsLearner` have.
 
         The first part determines the structure (unless it is given), the bins of numeric columns and the states of all
         others, as :meth:`fit` does; a first call of :meth:`fit` counts as the first part. In later parts, values that
@@ -328,9 +332,7 @@ class FitMixin(PredictMixin):
         learner = component("parameter learner", self.parameters, self)
         if not hasattr(learner, "partial_fit"):
             del self.classes_
-            raise ValueError(
-                f"parameters={self.parameters!r} are not learned in parts; 'backoff' and 'ml' are, since counts add up"
-            )
+            raise ValueError(f"parameters={self.parameters!r} are not learned in parts; {_learned_in_parts()}")
         try:
             frame = self._named_frame(X, y)
             options = {"class_weight": self.class_weight, "classes": self.classes_}
@@ -347,7 +349,7 @@ class FitMixin(PredictMixin):
         if not hasattr(learner, "partial_fit") or not hasattr(learner, "counts_"):
             raise ValueError(
                 "this model has no counts to add to: it was loaded or made of tables, or its parameters are no counts; "
-                "fit or partial_fit it first, with parameters='backoff' or 'ml'"
+                f"fit or partial_fit it first, with parameters that are learned in parts; {_learned_in_parts()}"
             )
         table = self._table(X, y, sample_weight)
         structure = self.learned_.structure
@@ -399,3 +401,7 @@ class FitMixin(PredictMixin):
         dropped = np.isin(names, policies.columns("drop", names))
         complete: BoolArray = ~holes[dropped].any(axis=0)
         return complete
+
+
+def _learned_in_parts() -> str:
+    return f"these are, since their counts add up: {registry.listing(Kind.PARAMETER_LEARNER, 'partial_fit')}"

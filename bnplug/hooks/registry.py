@@ -160,6 +160,24 @@ def methods(kind: str | None = None, **flags: bool) -> list[Descriptor]:
     return [method for method in found if all(getattr(method, flag, None) is flags[flag] for flag in flags)]
 
 
+def listing(kind: str, attribute: str) -> str:
+    """Return the names of the registered methods of a kind whose classes have an attribute, for messages.
+
+    A class that cannot be imported is omitted.
+
+    Examples
+    --------
+    >>> "'mdl'" in listing("discretizer", "cuts")
+    True
+    """
+    names = []
+    for method in methods(kind):
+        with suppress(PluginError, ContractError):
+            if hasattr(_factory(cast(Method, method)), attribute):
+                names.append(repr(name_of(method)))
+    return ", ".join(sorted(names))
+
+
 def find(kind: str, name: str) -> Descriptor:
     """Return the descriptor of a method.
 

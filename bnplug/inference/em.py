@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -45,17 +45,23 @@ _PAUSE = 1.0
 class CountsLearner(ParameterLearner):
     """A parameter learner whose estimates follow from the counts of families, such as relative frequencies.
 
-    A subclass implements :meth:`from_counts`. It then learns from complete rows and, if ``table.missing_policy`` is
-    "em", from all known cells of incomplete rows by EM, with or without a class. It may have the parameters
-    ``restarts``, ``tol``, ``max_iter``, ``random_state``, ``n_jobs`` and ``verbose``, with the meaning of ``ml``.
+    A subclass implements :meth:`from_counts`. It then learns from complete rows in memory, in blocks and on Dask, in
+    parts (:meth:`partial_fit`) and, if ``table.missing_policy`` is "em", from all known cells of incomplete rows by EM,
+    with or without a class. It may have the parameters ``restarts``, ``tol``, ``max_iter``, ``random_state``,
+    ``n_jobs`` and ``verbose``, with the meaning of ``ml``.
 
     Attributes
     ----------
     engine_ : Engine or None
         The engine of EM. The classifier sets it to its own before it calls :meth:`fit`. Without an engine, and if the
         engine's networks are no :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
+    reads_rows : bool
+        Whether :meth:`from_counts` reads ``rows``, as by default. False saves a pass over weighted rows, and ``rows``
+        is then empty except in EM.
     counts_ : list of float64 arrays
         The counts that the parameters were estimated from: for each variable an array with axes (variable, \\*parents).
+    rows_ : list of float64 arrays
+        The numbers of rows in the same cells. Empty after EM, and if `reads_rows` is False.
     n_iter_ : int
         The number of steps of EM; 1 without EM.
     log_likelihood_path_ : list of float
@@ -84,6 +90,7 @@ class CountsLearner(ParameterLearner):
 
     takes_unlabeled = True
     engine_: Engine | None = None
+    reads_rows: ClassVar[bool] = True
 
     @abstractmethod
     def from_counts(
@@ -100,8 +107,8 @@ class CountsLearner(ParameterLearner):
             For each variable, the total weight of the rows in each cell, with axes (variable, \\*parents), parents
             ascending by their number. EM passes expected counts, which need not be whole numbers.
         rows : sequence of float64 arrays
-            The number of rows in each cell, in the same shapes: ``counts / rows`` is the mean weight of a row. If rows
-            have weights, these numbers are computed when an item is first accessed.
+            The number of rows in each cell, in the same shapes: ``counts / rows`` is the mean weight of a row. In EM
+            with weights, these numbers are computed when an item is first accessed.
         """
 
     def log_prior(self, table: Table, tables: LogTables) -> float:
@@ -116,35 +123,57 @@ class CountsLearner(ParameterLearner):
 
         Otherwise each table counts the rows in which its variables are known.
         """
+        self.__dict__.pop("log_likelihood_path_", None)
         if table.learned_by_em:
             maximum = expectation_maximization(self, table, structure)
             self.counts_, self.log_likelihood_path_ = maximum.counts, maximum.path
             self.n_iter_ = len(maximum.path) - 1
+            self.rows_: list[FloatArray] = []
             return maximum.tables
+        self.counts_, self.rows_ = self._count(table, structure)
+        self.n_iter_ = 1
+        return self.from_counts(table, structure, self.counts_, self.rows_)
+
+    def partial_fit(self, table: Table, structure: Structure) -> LogTables:
+        """Return the estimates from these and all earlier rows, which must have the same states and structure.
+
+        Earlier rows are those of :meth:`fit` and of all later calls of this method; EM needs all rows at once.
+        """
+        if not hasattr(self, "counts_"):
+            return self.fit(table, structure)
+        if table.learned_by_em or hasattr(self, "log_likelihood_path_"):
+            raise ValueError('missing_policy="em" needs all rows at once, again and again: use fit')
+        return self._fit_more(table, structure)
+
+    def _fit_more(self, table: Table, structure: Structure) -> LogTables:
+        counts, rows = self._count(table, structure)
+        self.counts_, self.rows_ = added_counts(self.counts_, counts), added_counts(self.rows_, rows)
+        return self.from_counts(table, structure, self.counts_, self.rows_)
+
+    def _count(self, table: Table, structure: Structure) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Return the total weight and, if they are read, the number of rows in each cell of each family."""
         families = _families(table, structure)
-        self.counts_, self.n_iter_ = table.counts(families), 1
-        return self.from_counts(table, structure, self.counts_, row_counts(table, families, self.counts_))
+        counts = table.counts(families)
+        return counts, list(row_counts(table, families, counts)) if self.reads_rows else []
 
 
 class SmoothedFrequencies(CountsLearner):
     """Relative frequencies with ``alpha`` virtual rows, spread evenly over each table: ``ml`` without its options."""
+
+    reads_rows = False
 
     def __init__(self, alpha: float = 1.0, floor: float = 0.0, n_jobs: int | None = None) -> None:
         self.alpha = alpha
         self.floor = floor
         self.n_jobs = n_jobs
 
-    def fit(self, table: Table, structure: Structure) -> LogTables:
-        """Return the smoothed relative frequencies, by EM if rows are incomplete."""
-        check_numbers(self, "alpha", "floor")
-        if not self.floor < 1:
-            raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
-        return super().fit(table, structure)
-
     def from_counts(
         self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray]
     ) -> LogTables:
         """Return the smoothed relative frequencies of the counts."""
+        check_numbers(self, "alpha", "floor")
+        if not self.floor < 1:
+            raise ValueError(f"floor={self.floor} must be at least 0 and below 1")
         tables = {
             table.names[v]: ([table.names[p] for p in parents], estimate(counts[v], self.alpha, self.floor))
             for v, parents in enumerate(structure.parents)
@@ -157,6 +186,19 @@ class SmoothedFrequencies(CountsLearner):
         for _, values in tables.tables.values() if self.alpha > 0 else ():
             total += self.alpha / values.size * float(values.sum())
         return total
+
+
+def added_counts(earlier: Sequence[FloatArray], counts: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return the counts of earlier and of more rows; a ``ValueError`` if these have other states or another structure.
+
+    Examples
+    --------
+    >>> added_counts([np.array([1.0, 2.0])], [np.array([0.0, 5.0])])
+    [array([1., 7.])]
+    """
+    if [cells.shape for cells in earlier] != [cells.shape for cells in counts]:
+        raise ValueError("these rows have other states or another structure than earlier rows; fit all rows together")
+    return [before + more for before, more in zip(earlier, counts, strict=True)]
 
 
 class _LazyCounts(Sequence[FloatArray]):

@@ -63,6 +63,7 @@ class ExpectedTable(BlockTable):
     ) -> None:
         self._describe(rows.names, rows.states, rows.target, rows.left_out)
         self._all, self._network, self._seed, self._n_jobs, self._engine = rows, network, seed, n_jobs, engine
+        self.shares = None
         if not rows.weighted:
             self.weights = None
 

@@ -163,14 +163,14 @@ def _with_unknown_states(table: Table, incomplete: npt.NDArray[np.bool_]) -> Tab
     if isinstance(table, BlockTable):
         store = ConvertedStore(table.store, _name_unknown, table.cards, dtype)
         return BlockTable(store, table.names, states, table.target, table.left_out, checked=True)
-    codes, weights = _name_unknown((table.codes, table.weights), table.cards, dtype)
+    codes, weights, _ = _name_unknown(Rows(table.codes, table.weights), table.cards, dtype)
     return Table(codes, table.names, states, table.target, weights, table.left_out)
 
 
 def _name_unknown(rows: Rows, cards: IntArray, dtype: np.dtype[Any]) -> Rows:
     """Replace the code of missing cells, which is above all others, by the first code after the states."""
-    codes, weights = rows
-    return np.minimum(codes.astype(dtype, copy=False), cards.astype(dtype)[:, None]), weights
+    codes = rows.codes.astype(dtype, copy=False)
+    return Rows(np.minimum(codes, cards.astype(dtype)[:, None]), rows.weights)
 
 
 def _count_some(

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import _check_sample_weight
 
-from bnplug.sources._distributions import Distribution, Points
+from bnplug.sources._distributions import Distribution
 from bnplug.table.class_labels import label_array
 from bnplug.table.coding import MISSING, UNSEEN, Codes, label_index, match_column
+from bnplug.table.column_summary import Points
 from bnplug.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bnplug.sources._distributions import Distribution, Points
+from bnplug.sources._distributions import Distribution
 from bnplug.table._cells import Cells
 from bnplug.table._checks import FIRST_INEXACT, are_merged, has_inexact
 from bnplug.table._dates import all_parts, zone_of
 from bnplug.table.coding import Codes, factorize
+from bnplug.table.column_summary import Points
 from bnplug.table.kinds import to_floats
 from bnplug.typing import BoolArray, FloatArray, IntArray
 

@@ -14,7 +14,8 @@ from sklearn.utils import compute_sample_weight
 
 from bnplug.compiling import run_in_threads
 from bnplug.errors import did_you_mean
-from bnplug.hooks.descriptors import is_component
+from bnplug.hooks import registry
+from bnplug.hooks.descriptors import Kind, is_component
 from bnplug.sources._streaming import CATEGORIES, NOTHING, Batch, DataFiles, SeenKinds, note_kinds
 from bnplug.sources._summaries import ByClass, Labels, NumberSummary, StateSummary, TimeSummary, renumbered
 from bnplug.table._cells import Cells, Seen
@@ -22,7 +23,7 @@ from bnplug.table._checks import CONTAINERS, check_sum, refuse, weight_numbers
 from bnplug.table._columns import is_named_like_identifier
 from bnplug.table.class_labels import _check_classes, class_labels, distinct_classes
 from bnplug.table.coding import factorize, match_column
-from bnplug.table.discretizer import Discretizer, unfitted
+from bnplug.table.discretizer import Discretizer, refuse_knots, unfitted
 from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.kinds import COMPLEX, NUMBERS, TIMES
 from bnplug.table.rules import ColumnRules, _report_dropped
@@ -157,11 +158,15 @@ def _weights(column: pd.Series[Any], batch: Batch) -> FloatArray:
 
 def check_cuts_columns(transformer: Any, named: bool = False) -> None:
     """Raise a ``ValueError`` for a discretizer that cannot be fitted on the distinct cells of each column."""
+    refuse_knots(transformer)
     if transformer is None:
         return
     if not isinstance(transformer, Discretizer):
-        kind = type(transformer).__name__
-        raise ValueError(f"a {kind} takes whole rows, which are not in memory here; use mdl, quantile, uniform or none")
+        raise ValueError(
+            f"a {type(transformer).__name__} takes whole rows, which are not in memory here. On files and Dask, a "
+            "discretizer derives from bnplug.Discretizer and has the method cuts(column), as these have: "
+            f"{registry.listing(Kind.DISCRETIZER, 'cuts')}"
+        )
     listed = None if named else transformer.categorical_features
     if listed is not None and not (isinstance(listed, str) and listed == "auto"):
         raise ValueError("the classifier says here which columns are discrete: give the discretizer no list of them")

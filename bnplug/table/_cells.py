@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bnplug.table.coding import Codes
+from bnplug.table.column_summary import ColumnSummary
 from bnplug.typing import BoolArray, FloatArray, IntArray
 
 
@@ -35,11 +36,13 @@ class Cells(NamedTuple):
         n_rows = float(count_rows(which, self.repeats))
         return n_rows if self.weights is None else max(n_rows, float(self.weights[which].sum()))
 
-    def row_weights(self) -> FloatArray:
-        """Return the total weight of each cell: without weights, its number of rows."""
-        if self.weights is not None:
-            return self.weights
-        return np.ones(len(self.column)) if self.repeats is None else self.repeats.astype(np.float64)
+    def summary(self, name: str, numbers: FloatArray, supervised: bool) -> ColumnSummary:
+        """Return the summary of a column of numbers, by class if `supervised`; rows without a class are omitted."""
+        cells: list[Any] = [numbers, self.labels, self.weights, self.repeats]
+        if self.labels is not None and self.labels.min(initial=0) < 0:
+            cells = [None if cell is None else cell[self.labels >= 0] for cell in cells]
+        values, labels, weights, rows = cells
+        return ColumnSummary.of(values, labels if supervised else None, weights, rows, name)
 
 
 #: The cells of a column, or of each part of a column of points in time.

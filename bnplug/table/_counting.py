@@ -31,7 +31,9 @@ def count_rows(block: Table, families: Sequence[Sequence[int]]) -> list[FloatArr
 
 def with_unit_weights(block: Table) -> Table:
     """Return a block in which every positive weight is 1."""
-    return block if block.weights is None else block._with_rows(block.codes, (block.weights > 0).astype(np.float64))
+    if block.weights is None:
+        return block
+    return block._with_rows(block.codes, (block.weights > 0).astype(np.float64), block.shares)
 
 
 def _count(block: Table, family: Sequence[int], folds: IntArray | None, n_folds: int) -> FloatArray:

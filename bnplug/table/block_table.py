@@ -20,8 +20,6 @@ from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
 
 _T = TypeVar("_T")
 
-_rows = attrgetter("codes", "weights")
-
 
 class BlockTable(Table):
     """A :class:`~bnplug.Table` of many blocks of rows, without arrays of all rows.
@@ -72,6 +70,8 @@ class BlockTable(Table):
         self.store = blocks
         if not self.store.weighted:
             self.weights = None
+        if not self.store.has_shares:
+            self.shares = None
         if not checked:
             self.map(Table._check_codes)
 
@@ -81,16 +81,15 @@ class BlockTable(Table):
         if sum(sizes) != table.n_rows:
             raise ValueError(f"blocks of {list(sizes)} rows are {sum(sizes)}; the table has {table.n_rows}")
         bounds = np.cumsum(sizes)[:-1]
-        codes = np.split(table.codes, bounds, axis=1)
-        weights = [None] * len(codes) if table.weights is None else np.split(table.weights, bounds)
-        blocks = [Block(*rows) for rows in zip(codes, weights, strict=True)]
+        parts = [[None] * len(sizes) if cells is None else np.split(cells, bounds, axis=-1) for cells in _rows(table)]
+        blocks = [Block(codes, weights, shares=shares) for codes, weights, shares in zip(*parts, strict=True)]
         return cls(blocks, table.names, table.states, table.target, table.left_out, True, table.missing_policy)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("codes", "weights") or "store" not in self.__dict__:
+        if name not in Rows._fields or "store" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if self.n_blocks == 1:
-            ((self.codes, self.weights),) = self.map(_rows)
+            ((self.codes, self.weights, self.shares),) = self.map(_rows)
             return getattr(self, name)
         raise NotInMemoryError(
             f"table.{name}: the {self.n_rows:,} rows of this table are in {self.n_blocks} blocks, not in one array. "
@@ -149,9 +148,9 @@ class BlockTable(Table):
 
     def gather(self) -> Table:
         """Return a table in memory with all rows."""
-        blocks = self.map(_rows)
-        weights = np.concatenate([weights for _, weights in blocks if weights is not None]) if self.weighted else None
-        return self._schema._with_rows(np.concatenate([codes for codes, _ in blocks], axis=1), weights)
+        parts: Any = zip(*self.map(_rows), strict=True)
+        rows: Any = [None if part[0] is None else np.concatenate(part, axis=-1) for part in parts]
+        return self._schema._with_rows(*rows)
 
     def column(self, v: int) -> CodeArray:
         """Return the codes of one variable in all rows."""
@@ -173,7 +172,9 @@ class BlockTable(Table):
     def _schema(self) -> Table:
         schema = Table.empty(self.names, self.states, self.target)
         schema.left_out, schema.missing_policy = self.left_out, self.missing_policy
-        return schema._with_rows(schema.codes, read_only(np.empty(0))) if self.weighted else schema
+        weights = read_only(np.empty(0)) if self.weighted else None
+        shares = read_only(np.empty(schema.codes.shape, dtype=np.float32)) if self.store.has_shares else None
+        return schema._with_rows(schema.codes, weights, shares)
 
     def __repr__(self) -> str:
         shape = f"{self.n_rows} rows in {self.n_blocks} blocks, {len(self.names) - 1} features"
@@ -208,18 +209,22 @@ def missing_as_state(table: Table, which: npt.ArrayLike | None = None) -> Table:
     if isinstance(table, BlockTable):
         store = ConvertedStore(table.store, _missing_converted, table.missing, missing, dtype)
         return BlockTable(store, table.names, states, table.target, table.left_out, checked=True)
-    codes, weights = _missing_converted((table.codes, table.weights), table.missing, missing, dtype)
-    return Table(codes, table.names, states, table.target, weights, table.left_out)
+    codes, weights, shares = _missing_converted(_rows(table), table.missing, missing, dtype)
+    return Table(codes, table.names, states, table.target, weights, table.left_out, shares=shares)
 
 
 def _missing_converted(rows: Rows, old: int, missing: IntArray, dtype: np.dtype[Any]) -> Rows:
     """Replace the code `old` of missing cells by ``missing[v]``, or by the missing code of `dtype` if that is -1."""
-    codes: CodeArray = rows[0].astype(dtype)
+    codes: CodeArray = rows.codes.astype(dtype)
     still = int(np.iinfo(dtype).max)
-    for v, (column, state) in enumerate(zip(rows[0], missing.tolist(), strict=True)):
+    for v, (column, state) in enumerate(zip(rows.codes, missing.tolist(), strict=True)):
         if state >= 0 or still != old:
             codes[v][column == old] = still if state < 0 else state
-    return codes, rows[1]
+    return rows._replace(codes=codes)
+
+
+def _rows(table: Table) -> Rows:
+    return Rows(table.codes, table.weights, table.shares)
 
 
 def _with_table(rows: Rows, schema: Table, function: Callable[..., _T], *args: Any) -> _T:

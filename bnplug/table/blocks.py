@@ -11,19 +11,24 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bnplug.errors import ContractError
 from bnplug.table._checks import read_only
-from bnplug.typing import CodeArray, FloatArray, IntArray
+from bnplug.typing import CodeArray, FloatArray, IntArray, ShareArray
 
 _T = TypeVar("_T")
 
-#: The content of a block: codes (variables, rows), and weights (rows,) or None.
-Rows = tuple[CodeArray, FloatArray | None]
+
+class Rows(NamedTuple):
+    """The content of a block: codes (variables, rows), weights (rows,) or None, and shares like codes or None."""
+
+    codes: CodeArray
+    weights: FloatArray | None = None
+    shares: ShareArray | None = None
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,13 @@ class Block:
     weights : array of shape (rows,), or MappedArray, optional
     rows : int64 array, optional
         The rows that belong to the block; by default all.
+    shares : float32 array of shape (variables, rows), or MappedArray, optional
     """
 
     codes: npt.NDArray[Any] | MappedArray
     weights: npt.NDArray[Any] | MappedArray | None = None
     rows: IntArray | None = None
+    shares: npt.NDArray[Any] | MappedArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -65,12 +72,14 @@ class Block:
         return int(self.codes.shape[1]) if self.rows is None else len(self.rows)
 
     def load(self) -> Rows:
-        """Return the codes and the weights."""
+        """Return the codes, the weights and the shares."""
         rows: Any = slice(None) if self.rows is None else self.rows
         codes = read_only(np.ascontiguousarray(_loaded(self.codes)[:, rows]))
-        if self.weights is None:
-            return codes, None
-        return codes, read_only(np.asarray(_loaded(self.weights)[rows], dtype=np.float64))
+        weights = None if self.weights is None else np.asarray(_loaded(self.weights)[rows], dtype=np.float64)
+        shares = None if self.shares is None else np.ascontiguousarray(_loaded(self.shares)[:, rows], dtype=np.float32)
+        return Rows(
+            codes, None if weights is None else read_only(weights), None if shares is None else read_only(shares)
+        )
 
     def take(self, rows: IntArray) -> Block:
         """Return a block of some of the rows, which are selected each time it is loaded."""
@@ -141,10 +150,13 @@ class BlockStore(ABC):
         The number of rows of each block.
     weighted : bool
         Whether rows have weights.
+    has_shares : bool
+        Whether codes have shares; False by default.
     """
 
     sizes: tuple[int, ...]
     weighted: bool
+    has_shares: bool = False
 
     @abstractmethod
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
@@ -175,14 +187,19 @@ class LocalStore(BlockStore):
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.blocks = [
-            replace(block, codes=_by_place(block.codes), weights=_by_place(block.weights)) for block in blocks
+            replace(block, **{name: _by_place(getattr(block, name)) for name in Rows._fields}) for block in blocks
         ]
         self.sizes = tuple(block.n_rows for block in blocks)
         if not blocks:
             raise ValueError("there is no block of rows; a table without rows is Table.empty")
-        self.weighted = any(block.weights is not None for block in blocks)
-        if self.weighted and not all(block.weights is not None for block in blocks):
-            raise ValueError("some blocks have weights, and others have none: give all of them weights, or none")
+        self.weighted, self.has_shares = (self._have(blocks, name) for name in ("weights", "shares"))
+
+    @staticmethod
+    def _have(blocks: Sequence[Block], name: str) -> bool:
+        having = [getattr(block, name) is not None for block in blocks]
+        if any(having) and not all(having):
+            raise ValueError(f"some blocks have {name}, and others have none: give all of them {name}, or none")
+        return all(having)
 
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return ``function(rows, *args)`` for every block."""
@@ -207,7 +224,7 @@ class ConvertedStore(BlockStore):
 
     def __init__(self, store: BlockStore, convert: Callable[..., Rows], *args: Any) -> None:
         self._store, self._convert, self._args = store, convert, args
-        self.sizes, self.weighted = store.sizes, store.weighted
+        self.sizes, self.weighted, self.has_shares = store.sizes, store.weighted, store.has_shares
 
     def map(self, function: Callable[..., _T], *args: Any) -> list[_T]:
         """Return ``function(rows, *args)`` for every block."""
@@ -233,7 +250,7 @@ class ConvertedStore(BlockStore):
 def _of_converted(
     rows: Rows, convert: Callable[..., Rows], given: tuple[Any, ...], function: Callable[..., _T], *args: Any
 ) -> _T:
-    return function(convert(rows, *given), *args)
+    return function(convert(Rows(*rows), *given), *args)
 
 
 def _by_place(array: Any) -> Any:

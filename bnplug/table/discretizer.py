@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from bnplug.errors import ContractError, PluginError, UnknownMethodError
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import AUTO_DISCRETIZER, NO_DISCRETIZER, Kind
 from bnplug.hooks.specs import PROJECT
-from bnplug.table._cells import Cells
 from bnplug.table._checks import native
 from bnplug.table.bins import bin_labels, in_bins
 from bnplug.table.coding import MISSING
+from bnplug.table.column_summary import ColumnSummary
 from bnplug.table.frames import collected, is_polars, to_frame
-from bnplug.table.kinds import _few_whole_numbers, is_numeric, refuse_infinities, split_columns, to_floats
+from bnplug.table.kinds import MAX_WHOLE_STATES, is_numeric, refuse_infinities, split_columns, to_floats
 from bnplug.table.weights import present_rows, row_weights
 from bnplug.typing import FloatArray, IntArray
 
@@ -32,16 +32,51 @@ _DEFAULT = "log2-quantile"
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """Base class of discretizers: a subclass finds the cuts in ``_cutter``."""
+    """Base class of discretizers that cut column by column: a subclass implements :meth:`cuts`.
+
+    Everything else follows: ``fit`` and ``transform`` as scikit-learn has them, and the same cuts from rows in memory,
+    in files and on Dask. A subclass may have parameters; without `categorical_features`, it cuts every column of
+    numbers.
+
+    Parameters
+    ----------
+    categorical_features : "auto", None, or sequence of names, positions or booleans
+        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
+
+    Attributes
+    ----------
+    supervised : bool
+        Whether cuts depend on the class. If True, ``fit`` needs ``y``; if False, a summary has a single class.
+    knots : bool
+        Whether :meth:`cuts` returns knots, at least one, between which values are interpolated. Not supported yet: a
+        classifier refuses a discretizer with knots.
+    cut_points_, bin_labels_ : list
+        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+
+    Examples
+    --------
+    >>> class Median(Discretizer):
+    ...     def cuts(self, column):
+    ...         below = np.cumsum(column.weights)
+    ...         return column.values[[np.searchsorted(below, below[-1] / 2)]]
+    >>> Median().fit([[1.5], [2.5], [4.0], [np.nan]], sample_weight=[1, 1, 3, 1]).cut_points_
+    [array([4.])]
+    """
+
+    supervised: ClassVar[bool] = False
+    knots: ClassVar[bool] = False
+    # Of subclasses whose constructor does not have it.
+    categorical_features: Any = None
 
     def __init__(self, categorical_features: Any = "auto") -> None:
         self.categorical_features = categorical_features
 
     @abstractmethod
-    def _cutter(
-        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
-    ) -> Callable[[FloatArray], FloatArray]:
-        """Return a function that finds the cuts of a column, perhaps with NaN; each value stands for `repeats` rows."""
+    def cuts(self, column: ColumnSummary) -> npt.ArrayLike:
+        """Return the cuts of a column, finite and ascending, perhaps none. A value is at most the cut above it.
+
+        It is called for each column of numbers that has a value.
+        """
 
     def fit(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Find the cuts of every numeric column.
@@ -51,40 +86,42 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
         X : pandas or polars frame, or 2-D array
             NaN is missing and ignored; infinite numbers are errors.
         y : array-like of shape (rows,)
-            The class of each row; only ``MDLDiscretizer`` needs it, the others ignore it.
-        sample_weight : array-like of shape (rows,), optional
+            The class of each row; needed if the discretizer is ``supervised``, else ignored.
+        sample_weight : array-like, optional
             A weight of 2 is equivalent to repeating the row, 0 to omitting it.
         """
         frame = self._frame(X, reset=True)
-        classes = self._classes(y, frame)
-        weights = row_weights(sample_weight, len(frame))
+        classes = self._class_codes(y, frame) if self.supervised else None
+        weights = None if sample_weight is None else row_weights(sample_weight, len(frame))
         present = present_rows(weights)
-        if present is not None:
+        if weights is not None and present is not None:
             frame, weights = frame.loc[present], weights[present]
             classes = None if classes is None else classes[present]
-        cutter = self._cutter(classes, weights)
         columns = split_columns(frame, self.categorical_features, weights)[1]
-        names = [str(name) for name in frame.columns]
-        return self._set_cuts([cutter(columns[name]) if name in columns else None for name in names])
+        return self._set_cuts([
+            self._cuts(ColumnSummary.of(columns[name], classes, weights, name=name)) if name in columns else None
+            for name in map(str, frame.columns)
+        ])  # fmt: skip
 
-    def fit_numbers(
-        self, columns: Mapping[str, FloatArray], y: npt.NDArray[Any] | None, weights: FloatArray | None = None
-    ) -> Self:
-        """Find the cuts of checked columns, with positive weights, as ``fit`` with ``categorical_features=None``."""
-        self.n_features_in_, self.feature_names_in_ = len(columns), np.array(list(columns), dtype=object)
-        n_rows = len(next(iter(columns.values())))
-        cutter = self._cutter(y, np.ones(n_rows) if weights is None else weights)
-        return self._set_cuts([cutter(numbers) for numbers in columns.values()])
+    def fit_summaries(self, columns: Iterable[ColumnSummary]) -> Self:
+        """Find the cuts of columns of numbers from their summaries; those of few whole numbers may be discrete."""
+        names, cuts, few = [], [], self.categorical_features is not None
+        for column in columns:
+            names.append(column.name)
+            cuts.append(None if few and _has_few_whole_numbers(column) else self._cuts(column))
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        return self._set_cuts(cuts)
 
-    def fit_cells(self, columns: Mapping[str, Cells], numbers: Mapping[str, FloatArray]) -> Self:
-        """Find the cuts of columns of numbers from the distinct cells of each, as :meth:`fit_numbers` from rows."""
-        self.n_features_in_, self.feature_names_in_ = len(columns), np.array(list(columns), dtype=object)
-        return self._set_cuts([self._cuts_of_cells(cells, numbers[name]) for name, cells in columns.items()])
-
-    def _cuts_of_cells(self, cells: Cells, numbers: FloatArray) -> FloatArray | None:
-        if self.categorical_features is not None and _few_whole_numbers(cells) is not None:
-            return None
-        return self._cutter(cells.labels, cells.row_weights(), cells.repeats)(numbers)
+    def _cuts(self, column: ColumnSummary) -> FloatArray:
+        """Return the checked cuts of a column; a column without values has none."""
+        if not len(column.points.values):
+            return np.empty(0)
+        cuts = np.array(self.cuts(column), dtype=np.float64)
+        if not _are_cuts(cuts, self.knots):
+            raise ContractError(
+                f"{registry.origin(self)}: the cuts of column {column.name!r} are not {_expected(self.knots)}: {cuts!r}"
+            )
+        return cuts
 
     def _set_cuts(self, cuts: Sequence[FloatArray | None]) -> Self:
         self.cut_points_: list[FloatArray | None] = list(cuts)
@@ -130,6 +167,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.target_tags.required = self.supervised
         return tags
 
     def _frame(self, X: Any, reset: bool) -> pd.DataFrame:
@@ -144,9 +182,17 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
             )
         return frame
 
-    def _classes(self, y: Any, frame: pd.DataFrame) -> npt.NDArray[Any] | None:
-        """Return the class of each row, if the cuts depend on it."""
-        return None
+    def _class_codes(self, y: Any, frame: pd.DataFrame) -> IntArray:
+        """Return the class of each row, as a number."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        classes: npt.NDArray[Any] = column_or_1d(y, warn=True)
+        check_consistent_length(frame, classes)
+        if pd.isna(classes).any():
+            raise ValueError("Input y contains NaN: the class is missing in some rows; drop them")
+        if classes.dtype.kind == "f" and (classes != np.rint(classes)).any():
+            raise ValueError("Unknown label type: continuous. y holds fractional numbers, not classes")
+        return pd.factorize(classes, sort=True)[0].astype(np.int64)
 
     def _to_pandas(self, frame: pd.DataFrame, codes: Mapping[int, IntArray]) -> pd.DataFrame:
         columns: dict[str, Any] = {str(name): column for name, column in frame.items()}
@@ -176,9 +222,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  
 class _GivenCuts(Discretizer):
     """The cuts of a discretizer that is not installed: they can be applied, but not fitted."""
 
-    def _cutter(
-        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
-    ) -> Callable[[FloatArray], FloatArray]:
+    def cuts(self, column: ColumnSummary) -> FloatArray:
         raise ValueError("the discretizer that found these cuts is not at hand: they can be applied, not found again")
 
 
@@ -206,16 +250,25 @@ def unfitted(spec: Any) -> Any:
 
 def check_cut_points(transformer: Any, n_columns: int) -> None:
     """Raise a `ContractError` unless ``cut_points_`` has finite ascending cuts, or None, for each column."""
-    cut_points = transformer.cut_points_
+    cut_points, knots = transformer.cut_points_, getattr(transformer, "knots", False)
     if len(cut_points) != n_columns:
         raise _refused_cuts(transformer, f"are for {len(cut_points)} columns, not {n_columns}")
     for j, cuts in enumerate(cut_points):
-        if cuts is not None and not _ascend(np.array(cuts, dtype=np.float64)):
-            raise _refused_cuts(transformer, f"of column {j} are not finite and ascending")
+        if cuts is not None and not _are_cuts(np.array(cuts, dtype=np.float64), knots):
+            raise _refused_cuts(transformer, f"of column {j} are not {_expected(knots)}")
 
 
 def _refused_cuts(transformer: Any, problem: str) -> ContractError:
     return ContractError(f"{registry.origin(transformer)}: its cut_points_ {problem}")
+
+
+def refuse_knots(transformer: Any) -> None:
+    """Raise a ``ValueError`` for a discretizer with knots."""
+    if getattr(transformer, "knots", False):
+        raise ValueError(
+            f"{registry.origin(transformer)} has knots = True, and interpolation between knots is not supported yet; "
+            "use a discretizer whose array holds cuts"
+        )
 
 
 def discretizer_to_json(transformer: Any) -> dict[str, Any] | None:
@@ -275,13 +328,25 @@ def _checked_cuts(cuts: Any) -> FloatArray:
     if not all(isinstance(cut, float | int) for cut in cuts):
         raise ValueError("cut points are not numbers")
     values = np.array(cuts, dtype=np.float64)
-    if not _ascend(values):
+    if not _are_cuts(values):
         raise ValueError("cut points are not finite and ascending")
     return values
 
 
-def _ascend(cuts: FloatArray) -> bool:
-    return bool(np.isfinite(cuts).all() and (np.diff(cuts) > 0).all())
+def _are_cuts(cuts: FloatArray, knots: bool = False) -> bool:
+    ascending = cuts.ndim == 1 and bool(np.isfinite(cuts).all() and (cuts[1:] > cuts[:-1]).all())
+    return ascending and (len(cuts) > 0 or not knots)
+
+
+def _expected(knots: bool) -> str:
+    return "finite and ascending" + (" knots, at least one" if knots else "")
+
+
+def _has_few_whole_numbers(column: ColumnSummary) -> bool:
+    """Return whether a column of numbers is discrete for ``categorical_features="auto"``."""
+    values, n_rows = column.values, max(float(column.rows.sum()), float(column.weights.sum()))
+    few = len(values) <= min(MAX_WHOLE_STATES, n_rows / 2)
+    return bool(few and (values == np.rint(values)).all())
 
 
 def _checked_bins(n_bins: Any) -> int:

@@ -20,7 +20,7 @@ from bnplug.table._columns import ColumnPlan, plan_cells, plan_columns
 from bnplug.table._dates import spread
 from bnplug.table.bins import _named_bins, _with_nearest_states, bin_labels, in_bins, middles
 from bnplug.table.coding import MISSING, UNSEEN, Coded, Codes, State, _is_plain, code_column, label_index, match_column
-from bnplug.table.discretizer import Discretizer, check_cut_points, unfitted, with_frames
+from bnplug.table.discretizer import Discretizer, check_cut_points, refuse_knots, unfitted, with_frames
 from bnplug.table.kinds import COMPLEX, _unsupported, floats_of, is_numeric, refuse_infinities, to_floats
 from bnplug.table.rules import ColumnRules
 from bnplug.table.table import Table
@@ -100,9 +100,7 @@ class ColumnEncoder:
         weights = _divided_by_class_mean(weights, codes) if rules.relative_weights else weights
         plan = plan_columns(frame, rules, weights, transformer is not None, codes)
         if plan.numbers:
-            known: Any = slice(None) if (codes >= 0).all() else codes >= 0
-            numbers = {name: values[known] for name, values in plan.numbers.items()}
-            _fit(transformer, numbers, codes[known], None if weights is None else weights[known])
+            _fit(transformer, plan)
         encoder = cls._of(plan, transformer, classes, tuple(map(str, frame.columns)))
         return encoder, encoder._code_plan(plan, encoder.bin_numbers(plan.numbers, frame.index), rules)
 
@@ -119,7 +117,7 @@ class ColumnEncoder:
                 for name, cells in plan.cells.items()
             }
         if plan.numbers:
-            with_frames(transformer).fit_cells({name: plan.cells[name] for name in plan.numbers}, plan.numbers)
+            _fit(transformer, plan)
         encoder = cls._of(plan, transformer, classes, tuple(columns))
         # Each column has its own distinct cells, so columns are binned one at a time.
         binned: dict[str, pd.Series[Any] | Coded] = {}
@@ -383,24 +381,31 @@ def _word_code(cell: Any, known: dict[str, int], missing: int) -> int:
 def _new_discretizer(spec: Any) -> Any:
     """Return an unfitted discretizer; one given by name cuts every column."""
     transformer = unfitted(spec)
+    refuse_knots(transformer)
     if not is_component(spec) or transformer is None or "categorical_features" not in transformer.get_params(False):
         return transformer
     return transformer.set_params(categorical_features=None)
 
 
-def _fit(transformer: Any, columns: Mapping[str, FloatArray], y: npt.NDArray[Any], weights: FloatArray | None) -> None:
-    """Fit `transformer`, with weights if there are any; it then returns pandas frames."""
+def _fit(transformer: Any, plan: ColumnPlan) -> None:
+    """Fit `transformer` to the columns of numbers, with weights if there are any; it then returns pandas frames."""
     with_frames(transformer)
-    if isinstance(transformer, Discretizer) and transformer.categorical_features is None:
-        transformer.fit_numbers(columns, y, weights)
-    elif weights is None:
-        transformer.fit(pd.DataFrame(columns), y)
+    if isinstance(transformer, Discretizer):
+        pairs = ((name, plan.cells[name], numbers) for name, numbers in plan.numbers.items())
+        transformer.fit_summaries(cells.summary(name, x, transformer.supervised) for name, cells, x in pairs)
+        return
+    cells = plan.cells[next(iter(plan.numbers))]
+    assert cells.labels is not None
+    known: Any = cells.labels >= 0
+    frame = pd.DataFrame({name: numbers[known] for name, numbers in plan.numbers.items()})
+    if cells.weights is None:
+        transformer.fit(frame, cells.labels[known])
     elif has_fit_parameter(transformer, "sample_weight"):
-        transformer.fit(pd.DataFrame(columns), y, sample_weight=weights)
+        transformer.fit(frame, cells.labels[known], sample_weight=cells.weights[known])
     else:
         raise ValueError(
             f"{type(transformer).__name__} takes no sample_weight, and rows are weighted; use another "
             "discretizer, or neither sample_weight nor class_weight"
         )
     if hasattr(transformer, "cut_points_"):
-        check_cut_points(transformer, len(columns))
+        check_cut_points(transformer, len(plan.numbers))

@@ -27,7 +27,7 @@ from bnplug.table.coding import (
 from bnplug.table.frames import to_frame
 from bnplug.table.kinds import floats_of, refuse_infinities
 from bnplug.table.weights import _divided, _weight_ranges, _weights_and_rows, present_rows, row_weights
-from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray
+from bnplug.typing import BoolArray, CodeArray, FloatArray, IntArray, ShareArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,10 +59,13 @@ class Table:
     missing_policy : {"ignore", "em"}
         How to learn from rows with missing cells. "ignore": each statistic uses the rows in which its variables are
         known. "em": all known cells are used; rows may have no class.
+    shares : float32 array of shape (variables, rows), optional
+        How far each cell is on the way from its state to the next, at least 0 and below 1. Room for discretizers with
+        knots, which are not supported yet: no encoder sets it, and no learner reads it.
 
     Attributes
     ----------
-    codes, names, states, target, weights, left_out, missing_policy
+    codes, names, states, target, weights, left_out, missing_policy, shares
         As given; ``codes`` in C order, in the smallest unsigned dtype. Arrays are read-only.
     cards : int64 array
         The number of states of each variable.
@@ -91,10 +94,12 @@ class Table:
         weights: npt.ArrayLike | None = None,
         left_out: Iterable[str] = (),
         missing_policy: str = "ignore",
+        shares: npt.ArrayLike | None = None,
     ) -> None:
         self._describe(names, states, target, left_out, missing_policy)
         self.codes: CodeArray = read_only(np.ascontiguousarray(codes))
         self.weights = None if weights is None else read_only(np.asarray(weights, dtype=np.float64))
+        self.shares = None if shares is None else read_only(np.ascontiguousarray(shares, dtype=np.float32))
         self._check_codes()
 
     def _describe(
@@ -127,6 +132,10 @@ class Table:
             raise ValueError(f"codes have shape {self.codes.shape}; {len(self.names)} variables need one row each")
         if self.weights is not None and self.weights.shape != (self.n_rows,):
             raise ValueError(f"weights have shape {self.weights.shape}; there are {self.n_rows} rows")
+        if self.shares is not None and self.shares.shape != self.codes.shape:
+            raise ValueError(f"shares have shape {self.shares.shape}; codes have shape {self.codes.shape}")
+        if self.shares is not None and not ((self.shares >= 0) & (self.shares < 1)).all():
+            raise ValueError("shares must be at least 0 and below 1")
         for name, card, column in zip(self.names, self.cards, self.codes, strict=True):
             if column.max(initial=0) >= card and ((column >= card) & (column != self.missing)).any():
                 raise ValueError(f"codes of {name!r} must be below {card}, its number of states, or {self.missing}")
@@ -221,7 +230,7 @@ class Table:
 
     def _with_weights_divided(self, divisors: FloatArray | None) -> Table:
         """Return the same rows with weights divided by the divisor of their group, or without weights."""
-        return self._with_rows(self.codes, None if divisors is None else _divided(self, divisors))
+        return self._with_rows(self.codes, None if divisors is None else _divided(self, divisors), self.shares)
 
     @property
     def n_blocks(self) -> int:
@@ -332,10 +341,10 @@ class Table:
         """Return the codes of one variable in all rows."""
         return np.asarray(self.codes[v])
 
-    def _with_rows(self, codes: CodeArray, weights: FloatArray | None) -> Table:
+    def _with_rows(self, codes: CodeArray, weights: FloatArray | None, shares: ShareArray | None = None) -> Table:
         """Return a table of other rows, without checking them."""
         other = copy(self)
-        other.codes, other.weights = codes, weights
+        other.codes, other.weights, other.shares = codes, weights, shares
         return other
 
     def index(self, name: str) -> int:
@@ -349,8 +358,9 @@ class Table:
         rows = np.asarray(rows)
         rows = rows if rows.dtype == bool else rows.astype(np.int64)
         weights = None if self.weights is None else self.weights[rows]
-        codes = self.codes[:, rows]
-        return Table(codes, self.names, self.states, self.target, weights, self.left_out, self.missing_policy)
+        shares = None if self.shares is None else self.shares[:, rows]
+        described = self.names, self.states, self.target
+        return Table(self.codes[:, rows], *described, weights, self.left_out, self.missing_policy, shares)
 
     def expand(self, variables: Sequence[int]) -> Table:
         """Return the rows in which some variables are known; a table that `expects` completes all rows instead."""

@@ -14,6 +14,8 @@ from sklearn.exceptions import NotFittedError
 
 from bnplug.classifier import BayesianNetworkClassifier, load, save
 from bnplug.contracts import SavesState
+from bnplug.sources.training import encode_training
+from bnplug.table.discretizer import Discretizer
 from bnplug.testing import _common_checks, data
 from bnplug.testing._common_checks import essential, only_if, registered
 from bnplug.testing._subjects import ClassifierSubject, DiscretizerSubject, require
@@ -234,6 +236,40 @@ def check_weights_are_rows(subject: DiscretizerSubject) -> None:
     require(
         _close(weighted, repeated),
         f"the cuts are {weighted} with weights, and {repeated} of rows repeated as often; count a row by its weight",
+    )
+
+
+def check_class_matters_as_declared(subject: DiscretizerSubject) -> None:
+    """With ``supervised=False``, the class moves no cut; a subclass of `Discretizer` and its descriptor agree."""
+    (X, y), declared = data.numbers(), subject.method.supervised
+    of_class = getattr(subject.factory, "supervised", declared)
+    require(
+        of_class == declared,
+        f"the class has supervised = {of_class}, and its descriptor supervised={declared}; declare the same in both",
+    )
+    if not declared:
+        usual, other = (subject.fit(X, labels).cut_points_ for labels in (y, np.random.RandomState(4).permutation(y)))
+        require(
+            _close(usual, other),
+            f"the cuts are {usual}, and {other} with the classes in another order, although the descriptor has "
+            "supervised=False; declare supervised=True",
+        )
+
+
+def check_files_have_the_same_cuts(subject: DiscretizerSubject) -> None:
+    """A subclass of `Discretizer` finds the same cuts in files as ``fit`` finds in memory, bit for bit."""
+    if not issubclass(subject.factory, Discretizer):
+        return
+    X, y = data.numbers()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.csv")
+        X.assign(label=y).to_csv(path, index=False)
+        cuts = encode_training(str(path), "label", discretizer=subject.make())[1].discretizer.cut_points_
+    usual = subject.fit(X, y).cut_points_
+    require(
+        subject.same(usual, cuts),
+        f"fit finds the cuts {usual} in memory, and cuts finds {cuts} in a file; leave fit as it is, and let the cuts "
+        "follow from the summary of the column alone",
     )
 
 

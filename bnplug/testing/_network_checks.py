@@ -145,6 +145,21 @@ def _noting() -> Iterator[tuple[dict[Any, tuple[Loss, FloatArray]], list[tuple[A
         yield losses, functions
 
 
+def check_parts_add_up(subject: ParameterSubject) -> None:
+    """Where it has ``partial_fit``, rows that come in two parts give what all of them give."""
+    if not hasattr(subject.factory, "partial_fit"):
+        return
+    table, _ = data.reweighted()
+    structure, first = Structure(table.names, data.tree(table)), np.arange(table.n_rows) % 3 > 0
+    learner = subject.make()
+    subject.call(learner, table.take(first), structure)
+    require(
+        subject.alike(subject.run(table), learner.partial_fit(table.take(~first), structure), table),
+        "fit on some rows and partial_fit on the others give other parameters than fit on all; derive the learner from "
+        "bnplug.CountsLearner, whose partial_fit adds up counts, and implement from_counts alone",
+    )
+
+
 def _require_derivative(loss: Loss, params: FloatArray) -> None:
     """Compare the derivative of a loss by each log joint of some rows with differences."""
     random = np.random.RandomState(14)

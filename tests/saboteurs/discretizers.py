@@ -6,7 +6,7 @@ import numpy as np
 from saboteurs.registering import register
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from bnplug import DiscretizerMethod
+from bnplug import Discretizer, DiscretizerMethod
 
 SABOTEURS = []
 fails = partial(register, SABOTEURS, DiscretizerMethod)
@@ -31,6 +31,14 @@ class Median(TransformerMixin, BaseEstimator):
             np.where(np.isnan(column), np.nan, np.searchsorted(cuts, column))
             for column, cuts in zip(np.asarray(X, dtype=float).T, self.cut_points_, strict=True)
         ])  # fmt: skip
+
+
+class MedianOfSummary(Discretizer):
+    """The same from the summary of a column."""
+
+    def cuts(self, column):
+        total = np.cumsum(column.weights)
+        return column.values[[np.searchsorted(total, 0.5 * total[-1])]]
 
 
 class CutsInDescendingOrder(Median):
@@ -60,6 +68,26 @@ class CutsInATuple(Median):
 class IgnoresWeights(Median):
     def cuts(self, values, weights):
         return super().cuts(values, np.ones_like(weights))
+
+
+@fails("check_class_matters_as_declared")
+class MedianOfTheFirstClass(Median):
+    def fit(self, X, y=None, sample_weight=None):
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
+        return super().fit(X, y, weights * (np.asarray(y) == np.min(y)))
+
+
+@fails("check_class_matters_as_declared")
+class LooksAtTheClassWithoutDeclaringIt(MedianOfSummary):
+    supervised = True
+
+
+@fails("check_files_have_the_same_cuts")
+class FitsInMemoryInAnotherWay(MedianOfSummary):
+    def fit(self, X, y=None, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.cut_points_ = [cuts + 0.1 for cuts in self.cut_points_]
+        return self
 
 
 @fails("check_missing_numbers_take_no_part")

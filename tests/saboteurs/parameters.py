@@ -6,7 +6,7 @@ import numpy as np
 from saboteurs.filling import codes_of, filled, weights_of
 from saboteurs.registering import register
 
-from bnplug import LogTables, ParameterLearner, ParameterLearnerMethod
+from bnplug import CountsLearner, LogTables, ParameterLearner, ParameterLearnerMethod
 from bnplug.compiling import kernel
 from bnplug.counts.counting import count
 from bnplug.gradient import Objective, minimize, with_values
@@ -29,6 +29,28 @@ class Frequencies(ParameterLearner):
             table.names[v]: ([table.names[p] for p in own], estimate(count(table, v, own), alpha))
             for v, own in enumerate(dag.parents)
         }
+
+
+class FrequenciesFromCounts(CountsLearner):
+    """The same by their counts, which add up."""
+
+    def from_counts(self, table, dag, counts, rows):
+        pairs = zip(dag.parents, counts, strict=True)
+        values = [([table.names[p] for p in own], estimate(n, 1.0)) for own, n in pairs]
+        return LogTables(table.names, table.states, dict(zip(table.names, values, strict=True)), table.target)
+
+
+@fails("check_parts_add_up")
+class ForgetsEarlierRows(FrequenciesFromCounts):
+    def partial_fit(self, table, dag):
+        return self.fit(table, dag)
+
+
+@fails("check_parts_add_up")
+class ReadsTheRowsOfAPart(FrequenciesFromCounts):
+    def from_counts(self, table, dag, counts, rows):
+        shrunk = [n + 0.2 * table.total_weight / n.size for n in counts]
+        return super().from_counts(table, dag, shrunk, rows)
 
 
 class TreesOnly(Frequencies):

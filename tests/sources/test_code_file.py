@@ -37,12 +37,12 @@ def test_what_is_written_is_mapped(tmp_path_factory, sizes, dtype, weighted, mos
     assert path.stat().st_size == layout.n_bytes
     assert checksums(path, layout) == found
     blocks = [block.load() for block in layout.blocks(path)]
-    assert [own.shape[1] for own, _ in blocks] == list(layout.rows)
-    assert (np.concatenate([own for own, _ in blocks], axis=1) == codes).all()
+    assert [block.codes.shape[1] for block in blocks] == list(layout.rows)
+    assert (np.concatenate([block.codes for block in blocks], axis=1) == codes).all()
     if weighted:
-        assert (np.concatenate([own for _, own in blocks]) == weights).all()
+        assert (np.concatenate([block.weights for block in blocks]) == weights).all()
     else:
-        assert all(own is None for _, own in blocks)
+        assert all(block.weights is None for block in blocks)
 
 
 def test_blocks_are_of_about_the_same_number_of_bytes():

@@ -78,7 +78,7 @@ def test_some_rows_of_every_block(blocks):
     part = blocks.store.take(numbers)
     assert list(part.sizes) == [len(own) for own in numbers[1:]]
     for (codes, weights), (own, own_weights), rows in zip(
-        part.map(lambda rows: rows), blocks.store.map(lambda rows: rows)[1:], numbers[1:], strict=True
+        part.map(lambda rows: rows[:2]), blocks.store.map(lambda rows: rows[:2])[1:], numbers[1:], strict=True
     ):
         assert codes.tolist() == own[:, rows].tolist()
         assert weights.tolist() == own_weights[rows].tolist()

@@ -19,7 +19,7 @@ def mapped(tmp_path):
 
 
 def test_a_mapped_block_is_what_is_in_the_file(mapped):
-    codes, weights = mapped.load()
+    codes, weights, _ = mapped.load()
     assert codes.tolist() == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
     assert weights.tolist() == [0, 1, 2, 3, 4]
     assert not codes.flags.writeable
@@ -29,7 +29,7 @@ def test_a_mapped_block_is_what_is_in_the_file(mapped):
 def test_rows_are_picked_out_of_picked_rows(mapped):
     taken = mapped.take(np.array([1, 3, 4])).take(np.array([2, 0]))
     assert taken.n_rows == 2
-    codes, weights = taken.load()
+    codes, weights, _ = taken.load()
     assert codes.tolist() == [[4, 1], [9, 6]]
     assert weights.tolist() == [4, 1]
 

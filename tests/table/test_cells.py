@@ -105,11 +105,13 @@ def test_weights_do_not_make_fewer_rows_than_there_are():
     assert Cells(column, weights=np.array([5.0, 0.5, 9.0]), repeats=np.array([3, 4, 5])).n_rows(which) == 7
 
 
-def test_the_weight_of_a_cell_is_that_of_its_rows():
-    column = pd.Series([1, 2])
-    assert Cells(column).row_weights().tolist() == [1, 1]
-    assert Cells(column, repeats=np.array([3, 4])).row_weights().tolist() == [3, 4]
-    assert Cells(column, weights=np.array([0.5, 2.0]), repeats=np.array([3, 4])).row_weights().tolist() == [0.5, 2]
+def test_a_summary_has_the_rows_that_have_a_class():
+    cells = Cells(pd.Series([2.0, 1.0, 2.0, 9.0, 2.0]), np.array([0, 1, 0, -1, 1]), np.array([0.5, 1, 2, 4, 8]))
+    by_class, whole = (cells.summary("x", cells.column.to_numpy(), supervised) for supervised in (True, False))
+    assert by_class.values.tolist() == whole.values.tolist() == [1.0, 2.0]
+    assert by_class.weights_by_class.tolist() == [[0, 1], [2.5, 8]]
+    assert whole.weights_by_class.tolist() == [[1], [10.5]]
+    assert (by_class.name, by_class.n_classes, whole.n_classes) == ("x", 2, 1)
 
 
 def test_rows_are_counted_as_often_as_a_cell_stands_for_them():

@@ -8,6 +8,7 @@ from bnplug import DiscretizerMethod
 
 HEALTHY = [
     DiscretizerMethod("median", discretizers.Median, "Healthy.", "Nobody (2026)"),
+    DiscretizerMethod("summary", discretizers.MedianOfSummary, "Healthy, from summaries.", "Nobody (2026)"),
 ]
 
 

@@ -10,6 +10,7 @@ from bnplug.testing import _common_checks
 COMMON = {check.__name__ for check in _common_checks.CHECKS}
 HEALTHY = [
     ParameterLearnerMethod("frequencies", parameters.Frequencies, "Healthy.", "Nobody (2026)"),
+    ParameterLearnerMethod("counts", parameters.FrequenciesFromCounts, "Healthy, from counts.", "Nobody (2026)"),
     ParameterLearnerMethod("gradient", parameters.ByGradient, "Healthy, by a loss.", "Nobody (2026)"),
     ParameterLearnerMethod("trees", parameters.TreesOnly, "Healthy, and choosy.", "Nobody (2026)"),
 ]

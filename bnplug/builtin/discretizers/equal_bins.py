@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from bnplug.table._cells import count_rows
+from bnplug.table.column_summary import ColumnSummary
 from bnplug.table.discretizer import Discretizer, _checked_bins
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import FloatArray
 
 # Sums of weights within this relative difference count as equal, unless all weights are whole numbers.
 _ROUNDED = 1e-9
@@ -49,10 +46,9 @@ class QuantileDiscretizer(Discretizer):
         super().__init__(categorical_features)
         self.n_bins = n_bins
 
-    def _cutter(
-        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
-    ) -> Callable[[FloatArray], FloatArray]:
-        return partial(_quantile_cuts, weights=weights, n_bins=_checked_bins(self.n_bins))
+    def cuts(self, column: ColumnSummary) -> FloatArray:
+        """Return the cuts of a column."""
+        return _quantile_cuts(column, _checked_bins(self.n_bins))
 
 
 class Log2QuantileDiscretizer(Discretizer):
@@ -80,14 +76,9 @@ class Log2QuantileDiscretizer(Discretizer):
 
     relative_weights = True
 
-    def _cutter(
-        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
-    ) -> Callable[[FloatArray], FloatArray]:
-        def cuts(values: FloatArray) -> FloatArray:
-            n_rows = count_rows(~np.isnan(values), repeats)
-            return _quantile_cuts(values, weights, max(_FEWEST, n_rows.bit_length() - 1))
-
-        return cuts
+    def cuts(self, column: ColumnSummary) -> FloatArray:
+        """Return the cuts of a column."""
+        return _quantile_cuts(column, max(_FEWEST, int(column.rows.sum()).bit_length() - 1))
 
 
 class UniformDiscretizer(Discretizer):
@@ -115,37 +106,24 @@ class UniformDiscretizer(Discretizer):
         super().__init__(categorical_features)
         self.n_bins = n_bins
 
-    def _cutter(
-        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
-    ) -> Callable[[FloatArray], FloatArray]:
-        return partial(_uniform_cuts, n_bins=_checked_bins(self.n_bins))
+    def cuts(self, column: ColumnSummary) -> FloatArray:
+        """Return the cuts of a column."""
+        n_bins = _checked_bins(self.n_bins)
+        low, high = column.values[[0, -1]]
+        # The difference of the two may overflow.
+        share = np.arange(1, n_bins) / n_bins
+        cuts = np.unique(low * (1 - share) + high * share)
+        inner: FloatArray = cuts[(low <= cuts) & (cuts < high)]
+        return inner
 
 
-def _quantile_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
-    """Return the smallest values that reach shares 1 / n_bins, 2 / n_bins, ... of the weight; NaN is ignored."""
-    # NaN sorts to the end.
-    order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
-    if len(order) == 0:
-        return np.empty(0)
-    values, cumulative = values[order], np.cumsum(weights[order])
+def _quantile_cuts(column: ColumnSummary, n_bins: int) -> FloatArray:
+    """Return the smallest values that reach shares 1 / n_bins, 2 / n_bins, ... of the weight."""
+    weights, cumulative = column.weights, np.cumsum(column.weights)
     # Multiplied out, the comparison is exact for whole weights. Sums of others are rounded: with a tolerance, constant
     # weights give the same cuts as no weights.
     rounding = 0.0 if (weights == np.rint(weights)).all() else _ROUNDED
     shares = np.arange(1, n_bins) * cumulative[-1]
-    reached = np.searchsorted(cumulative * n_bins, shares * (1.0 - rounding), side="left")
-    cuts = np.unique(values[reached])
-    inner: FloatArray = cuts[cuts < values[-1]]
-    return inner
-
-
-def _uniform_cuts(values: FloatArray, n_bins: int) -> FloatArray:
-    """Return equidistant cuts between the smallest and the largest value; NaN is ignored."""
-    present = values[~np.isnan(values)]
-    if len(present) == 0:
-        return np.empty(0)
-    low, high = present.min(), present.max()
-    # The difference of the two may overflow.
-    share = np.arange(1, n_bins) / n_bins
-    cuts = np.unique(low * (1 - share) + high * share)
-    inner: FloatArray = cuts[(low <= cuts) & (cuts < high)]
+    reached = np.unique(np.searchsorted(cumulative * n_bins, shares * (1.0 - rounding), side="left"))
+    inner: FloatArray = column.values[reached[reached < len(weights) - 1]]
     return inner

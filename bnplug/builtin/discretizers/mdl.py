@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-from sklearn.utils.validation import check_consistent_length, column_or_1d
-
+from bnplug.table.column_summary import ColumnSummary
 from bnplug.table.discretizer import Discretizer
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import FloatArray
 
 
 class MDLDiscretizer(Discretizer):
@@ -51,27 +43,11 @@ class MDLDiscretizer(Discretizer):
     ['<=0.8', '0.8..1.75', '>1.75']
     """
 
-    def _cutter(
-        self, y: npt.NDArray[Any] | None, weights: FloatArray, repeats: IntArray | None = None
-    ) -> Callable[[FloatArray], FloatArray]:
+    supervised = True
+
+    def cuts(self, column: ColumnSummary) -> FloatArray:
+        """Return the cuts of a column."""
         # Compiled code is loaded when it is first needed.
-        from bnplug.builtin.discretizers.mdl_cuts import ClassColumn, mdl_cuts
+        from bnplug.builtin.discretizers.mdl_cuts import mdl_cuts
 
-        assert y is not None
-        return partial(mdl_cuts, classes=ClassColumn.of(y, weights))
-
-    def _classes(self, y: Any, frame: pd.DataFrame) -> npt.NDArray[Any]:
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        classes: npt.NDArray[Any] = column_or_1d(y, warn=True)
-        check_consistent_length(frame, classes)
-        if pd.isna(classes).any():
-            raise ValueError("Input y contains NaN: the class is missing in some rows; drop them")
-        if classes.dtype.kind == "f" and (classes != np.rint(classes)).any():
-            raise ValueError("Unknown label type: continuous. y holds fractional numbers, not classes")
-        return classes
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+        return mdl_cuts(column)

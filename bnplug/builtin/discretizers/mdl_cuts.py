@@ -1,6 +1,6 @@
 """The cuts of Fayyad and Irani (IJCAI 1993) for one feature: the recursion, and its compiled passes.
 
-Rows are sorted once and grouped into *blocks*: the rows of one value, or of neighboring values of a single class. The
+The points of a column are grouped into *blocks*: those of one value, or of neighboring values of a single class. The
 best cut is never inside a block (Fayyad and Irani 1992, theorem 1). Finding the best cut of an interval is one pass
 over its blocks, which skips *stretches* of blocks that cannot contain it. Weights and entropies are counted in whole
 units, so running sums are exact.
@@ -9,43 +9,32 @@ units, so running sums are exact.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from bnplug.compiling import inner_kernel, kernel
+from bnplug.table.column_summary import ColumnSummary
 from bnplug.typing import FloatArray, IntArray
 
 # Entropies (in nats) that differ by less are tied: the lower cut is taken, and a gain that equals the price is refused.
 _TIE = 1e-11
 
-# A table of x log x is used if it has at most this many entries per row.
-_TABLE_PER_ROW = 8
-
-# Values of up to so many classes are merged if there are at least so many rows.
-_FEW_CLASSES, _MANY_ROWS = 8, 1 << 14
+# A table of x log x is used if it has at most this many entries per point.
+_TABLE_PER_POINT = 8
 
 # Blocks per stretch and class.
 _STRETCH = 32
 
 
-@dataclass(frozen=True)
-class ClassColumn:
-    """The class and weight of each row, shared by all features of a data set.
+class _Units(NamedTuple):
+    """Weights and entropies of a column as whole numbers.
 
     Attributes
     ----------
-    codes : int32 array of shape (rows,)
-    n_classes : int
-    weights : int64 array of shape (rows,)
-        Row weights in units.
-    alike : bool
-        Whether all weights are the same.
+    weights : int64 array of shape (points,)
+        The weights of points in units.
     unit : float
         1 if all weights are whole and add up exactly; else a power of two as small as the rounding of their sum.
     quantum : float
@@ -54,100 +43,52 @@ class ClassColumn:
         ``x log x`` in quanta for x = 0, 1, ... units; empty if it would be long.
     """
 
-    codes: npt.NDArray[np.int32]
-    n_classes: int
     weights: IntArray
-    alike: bool
     unit: float
     quantum: float
     table: IntArray
 
-    @cached_property
-    def by_class(self) -> IntArray:
-        """The rows, ordered by class."""
-        return np.argsort(self.codes, kind="stable")
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """The start of each class in `by_class`, and the end of the last one."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.codes, minlength=self.n_classes))]).astype(np.int64)
-
     @classmethod
-    def of(cls, y: npt.NDArray[Any], weights: FloatArray | None = None) -> ClassColumn:
-        """Code the class labels `y`; all weights must be positive."""
-        codes, labels = pd.factorize(y)
-        if weights is None:
-            weights = np.ones(len(y))
-        total = float(weights.sum())
-        whole = total < 2.0**52 and bool((weights == np.rint(weights)).all())
+    def of(cls, column: ColumnSummary) -> _Units:
+        rows, weights = column.points.rows, column.points.weights
+        total = float(rows.sum() if weights is None else weights.sum())
+        whole = total < 2.0**52 and (weights is None or bool((weights == np.rint(weights)).all()))
         # The smallest positive float is 2**-1074.
         unit = 1.0 if whole else 2.0 ** max(math.frexp(total)[1] - 52, -1074)
-        largest = total * math.log(max(total, 1.0)) + len(labels) + 1
+        largest = total * math.log(max(total, 1.0)) + column.n_classes + 1
         quantum = 2.0 ** (math.frexp(largest)[1] - 61)
-        size = int(total) + 1 if whole and total <= _TABLE_PER_ROW * len(y) else 0
-        units = np.rint(weights / unit).astype(np.int64)
-        alike = bool((units == units[0]).all()) if len(units) else True
-        return cls(codes.astype(np.int32), len(labels), units, alike, unit, quantum, _xlogx_table(size, quantum))
+        size = int(total) + 1 if whole and total <= _TABLE_PER_POINT * len(rows) else 0
+        units = rows if weights is None else np.rint(weights / unit).astype(np.int64)
+        return cls(units, unit, quantum, _xlogx_table(size, quantum))
 
 
-def mdl_cuts(values: FloatArray, classes: ClassColumn) -> FloatArray:
-    """Return the ascending cuts of one feature; NaN is ignored.
+def mdl_cuts(column: ColumnSummary) -> FloatArray:
+    """Return the ascending cuts of one feature.
 
     Examples
     --------
-    >>> mdl_cuts(np.array([1.0, 2.0, 2.0, 5.0, np.nan, 6.0, 7.0]), ClassColumn.of(np.array(list("aaabbbb"))))
+    >>> mdl_cuts(ColumnSummary.of([1.0, 2.0, 2.0, 5.0, np.nan, 6.0, 7.0], classes=[0, 0, 0, 1, 1, 1, 1]))
     array([3.5])
     """
-    values, codes, weights = _sorted(values, classes)
-    entry_class, entry_weight, start, end_row = _blocks(values, codes, weights, classes.n_classes)
-    stretches = np.zeros(((len(start) - 1) // (_STRETCH * classes.n_classes), classes.n_classes), dtype=np.int64)
+    points, units, n_classes = column.points, _Units.of(column), column.n_classes
+    codes = points.classes.astype(np.int32)
+    entry_class, entry_weight, start, end_point = _blocks(points.values, codes, units.weights)
+    stretches = np.zeros(((len(start) - 1) // (_STRETCH * n_classes), n_classes), dtype=np.int64)
     _add_stretches(entry_class, entry_weight, start, stretches)
     cuts: list[int] = []
-    waiting = [(0, len(end_row), _class_weights(entry_class, entry_weight, 0, start[-1], classes.n_classes))]
+    waiting = [(0, len(end_point), _class_weights(entry_class, entry_weight, 0, start[-1], n_classes))]
     while waiting:
         first, end, total = waiting.pop()
         cut = _best_cut(
-            entry_class, entry_weight, start, stretches, first, end, total,
-            classes.table, classes.unit, classes.quantum,
+            entry_class, entry_weight, start, stretches, first, end, total, units.table, units.unit, units.quantum,
         )  # fmt: skip
         if cut > first:
-            left = _class_weights(entry_class, entry_weight, start[first], start[cut], classes.n_classes)
-            if _pays(classes.unit * total.astype(np.float64), classes.unit * left.astype(np.float64)):
+            left = _class_weights(entry_class, entry_weight, start[first], start[cut], n_classes)
+            if _pays(units.unit * total.astype(np.float64), units.unit * left.astype(np.float64)):
                 cuts.append(cut)
                 waiting += [(first, cut, left), (cut, end, total - left)]
-    rows = end_row[np.sort(np.array(cuts, dtype=np.int64)) - 1]
-    return _midpoints(values[rows - 1], values[rows])
-
-
-def _sorted(values: FloatArray, classes: ClassColumn) -> tuple[FloatArray, npt.NDArray[np.int32], IntArray]:
-    """Return the known values, ascending, with the class and the weight of each; ties in any order."""
-    known = len(values) - np.count_nonzero(np.isnan(values))
-    if not classes.alike or len(values) < _MANY_ROWS or classes.n_classes > _FEW_CLASSES:
-        order = np.argsort(values)[:known]  # NaN sorts to the end
-        weights = classes.weights[:known] if classes.alike else classes.weights[order]
-        return values[order], classes.codes[order], weights
-    # Sorting the numbers of each class and merging them is much faster than argsort.
-    of_classes = values[classes.by_class]
-    starts, ends = classes.starts[:-1].copy(), classes.starts[1:].copy()
-    for c, (start, end) in enumerate(pairwise(classes.starts)):
-        of_classes[start:end].sort()
-        ends[c] -= np.count_nonzero(np.isnan(of_classes[start:end])) if known < len(values) else 0
-    merged, codes = np.empty(known), np.empty(known, dtype=np.int32)
-    _merge(of_classes, starts, ends, merged, codes)
-    return merged, codes, classes.weights[:known]
-
-
-@kernel
-def _merge(values, places, ends, merged, codes):  # type: ignore[no-untyped-def]
-    """Merge ascending runs, of each class from ``places[c]`` to ``ends[c]``; `places` is changed."""
-    n_classes, least = places.shape[0], 0
-    for row in range(merged.shape[0]):
-        least = -1
-        for c in range(n_classes):
-            if places[c] < ends[c] and (least < 0 or values[places[c]] < values[places[least]]):
-                least = c
-        merged[row], codes[row] = values[places[least]], least
-        places[least] += 1
+    places = end_point[np.sort(np.array(cuts, dtype=np.int64)) - 1]
+    return _midpoints(points.values[places - 1], points.values[places])
 
 
 def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
@@ -198,52 +139,40 @@ def _xlogx(count, table, unit, quantum):  # type: ignore[no-untyped-def]
 
 
 def _blocks(
-    values: FloatArray, codes: npt.NDArray[np.int32], weights: IntArray, n_classes: int
+    values: FloatArray, codes: npt.NDArray[np.int32], weights: IntArray
 ) -> tuple[npt.NDArray[np.int32], IntArray, IntArray, IntArray]:
-    """Group sorted rows into blocks.
+    """Group points into blocks.
 
     Return the class and weight of each entry (a class in a block), the first entry of each block with the number of
-    entries at the end, and the row after each block.
+    entries at the end, and the point after each block.
     """
-    n_rows = len(values)
-    entry_class, entry_weight = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int64)
-    start, end_row = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
-    n_blocks = _fill_blocks(values, codes, weights, n_classes, entry_class, entry_weight, start, end_row)
-    return entry_class, entry_weight, start[: n_blocks + 1], end_row[:n_blocks]
+    n_points = len(values)
+    entry_class, entry_weight = np.empty(n_points, dtype=np.int32), np.empty(n_points, dtype=np.int64)
+    start, end_point = np.empty(n_points + 1, dtype=np.int64), np.empty(n_points, dtype=np.int64)
+    n_blocks = _fill_blocks(values, codes, weights, entry_class, entry_weight, start, end_point)
+    return entry_class, entry_weight, start[: n_blocks + 1], end_point[:n_blocks]
 
 
 @kernel
-def _fill_blocks(values, codes, weights, n_classes, entry_class, entry_weight, start, end_row):  # type: ignore[no-untyped-def]
-    """Fill what _blocks returns, in arrays with room for a block per row; return the number of blocks."""
-    n_rows = len(values)
-    # place[c]: the latest entry of class c
-    place = np.full(n_classes, -1, dtype=np.int64)
-    n_blocks, n_entries, row, pure = 0, 0, 0, -1
-    while row < n_rows:
-        value, c, first = values[row], codes[row], n_entries
-        entry_class[first], entry_weight[first] = c, weights[row]
-        place[c] = first
-        n_entries += 1
-        row += 1
-        while row < n_rows and values[row] == value:
-            c = codes[row]
-            if place[c] < first:
-                place[c] = n_entries
-                entry_class[n_entries], entry_weight[n_entries] = c, 0
-                n_entries += 1
-            entry_weight[place[c]] += weights[row]
-            row += 1
-        alone = n_entries == first + 1
+def _fill_blocks(values, codes, weights, entry_class, entry_weight, start, end_point):  # type: ignore[no-untyped-def]
+    """Fill what _blocks returns, in arrays with room for a block per point; return the number of blocks."""
+    n_points = len(values)
+    n_blocks, n_entries, point, pure = 0, 0, 0, -1
+    while point < n_points:
+        value, first = values[point], n_entries
+        while point < n_points and values[point] == value:
+            entry_class[n_entries], entry_weight[n_entries] = codes[point], weights[point]
+            n_entries += 1
+            point += 1
+        c, alone = entry_class[first], n_entries == first + 1
         if alone and pure == c:
             entry_weight[first - 1] += entry_weight[first]
             n_entries = first
-            # Otherwise the next value would reuse this entry.
-            place[c] = -1
         else:
             start[n_blocks] = first
             n_blocks += 1
             pure = c if alone else -1
-        end_row[n_blocks - 1] = row
+        end_point[n_blocks - 1] = point
     start[n_blocks] = n_entries
     return n_blocks
 
@@ -293,7 +222,7 @@ def _least_change(total, left, step, n, n_left):  # type: ignore[no-untyped-def]
 def _best_cut(entry_class, entry_weight, start, stretches, first, end, total, table, unit, quantum):  # type: ignore[no-untyped-def]
     """Return the block right of the best cut, between first + 1 and end - 1, or `first` if no cut lowers the entropy.
 
-    `total` (classes,) are the class weights of the blocks first, ..., end - 1; see ``ClassColumn`` for `table`, `unit`
+    `total` (classes,) are the class weights of the blocks first, ..., end - 1; see ``_Units`` for `table`, `unit`
     and `quantum`.
     """
     n_classes, length = len(total), _STRETCH * len(total)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bnplug.counts.information import by_falling, conditional_information
 from bnplug.hooks.components import check_numbers
-from bnplug.inference.em import CountsLearner, expectation_maximization, row_counts
+from bnplug.inference.em import CountsLearner, added_counts, expectation_maximization, row_counts
 from bnplug.model.log_tables import LogTables
 from bnplug.structure import Structure
 from bnplug.table.table import Table
@@ -122,6 +122,7 @@ class BackOff(CountsLearner):
         """Return the estimates of every node."""
         if self.concentration != "loo":
             check_numbers(self, "concentration", positive=True)
+        self.__dict__.pop("log_likelihood_path_", None)
         orders = _orders(table, structure)
         (self._counts, self._rows), self.n_iter_ = _counts(table, orders), 1
         tables = self._estimates(table, structure, orders)
@@ -143,11 +144,12 @@ class BackOff(CountsLearner):
         self._rows = [_margins(*family) for family in zip(rows, axes, strict=True)]
         return self._estimates(table, structure, orders)
 
-    def partial_fit(self, table: Table, structure: Structure) -> LogTables:
-        """Return the estimates from these and all earlier rows, which must have the same states and structure."""
+    def _fit_more(self, table: Table, structure: Structure) -> LogTables:
         orders = [[table.index(p) for p in self.levels_[name][-1].parents] for name in table.names]
-        counts, rows = _counts(table, orders)
-        self._counts, self._rows = _added(self._counts, counts), _added(self._rows, rows)
+        self._counts, self._rows = (
+            [added_counts(*levels) for levels in zip(earlier, more, strict=True)]
+            for earlier, more in zip((self._counts, self._rows), _counts(table, orders), strict=True)
+        )
         return self._estimates(table, structure, orders)
 
     def _estimates(self, table: Table, structure: Structure, orders: list[list[int]]) -> LogTables:
@@ -251,10 +253,6 @@ def _margins(counts: FloatArray, axes: list[int]) -> list[FloatArray]:
     """Return the counts of every level from the counts of all parents, whose axes come in this order."""
     ordered = counts.transpose([0, *axes])
     return [np.ascontiguousarray(ordered.sum(axis=tuple(range(k, ordered.ndim)))) for k in range(1, ordered.ndim + 1)]
-
-
-def _added(counts: _Levels, more: _Levels) -> _Levels:
-    return [[a + b for a, b in zip(*levels, strict=True)] for levels in zip(counts, more, strict=True)]
 
 
 def _scaled(counts: FloatArray, rows: FloatArray) -> FloatArray:

@@ -76,6 +76,8 @@ class MaximumLikelihood(CountsLearner):
         each step. It never decreases.
     """
 
+    reads_rows = False
+
     def __init__(
         self,
         alpha: float = 1.0,
@@ -100,22 +102,11 @@ class MaximumLikelihood(CountsLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, table: Table, structure: Structure) -> LogTables:
-        """Return the estimates: by EM, or each table from the rows in which its variables are known."""
-        self._check()
-        return super().fit(table, structure)
-
-    def partial_fit(self, table: Table, structure: Structure) -> LogTables:
-        """Return the estimates from these and all earlier rows, which must have the same states and structure."""
-        self._check()
-        counts = table.counts([(v, *parents) for v, parents in enumerate(structure.parents)])
-        self.counts_ = [old + new for old, new in zip(self.counts_, counts, strict=True)]
-        return self.from_counts(table, structure, self.counts_)
-
     def from_counts(
         self, table: Table, structure: Structure, counts: Sequence[FloatArray], rows: Sequence[FloatArray] | None = None
     ) -> LogTables:
         """Return smoothed relative frequencies; the numbers of rows are not used."""
+        self._check()
         families = structure.parents
         expert = self._expert(table, families)
         tables = {}

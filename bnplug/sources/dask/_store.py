@@ -397,7 +397,8 @@ def _is_whole(part: Any) -> bool:
 
 def take_rows(block: Rows, rows: IntArray) -> Rows:
     """Return some rows of a block."""
-    return Block(*block, rows).load()
+    codes, weights, shares = Rows(*block)
+    return Block(codes, weights, rows, shares).load()
 
 
 def n_rows(block: Rows) -> int:

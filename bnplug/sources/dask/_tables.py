@@ -180,7 +180,7 @@ def code_partition(x: Any, y: Any, weights: Any, number: int, parcel: bytes) -> 
     coded = [surveyed.encode(batch) for batch in batches(x, y, weights, number, surveyed.spec)]
     codes = np.concatenate([part for part, _ in coded] or [surveyed.schema.codes], axis=1)
     totals = np.concatenate([np.empty(0), *(part for _, part in coded if part is not None)])
-    return read_only(np.ascontiguousarray(codes)), read_only(totals) if surveyed.weighted else None
+    return Rows(read_only(np.ascontiguousarray(codes)), read_only(totals) if surveyed.weighted else None)
 
 
 def batches(x: Any, y: Any, weights: Any, number: int, spec: TableSpec) -> Iterator[Batch]:

@@ -13,9 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 
-from bnplug import MDLDiscretizer
-from bnplug.builtin.discretizers import mdl_cuts as mdl_module
-from bnplug.builtin.discretizers.mdl_cuts import ClassColumn, mdl_cuts
+from bnplug import ColumnSummary, MDLDiscretizer
+from bnplug.builtin.discretizers.mdl_cuts import mdl_cuts
 
 DATA = os.environ.get("BNPLUG_DATA")
 
@@ -66,7 +65,7 @@ def _oracle(rows):
 
 
 def mdl(values, classes, weights=None):
-    return mdl_cuts(np.asarray(values, dtype=float), ClassColumn.of(np.asarray(classes), weights)).tolist()
+    return mdl_cuts(ColumnSummary.of(values, np.unique(classes, return_inverse=True)[1], weights)).tolist()
 
 
 # MDL
@@ -138,41 +137,20 @@ def test_mdl_cuts_depend_on_neither_the_order_of_rows_nor_the_names_of_classes(r
     assert mdl(shuffled[0], [{0: "d", 1: "a", 2: "c", 3: "b"}[c] for c in shuffled[1]], np.array(shuffled[2])) == cuts
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([np.nan, -1.5, -0.0, 0.0, 2.0, 1e300]), st.integers(0, 7)), min_size=1))
-def test_merging_the_values_of_each_class_is_sorting_them(rows):
-    """The rows of many are sorted class by class; ties may come in any order."""
-    values, y = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    classes = ClassColumn.of(y)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mdl_module, "_MANY_ROWS", 0)
-        found, codes, weights = mdl_module._sorted(values, classes)
-        cuts = mdl_cuts(values, classes)
-    known = ~np.isnan(values)
-    np.testing.assert_array_equal(found, np.sort(values)[: known.sum()])
-    assert Counter(zip(found.tolist(), codes.tolist(), strict=True)) == Counter(
-        zip(values[known].tolist(), classes.codes[known].tolist(), strict=True)
-    )
-    assert len(weights) == known.sum()
-    np.testing.assert_array_equal(cuts, mdl_cuts(values, classes))
-
-
 def test_cuts_of_many_rows_are_those_of_weighted_ones():
-    """Rows above the number from which classes are merged, against the same rows with weights that differ."""
+    """Many rows, which are sorted class by class, against the same rows with weights that differ."""
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, 20_000)
     values = np.where(rng.random(len(y)) < 0.01, np.nan, (rng.normal(size=len(y)) + y).round(2))
     twice = np.concatenate([values, values[:10]]), np.concatenate([y, y[:10]])
     weighted = np.where(np.arange(len(y)) < 10, 2.0, 1.0)
-    cuts = mdl_cuts(twice[0], ClassColumn.of(twice[1]))
-    np.testing.assert_array_equal(cuts, mdl_cuts(values, ClassColumn.of(y, weighted)))
+    cuts = mdl(*twice)
+    assert cuts == mdl(values, y, weighted)
     assert len(cuts) > 3
 
 
 @pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e-300])
 def test_the_smallest_weights_are_weights(weight):
-    column = ClassColumn.of(np.array([0, 1, 1]), np.array([weight, weight, 2 * weight]))
-    assert column.unit * column.weights == pytest.approx([weight, weight, 2 * weight], rel=1e-15, abs=0)
     assert mdl([1.0, 2.0, 3.0], [0, 1, 1], np.array([weight, weight, 2 * weight])) == []
 
 
