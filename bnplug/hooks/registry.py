@@ -23,11 +23,13 @@ from bnplug.errors import (
     warn_deprecated,
 )
 from bnplug.hooks import discovery
+from bnplug.hooks.containing import contain, within_limits
 from bnplug.hooks.descriptors import (
     Descriptor,
     Kind,
     Method,
     NetworkFormat,
+    PluginCommand,
     Reproduction,
     is_component,
     name_and_parameters,
@@ -36,6 +38,8 @@ from bnplug.hooks.discovery import PluginInfo
 from bnplug.hooks.names import Claim
 
 if TYPE_CHECKING:
+    import click
+
     from bnplug import contracts
 
 _T = TypeVar("_T")
@@ -126,6 +130,21 @@ def network_format(name: str, /) -> NetworkFormat:
     return replace(registered, **cast(Any, functions))
 
 
+def command(name: str, /) -> click.Command:
+    """Return the click command of a plugin, imported.
+
+    Raises a :class:`~bnplug.PluginError` if its import fails, and a :class:`~bnplug.ContractError` if it is not a
+    click command.
+    """
+    import click
+
+    registered = cast(PluginCommand, find(Kind.COMMAND, name))
+    imported = _import(registered, registered.command)
+    if not isinstance(imported, click.Command):
+        raise ContractError(f"{_label(registered)}: expected a click command, got {imported!r}")
+    return imported
+
+
 def plugins() -> list[PluginInfo]:
     """Return every installed plugin, with its methods or the reason why it was left out."""
     return list(discovery.discovered().plugins)
@@ -170,7 +189,7 @@ def find(kind: str, name: str) -> Descriptor:
         raise UnknownMethodError(_why_unknown(known, name))
     if len(claims) > 1:
         choices = " or ".join(repr(names.qualified(claim)) for claim in claims)
-        raise AmbiguousNameError(f"{len(claims)} plugins bring {_article(known)} {name!r}: ask for {choices}")
+        raise AmbiguousNameError(f"{len(claims)} plugins bring {article(known)} {name!r}: ask for {choices}")
     (claim,) = claims
     if not f":{name}".endswith(f":{claim.method.name}"):
         warn_deprecated(f"the {known} {name!r} is called {names.shortest(claim)!r} now")
@@ -205,7 +224,7 @@ def build(kind: str, spec: Any) -> Any:
     contract = _contract(_component_kind(kind))
     if not isinstance(spec, contract):
         raise TypeError(
-            f"{_article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
+            f"{article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
         )
     return spec
 
@@ -328,7 +347,7 @@ def _why_unknown(kind: Kind, name: str) -> str:
     names = sorted(known for known_kind, known in registered if known_kind == kind)
     elsewhere = [other for other in Kind if discovery.discovered().names.claims(other, name)]
     if elsewhere:
-        reason = f"{name!r} is {_article(elsewhere[0])}, not {_article(kind)}."
+        reason = f"{name!r} is {article(elsewhere[0])}, not {article(kind)}."
     else:
         reason = f"there is no {kind} {name!r}.{did_you_mean(name, names)}"
     listing = f" Registered: {', '.join(names)}." if names else f" No {kind} is registered."
@@ -344,7 +363,7 @@ def _label(method: Descriptor) -> str:
 def _contain(method: Descriptor, doing: str, call: Callable[[], _T]) -> _T:
     """Call a plugin's code; errors name the method and the plugin."""
     try:
-        return discovery.contain(doing, call)
+        return contain(doing, call)
     except PluginError as error:
         raise PluginError(f"{_label(method)} failed: {error}") from error.__cause__
 
@@ -354,7 +373,7 @@ def _import(method: Descriptor, target: Callable[..., Any] | str) -> object:
         return target
     resolve = partial(pkgutil.resolve_name, target)
     if target.partition(":")[0] not in sys.modules:
-        resolve = partial(discovery._within_limits, resolve)
+        resolve = partial(within_limits, resolve)
     return _contain(method, f"import of {target}", resolve)
 
 
@@ -385,14 +404,22 @@ def _class(contract: type) -> str:
     return f"a class with the methods {', '.join(name for name in vars(contract) if name[0] != '_')}"
 
 
-def _article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+def article(noun: str) -> str:
+    """Return a noun with its indefinite article.
+
+    Examples
+    --------
+    >>> article("engine"), article("A2deClassifier")
+    ('an engine', 'an A2deClassifier')
+    """
+    return f"an {noun}" if noun[:1].lower() in set("aeiou") else f"a {noun}"
 
 
 def _is_imported_as(factory: type | str, cls: type) -> bool:
     """Whether a factory is this class, without importing anything."""
     if isinstance(factory, type):
-        return factory is cls
+        # A class of a script or notebook is another object in each process, and after each run of its cell.
+        return factory is cls or (factory.__module__, factory.__qualname__) == (cls.__module__, cls.__qualname__)
     module, _, qualified_name = factory.partition(":")
     value: object = sys.modules.get(module)
     for attribute in qualified_name.split("."):

@@ -185,6 +185,15 @@ def _gather(array: FloatArray, family: Sequence[str], axes: Sequence[str]) -> Fl
     return summed
 
 
+def blanket_of(tables: LogTables) -> list[str]:
+    """Return the Markov blanket of the class without features that have a single state; they determine nothing."""
+    if tables.target is None:
+        return []
+    varying = {name for name, labels in tables.states.items() if len(labels) > 1 or name == tables.target}
+    parents = {v: varying & set(family) for v, family in tables.parents.items() if v in varying}
+    return markov_blanket(parents, tables.target)
+
+
 def markov_blanket(parents: _Parents[_Node], node: _Node) -> list[_Node]:
     """Return the parents, children and co-parents of a node, in the order of `parents`, such as ``LogTables.parents``.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from bnplug.table.kinds import column_kind
 BATCH_ROWS = 1 << 18
 
 #: One path, a pattern such as ``"rows/*.parquet"``, or several of them.
-Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 #: Kinds of columns, besides those of :func:`~bnplug.table.kinds.column_kind`.
 TEXT, TRUTH, CATEGORIES, NOTHING = "text", "truth values", "categories", "nothing"
@@ -110,9 +110,15 @@ def column_names(path: Path, sep: str = ",", encoding: str | None = None) -> lis
 
 
 def find_files(paths: Paths) -> list[Path]:
-    """Return the files of a path, a pattern (sorted) or a list of them; raise a ``ValueError`` if there is none."""
+    """Return the files of a path, a pattern (sorted) or several of them; raise a ``ValueError`` if there is none."""
     files: list[Path] = []
+    if not isinstance(paths, Iterable | PathLike):
+        raise TypeError(f"expected a path, a pattern or several of them, got {paths!r}")
     for path in [paths] if isinstance(paths, str | PathLike) else paths:
+        if not isinstance(path, str | PathLike):
+            raise TypeError(
+                f"expected paths of data files, got {type(path).__name__}. To learn from rows in memory, call fit"
+            )
         name = fspath(path)
         is_pattern = glob.has_magic(name) and not Path(name).exists()
         matches = sorted(glob.glob(name, recursive=True)) if is_pattern else [name]

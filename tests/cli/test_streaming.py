@@ -85,9 +85,9 @@ def test_predictions_in_parquet(folder, model, tmp_path):
 
 def test_large_files_are_read_in_batches(folder, monkeypatch):
     whole = folder / "whole.csv"
-    assert streamed(whole) is None
+    assert streamed([whole]) is None
     monkeypatch.setattr(_reading, "STREAMED_BYTES", whole.stat().st_size - 1)
-    assert streamed(whole) == [whole]
+    assert streamed([whole]) == [whole]
     assert len(streamed(folder / "part-*.csv")) == 3
 
 
