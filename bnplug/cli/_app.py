@@ -36,8 +36,8 @@ _SECTIONS = {
         "show": "The graph of a model and its tables; draw it.",
         "report": "A page to read on a model, and on how it does.",
         "explore": "A page that answers click by click.",
-        "export": "A model as BIF, XMLBIF, XDSL, NET; its graph.",
-        "import": "A model of a BIF, XMLBIF, XDSL or NET file.",
+        "export": "Write the network for other programs.",
+        "import": "Make a model of a network file.",
     },
     "Experiments": {
         "demo": "See it work: methods on data that ship.",
@@ -94,12 +94,13 @@ class _Page(click.Group):
 
 def _plugin_commands() -> list[tuple[str, str]]:
     """Return the commands of plugins with their summaries; none if plugins cannot be looked for."""
-    from bnplug.hooks import registry
+    from bnplug.hooks import discovery
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bnplug.PluginWarning)
         try:
-            return [(str(registry.name_of(each)), each.summary) for each in registry.methods("command")]
+            methods = discovery.discovered().methods.items()
+            return [(name, method.summary) for (kind, name), method in methods if kind == "command"]
         except bnplug.PluginError:
             return []
 
