@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.contracts import SavesState
-from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError, printable
+from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError, article, printable
 from bnplug.hooks import expressions, recipes, registry
 from bnplug.hooks.containing import contain
 from bnplug.hooks.descriptors import ClassifierMethod, Kind, name_and_parameters
@@ -220,7 +220,8 @@ def _saved_by(model: Any) -> Any:
             "classifier of a plugin (hook bnplug_classifiers), or save a BayesianNetworkClassifier"
         )
     raise TypeError(
-        f"a {name} cannot be saved: it is no BayesianNetworkClassifier, and no plugin registers it as a classifier"
+        f"{article(name)} cannot be saved: it is not a BayesianNetworkClassifier, and no plugin registers "
+        "it as a classifier"
     )
 
 

@@ -20,7 +20,7 @@ import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, write_output
 from bnplug.cli._terminal import one_line_errors, print_columns, print_paragraph, print_title
-from bnplug.errors import one_line
+from bnplug.errors import article, one_line
 
 if TYPE_CHECKING:
     from bnplug.hooks.descriptors import Descriptor
@@ -248,7 +248,7 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
     """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
     made = new_plugin(name, kind, directory)
-    click.echo(f"{made}: {'an' if kind == 'engine' else 'a'} {KINDS[kind]}, working and tested; next:")
+    click.echo(f"{made}: {article(KINDS[kind])}, working and tested; next:")
     click.echo(f'  cd {made} && pip install --editable ".[test]" && python -m pytest')
 
 

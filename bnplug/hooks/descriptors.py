@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, cast
 
 from bnplug import __version__
-from bnplug.errors import ContractError
+from bnplug.errors import ContractError, article
 from bnplug.hooks.specs import HOOK_API
 
 
@@ -310,9 +310,13 @@ def check_descriptor(descriptor: Descriptor) -> None:
     bnplug.errors.ContractError: recipe 'TAN': its summary must be a non-empty string, not ''
     """
     if not _is_text(descriptor.name):
-        raise ContractError(f"the name of a {descriptor.kind} must be a non-empty string, not {descriptor.name!r}")
+        raise ContractError(
+            f"the name of {article(descriptor.kind)} must be a non-empty string, not {descriptor.name!r}"
+        )
     if not descriptor.name.isprintable():
-        raise ContractError(f"the name {descriptor.name!r} of a {descriptor.kind} has characters that cannot be shown")
+        raise ContractError(
+            f"the name {descriptor.name!r} of {article(descriptor.kind)} has characters that cannot be shown"
+        )
     what = f"{descriptor.kind} {descriptor.name!r}"
     if type(descriptor.api) is not int or descriptor.api != HOOK_API:
         raise ContractError(

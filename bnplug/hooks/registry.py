@@ -19,6 +19,7 @@ from bnplug.errors import (
     ContractError,
     PluginError,
     UnknownMethodError,
+    article,
     did_you_mean,
     warn_deprecated,
 )
@@ -321,7 +322,7 @@ def _component_kind(kind: str) -> Kind:
     """Return a kind whose methods are classes."""
     known = _known_kind(kind)
     if known not in CONTRACTS:
-        raise ValueError(f"a {known} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
+        raise ValueError(f"{article(known)} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
     return known
 
 
@@ -402,17 +403,6 @@ def _class(contract: type) -> str:
     if not getattr(contract, "_is_protocol", False):
         return f"a class derived from bnplug.{contract.__name__}"
     return f"a class with the methods {', '.join(name for name in vars(contract) if name[0] != '_')}"
-
-
-def article(noun: str) -> str:
-    """Return a noun with its indefinite article.
-
-    Examples
-    --------
-    >>> article("engine"), article("A2deClassifier")
-    ('an engine', 'an A2deClassifier')
-    """
-    return f"an {noun}" if noun[:1].lower() in set("aeiou") else f"a {noun}"
 
 
 def _is_imported_as(factory: type | str, cls: type) -> bool:

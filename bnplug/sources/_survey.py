@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.utils import compute_sample_weight
 
 from bnplug.compiling import run_in_threads
-from bnplug.errors import did_you_mean
+from bnplug.errors import article, did_you_mean
 from bnplug.hooks.descriptors import is_component
 from bnplug.sources._streaming import CATEGORIES, NOTHING, Batch, DataFiles, SeenKinds, note_kinds
 from bnplug.sources._summaries import ByClass, Labels, NumberSummary, StateSummary, TimeSummary, renumbered
@@ -161,7 +161,9 @@ def check_cuts_columns(transformer: Any, named: bool = False) -> None:
         return
     if not isinstance(transformer, Discretizer):
         kind = type(transformer).__name__
-        raise ValueError(f"a {kind} takes whole rows, which are not in memory here; use mdl, quantile, uniform or none")
+        raise ValueError(
+            f"{article(kind)} takes whole rows, which are not in memory here; use mdl, quantile, uniform or none"
+        )
     listed = None if named else transformer.categorical_features
     if listed is not None and not (isinstance(listed, str) and listed == "auto"):
         raise ValueError("the classifier says here which columns are discrete: give the discretizer no list of them")
