@@ -1,7 +1,7 @@
 """Register methods from scripts and notebooks, and take them along to other processes.
 
 A pickled estimator (:class:`bnplug.contracts.Composite`) carries what this process registered: names then mean the same
-in the workers of joblib and Dask. cloudpickle stores classes of ``__main__`` by value.
+in the workers of joblib and Dask. ``cloudpickle`` stores classes of ``__main__`` by value.
 """
 
 from __future__ import annotations
