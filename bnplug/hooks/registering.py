@@ -10,7 +10,7 @@ import pickle
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bnplug.hooks import discovery, one_file
 from bnplug.hooks.descriptors import Descriptor, as_descriptor, check_descriptor
@@ -60,6 +60,7 @@ def register(descriptor: Descriptor | click.Command, /) -> None:
         one_file.REGISTERED.setdefault(owner, {})[described.kind, described.name] = described
     else:
         _add(owner, described)
+        _Travelling.is_ours = True
 
 
 def _add(owner: str, method: Descriptor) -> None:
@@ -80,20 +81,27 @@ def _add(owner: str, method: Descriptor) -> None:
 def forget() -> None:
     """Forget everything that this process registered."""
     one_file.REGISTERED.clear()
-    _Travelling.content = b""
+    _Travelling.content, _Travelling.is_ours = b"", False
+    _Travelling.known.clear()
     discovery.refresh()
 
 
 class _Travelling:
-    """What this process registered, pickled; None if it is to be pickled again."""
+    """What this process registered, pickled; None if it is to be pickled again.
+
+    `is_ours` says whether this process registered anything itself. Otherwise it passes on what it received last.
+    """
 
     content: bytes | None = b""
+    is_ours = False
+    known: ClassVar[set[bytes]] = set()
 
 
 def with_registered(reduced: Any) -> Any:
     """Return what ``__reduce_ex__`` of an estimator returned, extended by what this process registered."""
     if _Travelling.content is None:
         _Travelling.content = _pickled()
+        _Travelling.known.add(_Travelling.content)
     if not _Travelling.content or not isinstance(reduced, tuple):
         return reduced
     function, arguments, *state = reduced
@@ -102,12 +110,13 @@ def with_registered(reduced: Any) -> Any:
 
 def _rebuild(content: bytes, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Register what came with a pickled estimator, and make the estimator."""
-    if content != _Travelling.content:
+    if content not in _Travelling.known:
         for owner, method in pickle.loads(content):
             # Where its class cannot be imported or its name is taken, the name means here what it means.
             with suppress(Exception):
                 _add(owner, pickle.loads(method))
-        _Travelling.content = content
+        _Travelling.known.add(content)
+        _Travelling.content = None if _Travelling.is_ours else content
     return function(*arguments)
 
 

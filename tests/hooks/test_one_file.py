@@ -12,7 +12,7 @@ from commands import run
 
 import bnplug
 from bnplug.datasets import iris
-from bnplug.hooks import discovery, one_file, registry
+from bnplug.hooks import discovery, one_file, registering, registry
 from bnplug.io._parameters import method_from_json
 
 STAR = '''
@@ -206,6 +206,22 @@ def test_registered_classes_travel_with_estimators(tmp_path):
         "again = pickle.loads(pickle.dumps(model)); print(again.structure, model.fit(*iris()).components_[0]['name'])"
     )
     assert python("-c", read, tmp_path / "model.pickle").stdout == "star star\n"
+
+
+def test_what_arrives_replaces_nothing_of_this_process():
+    bnplug.register(descriptor("theirs"))
+    theirs = pickle.dumps(bnplug.BayesianNetworkClassifier("theirs"))
+    registering.forget()
+    mine = descriptor("mine")
+    bnplug.register(mine)
+    pickle.loads(theirs)
+    assert {"mine", "theirs"} <= {method.name for method in registry.methods("structure learner")}
+    both = pickle.dumps(bnplug.BayesianNetworkClassifier("mine"))
+    registering.forget()
+    pickle.loads(both)
+    assert {"mine", "theirs"} <= {method.name for method in registry.methods("structure learner")}
+    # This process only passes on what it received.
+    assert pickle.dumps(bnplug.BayesianNetworkClassifier("mine")) == both
 
 
 def test_what_cannot_be_pickled_stops_no_estimator():
