@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 
+import pytest
 from hypothesis import is_hypothesis_test, settings
 
 #: Fixtures that tests of several rooms share.
@@ -19,6 +21,15 @@ settings.load_profile("bnplug")
 #: How many times as many examples `make test-long` takes, those included that a test sets itself.
 LONGER = 10
 _SETTINGS = "_hypothesis_internal_use_settings"
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_registered():
+    """Forget what a test or an example registers."""
+    yield
+    one_file, registering = (sys.modules.get(f"bnplug.hooks.{name}") for name in ("one_file", "registering"))
+    if one_file and registering and one_file.REGISTERED:
+        registering.forget()
 
 
 def pytest_collection_modifyitems(items):

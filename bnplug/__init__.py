@@ -59,10 +59,12 @@ if TYPE_CHECKING:
     from bnplug.hooks.descriptors import EngineMethod as EngineMethod
     from bnplug.hooks.descriptors import NetworkFormat as NetworkFormat
     from bnplug.hooks.descriptors import ParameterLearnerMethod as ParameterLearnerMethod
+    from bnplug.hooks.descriptors import PluginCommand as PluginCommand
     from bnplug.hooks.descriptors import Recipe as Recipe
     from bnplug.hooks.descriptors import Reproduction as Reproduction
     from bnplug.hooks.descriptors import ScoreFunctionMethod as ScoreFunctionMethod
     from bnplug.hooks.descriptors import StructureLearnerMethod as StructureLearnerMethod
+    from bnplug.hooks.registering import register as register
     from bnplug.hooks.registry import discretizer as discretizer
     from bnplug.hooks.registry import engine as engine
     from bnplug.hooks.registry import methods as methods
@@ -96,8 +98,9 @@ _HOMES = {
     "ContractError DeprecatedNameWarning MissingColumnWarning MissingFeatureWarning ModelFileError NotInMemoryError "
     "NotRepresentableError PluginError PluginWarning PooledStatesWarning SearchInterruptedWarning SearchWarning "
     "TargetLeakageWarning UnknownMethodError UnseenValueWarning UselessColumnWarning",
-    "hooks.descriptors": "ClassifierMethod DiscretizerMethod EngineMethod NetworkFormat ParameterLearnerMethod Recipe "
-    "Reproduction ScoreFunctionMethod StructureLearnerMethod",
+    "hooks.descriptors": "ClassifierMethod DiscretizerMethod EngineMethod NetworkFormat ParameterLearnerMethod "
+    "PluginCommand Recipe Reproduction ScoreFunctionMethod StructureLearnerMethod",
+    "hooks.registering": "register",
     "hooks.registry": "discretizer engine methods parameter_learner plugins score_function structure_learner",
     "hooks.specs": "HOOK_API hookimpl hookspec",
     "inference.em": "CountsLearner",

@@ -7,6 +7,7 @@ when a component given by name is created (see `resolve_with`).
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
@@ -66,6 +67,11 @@ class Composite(BaseEstimator):  # type: ignore[misc]
                 setattr(self, name, self._make(name, getattr(self, name)))
         super().set_params(**params)
         return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        reduced = super().__reduce_ex__(protocol)
+        registering = sys.modules.get("bnplug.hooks.registering")  # absent if nothing has been registered
+        return reduced if registering is None else registering.with_registered(reduced)
 
     def _make(self, parameter: str, spec: Any) -> Any:
         """Return what `spec`, a name or a pair, means as the value of `parameter`."""

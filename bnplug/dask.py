@@ -24,6 +24,7 @@ except ImportError as error:
     ) from error
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
+from bnplug.errors import article
 from bnplug.io._parameters import check_complete
 from bnplug.sources.dask._cluster import Cluster, find_client
 from bnplug.sources.dask._store import DaskStore
@@ -156,7 +157,9 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         if isinstance(X, dd.DataFrame):
             return X.map_partitions(_answer_frame, model, method, meta=_answer_frame(X._meta, model, method))
         if not isinstance(X, da.Array) or X.ndim != 2:
-            raise TypeError(f"X is a {type(X).__name__} of Dask, and must be a frame or an array of two dimensions")
+            raise TypeError(
+                f"X is {article(type(X).__name__)} of Dask, and must be a frame or an array of two dimensions"
+            )
         meta = _empty(model, method)
         one = meta.ndim == 1
         chunks = (X.chunks[0],) if one else (X.chunks[0], (meta.shape[1],))

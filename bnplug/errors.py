@@ -140,6 +140,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return "" if nearest is None else f" Did you mean {by_lower_case[nearest]!r}?"
 
 
+def article(noun: str) -> str:
+    """Return a noun with its indefinite article.
+
+    Examples
+    --------
+    >>> article("engine"), article("A2deClassifier")
+    ('an engine', 'an A2deClassifier')
+    """
+    return f"an {noun}" if noun[:1].lower() in set("aeiou") else f"a {noun}"
+
+
 def one_line(problem: object, limit: int | None = None) -> str:
     """Return the message of an exception or a warning in one line, cut between words after `limit` characters.
 

@@ -231,7 +231,7 @@ def bnplug_discretizers() -> Iterable[DiscretizerMethod]:
 
 @hookimpl
 def bnplug_formats() -> Iterable[NetworkFormat]:
-    """The two interchange formats that most programs read."""
+    """Return the two interchange formats that most programs read, and the graph as text."""
     yield NetworkFormat(
         name="bif",
         endings=(".bif",),
@@ -247,4 +247,20 @@ def bnplug_formats() -> Iterable[NetworkFormat]:
         read="bnplug.io.xmlbif:parse_xmlbif",
         summary="XMLBIF 0.3: Weka, pgmpy, pyAgrum, JavaBayes.",
         signature=r"<BIF\b",
+    )
+    yield NetworkFormat(
+        name="dot",
+        endings=(".dot", ".gv"),
+        write="bnplug.show.drawing:format_dot",
+        read=None,
+        summary="The graph alone, for Graphviz.",
+        graph=True,
+    )
+    yield NetworkFormat(
+        name="mermaid",
+        endings=(".mmd",),
+        write="bnplug.show.drawing:format_mermaid",
+        read=None,
+        summary="The graph alone, for Mermaid, which Markdown pages draw.",
+        graph=True,
     )

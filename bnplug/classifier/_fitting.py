@@ -74,7 +74,7 @@ class FitMixin(PredictMixin):
 
         Parameters
         ----------
-        paths : path, pattern such as ``"rows/*.parquet"``, or a list of them
+        paths : path, pattern such as ``"rows/*.parquet"``, or several of them
             Parquet, or CSV with a header, gzipped or not.
         target : str
             The column that holds the class.
@@ -85,9 +85,11 @@ class FitMixin(PredictMixin):
         cache, csv, progress : optional
             As for :func:`bnplug.encode_training`.
         """
+        from bnplug.sources._streaming import find_files
+
         table, encoder = self._encode_training(
-            paths, target, sample_weight, class_weight=self.class_weight, columns=columns, cache=cache, csv=csv,
-            n_jobs=self.n_jobs, progress=progress,
+            find_files(paths), target, sample_weight, class_weight=self.class_weight, columns=columns, cache=cache,
+            csv=csv, n_jobs=self.n_jobs, progress=progress,
         )  # fmt: skip
         return self.fit_table(table, encoder)
 

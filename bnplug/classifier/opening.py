@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnplug.classifier.estimator import BayesianNetworkClassifier
 from bnplug.contracts import SavesState
-from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError, printable
-from bnplug.hooks import discovery, expressions, recipes, registry
+from bnplug.errors import ContractError, ModelFileError, PluginError, UnknownMethodError, article, printable
+from bnplug.hooks import expressions, recipes, registry
+from bnplug.hooks.containing import contain
 from bnplug.hooks.descriptors import ClassifierMethod, Kind, component_kinds, name_and_parameters
 from bnplug.hooks.expressions import Expression
 
@@ -219,7 +220,8 @@ def _saved_by(model: Any) -> Any:
             "classifier of a plugin (hook bnplug_classifiers), or save a BayesianNetworkClassifier"
         )
     raise TypeError(
-        f"a {name} cannot be saved: it is no BayesianNetworkClassifier, and no plugin registers it as a classifier"
+        f"{article(name)} cannot be saved: it is not a BayesianNetworkClassifier, and no plugin registers "
+        "it as a classifier"
     )
 
 
@@ -246,7 +248,7 @@ def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
 def _contain(who: str, doing: str, call: Callable[[], _T]) -> _T:
     """Call a plugin's code; wrap its exceptions in errors that name the plugin, except errors about damaged files."""
     try:
-        return discovery.contain(doing, call)
+        return contain(doing, call)
     except PluginError as error:
         if isinstance(error.__cause__, ModelFileError):
             raise error.__cause__ from None

@@ -10,7 +10,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
+from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 
 import click
@@ -19,7 +22,7 @@ from click.shell_completion import get_completion_class
 import bnplug
 from bnplug.cli import _doctor, _experiments, _models, _plugins, _questions
 from bnplug.cli._reading import PATH
-from bnplug.cli._terminal import one_line_errors
+from bnplug.cli._terminal import CommandError, one_line_errors
 from bnplug.errors import one_line, printable
 
 # The commands as the help lists them, each with what fits on its line.
@@ -33,8 +36,8 @@ _SECTIONS = {
         "show": "The graph of a model and its tables; draw it.",
         "report": "A page to read on a model, and on how it does.",
         "explore": "A page that answers click by click.",
-        "export": "A model as BIF, XMLBIF, XDSL, NET; its graph.",
-        "import": "A model of a BIF, XMLBIF, XDSL or NET file.",
+        "export": "Write the network for other programs.",
+        "import": "Make a model of a network file.",
     },
     "Experiments": {
         "demo": "See it work: methods on data that ship.",
@@ -45,6 +48,7 @@ _SECTIONS = {
     "Methods and plugins": {
         "methods": "All methods, or one: summary, parameters.",
         "plugins": "What is installed, and what it brings.",
+        "formats": "The formats of network files, and their endings.",
         "new-plugin": "Start a plugin of your own.",
     },
     "This installation": {
@@ -63,18 +67,77 @@ First steps:
 
 
 class _Page(click.Group):
-    """The group of all commands, whose help is a page in sections."""
+    """The group of all commands, those of plugins included, whose help is a page in sections."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *(name for name, _ in _plugin_commands())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        try:
+            return super().get_command(ctx, cmd_name) or _plugin_command(cmd_name)
+        except CommandError:
+            if not ctx.resilient_parsing:  # a shell that completes words wants no error
+                raise
+            return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, section in _SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<10}", text) for name, text in section.items()])
+        if listed := _plugin_commands():
+            with formatter.section("From plugins"):
+                formatter.write_dl([(f"{name:<10}", text) for name, text in listed])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write(f"\n{_FIRST_STEPS}\n")
 
 
+def _plugin_commands() -> list[tuple[str, str]]:
+    """Return the commands of plugins with their summaries; none if plugins cannot be looked for."""
+    from bnplug.hooks import discovery
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bnplug.PluginWarning)
+        try:
+            methods = discovery.discovered().methods.items()
+            return [(name, method.summary) for (kind, name), method in methods if kind == "command"]
+        except bnplug.PluginError:
+            return []
+
+
+def _plugin_command(name: str) -> click.Command | None:
+    """Return a plugin's command, whose errors are one line; None if there is none of that name."""
+    from bnplug.hooks import registry
+
+    if not any(name == listed for listed, _ in _plugin_commands()):
+        return None
+    try:
+        command = copy(registry.command(name))
+    except (bnplug.PluginError, bnplug.ContractError) as error:
+        raise CommandError(one_line(error)) from error
+    command.invoke = one_line_errors(command.invoke)  # type: ignore[method-assign]
+    return command
+
+
+def _load_files(context: click.Context, option: click.Parameter, files: Sequence[Path]) -> None:
+    """Load the one-file plugins of ``--plugin``; workers find them in the environment."""
+    if files:
+        from bnplug.hooks.discovery import load_files
+
+        one_line_errors(load_files)(files)
+
+
 @click.group(cls=_Page, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--plugin",
+    multiple=True,
+    type=PATH,
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_load_files,
+    help="Load a one-file plugin first; may be given several times.",
+)
 @click.version_option(bnplug.__version__, prog_name="bnplug")
 @click.pass_context
 def cli(context: click.Context) -> None:

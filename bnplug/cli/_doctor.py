@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib", "numba", "pgmpy", "pluggy", "networkx")
 _OPTIONAL = ("matplotlib", "pyarrow", "polars", "pyagrum", "cvxpy")
 _SETTINGS = (
-    "BNPLUG_DISABLE", "BNPLUG_STRICT", "LOKY_MAX_CPU_COUNT", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+    "BNPLUG_DISABLE", "BNPLUG_PLUGINS", "BNPLUG_STRICT", "LOKY_MAX_CPU_COUNT", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 )  # fmt: skip
 
 Check = Callable[[], Any]

@@ -17,9 +17,6 @@ from bnplug.cli._starting import load_scikit_learn
 from bnplug.cli._terminal import one_line_errors
 from bnplug.errors import did_you_mean, printable
 
-# The languages of files that hold a graph alone, by their endings.
-_GRAPHS = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid"}
-
 
 def _format_option(help: str) -> Callable[[Any], Any]:
     names = _reading.complete_methods("format")
@@ -46,7 +43,7 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
 
 
 @click.command("fit")
-@_reading.data_argument
+@_reading.files_argument
 @click.option("--target", required=True, help="The column that holds the class.")
 @click.option("--drop", multiple=True, metavar="NAMES", help="Columns to leave out, such as an identifier: id,name.")
 @click.option("--keep", multiple=True, metavar="NAMES", help="The columns that are features; all others are left out.")
@@ -81,7 +78,7 @@ def _missing(_: click.Context, __: click.Parameter, given: Sequence[tuple[str, s
 @click.option("-o", "--output", required=True, type=PATH, help="The model's folder.")
 @one_line_errors
 def fit_command(
-    data: Path,
+    data: tuple[Path, ...],
     target: str,
     drop: Sequence[str],
     keep: Sequence[str],
@@ -93,7 +90,8 @@ def fit_command(
 ) -> None:
     """Learn a classifier from DATA (CSV or Parquet; - is standard input) and save it to a folder.
 
-    Several files, as in 'rows/*.parquet', and files above 256 MiB are read in batches, and need not fit into memory.
+    Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in batches and need not
+    fit into memory.
     """
     load_scikit_learn()
     from bnplug.io.model_folder import check_destination
@@ -110,8 +108,8 @@ def fit_command(
     if files is not None:
         n_rows = _reading.fit_streamed(model, files, target, reading, _reading.listed(keep), _reading.listed(drop))
     else:
-        X, y = _reading.take_target(reading.frame(data), target, data)
-        X = _reading.chosen_columns(X, _reading.listed(keep), _reading.listed(drop), data)
+        X, y = _reading.take_target(reading.frame(data[0]), target, data[0])
+        X = _reading.chosen_columns(X, _reading.listed(keep), _reading.listed(drop), data[0])
         model.fit(X, y)
         n_rows = len(X)
         if not isinstance(model, bnplug.BayesianNetworkClassifier):
@@ -122,14 +120,14 @@ def fit_command(
 
 
 @click.command("predict")
-@_reading.model_and_data()
+@_reading.model_and_data(several=True)
 @click.option("--id", "ids", multiple=True, metavar="NAMES", help="Columns to repeat before the predictions: keys.")
 @click.option("-o", "--output", type=PATH, help="A CSV or Parquet file; by default CSV to standard output.")
 @click.option("--formulas", is_flag=True, help="Write text as it is, also what a spreadsheet would run.")
 @one_line_errors
 def predict_command(
     model_path: Path,
-    data: Path,
+    data: tuple[Path, ...],
     reading: Reading,
     target: str | None,
     ids: Sequence[str],
@@ -138,8 +136,8 @@ def predict_command(
 ) -> None:
     """Predict the rows of DATA (- is standard input) with MODEL: the class, and each class's probability.
 
-    Columns that MODEL does not know are ignored with a warning. Several files, as in 'rows/*.parquet', and files above
-    256 MiB are read in batches.
+    Columns that MODEL does not know are ignored with a warning. Several files, such as a.csv b.csv or 'rows/*.parquet',
+    and files above 256 MiB are read in batches.
     """
     load_scikit_learn()
     from bnplug.classifier._rows import answers
@@ -147,7 +145,7 @@ def predict_command(
 
     model, keys, files = _reading.open_model(model_path, target), _reading.listed(ids), _reading.streamed(data)
     if files is None:
-        rows = iter([_reading.read_rows(model, data, reading, target, keys)])
+        rows = iter([_reading.read_rows(model, data[0], reading, target, keys)])
     else:
         rows = _reading.batches_for(model, files, reading, target, keys)
     frames = (answers(model, batch, target) for batch in rows)
@@ -163,32 +161,31 @@ def predict_command(
 @click.command("export")
 @_reading.model_argument
 @click.argument("file", type=PATH)
-@_format_option("The format: bif, xmlbif, dot, mermaid, or one of a plugin.  [default: by the ending of FILE]")
+@_format_option("The format, as `bnplug formats` lists it.  [default: by the ending of FILE]")
 @_reading.target_option
 @one_line_errors
 def export_command(model_path: Path, file: Path, format_name: str | None, target: str | None) -> None:
     """Write the network of MODEL to FILE (- is standard output).
 
-    The ending says how: BIF (.bif), XMLBIF (.xml, .xmlbif, .bifxml), or a format of a plugin, such as XDSL of GeNIe
-    (.xdsl) and NET of Hugin (.net) of bnplug-deploy; or its graph alone as the text of Graphviz (.dot) or of Mermaid
-    (.mmd).
+    The ending selects the format, such as .bif, or .dot for the graph alone. `bnplug formats` lists all formats with
+    their endings, including those of plugins.
     """
     from bnplug.files import write_atomically
-    from bnplug.io.network_files import format_network
-    from bnplug.show.drawing import to_dot, to_mermaid
-    from bnplug.show.summary import blanket_to_mark
+    from bnplug.hooks import registry
+    from bnplug.io.network_files import format_names, format_network, format_of
 
-    chosen = format_name or _export_format(file)
+    if file == STANDARD and format_name is None:
+        known = format_names("write")
+        raise ValueError(f"standard output has no ending that names a format: add --format, one of {known}")
+    chosen = format_name or format_of(file, "write")
+    graph = registry.network_format(chosen).graph
     model = _reading.open_network(model_path, target)
-    said = ""
-    if chosen in _GRAPHS.values():
-        write, blanket = to_dot if chosen == "dot" else to_mermaid, blanket_to_mark(model)
-        text: str | bytes = write(model.tables_.names, model.tables_.edges, model.target_, blanket).rstrip("\n") + "\n"
-    else:
-        tables = model.tables_ if model.tables_.normalized else model.tables_.normalize()
-        text = format_network(tables, chosen, model.encoder_)
-        changed = "" if model.tables_.normalized else ", normalized to a network with the same posterior"
-        said = f", {model.tables_.n_parameters} parameters{changed}"
+    tables, said = model.tables_, ""
+    if not graph:
+        changed = "" if tables.normalized else ", normalized to a network with the same posterior"
+        said = f", {tables.n_parameters} parameters{changed}"
+        tables = tables if tables.normalized else tables.normalize()
+    text = format_network(tables, chosen, model.encoder_)
     if file == STANDARD:
         click.echo(text, nl=False)
         return
@@ -196,27 +193,16 @@ def export_command(model_path: Path, file: Path, format_name: str | None, target
     click.echo(f"{file}: {len(model.tables_.names)} nodes, {len(model.tables_.edges)} edges{said}")
 
 
-def _export_format(file: Path) -> str:
-    """Return the format that the ending of a file to write stands for."""
-    from bnplug.io.network_files import format_of, formats
-
-    if file == STANDARD:
-        known = ", ".join([*(each.name for each in formats()), "dot", "mermaid"])
-        raise ValueError(f"- has no ending that says what to write: add --format, one of {known}")
-    return _GRAPHS.get(file.suffix.lower()) or format_of(file)
-
-
 @click.command("import")
 @click.argument("file", type=PATH)
-@_format_option("The format: bif, xmlbif, or one of a plugin.  [default: by the ending of FILE, or the content of -]")
+@_format_option("The format, as `bnplug formats` lists it.  [default: by the ending of FILE, or the content of -]")
 @click.option("--target", help="The variable that is the class.  [default: what the file says, where it does]")
 @click.option("-o", "--output", required=True, type=PATH, help="The model's folder.")
 @one_line_errors
 def import_command(file: Path, format_name: str | None, target: str | None, output: Path) -> None:
     """Make a model folder of the network in FILE (- is standard input).
 
-    The ending says what it is: BIF (.bif), XMLBIF (.xml, .xmlbif, .bifxml), or a format of a plugin, such as XDSL of
-    GeNIe (.xdsl) and NET of Hugin (.net) of bnplug-deploy.
+    The ending selects the format. `bnplug formats` lists all formats with their endings, including those of plugins.
     """
     from bnplug.show.summary import headline
 
@@ -226,24 +212,26 @@ def import_command(file: Path, format_name: str | None, target: str | None, outp
 
 
 @click.command("evaluate")
-@_reading.model_and_data()
+@_reading.model_and_data(several=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @one_line_errors
-def evaluate_command(model_path: Path, data: Path, reading: Reading, target: str | None, as_json: bool) -> None:
+def evaluate_command(
+    model_path: Path, data: tuple[Path, ...], reading: Reading, target: str | None, as_json: bool
+) -> None:
     """Compare what MODEL predicts for DATA (- is standard input) with the class that DATA holds.
 
-    Several files, as in 'rows/*.parquet', and files above 256 MiB are read in batches.
+    Several files, such as a.csv b.csv or 'rows/*.parquet', and files above 256 MiB are read in batches.
     """
     load_scikit_learn()
     from bnplug.show.evaluation import RunningEvaluation, evaluate
 
     model, files = _reading.open_model(model_path, target), _reading.streamed(data)
     if files is None:
-        result = evaluate(model, *_reading.read_labelled(model, data, reading, target))
+        result = evaluate(model, *_reading.read_labelled(model, data[0], reading, target))
     else:
         running = RunningEvaluation(model)
         for rows in _reading.batches_for(model, files, reading, target):
-            _reading.check_labelled(model, rows, data, target)
+            _reading.check_labelled(model, rows, data[0], target)
             running.add(rows.X, rows.y)
         result = running.result()
     if as_json:

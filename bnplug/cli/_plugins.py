@@ -10,6 +10,7 @@ import json
 import re
 import tempfile
 import warnings
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +21,7 @@ import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, STANDARD, write_output
 from bnplug.cli._terminal import one_line_errors, print_columns, print_paragraph, print_title
-from bnplug.errors import one_line
+from bnplug.errors import article, one_line
 
 if TYPE_CHECKING:
     from bnplug.hooks.descriptors import Descriptor
@@ -52,7 +53,20 @@ def installed_plugins() -> list[PluginInfo]:
     """Return every plugin without a warning of those that failed: a listing says what that would."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bnplug.PluginWarning)
-        return bnplug.plugins()
+        return [_with_failed_commands(plugin) for plugin in bnplug.plugins()]
+
+
+def _with_failed_commands(plugin: PluginInfo) -> PluginInfo:
+    """Import the commands of a plugin, and add failures to its cause."""
+    from bnplug.hooks import registry
+
+    causes = [plugin.cause] if plugin.cause else []
+    for name in plugin.names.get("command", ()):
+        try:
+            registry.command(name)
+        except (bnplug.PluginError, bnplug.ContractError) as error:
+            causes.append(one_line(error))
+    return replace(plugin, status="partial", cause="; ".join(causes)) if len(causes) > bool(plugin.cause) else plugin
 
 
 @click.command("plugins")
@@ -190,6 +204,33 @@ def _describe(method: Any) -> None:
         click.echo(f"  {recipes.availability(method).reason or 'available'}")
 
 
+@click.command("formats")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_line_errors
+def formats_command(as_json: bool) -> None:
+    """List the formats of network files with their endings: what `bnplug export` writes and `bnplug import` reads."""
+    from bnplug.hooks import registry
+    from bnplug.io.network_files import formats
+
+    listed = [
+        {
+            "name": str(registry.name_of(each)),
+            "endings": list(each.endings),
+            "uses": [use for use, function in (("export", each.write), ("import", each.read)) if function is not None],
+            "graph": each.graph,
+            "summary": each.summary,
+            "distribution": registry.provider(each).distribution,
+        }
+        for each in formats()
+    ]
+    if as_json:
+        click.echo(json.dumps(listed, indent=2))
+        return
+    texts: list[dict[str, Any]] = listed
+    rows = [(f["name"], " ".join(f["endings"]), ", ".join(f["uses"]), f["distribution"], f["summary"]) for f in texts]
+    print_columns(rows, ("name", "endings", "for", "from", ""))
+
+
 @click.command("datasets")
 @click.argument("name", required=False, shell_complete=_reading.complete_datasets())
 @click.option("--data-dir", type=PATH, help="A folder of CSV or Parquet files to list too.")
@@ -220,7 +261,7 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
     """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
     made = new_plugin(name, kind, directory)
-    click.echo(f"{made}: {'an' if kind == 'engine' else 'a'} {KINDS[kind]}, working and tested; next:")
+    click.echo(f"{made}: {article(KINDS[kind])}, working and tested; next:")
     click.echo(f'  cd {made} && pip install --editable ".[test]" && python -m pytest')
 
 
@@ -361,4 +402,4 @@ def _annotation(parameter: inspect.Parameter) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-COMMANDS = [plugins_command, methods_command, datasets_command, new_plugin_command]
+COMMANDS = [plugins_command, methods_command, formats_command, datasets_command, new_plugin_command]

@@ -14,7 +14,7 @@ import bnplug
 from bnplug.cli import _reading
 from bnplug.cli._reading import PATH, Reading
 from bnplug.cli._terminal import one_line_errors
-from bnplug.errors import printable
+from bnplug.errors import article, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,7 +222,9 @@ def report_command(
     given = () if data is None else _reading.read_labelled(model, data, reading, target)
     options = {"rows": rows} if rows else {}
     if rows and "rows" not in signature(model.report).parameters:
-        raise ValueError(f"{model_path}: the report of a {type(model).__name__} cannot explain rows; omit --rows")
+        raise ValueError(
+            f"{model_path}: the report of {article(type(model).__name__)} cannot explain rows; omit --rows"
+        )
     # A report is written to a file, and where this one goes need not be a file.
     with TemporaryDirectory() as folder:
         page = Path(folder, "report.html")

@@ -37,7 +37,7 @@ _SEPARATORS = {"\\t": "\t", "tab": "\t"}
 STREAMED_BYTES = 1 << 28
 
 PATH = click.Path(path_type=Path)
-data_argument = click.argument("data", type=PATH)
+files_argument = click.argument("data", metavar="DATA...", type=PATH, nargs=-1, required=True)
 model_argument = click.argument("model_path", metavar="MODEL", type=PATH)
 target_option = click.option("--target", help="The column that holds the class.  [default: what the model says]")
 
@@ -108,9 +108,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), wrapped)
 
 
-def model_and_data(required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the arguments MODEL and DATA, the options of a :class:`Reading`, and the option ``--target``."""
-    data = data_argument if required else click.argument("data", type=PATH, required=False)
+def model_and_data(required: bool = True, several: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the arguments MODEL and DATA, the options of a :class:`Reading`, and the option ``--target``.
+
+    With `several`, DATA is a tuple of files.
+    """
+    data = files_argument if several else click.argument("data", type=PATH, required=required)
     return lambda command: model_argument(data(reading_options(target_option(command))))
 
 
@@ -212,14 +215,17 @@ def _converted(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
         raise ValueError(f"column {column.name!r} read as {kind} (--dtype {column.name}={kind}): {error}") from None
 
 
-def streamed(data: Path) -> list[Path] | None:
-    """Return the files that a path or a pattern stands for, where they are read in batches; None for all others."""
+def streamed(data: Sequence[Path]) -> list[Path] | None:
+    """Return the files of paths and patterns if they are read in batches; None for standard input or one small file."""
     from bnplug.sources._streaming import find_files
 
-    if data == STANDARD:
+    if STANDARD in data:
+        if len(data) > 1:
+            raise ValueError("- is standard input, which cannot be read together with files")
         return None
     files = find_files(data)
-    is_small = files == [data] and not (data.is_file() and data.stat().st_size > STREAMED_BYTES)
+    is_small = files == list(data) and len(files) == 1
+    is_small &= not (files[0].is_file() and files[0].stat().st_size > STREAMED_BYTES)
     return None if is_small else files
 
 
@@ -230,7 +236,11 @@ def fit_streamed(
     from bnplug.sources._streaming import column_names
 
     if not hasattr(model, "fit_files"):
-        raise ValueError(f"a {type(model).__name__} learns from one file that fits into memory, not from {paths[0]}")
+        given = f"{paths[0]}, which is large" if len(paths) == 1 else f"{len(paths)} files"
+        raise ValueError(
+            f"{type(model).__name__} learns from one file of at most {STREAMED_BYTES >> 20} MiB, because it has no "
+            f"fit_files; got {given}. Join or sample the rows, or choose another method"
+        )
     names = column_names(paths[0], reading.sep, reading.encoding)
     for option, named in (("--target", [target]), ("--keep", keep), ("--drop", drop), ("--dtype", reading.kinds)):
         check_names(named, names, option, paths[0])
@@ -295,14 +305,13 @@ def open_model(path: Path, target: str | None = None) -> Any:
 
 def read_file(path: Path, target: str | None = None, format_name: str | None = None) -> Any:
     """Read the network in a file of another program, by default in the format of its ending, or in standard input."""
-    from bnplug.io.network_files import format_of, format_of_content, formats, parse_network, read_network
+    from bnplug.io.network_files import format_names, format_of, format_of_content, parse_network, read_network
 
     if path == STANDARD:
         content = sys.stdin.buffer.read()
         name = format_name or format_of_content(content)
         if name is None:
-            known = ", ".join(each.name for each in formats())
-            raise ValueError(f"standard input is not a network file in any known format ({known})")
+            raise ValueError(f"standard input is not a network file in any known format ({format_names('read')})")
         network = parse_network(content, name, target, "standard input")
     else:
         name = format_name or format_of(path)

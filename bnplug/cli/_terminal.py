@@ -58,7 +58,7 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             warnings.showwarning = _show_warning
             try:
                 command(*args, **kwargs)
-            except (click.ClickException, BrokenPipeError):  # click ends quietly where a pipe is closed
+            except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
                 raise
             except OSError as error:
                 said = f"standard output: {error.strerror}" if _is_of_output(error) else one_line(error)

@@ -6,13 +6,14 @@ Its ``factory`` may be a string ``"module:Class"``, which is imported when the m
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, ClassVar, cast
 
 from bnplug import __version__
-from bnplug.errors import ContractError, did_you_mean
+from bnplug.errors import ContractError, article, did_you_mean
 from bnplug.hooks.specs import HOOK_API
 
 
@@ -31,6 +32,7 @@ class Kind(StrEnum):
     RECIPE = "recipe"
     REPRODUCTION = "reproduction"
     FORMAT = "format"
+    COMMAND = "command"
 
     @classmethod
     def _missing_(cls, value: object) -> Kind:
@@ -51,6 +53,9 @@ AUTO_DISCRETIZER = "auto"
 
 #: A component of a recipe: a registered name, or that name with parameters.
 Component = str | tuple[str, Mapping[str, Any]]
+
+# The longest summary that is taken from the help of a click command.
+_HELP_LENGTH = 100
 
 _IMPORTABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -267,6 +272,8 @@ class NetworkFormat:
         A regular expression that matches near the beginning of such files. It recognizes content without a file name.
     reference : str
         Where the format is specified.
+    graph : bool
+        Whether files contain the graph only. `write` then also receives tables that are not normalized.
     api, aliases : int, tuple of str
         As for :class:`Method`.
     """
@@ -280,12 +287,58 @@ class NetworkFormat:
     summary: str
     signature: str = field(default="", kw_only=True)
     reference: str = field(default="", kw_only=True)
-    api: int = 1
+    graph: bool = field(default=False, kw_only=True)
+    api: int = HOOK_API
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
 
 
+@dataclass(frozen=True)
+class PluginCommand:
+    """A command under ``bnplug``; listing it imports nothing.
+
+    Parameters
+    ----------
+    name : str
+        The word after ``bnplug``. The names of built-in commands are taken.
+    command : click.Command or str
+        The command, or ``"module:command"``, which is imported when the command is called or asked for its help.
+    summary : str
+        Its line in the help of ``bnplug``.
+    api
+        As for :class:`Method`.
+
+    Examples
+    --------
+    >>> PluginCommand("hello", "my_plugin.commands:hello", "Greet the user.").name
+    'hello'
+    """
+
+    kind: ClassVar[Kind] = Kind.COMMAND
+    aliases: ClassVar[tuple[str, ...]] = ()
+    reference: ClassVar[str] = ""
+
+    name: str
+    command: Any
+    summary: str
+    api: int = HOOK_API
+
+
+#: The names of the built-in commands.
+BUILTIN_COMMANDS = frozenset({
+    "compare", "completion", "datasets", "demo", "doctor", "evaluate", "explore", "export", "fit", "formats", "import",
+    "methods", "new-plugin", "next", "plugins", "predict", "query", "report", "reproduce", "show", "warm",
+})  # fmt: skip
+
 #: Whatever a hook may return.
-Descriptor = Method | Recipe | Reproduction | NetworkFormat
+Descriptor = Method | Recipe | Reproduction | NetworkFormat | PluginCommand
+
+
+def as_descriptor(value: Any) -> Any:
+    """Return a click command as its descriptor, and anything else as it is."""
+    click = sys.modules.get("click")
+    if click is None or not isinstance(value, click.Command):
+        return value
+    return PluginCommand(value.name or "", value, value.get_short_help_str(_HELP_LENGTH) or "(no help)")
 
 
 def flags_of(descriptor: type) -> list[str]:
@@ -328,9 +381,13 @@ def check_descriptor(descriptor: Descriptor) -> None:
     bnplug.errors.ContractError: recipe 'TAN': its summary must be a non-empty string, not ''
     """
     if not _is_text(descriptor.name):
-        raise ContractError(f"the name of a {descriptor.kind} must be a non-empty string, not {descriptor.name!r}")
+        raise ContractError(
+            f"the name of {article(descriptor.kind)} must be a non-empty string, not {descriptor.name!r}"
+        )
     if not descriptor.name.isprintable():
-        raise ContractError(f"the name {descriptor.name!r} of a {descriptor.kind} has characters that cannot be shown")
+        raise ContractError(
+            f"the name {descriptor.name!r} of {article(descriptor.kind)} has characters that cannot be shown"
+        )
     what = f"{descriptor.kind} {descriptor.name!r}"
     if type(descriptor.api) is not int or descriptor.api != HOOK_API:
         raise ContractError(
@@ -395,6 +452,7 @@ _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "max_variables": ("a whole number of at least 2 or None", lambda value: type(value) is int and value >= 2),
     "requires": ("a tuple of distribution names", _is_tuple_of_text),
     "endings": ("a tuple of endings such as '.bif'", _is_tuple_of_endings),
+    "command": ("a click command or 'module:command'", lambda value: callable(value) or _is_importable(value)),
     "signature": ("a regular expression", _is_pattern),
     **dict.fromkeys(
         ("write", "read"),

@@ -10,25 +10,25 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-import signal
-import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
-from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pluggy
 
 from bnplug import __version__
 from bnplug.errors import ContractError, PluginError, PluginWarning, did_you_mean, one_line, printable
-from bnplug.hooks import descriptors, specs
-from bnplug.hooks.descriptors import Descriptor, check_descriptor
+from bnplug.hooks import descriptors, one_file, specs
+from bnplug.hooks.containing import LONGEST_CAUSE, contain, within_limits
+from bnplug.hooks.descriptors import BUILTIN_COMMANDS, Descriptor, Kind, as_descriptor, check_descriptor
 from bnplug.hooks.names import Claim, Names, normalize
+from bnplug.hooks.one_file import ONE_FILE
 from bnplug.hooks.specs import PROJECT
 
 #: The descriptor class of each hook.
@@ -42,30 +42,31 @@ HOOKS: dict[str, type[Descriptor]] = {
     "bnplug_recipes": descriptors.Recipe,
     "bnplug_reproductions": descriptors.Reproduction,
     "bnplug_formats": descriptors.NetworkFormat,
+    "bnplug_commands": descriptors.PluginCommand,
 }
 
 _Key = tuple[str, str]
 
-# The environment variable with the seconds that the import of a plugin may take (0: no limit), and its default.
-_SECONDS, _DEFAULT_SECONDS = "BNPLUG_IMPORT_SECONDS", 60.0
 
-# The longest message of an exception that is reported, in characters.
-_LONGEST_CAUSE = 300
-
-_T = TypeVar("_T")
+def _called(name: str, distribution: str, version: str) -> str:
+    return f"one-file plugin {name}" if distribution == ONE_FILE else f"{distribution} {version} ({name})"
 
 
 @dataclass(frozen=True)
 class FoundPlugin:
-    """An installed plugin before its import: ``load()`` returns the module or object with its hooks."""
+    """A plugin before its import: ``load()`` returns the module or object with its hooks.
+
+    ``owner`` is the path of a one-file plugin, or the name of the module that registered methods.
+    """
 
     name: str
     distribution: str
     version: str
     load: Callable[[], object]
+    owner: str = ""
 
     def __str__(self) -> str:
-        return f"{self.distribution} {self.version} ({self.name})"
+        return _called(self.name, self.distribution, self.version)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class PluginInfo:
     clashes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.distribution} {self.version} ({self.name})"
+        return _called(self.name, self.distribution, self.version)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data, for JSON."""
@@ -119,114 +120,11 @@ class Discovery:
     methods: Mapping[_Key, Descriptor]
     providers: Mapping[_Key, PluginInfo]
     names: Names
-
-
-def contain(where: str, call: Callable[[], _T]) -> _T:
-    """Call a plugin's code, and turn any exception into a `PluginError` with a one-line cause.
-
-    This includes ``SystemExit``, the panics of compiled extensions, and a ``KeyboardInterrupt`` that the plugin itself
-    raised; Ctrl-C is not contained.
-
-    Examples
-    --------
-    >>> import sys
-    >>> contain("import", sys.exit)
-    Traceback (most recent call last):
-    bnplug.errors.PluginError: import: SystemExit
-    """
-    try:
-        with _interrupts() as interrupts:
-            return call()
-    except ContractError as error:
-        raise PluginError(one_line(error, _LONGEST_CAUSE)) from error
-    except BaseException as error:
-        if interrupts and isinstance(error, KeyboardInterrupt):
-            raise
-        cause = f"{where}: {type(error).__name__}: {one_line(error, _LONGEST_CAUSE)}"
-        raise PluginError(cause.removesuffix(": ")) from error
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Yield a list to which each Ctrl-C in this block adds an entry."""
-    seen: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield seen
-        return
-
-    def notice(number: int, frame: FrameType | None) -> None:
-        seen.append(number)
-        before(number, frame)
-
-    signal.signal(signal.SIGINT, notice)
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-class _TooSlow(BaseException):
-    """A plugin exceeded the time limit. Not an ``Exception``, which plugins may catch by accident."""
-
-
-def _within_limits(call: Callable[[], _T]) -> _T:
-    """Return ``call()``, a plugin's code: its output goes to standard error, and its time is limited."""
-    with _output_to_stderr(), _time_limit():
-        return call()
-
-
-@contextmanager
-def _time_limit() -> Iterator[None]:
-    """Raise `_TooSlow` after ``BNPLUG_IMPORT_SECONDS``; only in the main thread of a Unix process."""
-    try:
-        seconds = max(0.0, float(os.environ.get(_SECONDS, _DEFAULT_SECONDS)))
-    except ValueError:
-        seconds = _DEFAULT_SECONDS
-    in_main = threading.current_thread() is threading.main_thread()
-    # A timer that is already set belongs to someone else.
-    if not seconds or not in_main or not hasattr(signal, "setitimer") or signal.getitimer(signal.ITIMER_REAL)[0]:
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise _TooSlow(f"it takes longer than {seconds:g} seconds ({_SECONDS} sets the limit)")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-
-
-@contextmanager
-def _output_to_stderr() -> Iterator[None]:
-    """Redirect standard output to standard error, including the output of extensions and child processes."""
-    _flush()
-    with redirect_stdout(sys.stderr), ExitStack() as stack:
-        with suppress(OSError):  # either may be closed
-            stdout = os.dup(1)
-            stack.callback(os.close, stdout)
-            os.dup2(2, 1)
-            stack.callback(os.dup2, stdout, 1)
-        stack.callback(_flush)
-        yield
-
-
-def _flush() -> None:
-    """Flush standard output, of Python and of C."""
-    for stream in (sys.stdout, sys.__stdout__):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()  # type: ignore[union-attr]
-    ctypes = sys.modules.get("ctypes")
-    if ctypes is not None and os.name == "posix":
-        ctypes.CDLL(None).fflush(None)
+    loaded: Sequence[_Loaded] = field(default=(), repr=False)
 
 
 def find_plugins() -> list[FoundPlugin]:
-    """Return the built-in plugin, then the installed ones by distribution and entry point."""
+    """Return the built-in plugin, then the installed ones by distribution and entry point, then one-file plugins."""
     builtin = FoundPlugin("builtin", PROJECT, __version__, partial(importlib.import_module, "bnplug.builtin"))
     installed: dict[str, list[FoundPlugin]] = {}
     for distribution in importlib.metadata.distributions():
@@ -237,7 +135,15 @@ def find_plugins() -> list[FoundPlugin]:
             name, version = _identity(distribution)
             if normalize(name) not in installed:  # of two copies, Python imports the first on its path
                 installed[normalize(name)] = _plugins_of(distribution, name, version)
-    return [builtin, *(plugin for name in sorted(installed) for plugin in installed[name])]
+    files = map(_one_file, one_file.plugin_files())
+    return [builtin, *(plugin for name in sorted(installed) for plugin in installed[name]), *files]
+
+
+def _one_file(owner: str) -> FoundPlugin:
+    """Return the plugin of a file, or of a module that registered methods."""
+    in_environment = owner in one_file.plugin_files()
+    load = partial(one_file.import_file, owner) if in_environment else SimpleNamespace
+    return FoundPlugin(os.path.basename(owner), ONE_FILE, "", load, owner)
 
 
 def _identity(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
@@ -252,7 +158,7 @@ def _plugins_of(distribution: importlib.metadata.Distribution, name: str, versio
     try:
         points = sorted(distribution.entry_points.select(group=PROJECT), key=lambda point: point.name)
     except Exception as error:
-        damage = ContractError(f"its entry_points.txt is damaged: {one_line(error, _LONGEST_CAUSE)}")
+        damage = ContractError(f"its entry_points.txt is damaged: {one_line(error, LONGEST_CAUSE)}")
         return [FoundPlugin("unreadable", name, version, partial(_fail, damage))]
     return [FoundPlugin(point.name, name, version, point.load) for point in points]
 
@@ -284,8 +190,20 @@ def discover(installed: Iterable[FoundPlugin]) -> Discovery:
 
     If ``BNPLUG_STRICT`` is set, the first one is a `PluginError` instead.
     """
-    owners: dict[tuple[str, str, str], FoundPlugin] = {}
-    loaded = [_load(plugin, owners) for plugin in installed]
+    loaded: list[_Loaded] = []
+    for plugin in installed:
+        loaded.append(_load(plugin, loaded))
+    left_out = [f"  {one.plugin}: {'; '.join(one.causes)}" for one in loaded if one.status in ("failed", "partial")]
+    if left_out:
+        heading = (
+            "these plugins, or some of their methods, are left out (`bnplug plugins` lists all; "
+            "BNPLUG_DISABLE=NAME blocks one, BNPLUG_STRICT=1 raises):"
+        )
+        warnings.warn("\n".join([heading, *map(printable, left_out)]), PluginWarning, stacklevel=2)
+    return _discovery_of(loaded)
+
+
+def _discovery_of(loaded: list[_Loaded]) -> Discovery:
     claims = [[Claim(normalize(one.plugin.distribution), method) for method in one.methods] for one in loaded]
     names = Names(chain.from_iterable(claims))
     plugins = [_info(one, claimed, names) for one, claimed in zip(loaded, claims, strict=True)]
@@ -295,18 +213,11 @@ def discover(installed: Iterable[FoundPlugin]) -> Discovery:
         for claim in claimed:
             key = claim.method.kind, names.shortest(claim)
             methods[key], providers[key] = claim.method, info
-    left_out = [f"  {info}: {info.cause}" for info in plugins if info.status in ("failed", "partial")]
-    if left_out:
-        heading = (
-            "these plugins, or some of their methods, are left out (`bnplug plugins` lists all; "
-            "BNPLUG_DISABLE=NAME blocks one, BNPLUG_STRICT=1 raises):"
-        )
-        warnings.warn("\n".join([heading, *left_out]), PluginWarning, stacklevel=2)
-    return Discovery(tuple(plugins), methods, providers, names)
+    return Discovery(tuple(plugins), methods, providers, names, tuple(loaded))
 
 
-def _load(plugin: FoundPlugin, owners: dict[tuple[str, str, str], FoundPlugin]) -> _Loaded:
-    """Load a plugin; `owners` are the plugins that own a name: distribution, kind, name."""
+def _load(plugin: FoundPlugin, others: Iterable[_Loaded]) -> _Loaded:
+    """Load a plugin after `others`, whose names are taken: within a distribution, or for a one-file plugin all."""
     loaded = _Loaded(plugin)
     disabled = {normalize(name) for name in os.environ.get("BNPLUG_DISABLE", "").split(",")}
     if disabled & {normalize(plugin.name), normalize(plugin.distribution)}:
@@ -315,31 +226,56 @@ def _load(plugin: FoundPlugin, owners: dict[tuple[str, str, str], FoundPlugin]) 
     try:
         methods, unknown = _call_hooks(loaded)
     except PluginError as error:
-        loaded.leave_out(str(error), "failed", error.__cause__)
+        loaded.leave_out(_located(str(error), error, plugin), "failed", error.__cause__)
         return loaded
     for cause in unknown:
         loaded.leave_out(cause)
+    home = normalize(plugin.distribution)
+    rivals = [one for one in others if home in (ONE_FILE, normalize(one.plugin.distribution))]
     for method in methods:
-        owner = owners.setdefault((normalize(plugin.distribution), method.kind, method.name), plugin)
-        if owner is plugin and all((other.kind, other.name) != (method.kind, method.name) for other in loaded.methods):
-            loaded.methods.append(method)
+        key = method.kind, method.name
+        taker = next((one for one in (*rivals, loaded) if any((m.kind, m.name) == key for m in one.methods)), None)
+        cause = reserved(method)
+        if taker is not None:
+            whose = "this plugin itself" if taker is loaded else taker.plugin
+            cause = f"the name of its {method.kind} {method.name!r} is taken by {whose}"
+        if cause:
+            loaded.leave_out(_located(cause, None, plugin))
         else:
-            whose = "this plugin itself" if owner is plugin else owner
-            loaded.leave_out(f"the name of its {method.kind} {method.name!r} is taken by {whose}")
+            loaded.methods.append(method)
     return loaded
+
+
+def _located(cause: str, error: PluginError | None, plugin: FoundPlugin) -> str:
+    """Return the cause of a failure; that of a one-file plugin with its place and a remedy."""
+    if plugin.distribution != ONE_FILE:
+        return cause
+    remedy = "Correct the file or leave it out" if os.path.exists(plugin.owner) else "Check the path"
+    return f"{one_file.located(cause, error and error.__cause__, plugin.owner)}. {remedy}"
+
+
+def reserved(method: Descriptor) -> str:
+    """Return why a method cannot have its name: a command of a plugin replaces no built-in one. Empty if it can."""
+    if method.kind != Kind.COMMAND or method.name not in BUILTIN_COMMANDS:
+        return ""
+    return f"the command name {method.name!r} belongs to a built-in command; choose another name"
 
 
 def _call_hooks(loaded: _Loaded) -> tuple[list[Descriptor], list[str]]:
     """Return the methods of a plugin, and a message for each hook that this version does not have."""
-    plugin = contain("import", partial(_within_limits, loaded.plugin.load))
+    plugin = contain("import", partial(within_limits, loaded.plugin.load))
+    registered = list(one_file.REGISTERED.get(loaded.plugin.owner, {}).values())
     callers = contain("registration", partial(_register, plugin))
+    if not callers and not registered:
+        also = ", or call bnplug.register" if loaded.plugin.owner else ""
+        raise PluginError(f"it implements no hook; mark its functions with @bnplug.hookimpl{also}")
     unknown = [_no_hook(name) for name in callers if name not in HOOKS]
     known = tuple(hook for hook in HOOKS if hook in callers)
     if unknown and not known:
         raise PluginError("; ".join(unknown))
-    methods = [contain(hook, partial(_within_limits, partial(_call_hook, hook, callers[hook]))) for hook in known]
-    loaded.hooks = known
-    return list(chain.from_iterable(methods)), unknown
+    methods = [contain(hook, partial(within_limits, partial(_call_hook, hook, callers[hook]))) for hook in known]
+    loaded.hooks = tuple(hook for hook in HOOKS if hook in known or any(isinstance(m, HOOKS[hook]) for m in registered))
+    return [*chain.from_iterable(methods), *registered], unknown
 
 
 def _register(plugin: object) -> dict[str, pluggy.HookCaller]:
@@ -347,12 +283,9 @@ def _register(plugin: object) -> dict[str, pluggy.HookCaller]:
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(specs)
     manager.register(plugin)
-    callers = manager.get_hookcallers(plugin) or ()
-    if not callers:
-        raise ContractError("it implements no hook; mark its functions with @bnplug.hookimpl")
     return {
         caller.name: caller
-        for caller in callers
+        for caller in manager.get_hookcallers(plugin) or ()
         if caller.name in HOOKS or not all(hook.optionalhook for hook in caller.get_hookimpls())
     }
 
@@ -371,7 +304,7 @@ def _call_hook(hook: str, caller: pluggy.HookCaller) -> list[Descriptor]:
     for answer in caller() or [None]:  # pluggy drops a returned None
         if not isinstance(answer, Iterable):
             raise ContractError(f"{hook} must return an iterable of {expected.__name__}, not {answer!r}")
-        for descriptor in answer:
+        for descriptor in map(as_descriptor, answer):
             if not isinstance(descriptor, expected):
                 raise ContractError(f"{hook} must give {expected.__name__} only, not {descriptor!r}")
             check_descriptor(descriptor)
@@ -409,20 +342,56 @@ def discovered() -> Discovery:
         if _Current.discovery is None:
             _Current.running = True
             try:
-                _Current.discovery = discover(find_plugins())
+                _Current.discovery = _with_registered(discover(find_plugins()))
             finally:
                 _Current.running = False
         return _Current.discovery
 
 
+def _with_registered(found: Discovery, *changed: str) -> Discovery:
+    """Return a discovery with everything that was registered; `changed` are the owners to ask again."""
+    loaded = [one for one in found.loaded if one.plugin.owner not in changed]
+    there = {one.plugin.owner for one in loaded}
+    new = [owner for owner in one_file.REGISTERED if owner not in there]
+    for owner in new:
+        loaded.append(_load(_one_file(owner), loaded))
+    return _discovery_of(loaded) if new else found
+
+
+def add_registered(owner: str) -> None:
+    """Add what an owner has registered to the discovered methods."""
+    with _Current.lock:
+        _Current.discovery = _with_registered(discovered(), owner)
+
+
 @contextmanager
 def _as_if_installed(plugin: FoundPlugin) -> Iterator[None]:
     """Treat a plugin as installed, the last one, inside this block."""
-    before, _Current.discovery = discovered(), discover([*find_plugins(), plugin])
+    before = discovered()
+    _Current.discovery = _discovery_of([*before.loaded, _load(plugin, before.loaded)])
     try:
         yield
     finally:
         _Current.discovery = before
+
+
+def load_files(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Load one-file plugins, also in the child processes that start later; raise a `PluginError` if one fails."""
+    before = os.environ.get(one_file.ENVIRONMENT)
+    added = one_file.add_plugin_files(paths)
+    refresh()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            found = discovered()
+        for one in found.loaded:
+            if one.plugin.owner in added and one.status != "ok":
+                raise PluginError("; ".join(one.causes))
+    except PluginError:
+        os.environ[one_file.ENVIRONMENT] = before or ""
+        refresh()
+        raise
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=2)
 
 
 def refresh() -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NoReturn, cast
 
-from bnplug.errors import AmbiguousNameError, UnknownMethodError, did_you_mean
+from bnplug.errors import AmbiguousNameError, UnknownMethodError, article, did_you_mean
 from bnplug.hooks import discovery, recipes, registry
 from bnplug.hooks.descriptors import Component, Kind, Method, Recipe, as_written, name_and_parameters
 
@@ -184,8 +184,8 @@ def _of_structure(expression: Expression) -> dict[str, Component]:
         return {"structure": recipe.structure, "discretizer": recipe.discretizer}
     if method.kind != Kind.STRUCTURE_LEARNER:
         raise TypeError(
-            f"{str(expression)!r}: {name!r} is a {method.kind}, and whole; a score goes with a structure learner, "
-            "parameters with a structure learner or a recipe"
+            f"{str(expression)!r}: {name!r} is {article(method.kind)}, and whole; a score goes with a structure "
+            "learner, parameters with a structure learner or a recipe"
         )
     return {"structure": expression.structure}
 

@@ -20,15 +20,18 @@ from bnplug.errors import (
     ContractError,
     PluginError,
     UnknownMethodError,
+    article,
     did_you_mean,
     warn_deprecated,
 )
 from bnplug.hooks import discovery
+from bnplug.hooks.containing import contain, within_limits
 from bnplug.hooks.descriptors import (
     Descriptor,
     Kind,
     Method,
     NetworkFormat,
+    PluginCommand,
     Reproduction,
     component_kinds,
     flags_of,
@@ -39,6 +42,8 @@ from bnplug.hooks.discovery import PluginInfo
 from bnplug.hooks.names import Claim
 
 if TYPE_CHECKING:
+    import click
+
     from bnplug import contracts
 
 _T = TypeVar("_T")
@@ -118,6 +123,21 @@ def network_format(name: str, /) -> NetworkFormat:
     named = {part: getattr(registered, part) for part in ("write", "read")}
     functions = {part: _function(registered, part) for part, target in named.items() if target is not None}
     return replace(registered, **cast(Any, functions))
+
+
+def command(name: str, /) -> click.Command:
+    """Return the click command of a plugin, imported.
+
+    Raises a :class:`~bnplug.PluginError` if its import fails, and a :class:`~bnplug.ContractError` if it is not a
+    click command.
+    """
+    import click
+
+    registered = cast(PluginCommand, find(Kind.COMMAND, name))
+    imported = _import(registered, registered.command)
+    if not isinstance(imported, click.Command):
+        raise ContractError(f"{_label(registered)}: expected a click command, got {imported!r}")
+    return imported
 
 
 def plugins() -> list[PluginInfo]:
@@ -210,7 +230,7 @@ def find(kind: str, name: str) -> Descriptor:
         raise UnknownMethodError(_why_unknown(known, name))
     if len(claims) > 1:
         choices = " or ".join(repr(names.qualified(claim)) for claim in claims)
-        raise AmbiguousNameError(f"{len(claims)} plugins bring {_article(known)} {name!r}: ask for {choices}")
+        raise AmbiguousNameError(f"{len(claims)} plugins bring {article(known)} {name!r}: ask for {choices}")
     (claim,) = claims
     if not f":{name}".endswith(f":{claim.method.name}"):
         warn_deprecated(f"the {known} {name!r} is called {names.shortest(claim)!r} now")
@@ -251,7 +271,7 @@ def build(kind: str, spec: Any) -> Any:
     contract = _contract(_component_kind(kind))
     if not isinstance(spec, contract):
         raise TypeError(
-            f"{_article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
+            f"{article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
         )
     return _checked(spec)
 
@@ -374,7 +394,7 @@ def _component_kind(kind: str) -> Kind:
     """Return a kind whose methods are classes."""
     known = Kind(kind)
     if known not in CONTRACTS:
-        raise ValueError(f"a {known} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
+        raise ValueError(f"{article(known)} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
     return known
 
 
@@ -391,7 +411,7 @@ def _why_unknown(kind: Kind, name: str) -> str:
     names = sorted(known for known_kind, known in discovery.discovered().methods if known_kind == kind)
     elsewhere = [other for other in Kind if discovery.discovered().names.claims(other, name)]
     if elsewhere:
-        reason = f"{name!r} is {_article(elsewhere[0])}, not {_article(kind)}."
+        reason = f"{name!r} is {article(elsewhere[0])}, not {article(kind)}."
     else:
         reason = f"there is no {kind} {name!r}.{did_you_mean(name, names)}"
     listing = f" Registered: {', '.join(names)}." if names else f" No {kind} is registered."
@@ -407,7 +427,7 @@ def _label(method: Descriptor) -> str:
 def _contain(method: Descriptor, doing: str, call: Callable[[], _T]) -> _T:
     """Call a plugin's code; errors name the method and the plugin."""
     try:
-        return discovery.contain(doing, call)
+        return contain(doing, call)
     except PluginError as error:
         raise PluginError(f"{_label(method)} failed: {error}") from error.__cause__
 
@@ -417,7 +437,7 @@ def _import(method: Descriptor, target: Callable[..., Any] | str) -> object:
         return target
     resolve = partial(pkgutil.resolve_name, target)
     if target.partition(":")[0] not in sys.modules:
-        resolve = partial(discovery._within_limits, resolve)
+        resolve = partial(within_limits, resolve)
     return _contain(method, f"import of {target}", resolve)
 
 
@@ -448,14 +468,11 @@ def _class(contract: type) -> str:
     return f"a class with the methods {', '.join(name for name in vars(contract) if name[0] != '_')}"
 
 
-def _article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
-
-
 def _is_imported_as(factory: type | str, cls: type) -> bool:
     """Whether a factory is this class, without importing anything."""
     if isinstance(factory, type):
-        return factory is cls
+        # A class of a script or notebook is another object in each process, and after each run of its cell.
+        return factory is cls or (factory.__module__, factory.__qualname__) == (cls.__module__, cls.__qualname__)
     module, _, qualified_name = factory.partition(":")
     value: object = sys.modules.get(module)
     for attribute in qualified_name.split("."):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    import click
+
     from bnplug.hooks import descriptors
 
 PROJECT = "bnplug"
@@ -129,4 +131,14 @@ def bnplug_formats() -> Iterable[descriptors.NetworkFormat]:  # type: ignore[emp
     ...     yield NetworkFormat(
     ...         name="mine", endings=(".mine",), write="my_plugin.mine:write", read="my_plugin.mine:read",
     ...         summary="The files of my program.")
+    """
+
+
+@hookspec
+def bnplug_commands() -> Iterable[descriptors.PluginCommand | click.Command]:  # type: ignore[empty-body]
+    """Return the commands of this plugin under ``bnplug``, as descriptors or as click commands.
+
+    >>> @hookimpl
+    ... def bnplug_commands():
+    ...     yield PluginCommand(name="hello", command="my_plugin.commands:hello", summary="Greet the user.")
     """

@@ -21,6 +21,7 @@ from bnplug.errors import ContractError, PluginError, UnknownMethodError, one_li
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, Method, component_kinds, is_component, name_and_parameters
 from bnplug.hooks.names import normalize
+from bnplug.hooks.one_file import ENVIRONMENT, ONE_FILE
 from bnplug.io._structures import learned_from_json, learned_to_json, structure_from_json, structure_to_json
 from bnplug.model.log_tables import LogTables
 from bnplug.structure import Learned, Structure
@@ -232,6 +233,11 @@ def _as_then(method: Method, written: str) -> str:
 def _why_absent(kind: str, name: str, distribution: str, version: str) -> str:
     """Return a message about a missing method; it never recommends installing what a file names."""
     what = f"the {kind} {name[:_WRITTEN]!r}"
+    if distribution == ONE_FILE:
+        return (
+            f"{what} comes from a one-file plugin that is not loaded. Load its file with `bnplug --plugin FILE.py` or "
+            f"{ENVIRONMENT}=FILE.py, or call bnplug.register, before you load the model"
+        )
     if not _DISTRIBUTION.fullmatch(distribution) or not _VERSION.fullmatch(version):
         return f"{what} is not installed, and the file does not name a valid distribution that provides it"
     what = f"{what} of {distribution} {version}"

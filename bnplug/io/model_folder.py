@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 import bnplug
 from bnplug._json import DAMAGE, parse_json, seal_holds, sealed
-from bnplug.errors import ModelFileError
+from bnplug.errors import ModelFileError, article
 from bnplug.files import MAX_TEXT, TEMPORARY, _lock_file, check_takes_files, read_plain, replace_file
 
 _FORMAT, _VERSION, _INDEX = "bnplug-model", 1, "model.json"
@@ -158,7 +158,9 @@ def _check_plain(value: Any, place: str) -> None:
         for i, item in enumerate(value):
             _check_plain(item, f"{place}[{i}]")
     elif value is not None and type(value) not in (bool, int, float, str):
-        raise TypeError(f"{place} is a {type(value).__name__}, which JSON does not hold; put numbers into arrays")
+        raise TypeError(
+            f"{place} is {article(type(value).__name__)}, which JSON does not hold; put numbers into arrays"
+        )
 
 
 def _entry(name: Any, array: npt.NDArray[Any]) -> tuple[dict[str, Any], npt.NDArray[Any]]:

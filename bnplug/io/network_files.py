@@ -38,21 +38,30 @@ _MESSAGE_LENGTH = 500
 # Formats
 
 
-def formats() -> list[NetworkFormat]:
-    """Return the installed formats; the built-in ones come first."""
-    return cast(list[NetworkFormat], registry.methods(Kind.FORMAT))
+def formats(part: str | None = None) -> list[NetworkFormat]:
+    """Return the installed formats, or those that ``"read"`` or ``"write"`` files; the built-in ones come first."""
+    known = cast(list[NetworkFormat], registry.methods(Kind.FORMAT))
+    return [each for each in known if part is None or getattr(each, part) is not None]
 
 
-def format_of(path: _Path) -> str:
-    """Return the name of the format that a file has by its ending; raise a ``ValueError`` if there is none."""
+def format_names(part: str) -> str:
+    """Return the names of the formats that ``"read"`` or ``"write"`` files, for messages."""
+    return ", ".join(str(registry.name_of(known)) for known in formats(part))
+
+
+def format_of(path: _Path, part: str = "read") -> str:
+    """Return the name of the format that a file has by its ending; raise a ``ValueError`` if there is none.
+
+    If several formats have the ending, it is the first one that can ``"read"`` or ``"write"``, as `part` says.
+    """
     ending = os.path.splitext(path)[1].lower()
-    for known in formats():
+    for known in (*formats(part), *formats()):
         if ending in known.endings:
             return str(registry.name_of(known))
-    listed = ", ".join(f"{registry.name_of(known)} ({', '.join(known.endings)})" for known in formats())
+    listed = ", ".join(f"{registry.name_of(known)} ({', '.join(known.endings)})" for known in formats(part))
     raise ValueError(
-        f"{os.fspath(path)}: no format of network files has the ending {ending!r}. Installed: {listed}. Plugins such "
-        "as bnplug-deploy add others"
+        f"{os.fspath(path)}: no installed format can {part} files with the ending {ending!r}. Installed: {listed}. "
+        "Plugins such as bnplug-deploy add formats; `bnplug formats` lists them"
     )
 
 
@@ -91,7 +100,7 @@ def write_network(
     encoder : ColumnEncoder, optional
         The encoder of raw rows, which is stored in properties.
     """
-    write_atomically(path, format_network(tables, format_name or format_of(path), encoder))
+    write_atomically(path, format_network(tables, format_name or format_of(path, "write"), encoder))
 
 
 # Reading

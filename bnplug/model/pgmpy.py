@@ -12,7 +12,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 
-from bnplug.errors import NotRepresentableError
+from bnplug.errors import NotRepresentableError, article
 from bnplug.model.wettig import _align, _log_sum
 from bnplug.table.coding import State
 from bnplug.typing import FloatArray
@@ -93,7 +93,7 @@ def read_network(
 ) -> tuple[tuple[str, ...], dict[str, tuple[State, ...]], dict[str, _Family]]:
     """Return names, states and families of a pgmpy network; the parents' axes follow the order of names."""
     if not isinstance(network, DiscreteBayesianNetwork):
-        raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got a {type(network).__name__}")
+        raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got {article(type(network).__name__)}")
     network.check_model()
     nodes: list[Hashable] = list(network.nodes())
     position = {node: i for i, node in enumerate(nodes)}

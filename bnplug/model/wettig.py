@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from bnplug.model.log_tables import LogTables
-from bnplug.structure import covering_parents
+from bnplug.structure import covering_parents, markov_blanket
 from bnplug.typing import FloatArray
 
 _Node = TypeVar("_Node", bound=Hashable)
@@ -119,3 +119,12 @@ def _gather(array: FloatArray, family: Sequence[str], axes: Sequence[str]) -> Fl
     present = [variable for variable in family if variable in axes]
     summed: FloatArray = array.sum(axis=absent).transpose([present.index(variable) for variable in axes])
     return summed
+
+
+def blanket_of(tables: LogTables) -> list[str]:
+    """Return the Markov blanket of the class without features that have a single state; they determine nothing."""
+    if tables.target is None:
+        return []
+    varying = {name for name, labels in tables.states.items() if len(labels) > 1 or name == tables.target}
+    parents = {v: varying & set(family) for v, family in tables.parents.items() if v in varying}
+    return markov_blanket(parents, tables.target)

@@ -19,7 +19,7 @@ from bnplug.files import write_atomically
 from bnplug.inference.sample import sample, without_label
 from bnplug.io._parameters import Unavailable
 from bnplug.model.log_tables import LogTables
-from bnplug.structure import markov_blanket
+from bnplug.model.wettig import blanket_of
 from bnplug.table._checks import native
 from bnplug.table.coding import check_unseen
 from bnplug.table.encoder import ColumnEncoder
@@ -179,9 +179,7 @@ class FittedNetwork(Composite):
         One that has a single state matters to nothing.
         """
         check_is_fitted(self)
-        varying = {name for name, labels in self.tables_.states.items() if len(labels) > 1 or name == self.target_}
-        parents = {v: varying & set(family) for v, family in self.tables_.parents.items() if v in varying}
-        blanket = markov_blanket(parents, self.target_)
+        blanket = blanket_of(self.tables_)
         return [name for name in self.encoder_.names if name in blanket]
 
     def sample(self, n: int, random_state: Any = None) -> pd.DataFrame:

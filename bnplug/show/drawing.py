@@ -15,6 +15,7 @@ import numpy as np
 
 from bnplug.files import write_atomically
 from bnplug.html._kit import render, xml_text
+from bnplug.model.wettig import blanket_of
 from bnplug.show import palette
 from bnplug.show._routes import FONT_SIZE, Arrow, Picture, picture_of, svg_number, svg_path
 from bnplug.show._sheet import BOX_HEIGHT, checked_graph
@@ -22,6 +23,8 @@ from bnplug.show._sheet import BOX_HEIGHT, checked_graph
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from bnplug.model.log_tables import LogTables
 
 # The formats that matplotlib writes.
 _DRAWN = (".png", ".pdf", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
@@ -99,6 +102,22 @@ def to_mermaid(
         fill, line, ink = colours
         lines.append(f"  classDef {kind} fill:{fill},stroke:{line},color:{ink}")
     return "\n".join(lines)
+
+
+def format_dot(tables: LogTables, encoder: object = None) -> str:
+    """Return the content of a Graphviz file, with the Markov blanket of the class highlighted (format ``dot``)."""
+    return to_dot(tables.names, tables.edges, tables.target or "", _to_mark(tables)) + "\n"
+
+
+def format_mermaid(tables: LogTables, encoder: object = None) -> str:
+    """Return the content of a Mermaid file, with the Markov blanket of the class highlighted (format ``mermaid``)."""
+    return to_mermaid(tables.names, tables.edges, tables.target or "", _to_mark(tables)) + "\n"
+
+
+def _to_mark(tables: LogTables) -> list[str]:
+    """Return the Markov blanket of the class, unless it is all features."""
+    blanket = blanket_of(tables)
+    return blanket if len(blanket) < len(tables.names) - 1 else []
 
 
 def plot(

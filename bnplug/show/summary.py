@@ -130,7 +130,8 @@ def _made_by(model: BayesianNetworkClassifier) -> Iterator[str]:
     """Yield the user's expressions that made a model, then every component with its distribution."""
     yield printable(", ".join(f"{part} {text}" for part, text in model.made_.items()))
     for part in model.components_:
-        yield printable(f"  {part['kind']} {part['name']} ({part['distribution']} {part['version']})")
+        origin = f"{part['distribution']} {part['version']}".strip()
+        yield printable(f"  {part['kind']} {part['name']} ({origin})")
 
 
 def _node_line(name: str, parents: Iterable[str]) -> str:

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pandas as pd
 
 from bnplug.sources.files import _EMPTY, _NAN, _DataFile, _is_whole, _naming, _parser_errors
 from bnplug.table._checks import as_written, is_read_inexactly
 from bnplug.table._dates import from_iso
-from bnplug.table.frames import _with_exact_numbers, to_frame
+from bnplug.table.frames import _with_exact_numbers, is_frame, to_frame
 from bnplug.table.kinds import column_kind
 
 #: The number of rows that are read at a time.
 BATCH_ROWS = 1 << 18
 
 #: One path, a pattern such as ``"rows/*.parquet"``, or several of them.
-Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 #: Kinds of columns, besides those of :func:`~bnplug.table.kinds.column_kind`.
 TEXT, TRUTH, CATEGORIES, NOTHING = "text", "truth values", "categories", "nothing"
@@ -110,9 +110,13 @@ def column_names(path: Path, sep: str = ",", encoding: str | None = None) -> lis
 
 
 def find_files(paths: Paths) -> list[Path]:
-    """Return the files of a path, a pattern (sorted) or a list of them; raise a ``ValueError`` if there is none."""
+    """Return the files of a path, a pattern (sorted) or several of them; raise a ``ValueError`` if there is none."""
     files: list[Path] = []
-    for path in [paths] if isinstance(paths, str | PathLike) else paths:
+    several = isinstance(paths, Iterable) and not isinstance(paths, str | PathLike) and not is_frame(paths)
+    for path in cast("Iterable[str | PathLike[str]]", paths) if several else [paths]:
+        if not isinstance(path, str | PathLike):
+            kind = type(path).__name__
+            raise TypeError(f"expected paths of data files, got {kind}. To learn from rows in memory, call fit")
         name = fspath(path)
         is_pattern = glob.has_magic(name) and not Path(name).exists()
         matches = sorted(glob.glob(name, recursive=True)) if is_pattern else [name]

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.utils import compute_sample_weight
 
 from bnplug.compiling import run_in_threads
-from bnplug.errors import did_you_mean
+from bnplug.errors import article, did_you_mean
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, is_component
 from bnplug.sources._streaming import CATEGORIES, NOTHING, Batch, DataFiles, SeenKinds, note_kinds
@@ -163,8 +163,8 @@ def check_cuts_columns(transformer: Any, named: bool = False) -> None:
         return
     if not isinstance(transformer, Discretizer):
         raise ValueError(
-            f"a {type(transformer).__name__} takes whole rows, which are not in memory here. On files and Dask, a "
-            "discretizer derives from bnplug.Discretizer and has the method cuts(column), as these have: "
+            f"{article(type(transformer).__name__)} takes whole rows, which are not in memory here. On files and Dask, "
+            "a discretizer derives from bnplug.Discretizer and has the method cuts(column), as these have: "
             f"{registry.listing(Kind.DISCRETIZER, 'cuts')}"
         )
     listed = None if named else transformer.categorical_features

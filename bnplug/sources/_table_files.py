@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from bnplug._json import DAMAGE, parse_json, seal_holds, sealed
+from bnplug.errors import article
 from bnplug.files import MAX_TEXT, _writing_atomically, read_plain, write_atomically
 from bnplug.sources._streaming import DataFiles, Paths, find_files
 from bnplug.sources._survey import Surveyed, TableSpec, survey
@@ -63,7 +64,7 @@ def encode_files(
     """Return the table of rows in files that need not fit into memory; see :func:`bnplug.encode_training`."""
     for what, given in (("target", target), ("sample_weight", sample_weight or target)):
         if not isinstance(given, str):
-            raise TypeError(f"{what}: expected the name of a column of the files, not a {type(given).__name__}")
+            raise TypeError(f"{what}: expected the name of a column of the files, not {article(type(given).__name__)}")
     spec = TableSpec(target, sample_weight, None if columns is None else tuple(columns), class_weight, rules)
     spec.check()
     files, options = find_files(paths), {"dates": None, "labels": [target, sample_weight], **(csv or {})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ def encode_training(
     ----------
     source : frame or array, path or paths, or Dask frame or array
         Rows in memory: a pandas, polars or Arrow frame, or a 2-D array. Files that need not fit into memory: a path,
-        a pattern such as ``"rows/*.parquet"``, or a list of them; Parquet, or CSV with a header, compressed or not.
+        a pattern such as ``"rows/*.parquet"``, or several of them; Parquet, or CSV with a header, compressed or not.
         Rows on a Dask cluster: a Dask frame or 2-D array, whose partitions become the blocks of the table.
     target : str or array-like
         The name of the column that holds the class or, unless the source is files, the class of every row. With
@@ -145,6 +145,7 @@ def _encode_source(
     source: Any, target: Any, sample_weight: Any, rules: ColumnRules, **options: Any
 ) -> tuple[Table, ColumnEncoder]:
     """Encode any source; the options are as for :func:`encode_training`."""
+    source = list(source) if isinstance(source, Iterator) else source
     kind = _kind_of(source)
     given = {option: value for option, value in options.items() if value is not None}
     surplus = sorted(given.keys() - _OPTIONS[kind])

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bnplug.errors import article
 from bnplug.table._checks import exact_array, has_inexact, is_beyond_numpy, native, refuse_surrogates, to_decimals
 
 
@@ -77,7 +78,9 @@ def collected(data: Any, what: str = "the data") -> Any:
         remedy = "convert it to a frame of pandas or polars, or to a pyarrow table, before you pass it"
         if library.startswith("dask"):
             remedy = "call its compute() to read it into memory, or use DaskBayesianNetworkClassifier"
-        raise ValueError(f"{what}: expected a frame in memory, got a {type(data).__name__} of {library}; {remedy}")
+        raise ValueError(
+            f"{what}: expected a frame in memory, got {article(type(data).__name__)} of {library}; {remedy}"
+        )
     return data
 
 

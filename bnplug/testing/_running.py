@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bnplug.errors import UnknownMethodError, did_you_mean, one_line
-from bnplug.hooks import discovery, registry
+from bnplug.hooks import registry
+from bnplug.hooks.containing import contain
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.names import normalize
 from bnplug.testing import _classifier_checks, _common_checks, _engine_checks, _network_checks, _search_checks
@@ -102,13 +103,13 @@ class Report:
         return "\n".join([heading, *(f"  {o}" for o in self.outcomes if o.status != "passed")])
 
 
-def check_plugin(name: str, expected_failures: ExpectedFailures | None = None) -> Report:
-    """Make all checks of an installed plugin and of each method that it brings.
+def check_plugin(name: str | Method, expected_failures: ExpectedFailures | None = None) -> Report:
+    """Make all checks of an installed plugin and its methods, or of one method.
 
     Parameters
     ----------
-    name : str
-        The name of its entry point, or of its distribution.
+    name : str or descriptor
+        The name of the plugin's entry point, or of its distribution; or the descriptor of a method, registered or not.
     expected_failures : mapping, optional
         As for :func:`parametrize_with_checks`.
 
@@ -129,8 +130,8 @@ def check_plugin(name: str, expected_failures: ExpectedFailures | None = None) -
     bnplug ... (builtin): ... checks passed
     """
     subjects = _subjects(name)
-    plugin = next(subject for subject in subjects if isinstance(subject, PluginSubject))
-    return Report(str(plugin.info), tuple(map(_outcome, _bound_checks(subjects, expected_failures or {}))))
+    title = next((str(subject.info) for subject in subjects if isinstance(subject, PluginSubject)), subjects[0].name)
+    return Report(title, tuple(map(_outcome, _bound_checks(subjects, expected_failures or {}))))
 
 
 def parametrize_with_checks(
@@ -181,23 +182,24 @@ def parametrize_with_checks(
     return pytest.mark.parametrize("check", params)
 
 
-def checks_of(subject: Subject, essential: bool = False) -> list[BoundCheck]:
+def checks_of(subject: Subject | Method, essential: bool = False) -> list[BoundCheck]:
     """Return the checks that are made of a subject, in order.
 
     Parameters
     ----------
-    subject : Subject
-        As :func:`subject_of` makes one.
+    subject : descriptor, or what :func:`subject_of` returns
     essential : bool
         Only those without which nothing works; they are quick.
 
     Examples
     --------
     >>> from bnplug.hooks import registry
-    >>> from bnplug.testing import checks_of, subject_of
-    >>> for check in checks_of(subject_of(registry.find("structure learner", "nb"))):
-    ...     check()  # raises where it fails
+    >>> from bnplug.testing import checks_of
+    >>> for check in checks_of(registry.find("structure learner", "nb")):
+    ...     check()  # raises an error if it fails
     """
+    if not isinstance(subject, MethodSubject | PluginSubject):
+        subject = subject_of(subject)
     return [
         BoundCheck(subject, check)
         for check in CHECKS[subject.kind]
@@ -243,7 +245,7 @@ def _outcome(bound: BoundCheck) -> Outcome:
     """Make a check and return its outcome; a method may raise anything."""
     done = Outcome(bound.subject.kind, bound.subject.name, bound.name, "passed")
     try:
-        discovery.contain(bound.name, bound)
+        contain(bound.name, bound)
     except Exception as error:
         cause = error.__cause__
         detail = str(cause) if isinstance(cause, AssertionError) else f"{type(cause).__name__}: {cause}"

@@ -123,5 +123,7 @@ def test_a_format_is_named_or_given_by_the_ending(fitted, tmp_path):
     model.to_bif(tmp_path / "iris.bif")
     assert (tmp_path / "iris.txt").read_bytes() == (tmp_path / "iris.bif").read_bytes()
     assert (bnplug.read_network(tmp_path / "iris.txt", format="bif").predict(X) == model.predict(X)).all()
-    with pytest.raises(ValueError, match=r"iris\.txt: no format of network files has the ending '\.txt'\. Installed"):
+    with pytest.raises(
+        ValueError, match=r"iris\.txt: no installed format can read files with the ending '\.txt'\. Installed"
+    ):
         bnplug.read_network(tmp_path / "iris.txt")

@@ -117,7 +117,7 @@ def test_a_network_goes_through_a_pipe(files, tmp_path, kind):
 
 def test_standard_output_has_no_ending(files):
     said = run("export", files / "iris", "-", code=1).stderr
-    assert "add --format, one of bif, xmlbif, xdsl, net, dot, mermaid" in said
+    assert "add --format, one of bif, xmlbif, dot, mermaid, xdsl, net" in said
 
 
 def test_a_network_from_standard_input_that_is_none_is_named(tmp_path):
@@ -181,7 +181,10 @@ ERRORS = {
     "no class to report on": (["report", "{iris}", "bare.csv", "-o", "r.html"], "there is no column 'species'"),
     "unknown labels": (["evaluate", "{iris}", "rose.csv"], "labels ['rose'] are not among the classes"),
     "no data": (["evaluate", "{iris}", "nowhere.csv"], "nowhere.csv: there is no such file"),
-    "unknown format": (["export", "{iris}", "net.json"], "net.json: no format of network files has the ending '.json'"),
+    "unknown format": (
+        ["export", "{iris}", "net.json"],
+        "net.json: no installed format can write files with the ending '.json'",
+    ),
     "unknown format in": (["import", "net.json", "--target", "c", "-o", "m"], "Installed: bif (.bif), "),
     "no such format": (["export", "{iris}", "net.bif", "--format", "bfi"], "no format 'bfi'. Did you mean 'bif'"),
     "no folder": (["export", "{iris}", "nowhere/net.bif"], "nowhere"),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import run
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 import bnplug
 import bnplug.sources._streaming as streaming
@@ -85,10 +86,34 @@ def test_predictions_in_parquet(folder, model, tmp_path):
 
 def test_large_files_are_read_in_batches(folder, monkeypatch):
     whole = folder / "whole.csv"
-    assert streamed(whole) is None
+    assert streamed([whole]) is None
     monkeypatch.setattr(_reading, "STREAMED_BYTES", whole.stat().st_size - 1)
-    assert streamed(whole) == [whole]
-    assert len(streamed(folder / "part-*.csv")) == 3
+    assert streamed([whole]) == [whole]
+    assert len(streamed([folder / "part-*.csv"])) == 3
+
+
+def test_several_files_are_what_a_pattern_is(folder, model, tmp_path):
+    parts = sorted(folder.glob("part-*.csv"))
+    arguments = ("--target", "y", "--drop", "key", "--dtype", "n=text", "-o", tmp_path / "model")
+    assert "'y', 120 rows, " in run("fit", *parts, *arguments).output
+    for command in ("predict", "evaluate"):
+        assert run(command, model, *parts).stdout == run(command, model, folder / "part-*.csv").stdout
+    said = run("predict", model, parts[0], "-", code=1, stdin="").stderr
+    assert "- is standard input, which cannot be read together with files" in said
+
+
+class A2deClassifier(BaseEstimator, ClassifierMixin):
+    """It has no fit_files."""
+
+
+def test_a_classifier_of_one_file_says_how_many_were_given(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(bnplug, "make_classifier", lambda name, **params: A2deClassifier())
+    parts = sorted(folder.glob("part-*.csv"))[:2]
+    said = run("fit", *parts, "--target", "y", "--method", "a2de", "-o", tmp_path / "m", code=1).stderr
+    assert said.startswith(
+        "bnplug: A2deClassifier learns from one file of at most 256 MiB, because it has no fit_files;"
+    )
+    assert "got 2 files" in said
 
 
 @pytest.mark.parametrize(

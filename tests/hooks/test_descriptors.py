@@ -11,6 +11,7 @@ from bnplug import (
     EngineMethod,
     NetworkFormat,
     ParameterLearnerMethod,
+    PluginCommand,
     Recipe,
     Reproduction,
     ScoreFunctionMethod,
@@ -29,6 +30,7 @@ GOOD = [
     Recipe("D", ("a", {"score": "b"}), **WORDS),
     Reproduction("e", "m:run", **WORDS),
     NetworkFormat("i", (".i", ".ii"), "m:write", None, "It is."),
+    PluginCommand("j", "m:j", "It does."),
 ]
 
 

@@ -277,3 +277,26 @@ def test_numbers_of_no_common_integer_type_are_those_of_memory(tmp_path, parts):
     table, _ = encode_training(f"{tmp_path}/*.csv", "y")
     assert table.states["c"] == (-1, 0, 18446744073709551615)
     assert table.counts([[0]])[0].tolist() == [30, 30, 30]
+
+
+def test_files_may_come_one_by_one(tmp_path):
+    for i in range(2):
+        pd.DataFrame({"a": [0, 1] * 20, "y": ["p", "q", "q", "p"] * 10}).to_csv(tmp_path / f"{i}.csv", index=False)
+    paths = [tmp_path / "0.csv", tmp_path / "1.csv"]
+    model = bnplug.BayesianNetworkClassifier("nb").fit_files(iter(paths), "y")
+    assert model.tables_.edges == [("y", "a")]
+    table, _ = bnplug.encode_training((path for path in paths), "y")
+    assert table.n_rows == 80
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (iter([pd.DataFrame({"a": [1]})]), "expected paths of data files, got DataFrame. To learn from rows in memory"),
+        (pd.DataFrame({"a": [1]}), "expected paths of data files, got DataFrame"),
+        (3, "expected paths of data files, got int"),
+    ],
+)
+def test_what_are_no_paths_is_named(paths, message):
+    with pytest.raises(TypeError, match=message):
+        bnplug.BayesianNetworkClassifier("nb").fit_files(paths, "y")

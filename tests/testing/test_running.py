@@ -6,7 +6,7 @@ import pytest
 from saboteurs import parameters, structures
 
 from bnplug import ParameterLearnerMethod, StructureLearnerMethod, UnknownMethodError
-from bnplug.testing import CHECKS, Report, _running, check_plugin, parametrize_with_checks, subject_of
+from bnplug.testing import CHECKS, Report, _running, check_plugin, checks_of, parametrize_with_checks, subject_of
 
 CHAIN = StructureLearnerMethod("chain", structures.Chain, "Healthy.", "Nobody (2026)")
 LAMBDA = StructureLearnerMethod("lambda", structures.KeepsALambda, "Keeps a lambda.", "Nobody (2026)")
@@ -50,6 +50,16 @@ def test_a_stochastic_method_may_depend_on_the_order_of_rows():
     drawn = StructureLearnerMethod("drawn", structures.Chain, "Draws.", "Nobody (2026)", stochastic=True)
     found = params(parametrize_with_checks(drawn))
     assert not {name for name in found if "row_order" in name or "repeats_a_row" in name}
+
+
+def test_a_descriptor_is_checked_as_a_plugin_is():
+    report = check_plugin(UNNORMALIZED)
+    assert [outcome.name for outcome in report.failures] == ["raw"] * len(report.failures) != []
+    assert str(report).startswith("raw: ")
+    assert list(map(str, checks_of(CHAIN))) == list(map(str, checks_of(subject_of(CHAIN)))) != []
+    for check in (check_plugin, checks_of):
+        with pytest.raises(TypeError, match="neither the name of a plugin nor the descriptor of a learner"):
+            check(structures.Chain)
 
 
 def test_a_plugin_by_entry_point_or_distribution_brings_itself_and_its_methods():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bnplug.errors import did_you_mean
+from bnplug.errors import article, did_you_mean
 from bnplug.inference.queries import query
 from bnplug.model.log_tables import LogTables
 from bnplug.table.coding import State, as_label
@@ -117,7 +117,7 @@ def _tables(given: Any, what: str) -> LogTables:
         return LogTables.from_network(given)
     advice = "; of a classifier, give its tables_" if hasattr(given, "tables_") else ""
     raise ValueError(
-        f"{what} is LogTables, a pgmpy network or a dict of tables by node, not a {type(given).__name__}{advice}"
+        f"{what} is LogTables, a pgmpy network or a dict of tables by node, not {article(type(given).__name__)}{advice}"
     )
 
 

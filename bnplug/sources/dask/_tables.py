@@ -16,6 +16,7 @@ import pandas as pd
 from dask import delayed
 from distributed import Client, Future
 
+from bnplug.errors import article
 from bnplug.sources._streaming import BATCH_ROWS, Batch, kinds_of
 from bnplug.sources._survey import Gathered, Surveyed, TableSpec, survey_passes
 from bnplug.sources.dask._cluster import Cluster, find_client
@@ -64,7 +65,7 @@ def is_dask(data: Any) -> bool:
 def not_dask(X: Any) -> TypeError:
     """Return the error for an X that is not a Dask frame or array."""
     return TypeError(
-        f"X is a {type(X).__name__}, and must be a Dask frame or array: make one, such as with "
+        f"X is {article(type(X).__name__)}, and must be a Dask frame or array: make one, such as with "
         "dask.dataframe.from_pandas, or use bnplug.BayesianNetworkClassifier"
     )
 
@@ -91,7 +92,9 @@ def _column_parts(column: Any, what: str, X: Any) -> list[Any]:
                 raise ValueError(f"X has {X.shape[0]} rows and {what} has {column.shape[0]}")
             column = column.rechunk((X.chunks[0],))
         return list(column.to_delayed())
-    raise TypeError(f"{what} is a {type(column).__name__}, and must be a Dask series or an array of one dimension")
+    raise TypeError(
+        f"{what} is {article(type(column).__name__)}, and must be a Dask series or an array of one dimension"
+    )
 
 
 def encode_dask(

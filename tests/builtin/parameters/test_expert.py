@@ -142,7 +142,7 @@ def test_the_parents_of_a_fixed_table_go_by_name():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"prior": 3}, "prior is LogTables, a pgmpy network or a dict of tables by node, not a int"),
+        ({"prior": 3}, "prior is LogTables, a pgmpy network or a dict of tables by node, not an int"),
         ({"prior": {"rains": EXPERT["rain"]}}, r"the variables \['rains'\], none of which is in the data"),
         ({"prior": {"wet": EXPERT["wet"]}}, "'wet' has the parent 'rain', of which there is no table"),
         ({"prior": {"rain": {"yes": 1.0}}}, r"the prior does not know the states \['no'\] of 'rain', only \['yes'\]"),
