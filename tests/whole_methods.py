@@ -1,4 +1,4 @@
-"""Two published methods of other kinds, written against the public contract: a constraint-based learner, an ensemble."""
+"""Two published methods written against the public contract: a constraint-based learner and an ensemble."""
 
 from itertools import combinations
 from typing import ClassVar
