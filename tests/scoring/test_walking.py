@@ -13,7 +13,7 @@ from scoring import slow, third_party
 from strategies import seeds
 
 from bnplug.builtin.scores import MDL, BDeu, ConditionalLogLikelihood, HitRate
-from bnplug.contracts import ScoringEvaluator
+from bnplug.contracts import ScoringEvaluator, begin_step, propose_in_turn
 from bnplug.errors import ContractError
 from bnplug.scoring import Accepted, Bounds, PredictiveScore, Walk, _blocks, _evaluating, decomposable
 from bnplug.search import score_tie
@@ -59,12 +59,12 @@ class Reference:
 
     def run(self, evaluator, max_try, max_success, max_batch=64):
         evaluator.start(self.parents)
-        value, successes = evaluator.step(), 0
+        value, successes = begin_step(evaluator), 0
         while self.tries < max_try and successes < max_success and not self.stuck():
             size = min(max_batch, max_try - self.tries, (self.tries + 1) // (successes + 1))
             drawn = [self.draw() for _ in range(size)]
             least = value - np.maximum(self.scale * self.generator.standard_exponential(size), score_tie(value))
-            scores = evaluator.propose_in_turn(drawn, least)
+            scores = propose_in_turn(evaluator, drawn, least)
             self.tries += len(scores)
             self.changed |= bool((np.abs(scores - value) > score_tie(value)).any())
             if scores[-1] >= least[len(scores) - 1]:
