@@ -14,7 +14,6 @@ from bnplug.hooks.descriptors import (
     Component,
     Kind,
     Recipe,
-    is_component,
     name_and_parameters,
 )
 from bnplug.hooks.names import normalize
@@ -111,10 +110,7 @@ def at_home(wanted: Recipe) -> Recipe:
         claims = names.claims(kind, name)
         qualified = [names.qualified(claim) for claim in claims if len(claims) > 1 and claim.distribution in homes]
         name = (*qualified, name)[0]
-        kinds = registry.nested_kinds(kind, name) if params else {}
-        nested = {
-            key: resolved(kinds[key], value) for key, value in params.items() if key in kinds and is_component(value)
-        }
+        nested = {key: resolved(of_kind, value) for key, of_kind, value in registry._nested(kind, (name, params))}
         return (name, {**params, **nested}) if params else name
 
     return replace(
@@ -141,9 +137,6 @@ def _remedies(requires: tuple[str, ...]) -> list[str]:
 
 def _components(kind: Kind, spec: Component) -> Iterator[tuple[Kind, str]]:
     """Yield the kind and name of a component and of the components among its parameters."""
-    name, params = name_and_parameters(spec)
-    yield kind, name
-    kinds = registry.nested_kinds(kind, name) if params else {}
-    for key, value in params.items():
-        if key in kinds and is_component(value):
-            yield from _components(kinds[key], value)
+    yield kind, name_and_parameters(spec)[0]
+    for _, of_kind, value in registry._nested(kind, spec):
+        yield from _components(of_kind, value)
