@@ -32,10 +32,6 @@ def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
     **params
         Further parameters of `BayesianNetworkClassifier`; they win over the recipe's own.
 
-    Returns
-    -------
-    BayesianNetworkClassifier
-
     Raises
     ------
     UnknownMethodError
@@ -55,6 +51,8 @@ def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
 def make_classifier(name: str | Expression, /, **params: Any) -> Any:
     """Create a classifier by whatever names one: a recipe, a plugin's classifier, a structure learner, an expression.
 
+    It is a plugin's classifier or a `BayesianNetworkClassifier`, not fitted.
+
     Parameters
     ----------
     name : str or Expression
@@ -64,11 +62,6 @@ def make_classifier(name: str | Expression, /, **params: Any) -> Any:
         score, ``"[cr]"``, hill climbing.
     **params
         Further parameters of what is created; they win over those of a recipe.
-
-    Returns
-    -------
-    estimator
-        Not fitted: a plugin's classifier, or a `BayesianNetworkClassifier`.
 
     Raises
     ------
@@ -159,10 +152,6 @@ def load(path: str | PathLike[str]) -> Any:
 
     Where a component is not installed that learned the model, or a parameter was of a kind that no file holds, the
     model predicts all the same, and fitting it again is an error that names what is missing.
-
-    Returns
-    -------
-    BayesianNetworkClassifier, or a classifier of a plugin
 
     Raises
     ------

@@ -169,7 +169,7 @@ def check_cloneable(subject: MethodSubject) -> None:
     original = subject.make()
     copy = clone(original)
     require(
-        _digest(copy.get_params()) == _digest(original.get_params()),
+        joblib.hash(copy.get_params()) == joblib.hash(original.get_params()),
         f"the clone has the parameters {copy.get_params()}, the original {original.get_params()}",
     )
 
@@ -193,10 +193,10 @@ def check_parameters_untouched(subject: MethodSubject) -> None:
     # A score as an instance, if the method takes one, with every parameter unset that it may inherit.
     taste = Taste.for_learner(subject.method)
     instance = subject.make(**({"score": taste} if getattr(subject.method, "needs_score", False) else {}))
-    before = _digest(instance.get_params())
+    before = joblib.hash(instance.get_params())
     subject.call(instance, *subject.arguments(data.standard()))
     require(
-        _digest(instance.get_params()) == before,
+        joblib.hash(instance.get_params()) == before,
         "its parameters are others than before it ran; keep what you find out in attributes that end with an "
         "underscore, and take components through bnplug.hooks.components.component",
     )
@@ -255,7 +255,7 @@ def check_pickles(subject: MethodSubject) -> None:
     instance = subject.make()
     for _ in range(2):
         copy = pickle.loads(pickle.dumps(instance))
-        require(_digest(copy.get_params()) == _digest(instance.get_params()), "its pickle has other parameters")
+        require(joblib.hash(copy.get_params()) == joblib.hash(instance.get_params()), "its pickle has other parameters")
         subject.call(instance, *subject.arguments(data.standard()))
 
 
@@ -370,25 +370,19 @@ def check_rows_are_not_gathered(subject: MethodSubject) -> None:
     )
 
 
-def _digest(value: object) -> str:
-    return str(joblib.hash(value))
-
-
 def _digest_input(argument: Any) -> Any:
     """Return what must not change of data; a structure is immutable, but caches properties."""
     if isinstance(argument, Structure):
         return argument.names, argument.parents
-    return _digest(vars(argument) if isinstance(argument, Table) else argument)
+    return joblib.hash(vars(argument) if isinstance(argument, Table) else argument)
 
 
-_HEAVY = ("pgmpy", "numba")
-
-_PROBE = f"""
+_PROBE = """
 import sys
 from bnplug.hooks import discovery
 wanted = tuple(sys.argv[1:])
 discovery.discover([one for one in discovery.find_plugins() if (one.name, one.distribution) == wanted])
-print("loaded:", *(set({_HEAVY!r}) & set(sys.modules)))
+print("loaded:", *({"pgmpy", "numba"} & set(sys.modules)))
 """
 
 
