@@ -115,10 +115,7 @@ def check_row_labels_do_not_matter(subject: ClassifierSubject) -> None:
     X, y = data.mixed()
     labelled, classes = X.set_axis(np.arange(len(X)) // 2 + 7, axis=0), pd.Series(y, index=np.arange(len(X))[::-1])
     odd = subject.fit(labelled, classes).predict_proba(labelled)
-    require(
-        subject.alike(subject.result, np.asarray(odd)),
-        "the index of X or y changes the model; take rows by their position",
-    )
+    require(subject.alike(subject.result, odd), "the index of X or y changes the model; take rows by their position")
 
 
 def check_rows_are_answered_alone(subject: ClassifierSubject) -> None:
@@ -183,10 +180,7 @@ def check_saved_and_loaded(subject: ClassifierSubject) -> None:
     X, y = data.mixed()
     X = data.with_holes(X)
     model = subject.fit(X, y)
-    require(
-        isinstance(model, SavesState),
-        "it cannot be saved: give it the methods saved_state and restore_state of bnplug.SavesState",
-    )
+    require(isinstance(model, SavesState), "it cannot be saved; give it the methods of bnplug.SavesState")
     with registered(subject.method), tempfile.TemporaryDirectory() as folder:
         save(model, Path(folder, "model"))
         loaded = load(Path(folder, "model"))
@@ -243,10 +237,7 @@ def check_class_matters_as_declared(subject: DiscretizerSubject) -> None:
     """With ``supervised=False``, the class moves no cut; a subclass of `Discretizer` and its descriptor agree."""
     (X, y), declared = data.numbers(), subject.method.supervised
     of_class = getattr(subject.factory, "supervised", declared)
-    require(
-        of_class == declared,
-        f"the class has supervised = {of_class}, and its descriptor supervised={declared}; declare the same in both",
-    )
+    require(of_class == declared, f"supervised is {of_class} in the class, and {declared} in its descriptor")
     if not declared:
         usual, other = (subject.fit(X, labels).cut_points_ for labels in (y, np.random.RandomState(4).permutation(y)))
         require(

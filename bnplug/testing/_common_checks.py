@@ -163,8 +163,7 @@ def check_cloneable(subject: MethodSubject) -> None:
             kept = getattr(made, name)
             require(
                 kept is given,
-                f"the constructor was given {name}={given!r} and keeps {kept!r}; store it as it is, and check and "
-                "convert it where the work begins",
+                f"the constructor was given {name}={given!r} and keeps {kept!r}; store it as it is, and check it later",
             )
     original = subject.make()
     copy = clone(original)
@@ -208,9 +207,7 @@ def check_input_not_mutated(subject: MethodSubject) -> None:
     arguments = subject.arguments(data.with_weights(table, np.ones(table.n_rows)))
     before = [_digest_input(argument) for argument in arguments]
     subject.call(subject.make(), *arguments)
-    require(
-        [_digest_input(argument) for argument in arguments] == before, "it changes the data or the graph it is given"
-    )
+    require([_digest_input(argument) for argument in arguments] == before, "it changes the data or graph it is given")
 
 
 def check_same_seed_same_result(subject: MethodSubject) -> None:
@@ -338,8 +335,7 @@ def check_rows_in_blocks(subject: MethodSubject) -> None:
         ) from error
     require(
         subject.alike(subject.run(table), of_blocks, table),
-        "rows in many blocks give another result than the same rows in memory; what blocks say is to be added up over "
-        "all of them before anything is made of it",
+        "rows in many blocks give another result than the same rows in memory; first add up over all blocks",
     )
 
 

@@ -103,8 +103,7 @@ def check_full_log_joint_agrees(subject: EngineSubject) -> None:
         if case.noise is not None:
             require(
                 bool(np.isneginf(answers[~possible]).all()),
-                "with complete=True, log_joint is finite where the class and the known cells are impossible; "
-                "return -inf",
+                "with complete=True, log_joint is finite where class and known cells are impossible; return -inf",
             )
         elif not case.positive:
             continue
@@ -127,8 +126,7 @@ def check_query_agrees(subject: EngineSubject) -> None:
             )
             require(
                 answer.shape == expected.shape,
-                f"{label} has the shape {answer.shape}, not {expected.shape}; one axis for each variable, in the order "
-                "of the question",
+                f"{label} has the shape {answer.shape}, not {expected.shape}; its axes are the variables, in order",
             )
             labels.append(label)
             answers.append(answer)
