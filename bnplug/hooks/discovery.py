@@ -159,12 +159,12 @@ def _plugins_of(distribution: importlib.metadata.Distribution, name: str, versio
         points = sorted(distribution.entry_points.select(group=PROJECT), key=lambda point: point.name)
     except Exception as error:
         damage = ContractError(f"its entry_points.txt is damaged: {one_line(error, LONGEST_CAUSE)}")
-        return [FoundPlugin("unreadable", name, version, partial(_fail, damage))]
+
+        def fail() -> NoReturn:
+            raise damage
+
+        return [FoundPlugin("unreadable", name, version, fail)]
     return [FoundPlugin(point.name, name, version, point.load) for point in points]
-
-
-def _fail(error: Exception) -> NoReturn:
-    raise error
 
 
 @dataclass
@@ -365,10 +365,10 @@ def add_registered(owner: str) -> None:
 
 
 @contextmanager
-def _as_if_installed(plugin: FoundPlugin) -> Iterator[None]:
-    """Treat a plugin as installed, the last one, inside this block."""
-    before = discovered()
-    _Current.discovery = _discovery_of([*before.loaded, _load(plugin, before.loaded)])
+def _as_if_installed(method: Descriptor) -> Iterator[None]:
+    """Treat a method as that of a plugin, the last one, inside this block."""
+    before, plugin = discovered(), FoundPlugin("under-check", f"{PROJECT}-under-check", "0", SimpleNamespace)
+    _Current.discovery = _discovery_of([*before.loaded, _Loaded(plugin, methods=[method])])
     try:
         yield
     finally:

@@ -8,14 +8,7 @@ from typing import Any, cast
 
 from bnplug.errors import UnknownMethodError
 from bnplug.hooks import discovery, registry
-from bnplug.hooks.descriptors import (
-    AUTO_DISCRETIZER,
-    NO_DISCRETIZER,
-    Component,
-    Kind,
-    Recipe,
-    name_and_parameters,
-)
+from bnplug.hooks.descriptors import AUTO_DISCRETIZER, NO_DISCRETIZER, Component, Kind, Recipe, name_and_parameters
 from bnplug.hooks.names import normalize
 
 # Discretizers that are not registered.

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import SimpleNamespace
 from typing import Any, ClassVar
 from unittest.mock import patch
 from zlib import crc32
@@ -23,8 +22,6 @@ from bnplug.contracts import ScoreFunction
 from bnplug.errors import NotInMemoryError
 from bnplug.hooks import discovery, recipes, registry
 from bnplug.hooks.descriptors import Method, NetworkFormat, Recipe, component_kinds
-from bnplug.hooks.discovery import FoundPlugin
-from bnplug.hooks.specs import hookimpl
 from bnplug.scoring import DecomposableScore
 from bnplug.structure import Structure
 from bnplug.table.block_table import BlockTable
@@ -130,9 +127,7 @@ def registered(method: Method) -> Iterator[str]:
     if method in registry.methods():
         yield str(registry.name_of(method))
         return
-    hook = next(name for name, described in discovery.HOOKS.items() if isinstance(method, described))
-    plugin = SimpleNamespace(**{hook: hookimpl(lambda: [method])})
-    with discovery._as_if_installed(FoundPlugin("under-check", "bnplug-under-check", "0", lambda: plugin)):
+    with discovery._as_if_installed(method):
         yield str(registry.name_of(method))
 
 
