@@ -227,10 +227,7 @@ def check_weights_are_rows(subject: DiscretizerSubject) -> None:
     times = np.repeat(np.arange(len(X)), weights)
     weighted = subject.fit(X, y, weights.astype(np.float64)).cut_points_
     repeated = subject.fit(X.iloc[times], y[times]).cut_points_
-    require(
-        _close(weighted, repeated),
-        f"the cuts are {weighted} with weights, and {repeated} of rows repeated as often; count a row by its weight",
-    )
+    require(_close(weighted, repeated), f"the cuts are {weighted} with weights, but {repeated} with repeated rows")
 
 
 def check_class_matters_as_declared(subject: DiscretizerSubject) -> None:
@@ -242,8 +239,7 @@ def check_class_matters_as_declared(subject: DiscretizerSubject) -> None:
         usual, other = (subject.fit(X, labels).cut_points_ for labels in (y, np.random.RandomState(4).permutation(y)))
         require(
             _close(usual, other),
-            f"the cuts are {usual}, and {other} with the classes in another order, although the descriptor has "
-            "supervised=False; declare supervised=True",
+            f"the cuts are {usual}, and {other} with the classes in another order; declare supervised=True",
         )
 
 
@@ -259,8 +255,7 @@ def check_files_have_the_same_cuts(subject: DiscretizerSubject) -> None:
     usual = subject.fit(X, y).cut_points_
     require(
         subject.same(usual, cuts),
-        f"fit finds the cuts {usual} in memory, and cuts finds {cuts} in a file; leave fit as it is, and let the cuts "
-        "follow from the summary of the column alone",
+        f"fit finds the cuts {usual} in memory, and {cuts} in a file; override cuts, not fit, and use the summary only",
     )
 
 
@@ -292,8 +287,7 @@ def check_bins_follow_from_cuts(subject: DiscretizerSubject) -> None:
             below, at, above = np.asarray(fitted.transform(rows))[:, j]
             require(
                 below == at != above,
-                f"around the cut {cut} of {name!r} transform gives {below}, {at} and {above}; a value that is the cut "
-                "belongs to the bin below it, as in numpy.searchsorted(cuts, values)",
+                f"around the cut {cut} of {name!r} transform gives {below}, {at} and {above}; use numpy.searchsorted",
             )
 
 

@@ -191,8 +191,8 @@ def check_parameters_untouched(subject: MethodSubject) -> None:
     subject.call(instance, *subject.arguments(data.standard()))
     require(
         joblib.hash(instance.get_params()) == before,
-        "its parameters are others than before it ran; keep what you find out in attributes that end with an "
-        "underscore, and take components through bnplug.hooks.components.component",
+        "running it changes its parameters; store results in attributes ending in _, and make components with "
+        "bnplug.hooks.components.component",
     )
 
 
@@ -275,11 +275,7 @@ def check_missing_is_no_state(subject: MethodSubject) -> None:
         holds = not subject.takes_gaps_for_first_state(table)
     else:
         holds = subject.indifferent_to_order(table, complete)
-    require(
-        holds,
-        "with cells missing, the result depends on which state of a feature comes first, as if missing were a state; "
-        "leave out cells that are table.missing, as bnplug.counts.count does",
-    )
+    require(holds, "missing cells count as a state; leave out cells that are table.missing, as bnplug.counts does")
 
 
 def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
@@ -313,8 +309,7 @@ def check_relative_weights(subject: MethodSubject) -> None:
     of_weighted, of_scaled = (subject.run(table, **subject.indifferent) for table in (weighted, scaled))
     require(
         subject.alike(of_weighted, of_scaled, weighted),
-        "multiplying all weights by 3.7 changes the result although relative_weights is True; learn from "
-        "table.with_relative_weights()",
+        "with relative_weights, 3.7 times all weights gives another result; use table.with_relative_weights()",
     )
 
 
@@ -390,8 +385,7 @@ def check_loads_without_pgmpy_or_numba(subject: PluginSubject) -> None:
     require(done.returncode == 0 and last.startswith("loaded:"), f"it does not load by itself: {done.stderr.strip()}")
     require(
         last == "loaded:",
-        f"its entry point imports {last.removeprefix('loaded:').strip()}; give factories as 'module:Class', "
-        "which is imported when the method is created",
+        f"its entry point imports {last.removeprefix('loaded:').strip()}; give factories as 'module:Class'",
     )
 
 

@@ -184,10 +184,7 @@ def check_shares_are_not_ignored(subject: EngineSubject) -> None:
     except Exception as error:
         _require_sentence(error)
     else:
-        require(
-            not np.array_equal(shared, plain),
-            "log_joint ignores `shares`; if the engine does not support them, call self.refuse_shares(shares)",
-        )
+        require(not np.array_equal(shared, plain), "log_joint ignores `shares`; call self.refuse_shares(shares)")
 
 
 def check_class_is_not_read(subject: EngineSubject) -> None:
@@ -306,8 +303,7 @@ def _require_sentence(error: Exception) -> None:
     message = str(error)
     require(
         isinstance(error, ValueError) and len(message) > 0 and "\n" not in message,
-        f"{type(error).__name__}: {message!r}; raise a ValueError whose message says in one line what the engine does "
-        "not support, and which engine to use",
+        f"{type(error).__name__}: {message!r}; raise a ValueError that says in one line what is not supported",
     )
 
 

@@ -308,8 +308,7 @@ class ClassifierSubject(MethodSubject):
         values = np.asarray(result, dtype=np.float64)
         require(
             values.ndim == 2 and len(values) == len(table) and values.shape[1] > 1,
-            f"predict_proba must return a row for each of {len(table)} rows and a column for each class, not the "
-            f"shape {values.shape}",
+            f"predict_proba must return {len(table)} rows and a column for each class, not the shape {values.shape}",
         )
         require(
             bool((values >= 0).all() and np.allclose(values.sum(axis=1), 1.0)),
