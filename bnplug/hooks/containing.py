@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 def contain(where: str, call: Callable[[], _T], who: str = "") -> _T:
-    """Call a plugin's code, and turn any exception into a `PluginError` with a one-line cause, and says `who` failed.
+    """Call a plugin's code, and turn any exception into a `PluginError` of one line: `who` failed, where and why.
 
     This includes ``SystemExit``, the panics of compiled extensions, and a ``KeyboardInterrupt`` that the plugin itself
     raised; Ctrl-C is not contained.

@@ -48,29 +48,30 @@ HOOKS: dict[str, type[Descriptor]] = {
 _Key = tuple[str, str]
 
 
-def _called(name: str, distribution: str, version: str) -> str:
-    return f"one-file plugin {name}" if distribution == ONE_FILE else f"{distribution} {version} ({name})"
+@dataclass(frozen=True)
+class _Plugin:
+    name: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        is_file = self.distribution == ONE_FILE
+        return f"one-file plugin {self.name}" if is_file else f"{self.distribution} {self.version} ({self.name})"
 
 
 @dataclass(frozen=True)
-class FoundPlugin:
+class FoundPlugin(_Plugin):
     """A plugin before its import: ``load()`` returns the module or object with its hooks.
 
     ``owner`` is the path of a one-file plugin, or the name of the module that registered methods.
     """
 
-    name: str
-    distribution: str
-    version: str
     load: Callable[[], object]
     owner: str = ""
 
-    def __str__(self) -> str:
-        return _called(self.name, self.distribution, self.version)
-
 
 @dataclass(frozen=True)
-class PluginInfo:
+class PluginInfo(_Plugin):
     """The state of a plugin after discovery.
 
     Parameters
@@ -91,17 +92,11 @@ class PluginInfo:
         One line for each name that another plugin uses too.
     """
 
-    name: str
-    distribution: str
-    version: str
     status: str
     cause: str
     hooks: tuple[str, ...]
     names: Mapping[str, tuple[str, ...]]
     clashes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return _called(self.name, self.distribution, self.version)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data, for JSON."""
