@@ -51,13 +51,7 @@ def availabilities() -> list[RecipeAvailability]:
 
 
 def ready() -> set[str]:
-    """Return the names of the recipes that are available.
-
-    Examples
-    --------
-    >>> sorted({"NB-ML", "no such recipe"} & ready())
-    ['NB-ML']
-    """
+    """Return the names of the recipes that are available."""
     return {each.recipe.name for each in availabilities() if each.available}
 
 
