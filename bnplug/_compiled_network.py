@@ -73,17 +73,9 @@ class CompiledNetwork(ABC):
     def expectation(self, codes: CodeArray, weigh: Weigh, n_jobs: int | None = None) -> list[FloatArray]:
         """Return the expected counts of rows whose weights depend on their full log joint, as in a step of EM.
 
-        This default needs a :class:`CountingNetwork`. An engine may override it to pass through the rows once, as
-        `elimination` does.
-
-        Parameters
-        ----------
-        codes : unsigned array of shape (variables, rows)
-        weigh : callable
-            ``weigh(joint, rows)`` gets the full log joint of the rows of a slice, and returns their weights, of the
-            same shape. Each row comes once, in any order and thread.
-        n_jobs : int, optional
-            Threads, as joblib counts them. The result does not depend on it.
+        ``weigh(joint, rows)`` gets the full log joint of the rows of a slice, and returns their weights, of the same
+        shape. Each row comes once, in any order and thread. This default needs a :class:`CountingNetwork`. An engine
+        may override it to pass through the rows once, as `elimination` does.
         """
         if not isinstance(self, CountingNetwork):
             raise NotImplementedError(f"{type(self).__name__} has no expected_counts; use engine='elimination'")
@@ -114,15 +106,6 @@ class CountingNetwork(Protocol):
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return for each family the sum over rows m and classes c of ``weights[m, c] P(cell | c, row m)``.
 
-        Parameters
-        ----------
-        codes : unsigned array of shape (variables, rows)
-            The class is not read.
-        weights : float64 array of shape (rows, classes)
-            They may be negative. A class that is impossible for a row adds nothing.
-
-        Returns
-        -------
-        list of float64 arrays
-            For each of ``tables.names`` an array of the shape of its table: its own axis first, then its parents'.
+        The arrays have the shapes of the tables, and the order of ``tables.names``. The class is not read from `codes`.
+        Weights may be negative, and a class that is impossible for a row adds nothing.
         """

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +21,6 @@ from bnplug.hooks.expressions import Expression
 if TYPE_CHECKING:
     from bnplug.io.model_folder import SavedModel
 
-_T = TypeVar("_T")
-
 
 def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
     """Create the classifier that a recipe describes.
@@ -33,10 +31,6 @@ def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
         A registered recipe.
     **params
         Further parameters of `BayesianNetworkClassifier`; they win over the recipe's own.
-
-    Returns
-    -------
-    BayesianNetworkClassifier
 
     Raises
     ------
@@ -57,6 +51,8 @@ def recipe(name: str, /, **params: Any) -> BayesianNetworkClassifier:
 def make_classifier(name: str | Expression, /, **params: Any) -> Any:
     """Create a classifier by whatever names one: a recipe, a plugin's classifier, a structure learner, an expression.
 
+    It is a plugin's classifier or a `BayesianNetworkClassifier`, not fitted.
+
     Parameters
     ----------
     name : str or Expression
@@ -66,11 +62,6 @@ def make_classifier(name: str | Expression, /, **params: Any) -> Any:
         score, ``"[cr]"``, hill climbing.
     **params
         Further parameters of what is created; they win over those of a recipe.
-
-    Returns
-    -------
-    estimator
-        Not fitted: a plugin's classifier, or a `BayesianNetworkClassifier`.
 
     Raises
     ------
@@ -143,7 +134,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     if method is None:
         written = model_folder.SavedModel(None, params, *model.saved_state())
     else:
-        state, arrays = _contain(registry.origin(model), "saved_state", model.saved_state)
+        state, arrays = _contained("saved_state", model.saved_state, registry.origin(model))
         target, kinds = (getattr(model, name, None) for name in ("target_", "column_kinds_"))
         written = model_folder.SavedModel(method_to_json(method), params, state, arrays, target, kinds)
     model_folder.write(written, path)
@@ -161,10 +152,6 @@ def load(path: str | PathLike[str]) -> Any:
 
     Where a component is not installed that learned the model, or a parameter was of a kind that no file holds, the
     model predicts all the same, and fitting it again is an error that names what is missing.
-
-    Returns
-    -------
-    BayesianNetworkClassifier, or a classifier of a plugin
 
     Raises
     ------
@@ -239,20 +226,20 @@ def _restore(saved: Any, params: dict[str, Any], path: Path) -> Any:
     who = registry.origin(made)
     if not isinstance(made, SavesState):
         raise ContractError(f"{who} has no restore_state, so that {path} cannot be loaded")
-    restored = _contain(who, f"restore_state of {path}", lambda: made.restore_state(saved.state, saved.arrays))
+    restored = _contained(f"restore_state of {path}", lambda: made.restore_state(saved.state, saved.arrays), who)
     if type(restored) is not type(made) or not hasattr(restored, "classes_"):
         raise ContractError(f"{who}: restore_state must return the fitted classifier, not {restored!r}")
     return restored
 
 
-def _contain(who: str, doing: str, call: Callable[[], _T]) -> _T:
+def _contained(where: str, call: Callable[[], Any], who: str) -> Any:
     """Call a plugin's code; wrap its exceptions in errors that name the plugin, except errors about damaged files."""
     try:
-        return contain(doing, call)
+        return contain(where, call, who)
     except PluginError as error:
         if isinstance(error.__cause__, ModelFileError):
             raise error.__cause__ from None
-        raise PluginError(f"{who} failed: {printable(error)}") from error.__cause__
+        raise PluginError(printable(error)) from error.__cause__
 
 
 def read_bif(path: str | PathLike[str], target: str | None = None) -> BayesianNetworkClassifier:

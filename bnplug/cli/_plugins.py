@@ -33,15 +33,8 @@ _ROLE = re.compile(r":\w+:`~?([^`]+)`")
 # The components of a recipe.
 _COMPONENTS = ("structure", "parameters", "discretizer")
 
-#: What a kind is called on the command line and in the registry.
-KINDS = {
-    "score": "score function",
-    "structure": "structure learner",
-    "parameters": "parameter learner",
-    "engine": "engine",
-    "classifier": "classifier",
-    "discretizer": "discretizer",
-}
+#: The kinds of methods of which there are templates.
+KINDS = ("score", "structure", "parameters", "engine", "classifier", "discretizer")
 
 #: What every plugin has, whatever its kind.
 _COMMON = "common"
@@ -212,7 +205,7 @@ def formats_command(as_json: bool) -> None:
     from bnplug.hooks import registry
     from bnplug.io.network_files import formats
 
-    listed = [
+    listed: list[dict[str, Any]] = [
         {
             "name": str(registry.name_of(each)),
             "endings": list(each.endings),
@@ -226,8 +219,7 @@ def formats_command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(listed, indent=2))
         return
-    texts: list[dict[str, Any]] = listed
-    rows = [(f["name"], " ".join(f["endings"]), ", ".join(f["uses"]), f["distribution"], f["summary"]) for f in texts]
+    rows = [(f["name"], " ".join(f["endings"]), ", ".join(f["uses"]), f["distribution"], f["summary"]) for f in listed]
     print_columns(rows, ("name", "endings", "for", "from", ""))
 
 
@@ -256,12 +248,14 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 @click.command("new-plugin")
 @click.argument("name")
 @click.argument("directory", metavar="[DIR]", required=False, type=PATH)
-@click.option("--kind", type=click.Choice(list(KINDS)), default="score", show_default=True, help="What it brings.")
+@click.option("--kind", type=click.Choice(KINDS), default="score", show_default=True, help="What it brings.")
 @one_line_errors
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
     """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""
+    from bnplug.hooks.descriptors import Kind
+
     made = new_plugin(name, kind, directory)
-    click.echo(f"{made}: {article(KINDS[kind])}, working and tested; next:")
+    click.echo(f"{made}: {article(Kind(kind))}, working and tested; next:")
     click.echo(f'  cd {made} && pip install --editable ".[test]" && python -m pytest')
 
 
@@ -306,7 +300,7 @@ def _checked_name(given: str, kind: str) -> str:
             f"{given!r} cannot be the name of a plugin; use letters a-z, digits and single hyphens, a letter first, "
             "such as cost-matrix"
         )
-    for method in registry.methods(KINDS[kind]):
+    for method in registry.methods(kind):
         if normalize(method.name) == name:
             origin = f"{method.kind} {method.name!r} already, from {registry.provider(method)}"
             raise ValueError(f"there is a {origin}; take another name")

@@ -22,8 +22,8 @@ LONGEST_CAUSE = 300
 _T = TypeVar("_T")
 
 
-def contain(where: str, call: Callable[[], _T]) -> _T:
-    """Call a plugin's code, and turn any exception into a `PluginError` with a one-line cause.
+def contain(where: str, call: Callable[[], _T], who: str = "") -> _T:
+    """Call a plugin's code, and turn any exception into a `PluginError` of one line: `who` failed, where and why.
 
     This includes ``SystemExit``, the panics of compiled extensions, and a ``KeyboardInterrupt`` that the plugin itself
     raised; Ctrl-C is not contained.
@@ -38,13 +38,13 @@ def contain(where: str, call: Callable[[], _T]) -> _T:
     try:
         with _interrupts() as interrupts:
             return call()
-    except ContractError as error:
-        raise PluginError(one_line(error, LONGEST_CAUSE)) from error
     except BaseException as error:
         if interrupts and isinstance(error, KeyboardInterrupt):
             raise
-        cause = f"{where}: {type(error).__name__}: {one_line(error, LONGEST_CAUSE)}"
-        raise PluginError(cause.removesuffix(": ")) from error
+        cause = one_line(error, LONGEST_CAUSE)
+        if not isinstance(error, ContractError):
+            cause = f"{where}: {type(error).__name__}: {cause}".removesuffix(": ")
+        raise PluginError(f"{who} failed: {cause}" if who else cause) from error
 
 
 @contextmanager

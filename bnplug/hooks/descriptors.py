@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeGuard
 
 from bnplug import __version__
 from bnplug.errors import ContractError, article, did_you_mean
@@ -53,9 +53,6 @@ AUTO_DISCRETIZER = "auto"
 
 #: A component of a recipe: a registered name, or that name with parameters.
 Component = str | tuple[str, Mapping[str, Any]]
-
-# The longest summary that is taken from the help of a click command.
-_HELP_LENGTH = 100
 
 _IMPORTABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -306,11 +303,6 @@ class PluginCommand:
         Its line in the help of ``bnplug``.
     api
         As for :class:`Method`.
-
-    Examples
-    --------
-    >>> PluginCommand("hello", "my_plugin.commands:hello", "Greet the user.").name
-    'hello'
     """
 
     kind: ClassVar[Kind] = Kind.COMMAND
@@ -338,29 +330,16 @@ def as_descriptor(value: Any) -> Any:
     click = sys.modules.get("click")
     if click is None or not isinstance(value, click.Command):
         return value
-    return PluginCommand(value.name or "", value, value.get_short_help_str(_HELP_LENGTH) or "(no help)")
+    return PluginCommand(value.name or "", value, value.get_short_help_str(limit=100) or "(no help)")
 
 
 def flags_of(descriptor: type) -> list[str]:
-    """Return the names of the flags of a descriptor class; ``featured`` concerns presentation and is not one.
-
-    Examples
-    --------
-    >>> flags_of(ScoreFunctionMethod)
-    ['stochastic', 'decomposable', 'score_equivalent', 'needs_target']
-    """
+    """Return the names of the flags of a descriptor class; ``featured`` concerns presentation and is not one."""
     return [f.name for f in fields(descriptor) if f.type == "bool" and f.name != "featured"]
 
 
 def component_kinds(cls: type) -> dict[str, Kind]:
-    """Return the parameters of a class that hold a component, and their kinds: its ``components`` and its bases'.
-
-    Examples
-    --------
-    >>> from bnplug.contracts import StructureLearner
-    >>> {name: str(kind) for name, kind in component_kinds(StructureLearner).items()}
-    {'score': 'score function'}
-    """
+    """Return the parameters of a class that hold a component, and their kinds: its ``components`` and its bases'."""
     declared: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         components = vars(base).get("components")
@@ -372,23 +351,13 @@ def component_kinds(cls: type) -> dict[str, Kind]:
 
 
 def check_descriptor(descriptor: Descriptor) -> None:
-    """Raise `ContractError` unless every field of a descriptor holds what its class documents.
-
-    Examples
-    --------
-    >>> check_descriptor(Recipe("TAN", "tan", summary="", reference="Friedman et al. (1997)"))
-    Traceback (most recent call last):
-    bnplug.errors.ContractError: recipe 'TAN': its summary must be a non-empty string, not ''
-    """
-    if not _is_text(descriptor.name):
-        raise ContractError(
-            f"the name of {article(descriptor.kind)} must be a non-empty string, not {descriptor.name!r}"
-        )
-    if not descriptor.name.isprintable():
-        raise ContractError(
-            f"the name {descriptor.name!r} of {article(descriptor.kind)} has characters that cannot be shown"
-        )
-    what = f"{descriptor.kind} {descriptor.name!r}"
+    """Raise `ContractError` unless every field of a descriptor holds what its class documents."""
+    kind, name = descriptor.kind, descriptor.name
+    if not _is_text(name):
+        raise ContractError(f"the name of {article(kind)} must be a non-empty string, not {name!r}")
+    if not name.isprintable():
+        raise ContractError(f"the name {name!r} of {article(kind)} has characters that cannot be shown")
+    what = f"{kind} {name!r}"
     if type(descriptor.api) is not int or descriptor.api != HOOK_API:
         raise ContractError(
             f"{what} is written for hook api {descriptor.api!r}; bnplug {__version__} accepts {HOOK_API}: upgrade "
@@ -418,20 +387,16 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _is_tuple_of_text(value: object) -> bool:
+def _is_tuple_of_text(value: object) -> TypeGuard[tuple[str, ...]]:
     return isinstance(value, tuple) and all(map(_is_text, value))
-
-
-def _is_mapping_of_text(value: object) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_text, [*value, *value.values()]))
 
 
 def _is_importable(value: object) -> bool:
     return isinstance(value, str) and _IMPORTABLE.fullmatch(value) is not None
 
 
-def _is_tuple_of_endings(value: object) -> bool:
-    return _is_tuple_of_text(value) and all(text[0] == "." and text == text.lower() for text in cast(Any, value))
+def _is_function(value: object) -> bool:
+    return callable(value) or _is_importable(value)
 
 
 def _is_pattern(value: object) -> bool:
@@ -445,21 +410,23 @@ def _is_pattern(value: object) -> bool:
 _RULES: dict[str, tuple[str, Callable[[object], bool]]] = {
     **dict.fromkeys(("summary", "reference"), ("a non-empty string", _is_text)),
     "aliases": ("a tuple of names", _is_tuple_of_text),
-    "parameter_aliases": ("a mapping of old names to new ones", _is_mapping_of_text),
+    "parameter_aliases": (
+        "a mapping of old names to new ones",
+        lambda value: isinstance(value, Mapping) and all(map(_is_text, [*value, *value.values()])),
+    ),
     "factory": ("a class or 'module:Class'", lambda value: isinstance(value, type) or _is_importable(value)),
-    "run": ("a function or 'module:function'", lambda value: callable(value) or _is_importable(value)),
+    "run": ("a function or 'module:function'", _is_function),
     **dict.fromkeys(("structure", "parameters", "discretizer"), ("a name or (name, parameters)", is_component)),
     "max_variables": ("a whole number of at least 2 or None", lambda value: type(value) is int and value >= 2),
     "requires": ("a tuple of distribution names", _is_tuple_of_text),
-    "endings": ("a tuple of endings such as '.bif'", _is_tuple_of_endings),
-    "command": ("a click command or 'module:command'", lambda value: callable(value) or _is_importable(value)),
+    "endings": (
+        "a tuple of endings such as '.bif'",
+        lambda value: _is_tuple_of_text(value) and all(text[0] == "." and text == text.lower() for text in value),
+    ),
+    "command": ("a click command or 'module:command'", _is_function),
     "signature": ("a regular expression", _is_pattern),
     **dict.fromkeys(
-        ("write", "read"),
-        (
-            "a function, 'module:function' or None",
-            lambda value: value is None or callable(value) or _is_importable(value),
-        ),
+        ("write", "read"), ("a function, 'module:function' or None", lambda v: v is None or _is_function(v))
     ),
 }
 

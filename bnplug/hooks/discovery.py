@@ -48,29 +48,30 @@ HOOKS: dict[str, type[Descriptor]] = {
 _Key = tuple[str, str]
 
 
-def _called(name: str, distribution: str, version: str) -> str:
-    return f"one-file plugin {name}" if distribution == ONE_FILE else f"{distribution} {version} ({name})"
+@dataclass(frozen=True)
+class _Plugin:
+    name: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        is_file = self.distribution == ONE_FILE
+        return f"one-file plugin {self.name}" if is_file else f"{self.distribution} {self.version} ({self.name})"
 
 
 @dataclass(frozen=True)
-class FoundPlugin:
+class FoundPlugin(_Plugin):
     """A plugin before its import: ``load()`` returns the module or object with its hooks.
 
     ``owner`` is the path of a one-file plugin, or the name of the module that registered methods.
     """
 
-    name: str
-    distribution: str
-    version: str
     load: Callable[[], object]
     owner: str = ""
 
-    def __str__(self) -> str:
-        return _called(self.name, self.distribution, self.version)
-
 
 @dataclass(frozen=True)
-class PluginInfo:
+class PluginInfo(_Plugin):
     """The state of a plugin after discovery.
 
     Parameters
@@ -91,17 +92,11 @@ class PluginInfo:
         One line for each name that another plugin uses too.
     """
 
-    name: str
-    distribution: str
-    version: str
     status: str
     cause: str
     hooks: tuple[str, ...]
     names: Mapping[str, tuple[str, ...]]
     clashes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return _called(self.name, self.distribution, self.version)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data, for JSON."""
@@ -159,12 +154,12 @@ def _plugins_of(distribution: importlib.metadata.Distribution, name: str, versio
         points = sorted(distribution.entry_points.select(group=PROJECT), key=lambda point: point.name)
     except Exception as error:
         damage = ContractError(f"its entry_points.txt is damaged: {one_line(error, LONGEST_CAUSE)}")
-        return [FoundPlugin("unreadable", name, version, partial(_fail, damage))]
+
+        def fail() -> NoReturn:
+            raise damage
+
+        return [FoundPlugin("unreadable", name, version, fail)]
     return [FoundPlugin(point.name, name, version, point.load) for point in points]
-
-
-def _fail(error: Exception) -> NoReturn:
-    raise error
 
 
 @dataclass
@@ -365,10 +360,10 @@ def add_registered(owner: str) -> None:
 
 
 @contextmanager
-def _as_if_installed(plugin: FoundPlugin) -> Iterator[None]:
-    """Treat a plugin as installed, the last one, inside this block."""
-    before = discovered()
-    _Current.discovery = _discovery_of([*before.loaded, _load(plugin, before.loaded)])
+def _as_if_installed(method: Descriptor) -> Iterator[None]:
+    """Treat a method as that of a plugin, the last one, inside this block."""
+    before, plugin = discovered(), FoundPlugin("under-check", f"{PROJECT}-under-check", "0", SimpleNamespace)
+    _Current.discovery = _discovery_of([*before.loaded, _Loaded(plugin, methods=[method])])
     try:
         yield
     finally:

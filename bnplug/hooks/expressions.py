@@ -99,14 +99,7 @@ def split(text: str) -> list[str]:
 
 
 def find_whole(name: str) -> Recipe | Method:
-    """Return the recipe, classifier or structure learner of this name.
-
-    Examples
-    --------
-    >>> find_whole("ml")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: 'ml' is a parameter learner; write '+ml', or 'tan+ml' with a structure
-    """
+    """Return the recipe, classifier or structure learner of this name."""
     for kind in WHOLES:
         try:
             return cast("Recipe | Method", registry.find(kind, name))

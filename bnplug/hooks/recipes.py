@@ -8,15 +8,7 @@ from typing import Any, cast
 
 from bnplug.errors import UnknownMethodError
 from bnplug.hooks import discovery, registry
-from bnplug.hooks.descriptors import (
-    AUTO_DISCRETIZER,
-    NO_DISCRETIZER,
-    Component,
-    Kind,
-    Recipe,
-    is_component,
-    name_and_parameters,
-)
+from bnplug.hooks.descriptors import AUTO_DISCRETIZER, NO_DISCRETIZER, Component, Kind, Recipe, name_and_parameters
 from bnplug.hooks.names import normalize
 
 # Discretizers that are not registered.
@@ -59,13 +51,7 @@ def availabilities() -> list[RecipeAvailability]:
 
 
 def ready() -> set[str]:
-    """Return the names of the recipes that are available.
-
-    Examples
-    --------
-    >>> sorted({"NB-ML", "no such recipe"} & ready())
-    ['NB-ML']
-    """
+    """Return the names of the recipes that are available."""
     return {each.recipe.name for each in availabilities() if each.available}
 
 
@@ -111,10 +97,7 @@ def at_home(wanted: Recipe) -> Recipe:
         claims = names.claims(kind, name)
         qualified = [names.qualified(claim) for claim in claims if len(claims) > 1 and claim.distribution in homes]
         name = (*qualified, name)[0]
-        kinds = registry.nested_kinds(kind, name) if params else {}
-        nested = {
-            key: resolved(kinds[key], value) for key, value in params.items() if key in kinds and is_component(value)
-        }
+        nested = {key: resolved(of_kind, value) for key, of_kind, value in registry._nested(kind, (name, params))}
         return (name, {**params, **nested}) if params else name
 
     return replace(
@@ -141,9 +124,6 @@ def _remedies(requires: tuple[str, ...]) -> list[str]:
 
 def _components(kind: Kind, spec: Component) -> Iterator[tuple[Kind, str]]:
     """Yield the kind and name of a component and of the components among its parameters."""
-    name, params = name_and_parameters(spec)
-    yield kind, name
-    kinds = registry.nested_kinds(kind, name) if params else {}
-    for key, value in params.items():
-        if key in kinds and is_component(value):
-            yield from _components(kinds[key], value)
+    yield kind, name_and_parameters(spec)[0]
+    for _, of_kind, value in registry._nested(kind, spec):
+        yield from _components(of_kind, value)

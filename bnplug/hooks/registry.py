@@ -9,7 +9,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from bnplug.errors import (
 from bnplug.hooks import discovery
 from bnplug.hooks.containing import contain, within_limits
 from bnplug.hooks.descriptors import (
+    Component,
     Descriptor,
     Kind,
     Method,
@@ -119,18 +120,13 @@ def reproduction(name: str, /) -> Reproduction:
 
 def network_format(name: str, /) -> NetworkFormat:
     """Return a format of network files, with its ``write`` and ``read`` functions imported."""
-    registered = cast(NetworkFormat, find(Kind.FORMAT, name))
-    named = {part: getattr(registered, part) for part in ("write", "read")}
-    functions = {part: _function(registered, part) for part, target in named.items() if target is not None}
-    return replace(registered, **cast(Any, functions))
+    found: Any = find(Kind.FORMAT, name)
+    parts = [part for part in ("write", "read") if getattr(found, part) is not None]
+    return cast(NetworkFormat, replace(found, **{part: _function(found, part) for part in parts}))
 
 
 def command(name: str, /) -> click.Command:
-    """Return the click command of a plugin, imported.
-
-    Raises a :class:`~bnplug.PluginError` if its import fails, and a :class:`~bnplug.ContractError` if it is not a
-    click command.
-    """
+    """Return the click command of a plugin, imported; a :class:`~bnplug.ContractError` if it is something else."""
     import click
 
     registered = cast(PluginCommand, find(Kind.COMMAND, name))
@@ -184,11 +180,6 @@ def listing(kind: str, attribute: str) -> str:
     """Return the names of the registered methods of a kind whose classes have an attribute, for messages.
 
     A class that cannot be imported is omitted.
-
-    Examples
-    --------
-    >>> "'mdl'" in listing("discretizer", "cuts")
-    True
     """
     names = []
     for method in methods(kind):
@@ -214,12 +205,6 @@ def find(kind: str, name: str) -> Descriptor:
         If no method of this kind has the name; the message lists the registered names.
     AmbiguousNameError
         If several plugins use the name; the message gives the qualified names.
-
-    Examples
-    --------
-    >>> find("structure learner", "ml")
-    Traceback (most recent call last):
-    bnplug.errors.UnknownMethodError: 'ml' is a parameter learner, not a structure learner...
     """
     known = Kind(kind)
     if not isinstance(name, str):
@@ -261,14 +246,9 @@ def build(kind: str, spec: Any) -> Any:
     """
     if is_component(spec):
         name, params = name_and_parameters(spec)
-        kinds = nested_kinds(kind, name) if params else {}
-        nested = {
-            key: build(kinds[key], value)
-            for key, value in params.items()
-            if key in kinds and isinstance(value, tuple) and is_component(value)
-        }
-        return _create(kind, name, {**params, **nested})
-    contract = _contract(_component_kind(kind))
+        pairs = ((key, of_kind, value) for key, of_kind, value in _nested(kind, spec) if isinstance(value, tuple))
+        return _create(kind, name, {**params, **{key: build(of_kind, value) for key, of_kind, value in pairs}})
+    contract = _contract(kind)
     if not isinstance(spec, contract):
         raise TypeError(
             f"{article(kind)} is a name, a (name, parameters) pair or an instance of {_class(contract)}, not {spec!r}"
@@ -285,7 +265,16 @@ def nested_kinds(kind: str, method: str | Method) -> dict[str, Kind]:
     with suppress(PluginError, ContractError):
         if described is not None:
             return component_kinds(_factory(cast(Method, described)))
-    return component_kinds(_contract(_component_kind(kind)))
+    return component_kinds(_contract(kind))
+
+
+def _nested(kind: str, spec: Component) -> Iterator[tuple[str, Kind, Component]]:
+    """Yield the parameters of a component that are names or pairs themselves: the name, kind and value of each."""
+    name, params = name_and_parameters(spec)
+    kinds = nested_kinds(kind, name) if params else {}
+    for key, value in params.items():
+        if key in kinds and is_component(value):
+            yield key, kinds[key], value
 
 
 def named(kind: str, name: str) -> Descriptor | None:
@@ -295,13 +284,7 @@ def named(kind: str, name: str) -> Descriptor | None:
 
 
 def signature(method: Method) -> list[tuple[str, Any]]:
-    """Return the parameters of a method's constructor with their defaults.
-
-    Examples
-    --------
-    >>> signature(find("score function", "bdeu"))
-    [('equivalent_sample_size', 10.0)]
-    """
+    """Return the parameters of a method's constructor with their defaults."""
     return [(parameter.name, parameter.default) for parameter in _parameters(_factory(method))]
 
 
@@ -312,26 +295,13 @@ def provider(method: Descriptor) -> PluginInfo:
 
 
 def origin(component: object) -> str:
-    """Return where the class of a component comes from, for messages: its method and plugin, or its module.
-
-    Examples
-    --------
-    >>> origin(structure_learner("tan"))
-    "structure learner 'tan' of bnplug ... (builtin)"
-    """
-    method = method_of(component)
-    cls = type(component)
+    """Return where the class of a component comes from, for messages: its method and plugin, or its module."""
+    method, cls = method_of(component), type(component)
     return f"{cls.__module__}.{cls.__qualname__}" if method is None else _label(method)
 
 
 def name_of(component: object) -> str | None:
-    """Return the shortest unambiguous name of a descriptor or of a component; None if it is not registered.
-
-    Examples
-    --------
-    >>> name_of(structure_learner("kdb", k=2))
-    'kdb'
-    """
+    """Return the shortest unambiguous name of a descriptor or of a component; None if it is not registered."""
     method = component if isinstance(component, Descriptor) else method_of(component)
     return None if method is None else discovery.discovered().names.shortest(_claim_of(method))
 
@@ -348,7 +318,7 @@ def make(method: Method, params: Mapping[str, Any]) -> Any:
     factory = _factory(method)
     params = renamed(method, params)
     check_parameters(f"{method.kind} {name_of(method)!r}", factory, params)
-    return _contain(method, "construction", partial(factory, **params))
+    return contain("construction", partial(factory, **params), _label(method))
 
 
 def renamed(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -380,7 +350,8 @@ def check_parameters(what: str, factory: type, given: Mapping[str, Any]) -> None
 
 
 def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
-    return _checked(make(cast(Method, find(_component_kind(kind), name)), params))
+    _contract(kind)  # raises an error if the methods of this kind are not classes
+    return _checked(make(cast(Method, find(kind, name)), params))
 
 
 def _checked(component: _T) -> _T:
@@ -389,14 +360,6 @@ def _checked(component: _T) -> _T:
 
     requirements.check_components(component)
     return component
-
-
-def _component_kind(kind: str) -> Kind:
-    """Return a kind whose methods are classes."""
-    known = Kind(kind)
-    if known not in CONTRACTS:
-        raise ValueError(f"{article(known)} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
-    return known
 
 
 def _claim_of(method: Descriptor) -> Claim:
@@ -425,21 +388,13 @@ def _label(method: Descriptor) -> str:
     return f"{method.kind} {method.name!r} of {provider(method)}"
 
 
-def _contain(method: Descriptor, doing: str, call: Callable[[], _T]) -> _T:
-    """Call a plugin's code; errors name the method and the plugin."""
-    try:
-        return contain(doing, call)
-    except PluginError as error:
-        raise PluginError(f"{_label(method)} failed: {error}") from error.__cause__
-
-
 def _import(method: Descriptor, target: Callable[..., Any] | str) -> object:
     if not isinstance(target, str):
         return target
     resolve = partial(pkgutil.resolve_name, target)
     if target.partition(":")[0] not in sys.modules:
         resolve = partial(within_limits, resolve)
-    return _contain(method, f"import of {target}", resolve)
+    return contain(f"import of {target}", resolve, _label(method))
 
 
 def _function(method: Descriptor, field: str) -> Callable[..., Any]:
@@ -458,8 +413,12 @@ def _factory(method: Method) -> type:
     return factory
 
 
-def _contract(kind: Kind) -> type:
-    return cast(type, getattr(importlib.import_module("bnplug.contracts"), CONTRACTS[kind]))
+def _contract(kind: str) -> type:
+    """Return the class that the methods of a kind implement; a ``ValueError`` if they are no classes."""
+    known = Kind(kind)
+    if known not in CONTRACTS:
+        raise ValueError(f"{article(known)} has no class of its own to make; these have: {', '.join(CONTRACTS)}")
+    return cast(type, getattr(importlib.import_module("bnplug.contracts"), CONTRACTS[known]))
 
 
 def _class(contract: type) -> str:

@@ -18,10 +18,6 @@ def check_components(owner: object) -> None:
 
     A score that is not registered is judged by its class (:class:`~bnplug.ScoreFunction`), and accepted if that does
     not say. Components given as instances are checked too.
-
-    Examples
-    --------
-    >>> check_components(registry.structure_learner("hill-climb", score="cr"))  # takes any score
     """
     components = list(_components(owner))
     if getattr(registry.method_of(owner), "needs_decomposable", False):
@@ -38,13 +34,6 @@ def check_table(component: Any, table: Table) -> None:
     """Raise a ``ValueError`` if a table is not what a learner needs, or one of its scores.
 
     The table may have more variables than the method takes, or no class variable although it needs one.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bnplug import Table
-    >>> table = Table.from_frame(pd.DataFrame({"a": [0, 1], "c": [0, 1]}), target="c")
-    >>> check_table(registry.structure_learner("tan"), table)
     """
     method, n = _method(None, component), len(table.names)
     largest = getattr(method, "max_variables", None)

@@ -32,9 +32,7 @@ def bnplug_structure_learners() -> Iterable[descriptors.StructureLearnerMethod]:
 
     >>> @hookimpl
     ... def bnplug_structure_learners():
-    ...     yield StructureLearnerMethod(
-    ...         name="my-tree", factory="my_plugin.tree:MyTree",
-    ...         summary="A tree of my own.", reference="Me (2026)", needs_score=True)
+    ...     yield StructureLearnerMethod("my-tree", "my_plugin.tree:MyTree", "A tree.", "Me (2026)", needs_score=True)
     """
 
 
@@ -44,9 +42,7 @@ def bnplug_score_functions() -> Iterable[descriptors.ScoreFunctionMethod]:  # ty
 
     >>> @hookimpl
     ... def bnplug_score_functions():
-    ...     yield ScoreFunctionMethod(
-    ...         name="my-score", factory="my_plugin.score:MyScore",
-    ...         summary="Counts what I care about.", reference="Me (2026)", decomposable=True)
+    ...     yield ScoreFunctionMethod("my-score", "my_plugin.score:MyScore", "A count.", "Me (2026)", decomposable=True)
     """
 
 
@@ -56,9 +52,7 @@ def bnplug_parameter_learners() -> Iterable[descriptors.ParameterLearnerMethod]:
 
     >>> @hookimpl
     ... def bnplug_parameter_learners():
-    ...     yield ParameterLearnerMethod(
-    ...         name="my-estimate", factory="my_plugin.estimate:MyEstimate",
-    ...         summary="Shrinks as I like it.", reference="Me (2026)")
+    ...     yield ParameterLearnerMethod("my-estimate", "my_plugin.estimate:MyEstimate", "Shrinks.", "Me (2026)")
     """
 
 
@@ -68,9 +62,7 @@ def bnplug_engines() -> Iterable[descriptors.EngineMethod]:  # type: ignore[empt
 
     >>> @hookimpl
     ... def bnplug_engines():
-    ...     yield EngineMethod(
-    ...         name="my-sampler", factory="my_plugin.sampler:MySampler",
-    ...         summary="Answers by drawing.", reference="Me (2026)", exact=False, stochastic=True)
+    ...     yield EngineMethod("my-draws", "my_plugin.draws:Draws", "Draws.", "Me (2026)", exact=False, stochastic=True)
     """
 
 
@@ -80,9 +72,7 @@ def bnplug_classifiers() -> Iterable[descriptors.ClassifierMethod]:  # type: ign
 
     >>> @hookimpl
     ... def bnplug_classifiers():
-    ...     yield ClassifierMethod(
-    ...         name="my-mixture", factory="my_plugin.mixture:MyMixture",
-    ...         summary="A mixture of trees.", reference="Me (2026)", stochastic=True)
+    ...     yield ClassifierMethod("my-mixture", "my_plugin.mixture:MyMixture", "A mixture of trees.", "Me (2026)")
     """
 
 
@@ -92,9 +82,7 @@ def bnplug_discretizers() -> Iterable[descriptors.DiscretizerMethod]:  # type: i
 
     >>> @hookimpl
     ... def bnplug_discretizers():
-    ...     yield DiscretizerMethod(
-    ...         name="my-bins", factory="my_plugin.bins:MyBins",
-    ...         summary="Cuts where I would.", reference="Me (2026)", supervised=True)
+    ...     yield DiscretizerMethod("my-bins", "my_plugin.bins:MyBins", "My bins.", "Me (2026)", supervised=True)
     """
 
 
@@ -104,9 +92,7 @@ def bnplug_recipes() -> Iterable[descriptors.Recipe]:  # type: ignore[empty-body
 
     >>> @hookimpl
     ... def bnplug_recipes():
-    ...     yield Recipe(
-    ...         name="KDB-2-ML", structure=("kdb", {"k": 2}), parameters="ml",
-    ...         summary="Two feature parents each.", reference="Sahami (1996)")
+    ...     yield Recipe("KDB-2-ML", ("kdb", {"k": 2}), "ml", summary="Two parents each.", reference="Sahami (1996)")
     """
 
 
@@ -116,9 +102,7 @@ def bnplug_reproductions() -> Iterable[descriptors.Reproduction]:  # type: ignor
 
     >>> @hookimpl
     ... def bnplug_reproductions():
-    ...     yield Reproduction(
-    ...         name="me2026", run="my_plugin.reproduction:run",
-    ...         summary="Tables 1 and 2.", reference="Me (2026)")
+    ...     yield Reproduction("me2026", "my_plugin.reproduction:run", "Tables 1 and 2.", "Me (2026)")
     """
 
 
@@ -128,9 +112,7 @@ def bnplug_formats() -> Iterable[descriptors.NetworkFormat]:  # type: ignore[emp
 
     >>> @hookimpl
     ... def bnplug_formats():
-    ...     yield NetworkFormat(
-    ...         name="mine", endings=(".mine",), write="my_plugin.mine:write", read="my_plugin.mine:read",
-    ...         summary="The files of my program.")
+    ...     yield NetworkFormat("mine", (".mine",), "my_plugin.mine:write", "my_plugin.mine:read", "My files.")
     """
 
 

@@ -115,10 +115,7 @@ def check_row_labels_do_not_matter(subject: ClassifierSubject) -> None:
     X, y = data.mixed()
     labelled, classes = X.set_axis(np.arange(len(X)) // 2 + 7, axis=0), pd.Series(y, index=np.arange(len(X))[::-1])
     odd = subject.fit(labelled, classes).predict_proba(labelled)
-    require(
-        subject.alike(subject.result, np.asarray(odd)),
-        "the index of X or y changes the model; take rows by their position",
-    )
+    require(subject.alike(subject.result, odd), "the index of X or y changes the model; take rows by their position")
 
 
 def check_rows_are_answered_alone(subject: ClassifierSubject) -> None:
@@ -183,10 +180,7 @@ def check_saved_and_loaded(subject: ClassifierSubject) -> None:
     X, y = data.mixed()
     X = data.with_holes(X)
     model = subject.fit(X, y)
-    require(
-        isinstance(model, SavesState),
-        "it cannot be saved: give it the methods saved_state and restore_state of bnplug.SavesState",
-    )
+    require(isinstance(model, SavesState), "it cannot be saved; give it the methods of bnplug.SavesState")
     with registered(subject.method), tempfile.TemporaryDirectory() as folder:
         save(model, Path(folder, "model"))
         loaded = load(Path(folder, "model"))
@@ -233,26 +227,19 @@ def check_weights_are_rows(subject: DiscretizerSubject) -> None:
     times = np.repeat(np.arange(len(X)), weights)
     weighted = subject.fit(X, y, weights.astype(np.float64)).cut_points_
     repeated = subject.fit(X.iloc[times], y[times]).cut_points_
-    require(
-        _close(weighted, repeated),
-        f"the cuts are {weighted} with weights, and {repeated} of rows repeated as often; count a row by its weight",
-    )
+    require(_close(weighted, repeated), f"the cuts are {weighted} with weights, but {repeated} with repeated rows")
 
 
 def check_class_matters_as_declared(subject: DiscretizerSubject) -> None:
     """With ``supervised=False``, the class moves no cut; a subclass of `Discretizer` and its descriptor agree."""
     (X, y), declared = data.numbers(), subject.method.supervised
     of_class = getattr(subject.factory, "supervised", declared)
-    require(
-        of_class == declared,
-        f"the class has supervised = {of_class}, and its descriptor supervised={declared}; declare the same in both",
-    )
+    require(of_class == declared, f"supervised is {of_class} in the class, and {declared} in its descriptor")
     if not declared:
         usual, other = (subject.fit(X, labels).cut_points_ for labels in (y, np.random.RandomState(4).permutation(y)))
         require(
             _close(usual, other),
-            f"the cuts are {usual}, and {other} with the classes in another order, although the descriptor has "
-            "supervised=False; declare supervised=True",
+            f"the cuts are {usual}, and {other} with the classes in another order; declare supervised=True",
         )
 
 
@@ -268,8 +255,7 @@ def check_files_have_the_same_cuts(subject: DiscretizerSubject) -> None:
     usual = subject.fit(X, y).cut_points_
     require(
         subject.same(usual, cuts),
-        f"fit finds the cuts {usual} in memory, and cuts finds {cuts} in a file; leave fit as it is, and let the cuts "
-        "follow from the summary of the column alone",
+        f"fit finds the cuts {usual} in memory, and {cuts} in a file; override cuts, not fit, and use the summary only",
     )
 
 
@@ -301,8 +287,7 @@ def check_bins_follow_from_cuts(subject: DiscretizerSubject) -> None:
             below, at, above = np.asarray(fitted.transform(rows))[:, j]
             require(
                 below == at != above,
-                f"around the cut {cut} of {name!r} transform gives {below}, {at} and {above}; a value that is the cut "
-                "belongs to the bin below it, as in numpy.searchsorted(cuts, values)",
+                f"around the cut {cut} of {name!r} transform gives {below}, {at} and {above}; use numpy.searchsorted",
             )
 
 

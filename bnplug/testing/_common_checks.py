@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import SimpleNamespace
 from typing import Any, ClassVar
 from unittest.mock import patch
 from zlib import crc32
@@ -23,8 +22,6 @@ from bnplug.contracts import ScoreFunction
 from bnplug.errors import NotInMemoryError
 from bnplug.hooks import discovery, recipes, registry
 from bnplug.hooks.descriptors import Method, NetworkFormat, Recipe, component_kinds
-from bnplug.hooks.discovery import FoundPlugin
-from bnplug.hooks.specs import hookimpl
 from bnplug.scoring import DecomposableScore
 from bnplug.structure import Structure
 from bnplug.table.block_table import BlockTable
@@ -130,9 +127,7 @@ def registered(method: Method) -> Iterator[str]:
     if method in registry.methods():
         yield str(registry.name_of(method))
         return
-    hook = next(name for name, described in discovery.HOOKS.items() if isinstance(method, described))
-    plugin = SimpleNamespace(**{hook: hookimpl(lambda: [method])})
-    with discovery._as_if_installed(FoundPlugin("under-check", "bnplug-under-check", "0", lambda: plugin)):
+    with discovery._as_if_installed(method):
         yield str(registry.name_of(method))
 
 
@@ -163,13 +158,12 @@ def check_cloneable(subject: MethodSubject) -> None:
             kept = getattr(made, name)
             require(
                 kept is given,
-                f"the constructor was given {name}={given!r} and keeps {kept!r}; store it as it is, and check and "
-                "convert it where the work begins",
+                f"the constructor was given {name}={given!r} and keeps {kept!r}; store it as it is, and check it later",
             )
     original = subject.make()
     copy = clone(original)
     require(
-        _digest(copy.get_params()) == _digest(original.get_params()),
+        joblib.hash(copy.get_params()) == joblib.hash(original.get_params()),
         f"the clone has the parameters {copy.get_params()}, the original {original.get_params()}",
     )
 
@@ -193,12 +187,12 @@ def check_parameters_untouched(subject: MethodSubject) -> None:
     # A score as an instance, if the method takes one, with every parameter unset that it may inherit.
     taste = Taste.for_learner(subject.method)
     instance = subject.make(**({"score": taste} if getattr(subject.method, "needs_score", False) else {}))
-    before = _digest(instance.get_params())
+    before = joblib.hash(instance.get_params())
     subject.call(instance, *subject.arguments(data.standard()))
     require(
-        _digest(instance.get_params()) == before,
-        "its parameters are others than before it ran; keep what you find out in attributes that end with an "
-        "underscore, and take components through bnplug.hooks.components.component",
+        joblib.hash(instance.get_params()) == before,
+        "running it changes its parameters; store results in attributes ending in _, and make components with "
+        "bnplug.hooks.components.component",
     )
 
 
@@ -208,9 +202,7 @@ def check_input_not_mutated(subject: MethodSubject) -> None:
     arguments = subject.arguments(data.with_weights(table, np.ones(table.n_rows)))
     before = [_digest_input(argument) for argument in arguments]
     subject.call(subject.make(), *arguments)
-    require(
-        [_digest_input(argument) for argument in arguments] == before, "it changes the data or the graph it is given"
-    )
+    require([_digest_input(argument) for argument in arguments] == before, "it changes the data or graph it is given")
 
 
 def check_same_seed_same_result(subject: MethodSubject) -> None:
@@ -255,7 +247,7 @@ def check_pickles(subject: MethodSubject) -> None:
     instance = subject.make()
     for _ in range(2):
         copy = pickle.loads(pickle.dumps(instance))
-        require(_digest(copy.get_params()) == _digest(instance.get_params()), "its pickle has other parameters")
+        require(joblib.hash(copy.get_params()) == joblib.hash(instance.get_params()), "its pickle has other parameters")
         subject.call(instance, *subject.arguments(data.standard()))
 
 
@@ -283,11 +275,7 @@ def check_missing_is_no_state(subject: MethodSubject) -> None:
         holds = not subject.takes_gaps_for_first_state(table)
     else:
         holds = subject.indifferent_to_order(table, complete)
-    require(
-        holds,
-        "with cells missing, the result depends on which state of a feature comes first, as if missing were a state; "
-        "leave out cells that are table.missing, as bnplug.counts.count does",
-    )
+    require(holds, "missing cells count as a state; leave out cells that are table.missing, as bnplug.counts does")
 
 
 def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
@@ -321,8 +309,7 @@ def check_relative_weights(subject: MethodSubject) -> None:
     of_weighted, of_scaled = (subject.run(table, **subject.indifferent) for table in (weighted, scaled))
     require(
         subject.alike(of_weighted, of_scaled, weighted),
-        "multiplying all weights by 3.7 changes the result although relative_weights is True; learn from "
-        "table.with_relative_weights()",
+        "with relative_weights, 3.7 times all weights gives another result; use table.with_relative_weights()",
     )
 
 
@@ -338,8 +325,7 @@ def check_rows_in_blocks(subject: MethodSubject) -> None:
         ) from error
     require(
         subject.alike(subject.run(table), of_blocks, table),
-        "rows in many blocks give another result than the same rows in memory; what blocks say is to be added up over "
-        "all of them before anything is made of it",
+        "rows in many blocks give another result than the same rows in memory; first add up over all blocks",
     )
 
 
@@ -371,25 +357,19 @@ def check_rows_are_not_gathered(subject: MethodSubject) -> None:
     )
 
 
-def _digest(value: object) -> str:
-    return str(joblib.hash(value))
-
-
 def _digest_input(argument: Any) -> Any:
     """Return what must not change of data; a structure is immutable, but caches properties."""
     if isinstance(argument, Structure):
         return argument.names, argument.parents
-    return _digest(vars(argument) if isinstance(argument, Table) else argument)
+    return joblib.hash(vars(argument) if isinstance(argument, Table) else argument)
 
 
-_HEAVY = ("pgmpy", "numba")
-
-_PROBE = f"""
+_PROBE = """
 import sys
 from bnplug.hooks import discovery
 wanted = tuple(sys.argv[1:])
 discovery.discover([one for one in discovery.find_plugins() if (one.name, one.distribution) == wanted])
-print("loaded:", *(set({_HEAVY!r}) & set(sys.modules)))
+print("loaded:", *({"pgmpy", "numba"} & set(sys.modules)))
 """
 
 
@@ -406,8 +386,7 @@ def check_loads_without_pgmpy_or_numba(subject: PluginSubject) -> None:
     require(done.returncode == 0 and last.startswith("loaded:"), f"it does not load by itself: {done.stderr.strip()}")
     require(
         last == "loaded:",
-        f"its entry point imports {last.removeprefix('loaded:').strip()}; give factories as 'module:Class', "
-        "which is imported when the method is created",
+        f"its entry point imports {last.removeprefix('loaded:').strip()}; give factories as 'module:Class'",
     )
 
 

@@ -103,8 +103,7 @@ def check_full_log_joint_agrees(subject: EngineSubject) -> None:
         if case.noise is not None:
             require(
                 bool(np.isneginf(answers[~possible]).all()),
-                "with complete=True, log_joint is finite where the class and the known cells are impossible; "
-                "return -inf",
+                "with complete=True, log_joint is finite where class and known cells are impossible; return -inf",
             )
         elif not case.positive:
             continue
@@ -127,8 +126,7 @@ def check_query_agrees(subject: EngineSubject) -> None:
             )
             require(
                 answer.shape == expected.shape,
-                f"{label} has the shape {answer.shape}, not {expected.shape}; one axis for each variable, in the order "
-                "of the question",
+                f"{label} has the shape {answer.shape}, not {expected.shape}; its axes are the variables, in order",
             )
             labels.append(label)
             answers.append(answer)
@@ -186,10 +184,7 @@ def check_shares_are_not_ignored(subject: EngineSubject) -> None:
     except Exception as error:
         _require_sentence(error)
     else:
-        require(
-            not np.array_equal(shared, plain),
-            "log_joint ignores `shares`; if the engine does not support them, call self.refuse_shares(shares)",
-        )
+        require(not np.array_equal(shared, plain), "log_joint ignores `shares`; call self.refuse_shares(shares)")
 
 
 def check_class_is_not_read(subject: EngineSubject) -> None:
@@ -308,66 +303,54 @@ def _require_sentence(error: Exception) -> None:
     message = str(error)
     require(
         isinstance(error, ValueError) and len(message) > 0 and "\n" not in message,
-        f"{type(error).__name__}: {message!r}; raise a ValueError whose message says in one line what the engine does "
-        "not support, and which engine to use",
+        f"{type(error).__name__}: {message!r}; raise a ValueError that says in one line what is not supported",
     )
 
 
-def _joint(tables: LogTables) -> FloatArray:
-    """Return the probability of every configuration, one axis per variable."""
-    factors: list[Any] = []
+def _joint(tables: LogTables, factors: Sequence[Any] = (), kept: Sequence[int] | None = None) -> FloatArray:
+    """Return the probability of every configuration, one axis per variable.
+
+    It is multiplied by further `factors`, arrays that each are followed by their axes, and summed over all axes except
+    `kept`. The axis after those of the variables is that of rows.
+    """
+    operands: list[Any] = list(factors)
     for name in tables.names:
         parents, values = tables[name]
-        factors += [np.exp(values), [tables.names.index(variable) for variable in (name, *parents)]]
-    return np.asarray(_einsum(*factors, list(range(len(tables.names)))))
+        operands += [np.exp(values), [tables.names.index(variable) for variable in (name, *parents)]]
+    return np.asarray(_einsum(*operands, list(range(len(tables.names))) if kept is None else list(kept)))
 
 
-def _consistent(joint: FloatArray, row: CodeArray) -> FloatArray:
-    """Set the probability of configurations that contradict the features of a row to 0."""
-    missing = np.iinfo(row.dtype).max
-    for axis, state in enumerate(row):
-        if axis != data.TARGET and state != missing:
-            joint = _times(joint, np.arange(joint.shape[axis]) == state, axis)
-    return joint
-
-
-def _times(joint: FloatArray, values: Any, axis: int) -> FloatArray:
-    """Multiply along one axis."""
-    axes = list(range(joint.ndim))
-    return np.asarray(_einsum(joint, axes, np.asarray(values, dtype=np.float64), [axis], axes))
-
-
-def _summed(joint: FloatArray, kept: Sequence[int]) -> FloatArray:
-    """Sum over all axes except `kept`; return these in the given order."""
-    return np.asarray(_einsum(joint, list(range(joint.ndim)), list(kept)))
+def _known(tables: LogTables, codes: CodeArray) -> list[Any]:
+    """Return a factor for each feature: whether its states agree with the cell of each row."""
+    factors: list[Any] = []
+    for axis, cells in enumerate(codes[:, :, None]):
+        if axis != data.TARGET:
+            states = np.arange(len(tables.states[tables.names[axis]]))
+            factors += [(cells == states) | (cells == np.iinfo(codes.dtype).max), [len(codes), axis]]
+    return factors
 
 
 def _log_joint(tables: LogTables, codes: CodeArray) -> FloatArray:
-    joint = _joint(tables)
     with np.errstate(divide="ignore"):
-        return np.log([_summed(_consistent(joint, row), [data.TARGET]) for row in codes.T])
+        return np.log(_joint(tables, _known(tables, codes), [len(codes), data.TARGET]))
 
 
 def _query(tables: LogTables, variables: Sequence[str], evidence: Mapping[str, Any]) -> FloatArray:
-    joint = _joint(tables)
+    factors: list[Any] = []
     for name, value in evidence.items():
-        axis = tables.names.index(name)
-        joint = _times(joint, np.arange(joint.shape[axis]) == value if np.ndim(value) == 0 else value, axis)
-    summed = _summed(joint, [tables.names.index(name) for name in variables])
+        likelihood = np.arange(len(tables.states[name])) == value if np.ndim(value) == 0 else value
+        factors += [np.asarray(likelihood, dtype=np.float64), [tables.names.index(name)]]
+    answer = _joint(tables, factors, [tables.names.index(name) for name in variables])
     with np.errstate(invalid="ignore"):
-        answer: FloatArray = summed / summed.sum()
-    return answer
+        return np.asarray(answer / answer.sum())
 
 
 def _expected(tables: LogTables, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
-    whole = _joint(tables)
-    total = np.zeros_like(whole)
-    for row, weight in zip(codes.T, weights, strict=True):
-        joint = _consistent(whole, row)
-        of_class = _summed(joint, [data.TARGET])
-        total += _times(joint, np.divide(weight, of_class, out=np.zeros_like(weight), where=of_class > 0), data.TARGET)
-    families = [[tables.names.index(variable) for variable in (name, *tables[name].parents)] for name in tables.names]
-    return [_summed(total, family) for family in families]
+    of_class = np.exp(_log_joint(tables, codes))
+    shares = np.divide(weights, of_class, out=np.zeros_like(weights), where=of_class > 0)
+    factors = [*_known(tables, codes), shares, [len(codes), data.TARGET]]
+    families = ((name, *tables[name].parents) for name in tables.names)
+    return [_joint(tables, factors, [tables.names.index(variable) for variable in family]) for family in families]
 
 
 #: In the order in which they are made.

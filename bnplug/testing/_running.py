@@ -104,7 +104,7 @@ class Report:
 
 
 def check_plugin(name: str | Method, expected_failures: ExpectedFailures | None = None) -> Report:
-    """Make all checks of an installed plugin and its methods, or of one method.
+    """Make all checks of an installed plugin and its methods, or of one method, and return the report.
 
     Parameters
     ----------
@@ -112,11 +112,6 @@ def check_plugin(name: str | Method, expected_failures: ExpectedFailures | None 
         The name of the plugin's entry point, or of its distribution; or the descriptor of a method, registered or not.
     expected_failures : mapping, optional
         As for :func:`parametrize_with_checks`.
-
-    Returns
-    -------
-    Report
-        ``report.ok`` tells whether all is well; ``print(report)`` lists what is not.
 
     Raises
     ------
@@ -148,21 +143,11 @@ def parametrize_with_checks(
         Why a check fails, by its name, which means that of all methods, or as pytest calls it, with the method
         in front. Such a check *must* fail: one that passes is an error, so that no reason outlives its cause.
 
-    Returns
-    -------
-    decorator
-
     Examples
     --------
-    The whole conformance test of a plugin:
+    The whole conformance test of a plugin, with an exception, which needs a reason:
 
     >>> from bnplug.testing import parametrize_with_checks
-    >>> @parametrize_with_checks("builtin")
-    ... def test_conformance(check):
-    ...     check()
-
-    With an exception, which needs a reason:
-
     >>> @parametrize_with_checks(
     ...     "builtin", expected_failures={"score-cr-check_pickles": "it holds an open file"})
     ... def test_conformance(check):

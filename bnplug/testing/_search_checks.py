@@ -290,10 +290,7 @@ def check_resamples_is_declared(subject: ScoreSubject) -> None:
     values = [evaluator.value, *(begin_step(evaluator) for _ in range(3))]
     resamples = bool(getattr(evaluator, "resamples", False))
     require(resamples or _close(values, values[0]), f"steps give one graph the scores {values}; say resamples")
-    require(
-        resamples == bool(score.resamples),
-        f"the score has resamples={score.resamples}, its evaluator resamples={resamples}",
-    )
+    require(resamples == bool(score.resamples), f"resamples={score.resamples}, but {resamples} in the evaluator")
 
 
 def check_bounds_are_true(subject: ScoreSubject) -> None:

@@ -49,15 +49,8 @@ class MethodSubject:
 
     def __init__(self, method: Any) -> None:
         self.method = method
-
-    @property
-    def name(self) -> str:
-        return str(self.method.name)
-
-    @property
-    def descriptors(self) -> tuple[Descriptor, ...]:
-        """The descriptors under check: only that of the method."""
-        return (self.method,)
+        self.name = str(method.name)
+        self.descriptors: tuple[Descriptor, ...] = (method,)
 
     @cached_property
     def factory(self) -> Any:
@@ -132,7 +125,7 @@ class MethodSubject:
 
     def require_usable(self, result: Any, table: Table) -> None:
         """Fail on a number that is not finite."""
-        require(bool(np.isfinite(result).all()), "some answers are not finite")
+        require(bool(np.isfinite(result).all()), f"some scores are not finite: {np.asarray(result).tolist()}")
 
     def require_usable_on(self, table: Table) -> None:
         """Fail unless the result on `table` can be used."""
@@ -203,9 +196,6 @@ class ScoreSubject(MethodSubject):
 
     def same(self, one: Any, other: Any) -> bool:
         return np.array_equal(one, other, equal_nan=True)
-
-    def require_usable(self, result: Any, table: Table) -> None:
-        require(bool(np.isfinite(result).all()), f"some scores are not finite: {np.asarray(result).tolist()}")
 
 
 class ParameterSubject(MethodSubject):
@@ -318,8 +308,7 @@ class ClassifierSubject(MethodSubject):
         values = np.asarray(result, dtype=np.float64)
         require(
             values.ndim == 2 and len(values) == len(table) and values.shape[1] > 1,
-            f"predict_proba must return a row for each of {len(table)} rows and a column for each class, not the "
-            f"shape {values.shape}",
+            f"predict_proba must return {len(table)} rows and a column for each class, not the shape {values.shape}",
         )
         require(
             bool((values >= 0).all() and np.allclose(values.sum(axis=1), 1.0)),
@@ -334,15 +323,8 @@ class PluginSubject:
 
     def __init__(self, info: PluginInfo) -> None:
         self.info = info
-
-    @property
-    def name(self) -> str:
-        return self.info.name
-
-    @property
-    def descriptors(self) -> tuple[Descriptor, ...]:
-        """The descriptors that the plugin has registered."""
-        return tuple(registry.find(kind, name) for kind, names in self.info.names.items() for name in names)
+        self.name = info.name
+        self.descriptors = tuple(registry.find(kind, name) for kind, names in info.names.items() for name in names)
 
     @property
     def methods(self) -> list[MethodSubject]:

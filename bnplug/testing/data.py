@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,6 @@ from bnplug.table.block_table import BlockTable
 from bnplug.table.coding import State
 from bnplug.table.table import Table
 from bnplug.typing import CodeArray, IntArray
-
-if TYPE_CHECKING:
-    pass
 
 #: The class stands neither first nor last, so that its position is not taken for granted.
 NAMES = ("x1", "x2", "class", "x3")
