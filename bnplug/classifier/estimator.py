@@ -219,14 +219,8 @@ class BayesianNetworkClassifier(FitMixin):
     ) -> BayesianNetworkClassifier:
         """Return a fitted classifier with the given parameters.
 
-        Parameters
-        ----------
-        tables : LogTables
-            Its ``target`` is the class.
-        encoder : ColumnEncoder, optional
-            How frames become discrete; by default they are.
-        **params
-            Constructor parameters; by default the structure is that of the tables.
+        The ``target`` of the tables is the class, and the encoder makes frames discrete; by default they are. Further
+        parameters are those of the constructor; by default, the structure is that of the tables.
         """
         if tables.target is None:
             raise ValueError("the tables do not say which variable is the class: LogTables(..., target=...)")

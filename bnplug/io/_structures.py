@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bnplug.structure import Learned, PartialGraph, Structure
@@ -27,11 +27,10 @@ def learned_to_json(learned: Learned) -> dict[str, Any] | None:
     names = learned.structure.names
     place = {name: v for v, name in enumerate(names)}
     pdag, probabilities = learned.pdag, learned.edge_probabilities
+    listed = [[place[u], place[v], share] for (u, v), share in (probabilities or {}).items()]
     return {
         "pdag": pdag and [[[place[u], place[v]] for u, v in edges] for edges in (pdag.directed, pdag.undirected)],
-        "edge_probabilities": None
-        if probabilities is None
-        else [[place[u], place[v], probability] for (u, v), probability in probabilities.items()],
+        "edge_probabilities": None if probabilities is None else listed,
         "alternatives": [[list(of) for of in other.parents] for other in learned.alternatives],
         "details": dict(learned.details),
     }
@@ -41,21 +40,12 @@ def learned_from_json(data: Mapping[str, Any] | None, structure: Structure) -> L
     """Undo :func:`learned_to_json`, given the structure; raise one of its errors if `data` is damaged."""
     if data is None:
         return Learned(structure)
-    pdag, listed = data["pdag"], data["edge_probabilities"]
-    names = structure.names
-    probabilities = None if listed is None else {(names[u], names[v]): float(share) for u, v, share in listed}
-    return Learned.of(
-        Learned(
-            structure,
-            None if pdag is None else PartialGraph(structure.names, *_pairs(pdag)),
-            probabilities,
-            [Structure(structure.names, parents) for parents in data["alternatives"]],
-            dict(data["details"]),
-        ),
+    pdag, listed, names = data["pdag"], data["edge_probabilities"], structure.names
+    found = Learned(
         structure,
+        None if pdag is None else PartialGraph(names, *pdag),
+        None if listed is None else {(u, v): float(share) for u, v, share in listed},
+        [Structure(names, parents) for parents in data["alternatives"]],
+        dict(data["details"]),
     )
-
-
-def _pairs(pdag: Sequence[Any]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    directed, undirected = ([(int(u), int(v)) for u, v in edges] for edges in pdag)
-    return directed, undirected
+    return Learned.of(found, structure)

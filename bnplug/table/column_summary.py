@@ -58,19 +58,10 @@ class ColumnSummary:
         rows: npt.ArrayLike | None = None,
         name: str = "",
     ) -> ColumnSummary:
-        """Summarize a column; NaN is omitted.
+        """Summarize the column `name` from its cells; NaN is omitted.
 
-        Parameters
-        ----------
-        values : array of shape (cells,)
-        classes : int array of shape (cells,), optional
-            The class of each cell, from 0.
-        weights : array of shape (cells,), optional
-            Positive weights; by default 1 for each row.
-        rows : int array of shape (cells,), optional
-            The number of rows that each cell stands for, by default 1. Its weight is their total weight.
-        name : str
-            The name of the column.
+        All arrays have an entry for each cell: its class, from 0; the number of `rows` that it stands for, by default
+        1; and their total weight, which is positive and by default their number.
         """
         numbers = np.asarray(values, dtype=np.float64) + 0.0  # Adding zero turns -0.0 into 0.0.
         labels = np.zeros(len(numbers), dtype=np.int64) if classes is None else np.asarray(classes, dtype=np.int64)
