@@ -219,8 +219,14 @@ class BayesianNetworkClassifier(FitMixin):
     ) -> BayesianNetworkClassifier:
         """Return a fitted classifier with the given parameters.
 
-        The ``target`` of the tables is the class, and the encoder makes frames discrete; by default they are. Further
-        parameters are those of the constructor; by default, the structure is that of the tables.
+        Parameters
+        ----------
+        tables : LogTables
+            Its ``target`` is the class.
+        encoder : ColumnEncoder, optional
+            How frames become discrete; by default they are.
+        **params
+            Constructor parameters; by default the structure is that of the tables.
         """
         if tables.target is None:
             raise ValueError("the tables do not say which variable is the class: LogTables(..., target=...)")
@@ -263,14 +269,9 @@ class BayesianNetworkClassifier(FitMixin):
         return network_state(self)
 
     def restore_state(self, state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Become the fitted classifier whose :meth:`saved_state` this is; return it.
+        """Become the fitted classifier whose :meth:`saved_state` this is; a ``ModelFileError`` if it is damaged.
 
         ``structure_`` and ``parameters_`` are None: what the learners found out on their way is not saved.
-
-        Raises
-        ------
-        ModelFileError
-            If the state is damaged.
         """
         from bnplug._json import DAMAGE
         from bnplug.io._parameters import network_of

@@ -126,8 +126,8 @@ class QueryMixin(FittedNetwork):
         that are not features, dates, and columns in which missing is a state are not changed.
         :class:`~bnplug.BayesianNetworkImputer` takes such values from the training rows instead.
 
-        `how` and `random_state` are as for :class:`~bnplug.BayesianNetworkImputer`; the most probable joint state includes
-        the class's.
+        `how` and `random_state` are as for :class:`~bnplug.BayesianNetworkImputer`; the most probable joint state
+        includes the class's.
 
         Examples
         --------

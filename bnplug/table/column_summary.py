@@ -58,10 +58,19 @@ class ColumnSummary:
         rows: npt.ArrayLike | None = None,
         name: str = "",
     ) -> ColumnSummary:
-        """Summarize the column `name` from its cells; NaN is omitted.
+        """Summarize a column; NaN is omitted.
 
-        All arrays have an entry for each cell: its class, from 0; the number of `rows` that it stands for, by default
-        1; and their total weight, which is positive and by default their number.
+        Parameters
+        ----------
+        values : array of shape (cells,)
+        classes : int array of shape (cells,), optional
+            The class of each cell, from 0.
+        weights : array of shape (cells,), optional
+            Positive weights; by default 1 for each row.
+        rows : int array of shape (cells,), optional
+            The number of rows that each cell stands for, by default 1. Its weight is their total weight.
+        name : str
+            The name of the column.
         """
         numbers = np.asarray(values, dtype=np.float64) + 0.0  # Adding zero turns -0.0 into 0.0.
         labels = np.zeros(len(numbers), dtype=np.int64) if classes is None else np.asarray(classes, dtype=np.int64)
@@ -124,15 +133,10 @@ class ColumnSummary:
 
 
 class Points(NamedTuple):
-    """Numbers with the rows (and their weight) of each class; sorted by number, then by class.
+    """Numbers with the rows of each class; sorted by number, then by class.
 
-    Attributes
-    ----------
-    values : array of shape (points,)
-    classes, rows : int64 array of shape (points,)
-        A class, and the number of its rows that have the number.
-    weights : float64 array of shape (points,), optional
-        The total weight of these rows; None if rows have no weights.
+    An entry has a number, a class, the number of its rows that have the number, and the total weight of these rows;
+    the weights are None if rows have none.
     """
 
     values: npt.NDArray[Any]

@@ -29,18 +29,11 @@ _STRETCH = 32
 
 
 class _Units(NamedTuple):
-    """Weights and entropies of a column as whole numbers.
+    """Weights of points and entropies of a column as whole numbers of units and quanta.
 
-    Attributes
-    ----------
-    weights : int64 array of shape (points,)
-        The weights of points in units.
-    unit : float
-        1 if all weights are whole and add up exactly; else a power of two as small as the rounding of their sum.
-    quantum : float
-        A power of two: the unit of whole-number entropies, in nats.
-    table : int64 array
-        ``x log x`` in quanta for x = 0, 1, ... units; empty if it would be long.
+    The unit is 1 if all weights are whole and add up exactly; else a power of two as small as the rounding of their
+    sum. The quantum, in nats, is a power of two. `table` has ``x log x`` in quanta for x = 0, 1, ... units; it is empty
+    if it would be long.
     """
 
     weights: IntArray

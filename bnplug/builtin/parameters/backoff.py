@@ -41,8 +41,8 @@ _Levels = list[list[FloatArray]]
 class BackoffLevel:
     """The estimates of a node given its first parents, in the order in which they were added.
 
-    ``concentration`` is the weight of the level below, in rows. ``log_p`` has the logarithms of the estimates, with axes
-    (node, \\*parents), and ``log_loo`` those without one of a cell's rows; for an empty cell, the estimate.
+    ``concentration`` is the weight of the level below, in rows. ``log_p`` has the logarithms of the estimates, with
+    axes (node, \\*parents), and ``log_loo`` those without one of a cell's rows; for an empty cell, the estimate.
     """
 
     parents: tuple[str, ...]
