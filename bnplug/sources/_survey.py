@@ -296,7 +296,10 @@ class _Column:
         elif kind in (CONTAINERS, COMPLEX) or (kind == TIMES and self.rules.dates != "parts"):
             self.odd = column.iloc[:1]
         else:
-            self.summary = self._new_summary(kind) if self.summary is None else self.summary
+            if self.summary is None and kind == NUMBERS:
+                self.summary = NumberSummary(is_named_like_identifier(self.name))
+            elif self.summary is None:
+                self.summary = TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
             self.summary.add(column, labels)
 
     def merge(self, other: _Column, places: IntArray) -> None:
@@ -308,11 +311,6 @@ class _Column:
             if self.summary is not None:
                 self.summary.merge(other.summary)
             self.summary = self.summary or other.summary
-
-    def _new_summary(self, kind: str) -> NumberSummary | StateSummary | TimeSummary:
-        if kind == NUMBERS:
-            return NumberSummary(is_named_like_identifier(self.name))
-        return TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
 
     def cells(self) -> Seen:
         """Return the distinct cells, or one cell of a column that cannot be learned from."""

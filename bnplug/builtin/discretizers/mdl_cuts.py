@@ -52,7 +52,8 @@ class _Units(NamedTuple):
         quantum = 2.0 ** (math.frexp(largest)[1] - 61)
         size = int(total) + 1 if whole and total <= _TABLE_PER_POINT * len(rows) else 0
         units = rows if weights is None else np.rint(weights / unit).astype(np.int64)
-        return cls(units, unit, quantum, _xlogx_table(size, quantum))
+        x = np.arange(size, dtype=np.float64)
+        return cls(units, unit, quantum, np.rint(x * np.log(np.maximum(x, 1.0)) / quantum).astype(np.int64))
 
 
 def mdl_cuts(column: ColumnSummary) -> FloatArray:
@@ -113,11 +114,6 @@ def _entropy(class_weights: FloatArray) -> tuple[float, float, int]:
         # Small weights are lost in the sum beside very large ones.
         return 0.0, 0.0, 0
     return n, math.log(n) - float(present @ np.log(present)) / n, len(present)
-
-
-def _xlogx_table(size: int, quantum: float) -> IntArray:
-    x = np.arange(size, dtype=np.float64)
-    return np.rint(x * np.log(np.maximum(x, 1.0)) / quantum).astype(np.int64)
 
 
 @inner_kernel
