@@ -171,14 +171,13 @@ def _copy_access(path: _Path, like: os.stat_result) -> None:
     """Set owner, group and mode; without its group, the file grants the group no permissions."""
     status, mode = os.stat(path), stat.S_IMODE(like.st_mode)
     if (status.st_uid, status.st_gid) != (like.st_uid, like.st_gid):
-        try:
-            os.chown(path, like.st_uid, like.st_gid)
-        except OSError:
-            mode &= 0o777
-            try:
-                os.chown(path, -1, like.st_gid)
-            except OSError:
-                mode &= 0o707
+        for owner, granted in ((like.st_uid, 0o7777), (-1, 0o777)):
+            with suppress(OSError):
+                os.chown(path, owner, like.st_gid)
+                mode &= granted
+                break
+        else:
+            mode &= 0o707
     os.chmod(path, mode)
 
 
