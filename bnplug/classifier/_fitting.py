@@ -233,9 +233,8 @@ class FitMixin(PredictMixin):
             As for :func:`bnplug.encode_training`. Its ``text``, ``numbers`` and ``dates`` add to the columns that the
             model knows as such.
         formulas : bool
-            Whether to write text to CSV unchanged. By default, text that a spreadsheet program could run as a formula,
-            such as ``=HYPERLINK(...)``, gets a leading apostrophe, in cells and column names. Parquet files are never
-            changed.
+            Whether to write text to CSV unchanged, as for :func:`bnplug.sources.spreadsheets.to_csv`: by default, what
+            a spreadsheet program could run as a formula gets a leading apostrophe. Parquet files are never changed.
         progress : callable, optional
             As for :func:`bnplug.encode_training`.
         """

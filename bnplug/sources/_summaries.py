@@ -41,8 +41,8 @@ class Labels(NamedTuple):
         return cls(numbers, weights, np.argsort(codes, kind="stable"), int(numbers.max(initial=-1)) + 1)
 
 
-#: No rows: where counting begins.
 _NONE = np.zeros(0, dtype=np.int64)
+#: No rows: where counting begins.
 NO_ROWS = Points(_NONE, _NONE, _NONE, None)
 
 
@@ -72,7 +72,7 @@ class _CountsMissing:
 
     def _cells(self, points: Points, column: pd.Series[Any], n_distinct: float | None, merged: bool = False) -> Cells:
         """Return the cells of a column, whose missing cells come last."""
-        labels, rows = (np.concatenate(parts) for parts in zip(points[1:3], self.missing[1:3], strict=True))
+        labels, rows = np.append(points.classes, self.missing.classes), np.append(points.rows, self.missing.rows)
         weights = [part.weights for part in (points, self.missing) if part.weights is not None]
         return Cells(column, labels, np.concatenate(weights) if weights else None, rows, n_distinct, merged)
 
