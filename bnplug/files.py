@@ -35,21 +35,11 @@ _swept: set[str] = set()
 
 
 def write_atomically(path: _Path, content: str | bytes) -> None:
-    """Write `content` to a temporary file beside `path`, and rename it to `path`.
+    """Write text, encoded as UTF-8, or bytes to a temporary file beside `path`, and rename it to `path`.
 
-    Parameters
-    ----------
-    path : path-like
-        An existing file keeps its mode and, if allowed, its owner and group. The target of a symbolic link is replaced,
-        not the link. Devices, pipes, descriptors such as ``/dev/stdout``, and files in a folder that takes no new
-        files are written in place.
-    content : str or bytes
-        Text is encoded as UTF-8; line ends stay as they are.
-
-    Raises
-    ------
-    OSError
-        If `path` is a folder, its folder does not exist, or it may not be written; the message names it.
+    An existing file keeps its mode and, if allowed, its owner and group. The target of a symbolic link is replaced, not
+    the link. Devices, pipes, descriptors such as ``/dev/stdout``, and files in a folder that takes no new files are
+    written in place. An ``OSError`` names the path: if it is a folder, has no folder, or may not be written.
     """
     data = content.encode() if isinstance(content, str) else content
     if match := _DESCRIPTOR.fullmatch(os.fspath(path)):
@@ -102,13 +92,14 @@ def replace_file(path: _Path, content: bytes, like: os.stat_result | None = None
 
 @contextmanager
 def naming_file(path: _Path) -> Iterator[None]:
-    """Add the path to errors that do not name a file: a full disk, too little memory."""
+    """Add the path to errors that name no file, or a temporary one: a full disk, too little memory."""
     try:
         yield
     except MemoryError as error:
         raise MemoryError(f"{os.fspath(path)} does not fit into memory") from error
     except OSError as error:
-        if error.errno is not None and error.filename is None:
+        is_unnamed = error.filename is None or TEMPORARY.search(str(error.filename))
+        if error.errno is not None and error.filename2 is None and is_unnamed:
             error.filename = os.fspath(path)
         raise
 
@@ -121,34 +112,28 @@ def read_plain(path: _Path, pipes: bool = False, limit: int | None = None) -> by
     with naming_file(path), open(path, "rb", opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
         if pipes and stat.S_ISFIFO(status.st_mode):
-            return _wait_for_writer(file.fileno(), path) + file.read()
+            return _first_byte(file.fileno()) + file.read()
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is no plain file, but a device, a pipe or a folder", os.fspath(path))
+            raise OSError(errno.EINVAL, "it is no plain file, but a device, a pipe or a folder")
         if limit is not None and status.st_size > limit:
-            message = f"it has {status.st_size:,} bytes, and may have {limit:,}"
-            raise OSError(errno.EFBIG, message, os.fspath(path))
+            raise OSError(errno.EFBIG, f"it has {status.st_size:,} bytes, and may have {limit:,}")
         return file.read()
 
 
 def check_takes_files(folder: _Path) -> None:
     """Raise an ``OSError`` if nothing can be written to a folder; a temporary file is written and removed."""
-    descriptor, path = _make_temporary(os.fspath(folder), 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(bytes(1 << 16))
-            file.flush()
-            os.fsync(descriptor)
-    finally:
-        with suppress(OSError):
-            os.unlink(path)
+    with _temporary(os.fspath(folder), 0o600) as (file, _):
+        file.write(bytes(1 << 16))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | _BINARY | _NOT_WAITING)
 
 
-def _wait_for_writer(descriptor: int, path: _Path) -> bytes:
-    """Wait a limited time for the writer of a pipe, then make reads block; return the bytes read to detect it."""
+def _first_byte(descriptor: int) -> bytes:
+    """Wait a limited time for the writer of a pipe, then make reads block; return the byte read to detect it."""
     if not _NOT_WAITING:
         return b""
     poll = select.poll()
@@ -159,7 +144,7 @@ def _wait_for_writer(descriptor: int, path: _Path) -> bytes:
         with suppress(BlockingIOError):
             first = os.read(descriptor, 1)
             if not first:
-                raise OSError(errno.EINVAL, "it is a pipe that nobody writes to", os.fspath(path))
+                raise OSError(errno.EINVAL, "it is a pipe that nobody writes to")
     os.set_blocking(descriptor, True)
     return first
 
@@ -169,41 +154,43 @@ def _renamed(target: _Path, like: os.stat_result | None) -> Iterator[BinaryIO]:
     """Open a temporary file that is renamed to `target` at the end, and removed if anything fails."""
     folder = os.path.dirname(os.path.abspath(target))
     _sweep(folder)
-    try:
-        # Until owner and mode are set, only this user may read it.
-        descriptor, temporary = _make_temporary(folder, 0o666 if like is None else 0o600 & like.st_mode)
-    except OSError as error:
-        error.filename = os.fspath(target)
-        raise
-    try:
-        with naming_file(target), open(descriptor, "wb") as file:
-            if like is not None:
-                _copy_access(temporary, like)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            if os.name == "nt":  # which renames no open file; elsewhere, it stays locked
-                file.close()
-            os.replace(temporary, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    # Until owner and mode are set, only this user may read it.
+    mode = 0o666 if like is None else 0o600 & like.st_mode
+    with naming_file(target), _temporary(folder, mode) as (file, temporary):
+        if like is not None:
+            _copy_access(temporary, like)
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        if os.name == "nt":  # which renames no open file; elsewhere, it stays locked
+            file.close()
+        os.replace(temporary, target)
 
 
 def _copy_access(path: _Path, like: os.stat_result) -> None:
     """Set owner, group and mode; without its group, the file grants the group no permissions."""
     status, mode = os.stat(path), stat.S_IMODE(like.st_mode)
     if (status.st_uid, status.st_gid) != (like.st_uid, like.st_gid):
-        try:
-            os.chown(path, like.st_uid, like.st_gid)
-        except OSError:
-            mode &= 0o777
-            try:
-                os.chown(path, -1, like.st_gid)
-            except OSError:
-                mode &= 0o707
+        for owner, granted in ((like.st_uid, 0o7777), (-1, 0o777)):
+            with suppress(OSError):
+                os.chown(path, owner, like.st_gid)
+                mode &= granted
+                break
+        else:
+            mode &= 0o707
     os.chmod(path, mode)
+
+
+@contextmanager
+def _temporary(folder: str, mode: int) -> Iterator[tuple[BinaryIO, str]]:
+    """Open a temporary file, and give its path; it is removed at the end unless it was renamed."""
+    descriptor, path = _make_temporary(folder, mode)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file, path
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _make_temporary(folder: str, mode: int) -> tuple[int, str]:
@@ -219,24 +206,19 @@ def _make_temporary(folder: str, mode: int) -> tuple[int, str]:
 
 
 def _sweep(folder: str) -> None:
-    """Remove temporary files of killed processes, at the first write to a folder."""
-    if folder in _swept:
-        return
-    _swept.add(folder)
+    """Remove temporary files of killed processes, at the first write to a folder: unlocked or, without locks, old."""
+    names: list[str] = []
     with suppress(OSError):
-        for name in filter(TEMPORARY.fullmatch, os.listdir(folder)):
-            with suppress(OSError):
-                _sweep_file(os.path.join(folder, name))
-
-
-def _sweep_file(path: str) -> None:
-    """Remove a file if its lock is free or, without a lock, if it is old."""
-    if not stat.S_ISREG(os.lstat(path).st_mode):
-        return
-    with open(path, "rb", opener=_open_without_waiting) as file:
-        is_free = _lock_file(file.fileno(), wait=False) if path.endswith("-locked.tmp") else None
-        if is_free or (is_free is None and time.time() - os.fstat(file.fileno()).st_mtime > _STALE_SECONDS):
-            os.unlink(path)
+        names = [] if folder in _swept else os.listdir(folder)
+    _swept.add(folder)
+    for path in (os.path.join(folder, name) for name in filter(TEMPORARY.fullmatch, names)):
+        with suppress(OSError):
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                with open(path, "rb", opener=_open_without_waiting) as file:
+                    is_free = _lock_file(file.fileno(), wait=False) if path.endswith("-locked.tmp") else None
+                    age = time.time() - os.fstat(file.fileno()).st_mtime
+                    if is_free or (is_free is None and age > _STALE_SECONDS):
+                        os.unlink(path)
 
 
 def _lock_file(descriptor: int, wait: bool) -> bool | None:

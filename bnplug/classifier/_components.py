@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from bnplug.errors import ContractError, PluginError, UnknownMethodError
@@ -120,12 +121,8 @@ def check_unlabeled(table: Table, learner: Any, written: Any) -> None:
 def _learners_of_unlabeled() -> list[str]:
     """Return the registered parameter learners that accept rows without a class."""
     names = []
-    for method in registry.methods(Kind.PARAMETER_LEARNER):
-        name = str(registry.name_of(method))
-        try:
-            learner = registry.parameter_learner(name)
-        except (PluginError, TypeError):
-            continue
-        if getattr(learner, "takes_unlabeled", False):
-            names.append(name)
+    for name in (str(registry.name_of(method)) for method in registry.methods(Kind.PARAMETER_LEARNER)):
+        with suppress(PluginError, TypeError):
+            if getattr(registry.parameter_learner(name), "takes_unlabeled", False):
+                names.append(name)
     return names

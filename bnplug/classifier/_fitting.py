@@ -72,18 +72,7 @@ class FitMixin(PredictMixin):
         The model is that of :meth:`fit` on all rows, as long as columns have no more distinct values than
         :func:`bnplug.encode_training` keeps.
 
-        Parameters
-        ----------
-        paths : path, pattern such as ``"rows/*.parquet"``, or several of them
-            Parquet, or CSV with a header, gzipped or not.
-        target : str
-            The column that holds the class.
-        sample_weight : str, optional
-            The column that holds the weights of the rows.
-        columns : sequence of str, optional
-            The features; by default all other columns.
-        cache, csv, progress : optional
-            As for :func:`bnplug.encode_training`.
+        The parameters are as for :func:`bnplug.encode_training`; `target` and `sample_weight` are names of columns.
         """
         from bnplug.sources._streaming import find_files
 
@@ -96,11 +85,7 @@ class FitMixin(PredictMixin):
     def fit_table(self, table: Table, encoder: ColumnEncoder) -> Self:
         """Learn structure and parameters from an encoded table, in memory, in files or on a Dask cluster.
 
-        Parameters
-        ----------
-        table : Table
-        encoder : ColumnEncoder
-            The encoder of the table; both are what :func:`bnplug.encode_training` returns.
+        Table and encoder are what :func:`bnplug.encode_training` returns.
 
         Examples
         --------
@@ -248,9 +233,8 @@ class FitMixin(PredictMixin):
             As for :func:`bnplug.encode_training`. Its ``text``, ``numbers`` and ``dates`` add to the columns that the
             model knows as such.
         formulas : bool
-            Whether to write text to CSV unchanged. By default, text that a spreadsheet program could run as a formula,
-            such as ``=HYPERLINK(...)``, gets a leading apostrophe, in cells and column names. Parquet files are never
-            changed.
+            Whether to write text to CSV unchanged, as for :func:`bnplug.sources.spreadsheets.to_csv`: by default, what
+            a spreadsheet program could run as a formula gets a leading apostrophe. Parquet files are never changed.
         progress : callable, optional
             As for :func:`bnplug.encode_training`.
         """
@@ -296,13 +280,10 @@ class FitMixin(PredictMixin):
 
         Parameters
         ----------
-        X : pandas or polars frame, or 2-D array
-        y : array-like
-            The class of every row.
+        X, y, sample_weight
+            As for :meth:`fit`; every row has a class, and weights are on the same scale in all parts.
         classes : array-like
             All classes that may ever come; needed at first, and then the same or nothing.
-        sample_weight : array-like, optional
-            As for :meth:`fit`. Weights must be on the same scale in all parts.
         states : dict of str to sequence, optional
             At first: the states that columns may have in later rows, besides those that they have now. Later nothing,
             or states that are known.

@@ -83,11 +83,7 @@ class PredictMixin(ClassifierMixin, QueryMixin):  # type: ignore[misc]
     def plot_explanation(self, X: Any, label: Any = None, ax: Axes | None = None) -> Axes:
         """Draw :meth:`explain` for the one row in `X` as bars; return the axes.
 
-        Parameters
-        ----------
-        X : frame or array of one row
-        label : class label, optional
-            The class whose log odds are explained; by default the predicted one.
+        The log odds are those of the class `label`, by default the predicted one.
         """
         from bnplug.show.drawing import plot_explanation
 

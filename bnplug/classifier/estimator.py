@@ -269,14 +269,9 @@ class BayesianNetworkClassifier(FitMixin):
         return network_state(self)
 
     def restore_state(self, state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Become the fitted classifier whose :meth:`saved_state` this is; return it.
+        """Become the fitted classifier whose :meth:`saved_state` this is; a ``ModelFileError`` if it is damaged.
 
         ``structure_`` and ``parameters_`` are None: what the learners found out on their way is not saved.
-
-        Raises
-        ------
-        ModelFileError
-            If the state is damaged.
         """
         from bnplug._json import DAMAGE
         from bnplug.io._parameters import network_of

@@ -51,15 +51,7 @@ class BayesianNetworkImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the network.
-
-        Parameters
-        ----------
-        X : pandas or polars frame, or 2-D array
-        y : array-like
-            The class of every row, of which some may be missing.
-        sample_weight : array-like, optional
-        """
+        """Learn the network; the parameters are as for :meth:`bnplug.BayesianNetworkClassifier.fit`."""
         if self.how not in WAYS:
             raise ValueError(f"how={self.how!r} is not one of {list(WAYS)}")
         made = BayesianNetworkClassifier(missing="em") if self.estimator is None else clone(self.estimator)

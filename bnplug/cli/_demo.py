@@ -118,7 +118,10 @@ def _compare(
             one, results = by_name[records[0]["dataset"]]
             results.append(_result(records))
             if len(results) == len(methods):
-                yield one, sorted(results, key=_goodness, reverse=True)
+                yield (
+                    one,
+                    sorted(results, key=lambda r: (not r.error, *np.nan_to_num(r[1:3], nan=-np.inf)), reverse=True),
+                )
 
 
 def _run(jobs: Sequence[Job]) -> list[Record]:
@@ -133,10 +136,6 @@ def _result(records: Sequence[Record]) -> Result:
     means = [np.mean(np.array([values[name] for values in validation], dtype=float)) for name in ("accuracy", "cll")]
     tested = np.array([test[name] for name in ("accuracy", "n_parameters", "fit_seconds")], dtype=float)
     return Result(records[0]["method"], means[0], means[1], tested[0], tested[1], tested[2], error)
-
-
-def _goodness(result: Result) -> tuple[bool, float, float]:
-    return not result.error, *np.nan_to_num([result.validation, result.log_probability], nan=-np.inf)
 
 
 def _tell(data: SplitData, results: Sequence[Result], say: Say) -> None:

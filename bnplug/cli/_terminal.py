@@ -26,8 +26,6 @@ import bnplug
 from bnplug.errors import one_line, printable
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from bnplug.experiments._tables import TextTable
 
 _TEXT_WIDTH = 100
@@ -122,41 +120,28 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _draw(rows: list[list[str]], heads: Sequence[str] | None) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD if heads else None, show_header=bool(heads), pad_edge=False, header_style="bold")
-    for j in range(len(rows[0])):
-        table.add_column(heads[j] if heads else "", style="cyan" if j == 0 else "", no_wrap=j == 0)
-    for row in rows:
-        # Text, not markup: a name may contain brackets.
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    _print(table)
-
-
 def draw_table(table: TextTable) -> None:
     """Draw a table of figures: the best cells of a row stand out, and a line separates the summary."""
+    _draw(table.rows, table.columns, table)
+
+
+def _draw(rows: Sequence[Sequence[str]], heads: Sequence[str] | None, figures: TextTable | None = None) -> None:
     from rich.box import SIMPLE_HEAD
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for j, head in enumerate(table.columns):
-        drawn.add_column(Text(printable(head)), justify="right" if j else "left", style="" if j else "cyan")
-    for i, row in enumerate(table.rows):
-        if i == len(table.rows) - table.n_summary:
+    drawn = Table(box=SIMPLE_HEAD if heads else None, show_header=bool(heads), pad_edge=False, header_style="bold")
+    for j, head in enumerate(heads or [""] * len(rows[0])):
+        justify: Any = "right" if figures and j else "left"
+        drawn.add_column(Text(printable(head)), justify=justify, style="" if j else "cyan", no_wrap=not (figures or j))
+    for i, row in enumerate(rows):
+        if figures and i == len(rows) - figures.n_summary:
             drawn.add_section()
-        styles = ["bold green" if (i, j) in table.best else "" for j in range(len(row))]
+        styles = ["bold green" if figures and (i, j) in figures.best else "" for j in range(len(row))]
+        # Text, not markup: a name may contain brackets.
         drawn.add_row(*(Text(printable(cell), style) for cell, style in zip(row, styles, strict=True)))
-    _print(drawn)
-
-
-def _print(table: Table) -> None:
-    from rich.console import Console
-
-    Console(file=sys.stdout, highlight=False).print(table)
+    Console(file=sys.stdout, highlight=False).print(drawn)
 
 
 class ProgressLine:

@@ -1,6 +1,7 @@
 """Data sets that follow from a rule, that are drawn from a known distribution, or that scikit-learn ships.
 
-`random_state` is 0 by default, so a name alone stands for the same rows everywhere.
+`n` is a number of rows. `random_state`, an int, a RandomState or None, is 0 by default, so a name alone stands for the
+same rows everywhere.
 """
 
 from __future__ import annotations
@@ -155,7 +156,6 @@ def led(n: int = 1000, noise: float = 0.1, random_state: Any = 0) -> Data:
     noise : float
         The probability that a segment shows the opposite; 0.1 in Breiman et al. (1984) and in the UCI data,
         where the best possible accuracy is 74%.
-    random_state : int, RandomState or None
 
     Examples
     --------
@@ -185,7 +185,6 @@ def waveform(n: int = 5000, noise_features: int = 0, random_state: Any = 0) -> D
         Rows; every row's class is drawn uniformly.
     noise_features : int
         Further features of standard normal noise alone; 19 in the UCI data with 40 features.
-    random_state : int, RandomState or None
 
     Examples
     --------
@@ -207,13 +206,8 @@ def poker_hand(n: int = 100_000, random_state: Any = 0) -> Data:
 
     Cards are dealt without replacement and in order: suits 1 to 4 (``S1`` to ``S5``), ranks 1, the ace, to 13 (``C1``
     to ``C5``). Classes: 0 nothing, 1 one pair, 2 two pairs, 3 three of a kind, 4 straight, 5 flush, 6 full house, 7
-    four of a kind, 8 straight flush, 9 royal flush. A straight may begin or end with an ace.
-
-    Parameters
-    ----------
-    n : int
-        Rows. The UCI data have 25,010 for training and 1,000,000 for testing.
-    random_state : int, RandomState or None
+    four of a kind, 8 straight flush, 9 royal flush. A straight may begin or end with an ace. The UCI data have 25,010
+    rows for training and 1,000,000 for testing.
 
     Examples
     --------
@@ -252,11 +246,6 @@ def p08_synthetic(n: int = 1000, random_state: Any = 0) -> Data:
     depend on each other most, but only X1-X3 differs between the classes. Exact accuracies: naive Bayes 50%,
     generative TAN 57.5%, discriminative TAN and Bayes' rule 65%.
 
-    Parameters
-    ----------
-    n : int
-    random_state : int, RandomState or None
-
     Examples
     --------
     >>> X, y = p08_synthetic(4)
@@ -285,7 +274,6 @@ def z17_synthetic(n: int = 10_000, alpha: float = 1.0, random_state: Any = 0) ->
         Rows; the paper draws 10,000.
     alpha : float
         The paper goes from 0, where all features weigh the same, to 1.
-    random_state : int, RandomState or None
 
     Examples
     --------

@@ -25,23 +25,9 @@ _VERSION = 1
 class ResultsFile:
     """The records of one experiment on disk; an interrupted run can resume from them.
 
-    Parameters
-    ----------
-    path : path-like
-        A file of JSON lines; created if it does not exist.
-    settings : mapping
-        The settings that determine the results. A file with other settings is refused.
-
-    Attributes
-    ----------
-    path : Path
-    records : list of Record
-        The content of the file when it was opened.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a results file, belongs to another experiment, or is damaged before its last line.
+    The file at `path` has JSON lines, and is created if it does not exist; ``records`` are those it had when it was
+    opened. The `settings` determine the results. A ``ValueError`` refuses a file with other settings, one that is no
+    results file, and one that is damaged before its last line.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:

@@ -22,9 +22,8 @@ from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, Method, component_kinds, is_component, name_and_parameters
 from bnplug.hooks.names import normalize
 from bnplug.hooks.one_file import ENVIRONMENT, ONE_FILE
-from bnplug.io._structures import learned_from_json, learned_to_json, structure_from_json, structure_to_json
 from bnplug.model.log_tables import LogTables
-from bnplug.structure import Learned, Structure
+from bnplug.structure import Learned, PartialGraph, Structure
 from bnplug.table._encoder_state import encoder_state, read_encoder, read_labels
 from bnplug.table.encoder import ColumnEncoder
 
@@ -90,7 +89,7 @@ def to_json(value: Any, kind: Kind | None = None) -> Any:
     if isinstance(value, LogTables):
         return {"is": "tables", **_tables_to_json(value)}
     if isinstance(value, Structure):
-        return structure_to_json(value)
+        return _structure_to_json(value)
     if hasattr(value, "is_directed") and value.is_directed():
         return _graph_to_json(value)
     method = registry.method_of(value)
@@ -291,6 +290,16 @@ def _tables_from_json(data: Mapping[str, Any]) -> LogTables:
     return LogTables(names, states, tables, target)
 
 
+def _structure_to_json(structure: Structure) -> dict[str, Any]:
+    return {"is": "structure", "names": list(structure.names), "parents": [list(of) for of in structure.parents]}
+
+
+def _structure_from_json(data: Mapping[str, Any]) -> Structure:
+    if not all(isinstance(name, str) for name in data["names"]):
+        raise TypeError("the variables of a structure have no names")
+    return Structure(data["names"], data["parents"])
+
+
 def _graph_to_json(graph: Any) -> dict[str, Any]:
     """Return the nodes and edges of a graph, or the tables of a complete network."""
     if hasattr(graph, "get_cpds") and len(graph.get_cpds()) == len(graph.nodes) > 0:
@@ -320,7 +329,7 @@ _READERS: dict[str, Any] = {
     "dict": lambda data: {from_json(key): from_json(item) for key, item in data["items"]},
     "array": _array_from_json,
     "scalar": _array_from_json,
-    "structure": structure_from_json,
+    "structure": _structure_from_json,
     "graph": _graph_from_json,
     "tables": _tables_from_json,
     "network": lambda data: _tables_from_json(data).to_network(),
@@ -330,6 +339,37 @@ _READERS: dict[str, Any] = {
 
 
 # Fitted networks
+
+
+def _learned_to_json(learned: Learned) -> dict[str, Any] | None:
+    """Return what a learner found besides the structure, by positions of variables; None if there is nothing."""
+    if not learned.has_more:
+        return None
+    names = learned.structure.names
+    place = {name: v for v, name in enumerate(names)}
+    pdag, probabilities = learned.pdag, learned.edge_probabilities
+    listed = [[place[u], place[v], share] for (u, v), share in (probabilities or {}).items()]
+    return {
+        "pdag": pdag and [[[place[u], place[v]] for u, v in edges] for edges in (pdag.directed, pdag.undirected)],
+        "edge_probabilities": None if probabilities is None else listed,
+        "alternatives": [[list(of) for of in other.parents] for other in learned.alternatives],
+        "details": dict(learned.details),
+    }
+
+
+def _learned_from_json(data: Mapping[str, Any] | None, structure: Structure) -> Learned:
+    """Undo :func:`_learned_to_json`, given the structure."""
+    if data is None:
+        return Learned(structure)
+    pdag, listed, names = data["pdag"], data["edge_probabilities"], structure.names
+    found = Learned(
+        structure,
+        None if pdag is None else PartialGraph(names, *pdag),
+        None if listed is None else {(u, v): float(share) for u, v, share in listed},
+        [Structure(names, parents) for parents in data["alternatives"]],
+        dict(data["details"]),
+    )
+    return Learned.of(found, structure)
 
 
 @dataclass(frozen=True)
@@ -352,7 +392,7 @@ def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dic
         "made": dict(model.made_),
         "components": [dict(component) for component in model.components_],
         "named": hasattr(model, "feature_names_in_"),
-        "learned": learned_to_json(model.learned_),
+        "learned": _learned_to_json(model.learned_),
         **columns,
         "variables": [
             {**variable, "parents": list(parents)}
@@ -378,7 +418,7 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
     return SavedNetwork(
         network,
         read_encoder(state),
-        learned_from_json(state["learned"], network.structure),
+        _learned_from_json(state["learned"], network.structure),
         bool(state["named"]),
         {str(part): str(text) for part, text in state["made"].items()},
         [{str(key): str(text) for key, text in component.items()} for component in state["components"]],

@@ -69,12 +69,8 @@ def _takes_name(text: str) -> bool:
     return bool(_IDENTIFIER.fullmatch(text)) and text not in networks._KEYWORDS and not _MISREAD.search(text)
 
 
-def _takes_label(text: str) -> bool:
-    return _takes_name(text) or bool(_WHOLE_NUMBER.fullmatch(text))
-
-
 # pgmpy does not distinguish names by case.
-_SAFE = networks.SafeText(_takes_name, _takes_label, str.lower)
+_SAFE = networks.SafeText(_takes_name, lambda text: _takes_name(text) or bool(_WHOLE_NUMBER.fullmatch(text)), str.lower)
 
 
 def _property_lines(properties: Mapping[str, str]) -> list[str]:

@@ -88,17 +88,10 @@ def format_network(tables: LogTables, format_name: str, encoder: ColumnEncoder |
 def write_network(
     tables: LogTables, path: _Path, format_name: str | None = None, encoder: ColumnEncoder | None = None
 ) -> None:
-    """Write a network to a file that other programs read.
+    """Write a network with normalized tables to a file that other programs read.
 
-    Parameters
-    ----------
-    tables : LogTables
-        Normalized. Names and labels that the format cannot represent are replaced; properties have the true ones.
-    path : path-like
-    format_name : str, optional
-        The name of a format, such as ``"bif"``; by default the ending of `path` decides.
-    encoder : ColumnEncoder, optional
-        The encoder of raw rows, which is stored in properties.
+    Names and labels that the format cannot represent are replaced; properties store the true ones, and the `encoder` of
+    raw rows. Without the name of a format, such as ``"bif"``, the ending of `path` decides.
     """
     write_atomically(path, format_network(tables, format_name or format_of(path, "write"), encoder))
 

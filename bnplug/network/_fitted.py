@@ -204,11 +204,8 @@ class FittedNetwork(Composite):
     def plot(self, ax: Axes | str | PathLike[str] | None = None) -> Axes | None:
         """Draw the structure with matplotlib, and return the axes; or write the picture to a file.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or path, optional
-            Where to draw; by default a figure of its own. A path is a file: its ending, such as ``.png``, ``.svg``,
-            ``.pdf`` or ``.dot``, is the format.
+        By default, the axes are on a new figure. The ending of a path, such as ``.png``, ``.svg``, ``.pdf`` or
+        ``.dot``, is the format.
         """
         from bnplug.show.drawing import plot, save_picture
 

@@ -126,14 +126,8 @@ class QueryMixin(FittedNetwork):
         that are not features, dates, and columns in which missing is a state are not changed.
         :class:`~bnplug.BayesianNetworkImputer` takes such values from the training rows instead.
 
-        Parameters
-        ----------
-        X : pandas or polars frame, or 2-D array
-        how : {"most_probable", "sample"}
-            All missing cells of a row in their most probable joint state, the class's included; or drawn from their
-            distribution, given what the row knows.
-        random_state : int or RandomState, optional
-            What is drawn with.
+        `how` and `random_state` are as for :class:`~bnplug.BayesianNetworkImputer`; the most probable joint state
+        includes the class's.
 
         Examples
         --------
@@ -156,15 +150,8 @@ class QueryMixin(FittedNetwork):
         Joint states whose log probabilities are within 1e-9 of the largest are tied: the first is taken, by the lowest
         state of the first variable in which they differ.
 
-        Parameters
-        ----------
-        evidence : mapping of str to value, optional
-            What is known, as for :meth:`query`. The state of a variable that is known softly is found with the others.
-
-        Returns
-        -------
-        dict of str to label
-            In the order of the variables. A numeric feature's is its bin; where missing is a state, None is it.
+        The `evidence` is as for :meth:`query`; the state of a variable that is known softly is found with the others.
+        States are in the order of the variables. A numeric feature's is its bin; where missing is a state, None is it.
 
         Examples
         --------
@@ -225,12 +212,7 @@ class QueryMixin(FittedNetwork):
         As an entry moves, the others of its column move against it, in proportion to what they are, so that the column
         keeps its sum.
 
-        Parameters
-        ----------
-        evidence : mapping of str to value, optional
-            What is known, as for :meth:`query`.
-        target : str, optional
-            The variable that is asked about; by default the class.
+        The `evidence` is as for :meth:`query`, and the `target` by default the class.
 
         Returns
         -------
@@ -263,10 +245,7 @@ class QueryMixin(FittedNetwork):
         Findings that support each other have a negative one. Above 0 they are less probable together than if they had
         nothing to do with each other: a rare case, an error in the data, or one that the network does not know.
 
-        Parameters
-        ----------
-        evidence : mapping of str to value
-            What is known, as for :meth:`query`.
+        The `evidence` is as for :meth:`query`.
 
         Examples
         --------

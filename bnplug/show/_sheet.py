@@ -10,12 +10,13 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import NamedTuple
 
 from fast_sugiyama import from_edges
 from scipy.optimize import isotonic_regression
+
+from bnplug.structure import Structure
 
 #: An edge, as (parent, child).
 Link = tuple[int, int]
@@ -34,31 +35,16 @@ _SWEEPS = 30
 _GRAVITY, _PULLS = 0.001, (1.0, 2.0, 32.0)
 
 
-@dataclass(frozen=True)
-class CheckedGraph:
-    """A graph without cycles; nodes are positions in ``names``, and ``order`` has parents before children."""
+class CheckedGraph(NamedTuple):
+    """A structure to draw; nodes are positions in ``names``, and ``order`` has parents before children."""
 
     names: tuple[str, ...]
     edges: tuple[Link, ...]
+    parents: tuple[tuple[int, ...], ...]
+    children: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...]
     target: int
     marked: frozenset[int]
-    order: tuple[int, ...]
-
-    @cached_property
-    def parents(self) -> list[list[int]]:
-        return _neighbors(len(self.names), self.edges)
-
-    @cached_property
-    def children(self) -> list[list[int]]:
-        return _neighbors(len(self.names), ((child, parent) for parent, child in self.edges))
-
-
-def _neighbors(n_nodes: int, links: Iterable[Link]) -> list[list[int]]:
-    """Return for each node the first ends of the links to it."""
-    neighbors: list[list[int]] = [[] for _ in range(n_nodes)]
-    for other, node in links:
-        neighbors[node].append(other)
-    return neighbors
 
 
 def checked_graph(
@@ -74,16 +60,13 @@ def checked_graph(
         for name in used:
             if name not in number:
                 raise ValueError(f"{role}: {name!r} is not one of the nodes {list(names)}")
-    links = tuple(sorted({(number[parent], number[child]) for parent, child in edges}))
-    sorter = TopologicalSorter[int](dict.fromkeys(range(len(names)), ()))
+    links = sorted({(number[parent], number[child]) for parent, child in edges})
+    parents: list[list[int]] = [[] for _ in names]
     for parent, child in links:
-        sorter.add(child, parent)
-    try:
-        order = tuple(sorter.static_order())
-    except CycleError as error:
-        cycle = " -> ".join(names[node] for node in error.args[1])
-        raise ValueError(f"a Bayesian network has no cycle, but the edges have one: {cycle}") from None
-    return CheckedGraph(tuple(names), links, number[target], frozenset(number[name] for name in marked), order)
+        parents[child].append(parent)
+    graph = Structure(names, parents)
+    places = number[target], frozenset(number[name] for name in marked)
+    return CheckedGraph(graph.names, tuple(links), graph.parents, graph.children, graph.order, *places)
 
 
 @dataclass

@@ -39,7 +39,9 @@ def to_svg(
     marked: Collection[str] = (),
     clickable: bool = False,
 ) -> str:
-    """Draw a classifier's graph as one self-contained SVG element.
+    """Draw a classifier's graph as one self-contained SVG element, on a white background.
+
+    Hovering over a node shows its whole name and its parents.
 
     Parameters
     ----------
@@ -53,11 +55,6 @@ def to_svg(
         Nodes to highlight, such as the Markov blanket of the class.
     clickable : bool
         Whether the group of each node, of class ``bn-node``, has the name as ``data-node``, for a page's script.
-
-    Returns
-    -------
-    str
-        The SVG, on a white background. Hovering over a node shows its whole name and its parents.
     """
     picture = picture_of(names, edges, target, marked)
     return render(
@@ -187,15 +184,10 @@ def save_picture(
     target: str,
     marked: Collection[str] = (),
 ) -> None:
-    """Write a picture of a classifier's graph to a file, whole or not at all.
+    """Write a picture of a classifier's graph to a file, whole or not at all; parameters as for :func:`to_svg`.
 
-    Parameters
-    ----------
-    path : path-like
-        The suffix is the format: ``.svg``, ``.dot`` (or ``.gv``; Graphviz), ``.mmd`` (Mermaid), or with matplotlib
-        ``.png``, ``.pdf``, ``.eps``, ``.ps``, ``.jpg``, ``.tif``, ``.webp``.
-    names, edges, target, marked
-        As for :func:`to_svg`.
+    The suffix of the path is the format: ``.svg``, ``.dot`` (or ``.gv``; Graphviz), ``.mmd`` (Mermaid), or with
+    matplotlib ``.png``, ``.pdf``, ``.eps``, ``.ps``, ``.jpg``, ``.tif``, ``.webp``.
     """
     path = Path(path)
     suffix = path.suffix.lower()

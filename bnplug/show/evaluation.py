@@ -77,18 +77,9 @@ class Evaluation:
 def evaluate(
     model: BayesianNetworkClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None
 ) -> Evaluation:
-    """Compare the predictions of a fitted classifier, also of a plugin, with the true classes.
+    """Compare the predictions of a fitted classifier, also of a plugin, for rows with their true classes.
 
-    Parameters
-    ----------
-    model : BayesianNetworkClassifier
-        Fitted.
-    X : frame or array
-        The rows; missing features are marginalized.
-    y : array-like
-        The true class of each row, known to the model.
-    sample_weight : array-like, optional
-        A weight of 2 is the row twice, 0 is absence.
+    The model knows all these classes. Missing features are marginalized. A weight of 2 is the row twice, 0 is absence.
     """
     probabilities = model.predict_proba(X)
     return evaluate_probabilities(model, probabilities, y, sample_weight, decisions(model, X, probabilities))

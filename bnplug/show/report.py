@@ -165,20 +165,16 @@ def _drawn(model: BayesianNetworkClassifier) -> dict[str, Any] | None:
 
 def _nodes(model: BayesianNetworkClassifier, joints: Mapping[str, FloatArray]) -> Iterator[dict[str, Any]]:
     """Yield every node with its size, relations and tables."""
-    parents = model.tables_.parents
-    children: dict[str, list[str]] = {name: [] for name in model.tables_.names}
-    for child, above in parents.items():
-        for name in above:
-            children[name].append(child)
-    most_cells = min(_MOST_CELLS_EACH, _MOST_CELLS // len(children))
-    for name in model.tables_.names:
+    names, children = model.tables_.names, model.tables_.structure.children
+    most_cells = min(_MOST_CELLS_EACH, _MOST_CELLS // len(names))
+    for v, name in enumerate(names):
         states, *configurations = model.tables_.tables[name].values.shape
         given = f" x {html.counted(prod(configurations), 'configuration')}" if configurations else ""
         yield {
             "name": name,
             "size": f"{'class, ' if name == model.target_ else ''}{html.counted(states, 'state')}{given}",
-            "parents": parents[name],
-            "children": children[name],
+            "parents": model.tables_.parents[name],
+            "children": [names[child] for child in children[v]],
             "tables": _node_tables(model, name, joints.get(name), most_cells),
         }
 

@@ -77,12 +77,7 @@ def mutual_information(joint: FloatArray) -> float:
 def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
     """Describe a model in plain text: its graph, the Markov blanket of the class, tables.
 
-    Parameters
-    ----------
-    model : BayesianNetworkClassifier
-        Fitted.
-    nodes : iterable of str
-        The variables whose tables to show, of any size; by default, all variables with small tables.
+    The tables are those of `nodes`, of any size, or by default all small ones.
     """
     wanted = list(nodes)
     for name in wanted:

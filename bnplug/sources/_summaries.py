@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,69 +41,40 @@ class Labels(NamedTuple):
         return cls(numbers, weights, np.argsort(codes, kind="stable"), int(numbers.max(initial=-1)) + 1)
 
 
-class ByClass:
-    """Rows and weights in a matrix (places, classes) that grows in both directions."""
+_NONE = np.zeros(0, dtype=np.int64)
+#: No rows: where counting begins.
+NO_ROWS = Points(_NONE, _NONE, _NONE, None)
 
-    def __init__(self) -> None:
-        self.rows = np.zeros((0, 0), dtype=np.int64)
-        self.weights = np.zeros((0, 0))
-        self.weighted = False
 
-    def add(self, places: Sequence[int] | IntArray, numbers: IntArray, labels: Labels) -> None:
-        """Count row m at ``places[numbers[m]]``, unless its number is negative."""
-        n_classes, present = labels.n_classes, numbers >= 0
-        shape = len(places), n_classes
-        cells = numbers[present] * n_classes + labels.codes[present]
-        self._grow(int(max(places, default=-1)) + 1, n_classes)
-        self.rows[places, :n_classes] += np.bincount(cells, minlength=shape[0] * n_classes).reshape(shape)
-        if labels.weights is not None:
-            self.weighted = True
-            weights = np.bincount(cells, labels.weights[present], shape[0] * n_classes).reshape(shape)
-            self.weights[places, :n_classes] += weights
-
-    def merge(self, places: Sequence[int], other: ByClass) -> None:
-        """Add row i of another matrix to row ``places[i]``."""
-        n_classes = other.rows.shape[1]
-        if n_classes:
-            self._grow(max(places, default=-1) + 1, n_classes)
-            self.rows[places, :n_classes] += other.rows[: len(places)]
-            self.weights[places, :n_classes] += other.weights[: len(places)]
-            self.weighted |= other.weighted
-
-    def renumber(self, places: IntArray) -> None:
-        """Rename class c to ``places[c]``."""
-        rows, weights, n_classes = self.rows, self.weights, self.rows.shape[1]
-        shape = len(rows), int(places[:n_classes].max(initial=-1)) + 1
-        self.rows, self.weights = np.zeros(shape, dtype=np.int64), np.zeros(shape)
-        self.rows[:, places[:n_classes]], self.weights[:, places[:n_classes]] = rows, weights
-
-    def _grow(self, n_places: int, n_classes: int) -> None:
-        old_places, old_classes = self.rows.shape
-        if n_places > old_places or n_classes > old_classes:
-            # Doubling keeps the cost of growing by one place at a time linear.
-            pad = [(0, 2 * n_places - old_places if n_places > old_places else 0), (0, max(n_classes - old_classes, 0))]
-            self.rows, self.weights = np.pad(self.rows, pad), np.pad(self.weights, pad)
+def counted(numbers: IntArray, labels: Labels) -> Points:
+    """Return how many rows of each class have each number; negative numbers are skipped."""
+    present, n_classes = numbers >= 0, labels.n_classes
+    cells = numbers[present] * n_classes + labels.codes[present]
+    rows = np.bincount(cells)
+    used = np.flatnonzero(rows)
+    weights = None if labels.weights is None else np.bincount(cells, labels.weights[present])[used].astype(np.float64)
+    return Points(used // n_classes, used % n_classes, rows[used], weights)
 
 
 class _CountsMissing:
-    """Incremental summary of a column; `missing` counts the missing cells of each class in row 0."""
+    """Incremental summary of a column; `missing` counts the missing cells of each class, as the number 0."""
 
     def __init__(self) -> None:
-        self.missing = ByClass()
+        self.missing = NO_ROWS
 
     def renumber(self, places: IntArray) -> None:
         """Rename class c to ``places[c]``."""
-        self.missing.renumber(places)
+        self.missing = self.missing.renumbered(places)
 
-    def lack(self, rows: ByClass) -> None:
-        """Add rows whose cells are missing, counted in row 0."""
-        self.missing.merge([0], rows)
+    def lack(self, rows: Points) -> None:
+        """Add rows whose cells are missing."""
+        self.missing = self.missing.join(rows)
 
-    def _missing_cells(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the classes with missing cells, and the rows and weight of each."""
-        rows = self.missing.rows.sum(axis=0)
-        classes = np.flatnonzero(rows)
-        return classes, rows[classes], self.missing.weights.sum(axis=0)[classes]
+    def _cells(self, points: Points, column: pd.Series[Any], n_distinct: float | None, merged: bool = False) -> Cells:
+        """Return the cells of a column, whose missing cells come last."""
+        labels, rows = np.append(points.classes, self.missing.classes), np.append(points.rows, self.missing.rows)
+        weights = [part.weights for part in (points, self.missing) if part.weights is not None]
+        return Cells(column, labels, np.concatenate(weights) if weights else None, rows, n_distinct, merged)
 
 
 class NumberSummary(_CountsMissing):
@@ -122,7 +93,7 @@ class NumberSummary(_CountsMissing):
         values, holes = _numbers_and_holes(column)
         self._widen(values.dtype if isinstance(column.dtype, np.dtype) else np.dtype(np.float64))
         self.merged |= column.dtype == object and are_merged(column, values)
-        self.missing.add([0], np.where(holes, 0, -1), labels)
+        self.lack(counted(np.where(holes, 0, -1), labels))
         if column.dtype.kind != "f" and has_inexact(values):
             large = column[np.abs(values.astype(np.float64)) >= FIRST_INEXACT].unique().tolist()
             self._keep_large({float(number): number for number in large})
@@ -149,17 +120,11 @@ class NumberSummary(_CountsMissing):
         self.distribution.renumber(places)
 
     def cells(self) -> Cells:
-        points, (missing, rows, weights) = self.distribution.points(), self._missing_cells()
-        seen_weights = np.zeros(len(points.values)) if points.weights is None else points.weights
+        points = self.distribution.points()
+        column = self._column(points.values, len(self.missing.rows))
         n_distinct = self.hashes.n_distinct() if self.hashes is not None and self.whole else 0.0
-        return Cells(
-            self._column(points.values, len(missing)),
-            np.concatenate([points.classes, missing]),
-            np.concatenate([seen_weights, weights]) if self.missing.weighted else None,
-            np.concatenate([points.rows, rows]),
-            None if self.distribution.exact else n_distinct,
-            self.merged or self.distribution.merged,
-        )
+        merged = self.merged or self.distribution.merged
+        return self._cells(points, column, None if self.distribution.exact else n_distinct, merged)
 
     def _widen(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype if self.dtype is None else np.result_type(self.dtype, dtype)
@@ -191,7 +156,7 @@ class StateSummary(_CountsMissing):
         super().__init__()
         self.categorical, self.complete = categorical, True
         self.places: dict[Any, int] = {}
-        self.counts = ByClass()
+        self.counts = NO_ROWS
         # The categories of all batches, if they agree.
         self.categories: pd.Index[Any] | None = None
         self.began = False
@@ -201,13 +166,12 @@ class StateSummary(_CountsMissing):
         categories = values if isinstance(column.dtype, pd.CategoricalDtype) else None
         self._note(categories if self.categorical else None)
         numbers = codes.astype(np.int64)
-        self.missing.add([0], np.where(numbers < 0, 0, -1), labels)
+        self.lack(counted(np.where(numbers < 0, 0, -1), labels))
         if categories is not None:
             occurring, numbers = renumbered(numbers, len(values))
             values = values[occurring]
         if self.complete and len(values):
-            self.counts.add(self._places(list(values)), numbers, labels)
-            self._check_size()
+            self._count(list(values), counted(numbers, labels))
 
     def merge(self, other: StateSummary) -> None:
         if other.began:
@@ -215,23 +179,15 @@ class StateSummary(_CountsMissing):
         self.lack(other.missing)
         self.complete &= other.complete
         if self.complete and other.places:
-            self.counts.merge(self._places(list(other.places)), other.counts)
-        self._check_size()
+            self._count(list(other.places), other.counts)
 
     def renumber(self, places: IntArray) -> None:
         super().renumber(places)
-        self.counts.renumber(places)
+        self.counts = self.counts.renumbered(places)
 
     def cells(self) -> Cells:
-        places, labels = np.nonzero(self.counts.rows)
-        missing, rows, weights = self._missing_cells()
-        return Cells(
-            self._column(np.concatenate([places, np.full(len(missing), -1)])),
-            np.concatenate([labels, missing]),
-            np.concatenate([self.counts.weights[places, labels], weights]) if self.missing.weighted else None,
-            np.concatenate([self.counts.rows[places, labels], rows]),
-            None if self.complete else np.inf,
-        )
+        column = self._column(np.append(self.counts.values, np.full(len(self.missing.rows), -1)))
+        return self._cells(self.counts, column, None if self.complete else np.inf)
 
     def _column(self, codes: IntArray) -> pd.Series[Any]:
         values = np.empty(len(self.places) + 1, dtype=object)
@@ -239,8 +195,12 @@ class StateSummary(_CountsMissing):
         cells = pd.Series(values[codes], dtype=object)
         return cells if self.categories is None else pd.Series(pd.Categorical(cells, categories=self.categories))
 
-    def _places(self, values: list[Any]) -> list[int]:
-        return [self.places.setdefault(value, len(self.places)) for value in values]
+    def _count(self, values: list[Any], counts: Points) -> None:
+        """Add rows of values, which `counts` has by their positions among `values`."""
+        places = np.array([self.places.setdefault(value, len(self.places)) for value in values], dtype=np.int64)
+        self.counts = self.counts.join(counts._replace(values=places[counts.values]))
+        if len(self.places) > MOST_STATES:
+            self.complete, self.places, self.counts = False, {}, NO_ROWS
 
     def _note(self, categories: pd.Index[Any] | None) -> None:
         """Treat categories that differ between batches as plain values, as pandas does when it concatenates frames."""
@@ -249,10 +209,6 @@ class StateSummary(_CountsMissing):
         elif self.categories is not None and (categories is None or not self.categories.equals(categories)):
             self.categories = None
         self.began = True
-
-    def _check_size(self) -> None:
-        if len(self.places) > MOST_STATES:
-            self.complete, self.places, self.counts = False, {}, ByClass()
 
 
 class TimeSummary:
@@ -279,7 +235,7 @@ class TimeSummary:
         for part in self.parts.values():
             part.renumber(places)
 
-    def lack(self, rows: ByClass) -> None:
+    def lack(self, rows: Points) -> None:
         for part in self.parts.values():
             part.lack(rows)
 

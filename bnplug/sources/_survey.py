@@ -17,7 +17,7 @@ from bnplug.errors import article, did_you_mean
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, is_component
 from bnplug.sources._streaming import CATEGORIES, NOTHING, Batch, DataFiles, SeenKinds, note_kinds
-from bnplug.sources._summaries import ByClass, Labels, NumberSummary, StateSummary, TimeSummary, renumbered
+from bnplug.sources._summaries import NO_ROWS, Labels, NumberSummary, StateSummary, TimeSummary, counted, renumbered
 from bnplug.table._cells import Cells, Seen
 from bnplug.table._checks import CONTAINERS, check_sum, refuse, weight_numbers
 from bnplug.table._columns import is_named_like_identifier
@@ -288,32 +288,29 @@ class _Column:
         # A cell of a type that cannot be learned from.
         self.odd: pd.Series[Any] | None = None
         # Rows of batches without any value.
-        self.nothing = ByClass()
+        self.nothing = NO_ROWS
 
     def add(self, column: pd.Series[Any], kind: str, labels: Labels) -> None:
         if kind == NOTHING:
-            self.nothing.add([0], np.zeros(len(column), dtype=np.int64), labels)
+            self.nothing = self.nothing.join(counted(np.zeros(len(column), dtype=np.int64), labels))
         elif kind in (CONTAINERS, COMPLEX) or (kind == TIMES and self.rules.dates != "parts"):
             self.odd = column.iloc[:1]
         else:
-            self.summary = self._new_summary(kind) if self.summary is None else self.summary
+            if self.summary is None and kind == NUMBERS:
+                self.summary = NumberSummary(is_named_like_identifier(self.name))
+            elif self.summary is None:
+                self.summary = TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
             self.summary.add(column, labels)
 
     def merge(self, other: _Column, places: IntArray) -> None:
         """Add another column, whose class c is class ``places[c]`` here; this changes the other column."""
-        other.nothing.renumber(places)
-        self.nothing.merge([0], other.nothing)
+        self.nothing = self.nothing.join(other.nothing.renumbered(places))
         self.odd = other.odd if self.odd is None else self.odd
         if other.summary is not None:
             other.summary.renumber(places)
             if self.summary is not None:
                 self.summary.merge(other.summary)
             self.summary = self.summary or other.summary
-
-    def _new_summary(self, kind: str) -> NumberSummary | StateSummary | TimeSummary:
-        if kind == NUMBERS:
-            return NumberSummary(is_named_like_identifier(self.name))
-        return TimeSummary() if kind == TIMES else StateSummary(kind == CATEGORIES)
 
     def cells(self) -> Seen:
         """Return the distinct cells, or one cell of a column that cannot be learned from."""

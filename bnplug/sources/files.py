@@ -82,13 +82,7 @@ def read_data(
 
 
 def read_text(path: str | Path) -> pd.DataFrame:
-    """Read a CSV file with every cell as text; an empty field is the empty string.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read; the message names it.
-    """
+    """Read a CSV file with every cell as text; an empty field is the empty string. Errors are as for `read_data`."""
     file = _DataFile(path)
     file.check_plain()
     try:

@@ -20,17 +20,10 @@ _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d
 
 
 def to_csv(frame: pd.DataFrame, formulas: bool = False, header: bool = True) -> str:
-    """Return a frame as CSV, without its index.
+    """Return a frame as CSV, without its index, with the names of the columns as `header`.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    formulas : bool
-        Whether to write text unchanged. By default, text that a spreadsheet program could run as a formula gets a
-        leading apostrophe: text of two or more characters that begins with ``=``, ``+``, ``-``, ``@``, a tab or a
-        line end and is not a number.
-    header : bool
-        Whether the names of the columns come first.
+    Unless `formulas` are allowed, text that a spreadsheet program could run as one gets a leading apostrophe: text of
+    two or more characters that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end and is not a number.
 
     Examples
     --------

@@ -160,7 +160,9 @@ def _encode_source(
         from bnplug.sources.dask._tables import encode_dask
 
         return encode_dask(source, target, sample_weight, rules, **given)
-    return _encode_frame(_checked_frame(source), target, sample_weight, rules, **given)
+    if not is_frame(source):
+        source = check_array(native(source), dtype=None, ensure_all_finite="allow-nan", input_name="X")
+    return _encode_frame(to_frame(source, "X"), target, sample_weight, rules, **given)
 
 
 def _kind_of(source: Any) -> str:
@@ -195,7 +197,10 @@ def _encode_frame(
     classes: npt.ArrayLike | None = None,
 ) -> tuple[Table, ColumnEncoder]:
     """Return the table of a frame as `to_frame` returns it, and the encoder; see :func:`bnplug.encode_training`."""
-    _check_size(frame)
+    if frame.shape[1] == 0:
+        raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required")
+    if len(frame) == 0:
+        raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
     frame = with_given_states(frame, rules.states or {})
     labels, gaps = _labels_and_gaps(y, rules.unlabeled, rules.policies.of_table == "em")
     check_consistent_length(frame, labels)
@@ -241,19 +246,6 @@ def _target_name(y: Any, frame: pd.DataFrame, given: str | None) -> str:
     name = getattr(y, "name", None)
     refuse_surrogates([name], "y")
     return unlike(str(name) if name not in (None, "") else "class", set(frame.columns))
-
-
-def _checked_frame(X: Any) -> pd.DataFrame:
-    if not is_frame(X):
-        return to_frame(check_array(native(X), dtype=None, ensure_all_finite="allow-nan", input_name="X"), "X")
-    return to_frame(X, "X")
-
-
-def _check_size(frame: pd.DataFrame) -> None:
-    if frame.shape[1] == 0:
-        raise ValueError("X has no columns: 0 feature(s) while a minimum of 1 is required")
-    if len(frame) == 0:
-        raise ValueError("X has no rows: 0 sample(s) while a minimum of 1 is required")
 
 
 def _kept_rows(

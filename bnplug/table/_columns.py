@@ -114,7 +114,12 @@ def plan_cells(
     inspection = _inspect(counted, kinds, None if listed is None else named)
     problems = [*_unsupported(kinds), *inspection.problems]
     plan.numbers = inspection.numbers if binned else {}
-    plan.whole = {name: few.states for name, few in inspection.few.items() if _have_middles(few.states)}
+    # Numbers whose midpoints floats represent exactly.
+    plan.whole = {
+        name: few.states
+        for name, few in inspection.few.items()
+        if few.states and all(not isinstance(x, str) and abs(x) <= _LARGEST_WITH_HALVES for x in few.states)
+    }
     for name in plan.cells:
         if kinds[name] in (NUMBERS, STATES):
             _plan_column(name, inspection, named, rules.on_useless == "error", plan, problems)
@@ -373,8 +378,3 @@ def tells(column: Coded, labels: Codes, repeats: IntArray | None = None) -> bool
     expected = rows.sum(axis=1, keepdims=True) * (rows.sum(axis=0) / rows.sum())
     statistic = ((rows - expected) ** 2 / expected).sum()
     return bool(chdtrc((rows.shape[0] - 1) * (rows.shape[1] - 1), statistic) < CHANCE)
-
-
-def _have_middles(states: Sequence[State]) -> bool:
-    """Return whether states are numbers whose midpoints floats represent exactly."""
-    return bool(states) and all(not isinstance(state, str) and abs(state) <= _LARGEST_WITH_HALVES for state in states)

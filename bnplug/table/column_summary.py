@@ -133,15 +133,10 @@ class ColumnSummary:
 
 
 class Points(NamedTuple):
-    """Numbers with the rows (and their weight) of each class; sorted by number, then by class.
+    """Numbers with the rows of each class; sorted by number, then by class.
 
-    Attributes
-    ----------
-    values : array of shape (points,)
-    classes, rows : int64 array of shape (points,)
-        A class, and the number of its rows that have the number.
-    weights : float64 array of shape (points,), optional
-        The total weight of these rows; None if rows have no weights.
+    An entry has a number, a class, the number of its rows that have the number, and the total weight of these rows;
+    the weights are None if rows have none.
     """
 
     values: npt.NDArray[Any]

@@ -229,11 +229,7 @@ class _GivenCuts(Discretizer):
 def unfitted(spec: Any) -> Any:
     """Return the unfitted discretizer of a parameter ``discretizer``; None if every distinct value is a state.
 
-    Parameters
-    ----------
-    spec : str, (str, mapping), transformer or None
-        A registered name, that name with parameters, or an instance, which is cloned. ``"auto"`` are the bins for the
-        default parameters of a classifier.
+    An instance is cloned; ``"auto"`` are the bins for the default parameters of a classifier.
 
     Examples
     --------

@@ -99,8 +99,6 @@ class ColumnEncoder:
         transformer = _new_discretizer(rules.discretizer)
         weights = _divided_by_class_mean(weights, codes) if rules.relative_weights else weights
         plan = plan_columns(frame, rules, weights, transformer is not None, codes)
-        if plan.numbers:
-            _fit(transformer, plan)
         encoder = cls._of(plan, transformer, classes, tuple(map(str, frame.columns)))
         return encoder, encoder._code_plan(plan, encoder.bin_numbers(plan.numbers, frame.index), rules)
 
@@ -116,8 +114,6 @@ class ColumnEncoder:
                 name: cells._replace(weights=_divided_by_class_mean(cells.weights, cells.labels, cells.repeats))
                 for name, cells in plan.cells.items()
             }
-        if plan.numbers:
-            _fit(transformer, plan)
         encoder = cls._of(plan, transformer, classes, tuple(columns))
         # Each column has its own distinct cells, so columns are binned one at a time.
         binned: dict[str, pd.Series[Any] | Coded] = {}
@@ -129,7 +125,9 @@ class ColumnEncoder:
     def _of(
         cls, plan: ColumnPlan, transformer: Any, classes: npt.NDArray[Any], columns: tuple[str, ...]
     ) -> ColumnEncoder:
-        """Return the encoder of a plan, with a discretizer that is fitted if there are numbers."""
+        """Return the encoder of a plan, with a discretizer that is fitted to its numbers if there are any."""
+        if plan.numbers:
+            _fit(transformer, plan)
         decisions = {name: getattr(plan, name) for name in ("left_out", "dates", "zones", "whole", "pooled")}
         discretizer = transformer if plan.numbers else None
         return cls(plan.names, tuple(plan.numbers), discretizer, {}, classes, columns=columns, **decisions)

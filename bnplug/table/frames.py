@@ -15,15 +15,11 @@ from bnplug.table._checks import exact_array, has_inexact, is_beyond_numpy, nati
 
 
 def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
-    """Return `data` as a pandas frame whose column names are distinct strings.
+    """Return `data`, which error messages call `what`, as a pandas frame whose column names are distinct strings.
 
-    Parameters
-    ----------
-    data : pandas or polars frame (a lazy one is collected), pyarrow table, dict of columns, or 2-D array
-        An array's columns are named ``x0``, ``x1``, ...
-        Frames of other libraries are errors: as arrays they would lose the names and types of their columns.
-    what : str
-        What error messages call it.
+    It is a pandas or polars frame (a lazy one is collected), a pyarrow table, a dict of columns, or a 2-D array, whose
+    columns are named ``x0``, ``x1``, ... Frames of other libraries are errors: as arrays they would lose the names and
+    types of their columns.
 
     Examples
     --------

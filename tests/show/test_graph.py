@@ -25,7 +25,7 @@ def test_what_is_no_network_is_refused(arguments, message):
 def test_nodes_are_numbers_in_the_order_of_their_names():
     graph = checked_graph(["a", "b", "y"], [("y", "b"), ("a", "b"), ("y", "b")], "y", ["a"])
     assert graph.edges == ((0, 1), (2, 1))
-    assert graph.parents == [[], [0, 2], []]
-    assert graph.children == [[1], [], [1]]
+    assert graph.parents == ((), (0, 2), ())
+    assert graph.children == ((1,), (), (1,))
     assert (graph.target, graph.marked) == (2, {0})
     assert graph.order.index(1) == 2

@@ -28,13 +28,8 @@ class QuantileDiscretizer(Discretizer):
     ----------
     n_bins : int
         The number of bins, at least 2.
-    categorical_features : "auto", None, or sequence of names, positions or booleans
-        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
-
-    Attributes
-    ----------
-    cut_points_, bin_labels_ : list
-        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+    categorical_features
+        See :class:`bnplug.Discretizer`.
 
     Examples
     --------
@@ -56,17 +51,8 @@ class Log2QuantileDiscretizer(Discretizer):
 
     Weights move the cuts but do not change the number of bins, so multiplying all of them by a constant changes
     nothing. Rows of weight 0 are ignored. Cuts are values that occur, as in :class:`~bnplug.QuantileDiscretizer`. The
-    bins are fine, for parameters such as ``backoff`` that back off if bins have few rows.
-
-    Parameters
-    ----------
-    categorical_features : "auto", None, or sequence of names, positions or booleans
-        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
-
-    Attributes
-    ----------
-    cut_points_, bin_labels_ : list
-        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+    bins are fine, for parameters such as ``backoff`` that back off if bins have few rows. The parameter is as for
+    :class:`bnplug.Discretizer`.
 
     Examples
     --------
@@ -88,13 +74,8 @@ class UniformDiscretizer(Discretizer):
     ----------
     n_bins : int
         The number of bins, at least 2; a constant column has one.
-    categorical_features : "auto", None, or sequence of names, positions or booleans
-        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
-
-    Attributes
-    ----------
-    cut_points_, bin_labels_ : list
-        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+    categorical_features
+        See :class:`bnplug.Discretizer`.
 
     Examples
     --------

@@ -13,17 +13,7 @@ class MDLDiscretizer(Discretizer):
     An interval is cut where the remaining class entropy E is smallest; both parts are cut in turn. A cut is accepted if
     its gain exceeds ``[log2(n - 1) + log2(3^k - 2) - k E + k1 E1 + k2 E2] / n``. Cuts lie midway between neighboring
     values. If entropies are equal (within 1e-11 nats), the lowest cut is taken. A column without cuts has one bin,
-    ``all``.
-
-    Parameters
-    ----------
-    categorical_features : "auto", None, or sequence of names, positions or booleans
-        The discrete columns, which are unchanged; see :func:`bnplug.table.kinds.discrete_columns`.
-
-    Attributes
-    ----------
-    cut_points_, bin_labels_ : list
-        The ascending cuts of each column, and the labels of its bins; None for a discrete column.
+    ``all``. The parameter is as for :class:`bnplug.Discretizer`.
 
     Notes
     -----

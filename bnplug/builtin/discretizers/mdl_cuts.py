@@ -29,18 +29,11 @@ _STRETCH = 32
 
 
 class _Units(NamedTuple):
-    """Weights and entropies of a column as whole numbers.
+    """Weights of points and entropies of a column as whole numbers of units and quanta.
 
-    Attributes
-    ----------
-    weights : int64 array of shape (points,)
-        The weights of points in units.
-    unit : float
-        1 if all weights are whole and add up exactly; else a power of two as small as the rounding of their sum.
-    quantum : float
-        A power of two: the unit of whole-number entropies, in nats.
-    table : int64 array
-        ``x log x`` in quanta for x = 0, 1, ... units; empty if it would be long.
+    The unit is 1 if all weights are whole and add up exactly; else a power of two as small as the rounding of their
+    sum. The quantum, in nats, is a power of two. `table` has ``x log x`` in quanta for x = 0, 1, ... units; it is empty
+    if it would be long.
     """
 
     weights: IntArray
@@ -59,7 +52,8 @@ class _Units(NamedTuple):
         quantum = 2.0 ** (math.frexp(largest)[1] - 61)
         size = int(total) + 1 if whole and total <= _TABLE_PER_POINT * len(rows) else 0
         units = rows if weights is None else np.rint(weights / unit).astype(np.int64)
-        return cls(units, unit, quantum, _xlogx_table(size, quantum))
+        x = np.arange(size, dtype=np.float64)
+        return cls(units, unit, quantum, np.rint(x * np.log(np.maximum(x, 1.0)) / quantum).astype(np.int64))
 
 
 def mdl_cuts(column: ColumnSummary) -> FloatArray:
@@ -120,11 +114,6 @@ def _entropy(class_weights: FloatArray) -> tuple[float, float, int]:
         # Small weights are lost in the sum beside very large ones.
         return 0.0, 0.0, 0
     return n, math.log(n) - float(present @ np.log(present)) / n, len(present)
-
-
-def _xlogx_table(size: int, quantum: float) -> IntArray:
-    x = np.arange(size, dtype=np.float64)
-    return np.rint(x * np.log(np.maximum(x, 1.0)) / quantum).astype(np.int64)
 
 
 @inner_kernel

@@ -39,18 +39,10 @@ _Levels = list[list[FloatArray]]
 
 @dataclass(frozen=True)
 class BackoffLevel:
-    """The estimates of a node given its first parents.
+    """The estimates of a node given its first parents, in the order in which they were added.
 
-    Attributes
-    ----------
-    parents : tuple of str
-        In the order in which they were added.
-    concentration : float
-        The weight of the level below, in rows.
-    log_p : float64 array
-        The logarithms of the estimates, with axes (node, \\*parents).
-    log_loo : float64 array
-        The estimate of each cell without one of its rows; for an empty cell, the estimate.
+    ``concentration`` is the weight of the level below, in rows. ``log_p`` has the logarithms of the estimates, with
+    axes (node, \\*parents), and ``log_loo`` those without one of a cell's rows; for an empty cell, the estimate.
     """
 
     parents: tuple[str, ...]

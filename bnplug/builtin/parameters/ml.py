@@ -131,7 +131,7 @@ class MaximumLikelihood(CountsLearner):
             )
         if self.alpha == 0:
             return 0.0
-        expert = self._expert(table, [[table.index(p) for p in parents] for parents, _ in tables.tables.values()])
+        expert = self._expert(table, tables.structure.parents)
         total = 0.0
         for v, (_, values) in enumerate(tables.tables.values()):
             if v in expert.fixed:

@@ -88,11 +88,9 @@ def _n_numbers(tables: LogTables) -> int:
     return sum(table.values.size for table in tables.tables.values())
 
 
-def numbered(tables: LogTables) -> tuple[list[list[int]], list[int]]:
+def numbered(tables: LogTables) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
     """Return the parents of every variable by number, and the number of its states."""
-    number = {name: v for v, name in enumerate(tables.names)}
-    parents = [[number[parent] for parent in tables.tables[name].parents] for name in tables.names]
-    return parents, [len(tables.states[name]) for name in tables.names]
+    return tables.structure.parents, [len(tables.states[name]) for name in tables.names]
 
 
 def _ranked(model: BayesianNetworkClassifier) -> list[str]:
