@@ -26,7 +26,7 @@ import bnplug
 from bnplug.cli import cli
 from bnplug.datasets import iris, tic_tac_toe
 from bnplug.experiments import compare
-from bnplug.hooks import registering, registry
+from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.discovery import HOOKS
 from bnplug.testing import check_plugin
@@ -109,11 +109,8 @@ def test_the_snippets_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "snippet"}
     warnings.simplefilter("error", UserWarning)
-    try:
-        for snippet in blocks(PAGES[page], "python"):
-            run(snippet, page, namespace)
-    finally:
-        registering.forget()
+    for snippet in blocks(PAGES[page], "python"):
+        run(snippet, page, namespace)
 
 
 @pytest.mark.parametrize("snippet", ["print((1 == 2))", "print()", "1 / 0", "import warnings\nwarnings.warn('old')"])
