@@ -310,13 +310,12 @@ def test_the_plugin_of_the_guide_goes_from_an_empty_folder_to_a_listed_method(tm
     source.mkdir()
     (source / "pyproject.toml").write_text(blocks(guide, "toml")[0])
     (source / "bnplug_info_chain.py").write_text(blocks(guide, "python")[0])
-    install = ["pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site), "."]
+    install = ["pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site), "."]
     subprocess.run([sys.executable, "-m", *install], cwd=source, check=True)
     path = os.pathsep.join([str(site), *filter(None, sys.path)])
-    done = subprocess.run(
-        [sys.executable, "-m", "bnplug", "methods", "info-chain"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": path, "NO_COLOR": "1"}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "bnplug", "methods", "info-chain"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert done.stdout in blocks(guide, "text")
     namespace = {"__name__": "snippet"}
     run(blocks(guide, "python")[0], "docs/plugins.md", namespace)
