@@ -297,7 +297,7 @@ class SavesState(Protocol):
 class Evaluator(ABC):
     """Scores the neighbors of a current graph. Variables are numbers: positions in ``table.names``.
 
-    A search needs three methods and `value`. The mixins below are optional: :class:`ProposesInTurn`,
+    A search needs three methods and `value`. These classes add optional methods: :class:`ProposesInTurn`,
     :class:`Resamples`, :class:`Walks` and :class:`PrefersLargeBatches`.
 
     Attributes
@@ -340,6 +340,18 @@ class ProposesInTurn(Evaluator):
 
         Candidate i qualifies if its score reaches ``at_least[i]``; one strictly below may get ``-inf``.
         """
+
+
+def propose_in_turn(evaluator: Evaluator, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
+    """Return the scores of candidates up to the first that reaches its `at_least`, by any evaluator."""
+    if isinstance(evaluator, ProposesInTurn):
+        return evaluator.propose_in_turn(candidates, at_least)
+    return _up_to_first(evaluator.propose_many(candidates, float(np.min(at_least, initial=np.inf))), at_least)
+
+
+def _up_to_first(scores: FloatArray, at_least: FloatArray) -> FloatArray:
+    reached = np.flatnonzero(np.asarray(scores) >= at_least)
+    return np.asarray(scores[: reached[0] + 1] if len(reached) else scores)
 
 
 class Resamples(Evaluator):

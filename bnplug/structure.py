@@ -44,7 +44,7 @@ class Structure:
     Raises
     ------
     ValueError
-        If positions are out of range, or if the edges make a cycle.
+        If names are equal, positions are out of range, or the edges make a cycle.
 
     Examples
     --------
@@ -64,6 +64,8 @@ class Structure:
                 f"parents must list, for each of the {len(numbers)} variables, numbers from 0 to {len(numbers) - 1}; "
                 f"they are {[list(family) for family in families]}"
             )
+        if len(set(names)) < len(names):
+            raise ValueError(f"names are not distinct: {list(names)}")
         # Frozen instances are filled here only.
         object.__setattr__(self, "names", tuple(names))
         object.__setattr__(self, "parents", families)

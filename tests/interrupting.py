@@ -89,8 +89,9 @@ def watch_searches():
 
     for evaluator in (PredictiveEvaluator, DecomposableEvaluator):
         for name in ("propose_many", "propose_in_turn", "walk"):
-            setattr(evaluator, name, before(getattr(evaluator, name), WATCH.begin))
-    Table.dag = before(Table.dag, WATCH.end_search)
+            if hasattr(evaluator, name):
+                setattr(evaluator, name, before(getattr(evaluator, name), WATCH.begin))
+    Structure.__init__ = before(Structure.__init__, WATCH.end_search)
     # Small tables, too, are worth threads here.
     _blocks._WORTH_THREADS = 1
 

@@ -38,6 +38,11 @@ def test_parents_are_positions_of_variables_for_each_variable(parents):
         Structure(NAMES, parents)
 
 
+def test_names_are_distinct():
+    with pytest.raises(ValueError, match="names are not distinct"):
+        Structure("aa", [[], []])
+
+
 def test_a_cycle_is_named():
     with pytest.raises(ValueError, match="the edges make a cycle: c -> x -> y -> c"):
         Structure(NAMES, [[2], [0], [1]])

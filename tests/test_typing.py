@@ -3,16 +3,16 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import bnplug.typing
-from bnplug import Structure, Table
+from bnplug import Structure
 
 
-def test_a_learned_graph_and_a_network_are_of_these_types():
-    table = Table(np.zeros((2, 1), dtype=np.uint8), ["a", "c"], {"a": ["x", "y"], "c": [0, 1]}, target="c")
-    assert isinstance(Structure(table.names, [[1], []]), bnplug.typing.DAG)
+def test_graphs_and_a_network_of_pgmpy_are_of_these_types():
+    structure = Structure(["a", "c"], [[1], []])
+    assert isinstance(structure.to_dag(), bnplug.typing.DAG)
+    assert isinstance(structure.cpdag().to_pdag(), bnplug.typing.PDAG)
     assert issubclass(bnplug.typing.DiscreteBayesianNetwork, bnplug.typing.DAG)
 
 

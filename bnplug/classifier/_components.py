@@ -59,8 +59,11 @@ def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
 def _given(structure: Any, table: Table) -> Structure:
     try:
         return Structure.of(structure, table)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"structure: {error}") from None
+    except TypeError:
+        known = "a name, a learner, a Structure, a DAG or a list of edges (parent, child)"
+        raise TypeError(f"structure is {known}, not {structure!r}") from None
+    except ValueError as error:
+        raise ValueError(f"structure: {error}") from None
 
 
 def _weighted(model: Any, table: Table, learner: Any) -> Table:

@@ -338,8 +338,9 @@ def name_of(component: object) -> str | None:
 
 def method_of(component: object) -> Method | None:
     """Return the descriptor of a component's class; None if it is not registered."""
-    described = (method for method in methods() if isinstance(method, Method))
-    return next((method for method in described if _is_imported_as(method.factory, type(component))), None)
+    cls, registered = type(component), discovery.discovered().methods.values()
+    described = (method for method in registered if isinstance(method, Method))
+    return next((method for method in described if _is_imported_as(method.factory, cls)), None)
 
 
 def make(method: Method, params: Mapping[str, Any]) -> Any:

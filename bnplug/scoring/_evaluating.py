@@ -21,7 +21,7 @@ import numpy as np
 from numba import config
 from sklearn.utils import check_random_state
 
-from bnplug.contracts import Changes, PrefersLargeBatches, ProposesInTurn, Resamples, Walks
+from bnplug.contracts import Changes, PrefersLargeBatches, ProposesInTurn, Resamples, Walks, _up_to_first
 from bnplug.counts._numbering import in_batches, merge_occurring
 from bnplug.errors import ContractError
 from bnplug.scoring._blocks import WORTH_TIDYING, BlockRows, features_of, most_configurations
@@ -42,7 +42,7 @@ from bnplug.scoring._bundles import (
 from bnplug.scoring._gains import Bounds
 from bnplug.scoring._layout import Candidates, FlatGraph, FoldedRows, describe_rows
 from bnplug.scoring._walks import DRAWING, GO_ON, LEAPS, N_ACCEPTED, PHASE, TRYING, UNTIL_MOVES, VALUE, go_on_address
-from bnplug.scoring.walking import Walk, up_to_first
+from bnplug.scoring.walking import Walk
 from bnplug.table.blocks import Blocks
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
@@ -202,7 +202,7 @@ class PredictiveEvaluator(RowEvaluator, Walks):
         """
         block, scratch = self._block, self._block.scratch
         if block.n_workers(len(candidates)) > 1:
-            scores = up_to_first(self.propose_many(candidates, float(np.min(at_least, initial=np.inf))), at_least)
+            scores = _up_to_first(self.propose_many(candidates, float(np.min(at_least, initial=np.inf))), at_least)
             self._keep(candidates, at_least, scores, made=False)
             return scores
         batch = self._batch(candidates, np.asarray(at_least, dtype=np.float64))

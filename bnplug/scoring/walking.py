@@ -8,31 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bnplug.contracts import Changes, Evaluator, ProposesInTurn, Walks
+from bnplug.contracts import Changes, Evaluator, Walks, propose_in_turn
 from bnplug.errors import ContractError
 from bnplug.scoring import _walks
 from bnplug.scoring._bundles import Batch
 from bnplug.scoring._layout import Candidates, FlatGraph
 from bnplug.scoring._walks import LAYERS, Steps, addresses
-from bnplug.typing import FloatArray, IntArray
+from bnplug.typing import IntArray
 
 # A walk by proposals goes on for so many tries or seconds, and the rest of a batch.
 _PROPOSED, _SECONDS = 1 << 10, 0.02
-
-
-def up_to_first(scores: FloatArray, at_least: FloatArray) -> FloatArray:
-    """Return the scores up to the first that reaches its `at_least`."""
-    reached = np.flatnonzero(scores >= at_least)
-    return scores[: reached[0] + 1] if len(reached) else scores
-
-
-def propose_in_turn(evaluator: Evaluator, candidates: Sequence[Changes], at_least: FloatArray) -> FloatArray:
-    """Return the scores of candidates up to the first that reaches its `at_least`, by any evaluator."""
-    if isinstance(evaluator, ProposesInTurn):
-        return evaluator.propose_in_turn(candidates, at_least)
-    return up_to_first(
-        np.asarray(evaluator.propose_many(candidates, float(np.min(at_least, initial=np.inf)))), at_least
-    )
 
 
 class Accepted(NamedTuple):

@@ -345,7 +345,8 @@ def check_rows_in_blocks(subject: MethodSubject) -> None:
 
 def check_rows_are_not_gathered(subject: MethodSubject) -> None:
     """Rows in many blocks are not all copied into memory by ``table.gather()``; samples may be."""
-    table, gather, take = data.in_blocks(data.standard()), BlockTable.gather, BlockTable.take
+    # Narrowed for the method first, which gathers rows.
+    table, gather, take = data.in_blocks(subject.arguments(data.standard())[0]), BlockTable.gather, BlockTable.take
     samples: list[Table] = []
     gathered: list[int] = []
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bnplug.contracts import Changes, ScoreFunction, begin_step
+from bnplug.contracts import Changes, ScoreFunction, begin_step, propose_in_turn
 from bnplug.hooks.descriptors import Kind, component_kinds
 from bnplug.scoring import Bounds, DecomposableScore, PredictiveEvaluator, PredictiveScore
 from bnplug.scoring._gains import evaluate
-from bnplug.scoring.walking import propose_in_turn
 from bnplug.search import Constraints, Graph, Neighbourhood
 from bnplug.structure import Structure
 from bnplug.table.table import Table

@@ -28,7 +28,7 @@ class Star(bnplug.StructureLearner):
         centre, target = table.features[self.centre], table.target_index
         parents = [[target] if v == centre else [target, centre] for v in range(len(table.names))]
         parents[target] = []
-        return Structure(table.names, parents)
+        return bnplug.Structure(table.names, parents)
 
 
 bnplug.register(bnplug.StructureLearnerMethod("star", Star, "A star.", "Me (2026)"))

@@ -188,7 +188,7 @@ def test_uncompiled_a_gain_prints_and_raises_and_scores_as_compiled(tmp_path):
     program = textwrap.dedent("""
         import numpy as np
         import someone
-        from bnplug import BayesianNetworkClassifier, structure_learner
+        from bnplug import BayesianNetworkClassifier, Structure, structure_learner
         from bnplug.scoring import PredictiveScore
         from bnplug.table.table import Table
 

@@ -104,11 +104,11 @@ def test_codes_of_a_partition():
     spec = TableSpec("play")
     parcel = pack((spec, ["sky", "wind"], frozenset()))
     surveyed = survey_partition(FRAME[["sky", "wind"]], FRAME["play"], None, 0, parcel).surveyed(frozenset())
-    codes, weights = code_partition(FRAME[["sky", "wind"]], FRAME["play"], None, 0, pack(surveyed))
+    codes, weights, _ = code_partition(FRAME[["sky", "wind"]], FRAME["play"], None, 0, pack(surveyed))
     place = surveyed.schema.names.index("sky")
     assert codes[place].tolist() == [1, 0, 0, 1, 0, 1]
     assert weights is None
     assert not codes.flags.writeable
-    none, _ = code_partition(FRAME[["sky", "wind"]][:0], FRAME["play"][:0], None, 0, pack(surveyed))
+    none, *_ = code_partition(FRAME[["sky", "wind"]][:0], FRAME["play"][:0], None, 0, pack(surveyed))
     assert none.shape == (3, 0)
     assert isinstance(surveyed, _survey.Surveyed)

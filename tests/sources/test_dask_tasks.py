@@ -118,7 +118,7 @@ def test_what_was_given_is_not_changed_by_adding():
 
 
 def test_some_rows_of_a_block():
-    codes, weights = take_rows(block(5, 6, 7, weights=np.array([0.5, 1.0, 2.0])), np.array([0, 2]))
+    codes, weights, _ = take_rows(block(5, 6, 7, weights=np.array([0.5, 1.0, 2.0])), np.array([0, 2]))
     assert (codes.tolist(), weights.tolist()) == ([[5, 7]], [0.5, 2.0])
     assert not codes.flags.writeable
     assert take_rows(block(5, 6), np.array([1]))[1] is None
