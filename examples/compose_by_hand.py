@@ -53,9 +53,9 @@ print(f"hill climbing by cr of four folds: {model.score(X_test, y_test):.3f}, {l
 # Without a classifier: a table, a structure, log parameters.
 discrete = model.discretizer_.transform(X_train).assign(diagnosis=y_train)
 table = bnplug.Table.from_frame(discrete, target="diagnosis")
-dag = bnplug.structure_learner("hill-climb", score="mdl", start="empty").learn(table)
-tables = bnplug.parameter_learner("ml").fit(table, dag)
-print(f"hill climbing by mdl: {len(dag.edges)} edges, log-likelihood {tables.log_likelihood(table):.1f}")
+structure = bnplug.structure_learner("hill-climb", score="mdl", start="empty").learn(table)
+tables = bnplug.parameter_learner("ml").fit(table, structure)
+print(f"hill climbing by mdl: {len(structure.edges)} edges, log-likelihood {tables.log_likelihood(table):.1f}")
 
 # %%
 # A structure of one's own is as good as a learned one.

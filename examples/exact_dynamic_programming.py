@@ -15,11 +15,15 @@ Run: ``python examples/exact_dynamic_programming.py``
 # the rest of the set, and the rest is the best graph over one variable less. The learner therefore needs two tables
 # with one entry for each set: the best parents of each variable inside the set, and the best sink of the set. A set is
 # a number whose bits are its variables.
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
-from bnplug import Structure, StructureLearner, StructureLearnerMethod, hookimpl, structure_learner
+from bnplug import Structure, StructureLearner, StructureLearnerMethod, Table, hookimpl, structure_learner
 from bnplug.hooks.components import component
 from bnplug.scoring import DecomposableScore
+from bnplug.typing import FloatArray, IntArray
 
 MAX_VARIABLES = 20
 
@@ -40,11 +44,11 @@ class ExactLearner(StructureLearner):
         The score of the graph.
     """
 
-    def __init__(self, score="bdeu", max_parents=None):
+    def __init__(self, score: Any = "bdeu", max_parents: int | None = None) -> None:
         self.score = score
         self.max_parents = max_parents
 
-    def learn(self, table):
+    def learn(self, table: Table) -> Structure:
         """Return the best graph over all variables of the table, the class included."""
         score, n = component("score function", self.score, self), len(table.names)
         if not isinstance(score, DecomposableScore):
@@ -55,14 +59,17 @@ class ExactLearner(StructureLearner):
         best, chosen = zip(*(self._best_parents(score, table, v, members) for v in range(n)), strict=True)
         values, sinks = _best_sinks(n, best)
         self.score_ = float(values[-1])
-        parents, rest = [()] * n, (1 << n) - 1
+        parents: list[tuple[int, ...]] = [()] * n
+        rest = (1 << n) - 1
         while rest:
             v = int(sinks[rest])
             rest ^= 1 << v
             parents[v] = members[chosen[v][rest]]
         return Structure(table.names, parents)
 
-    def _best_parents(self, score, table, v, members):
+    def _best_parents(
+        self, score: DecomposableScore, table: Table, v: int, members: Sequence[tuple[int, ...]]
+    ) -> tuple[FloatArray, IntArray]:
         """Return, for each set without v, the best local score of v with parents in the set, and these parents."""
         n, sets = len(table.names), np.arange(len(members))
         most = n if self.max_parents is None else self.max_parents
@@ -78,7 +85,7 @@ class ExactLearner(StructureLearner):
         return best, chosen
 
 
-def _best_sinks(n, best):
+def _best_sinks(n: int, best: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
     """Return, for each set of variables, the score of its best graph and the sink of that graph."""
     sets = np.arange(1 << n)
     values, sinks = np.where(sets == 0, 0.0, -np.inf), np.full(len(sets), -1)
@@ -96,7 +103,7 @@ def _best_sinks(n, best):
 # %%
 # The descriptor makes the file a plugin: a distribution only needs an entry point that names the module.
 @hookimpl
-def bnplug_structure_learners():
+def bnplug_structure_learners() -> Iterator[StructureLearnerMethod]:
     yield StructureLearnerMethod(
         name="exact",
         factory=ExactLearner,
@@ -112,7 +119,7 @@ def bnplug_structure_learners():
 # %%
 # On all final boards of tic-tac-toe, ten variables, hill climbing stops below the best graph.
 if __name__ == "__main__":
-    from bnplug import Table, datasets
+    from bnplug import datasets
 
     X, y = datasets.tic_tac_toe()
     table = Table.from_frame(X.assign(outcome=y), "outcome")

@@ -12,14 +12,18 @@ Run: ``python examples/loopy_engine.py``
 # %%
 # All rows send their messages at once: a message is an array of shape (rows, states). A table's message to one of its
 # variables sums out the others, each weighted by what it heard from elsewhere.
-import numpy as np
+from collections.abc import Mapping, Sequence
 
-from bnplug import BayesianNetworkClassifier, CompiledNetwork, Engine, EngineMethod, datasets
+import numpy as np
+import numpy.typing as npt
+
+from bnplug import BayesianNetworkClassifier, CompiledNetwork, Engine, EngineMethod, LogTables, datasets
 from bnplug.testing import checks_of, subject_of
+from bnplug.typing import CodeArray, FloatArray
 
 
 class LoopyNetwork(CompiledNetwork):
-    def __init__(self, tables, target, max_iter, tol):
+    def __init__(self, tables: LogTables, target: str | None, max_iter: int, tol: float) -> None:
         self.names, self.max_iter, self.tol = tables.names, max_iter, tol
         self.target = None if target is None else tables.names.index(target)
         self.cards = [len(tables.states[name]) for name in tables.names]
@@ -28,18 +32,21 @@ class LoopyNetwork(CompiledNetwork):
         self.scale = sum(tops)
         self.factors = [np.exp(tables[name].values - top) for name, top in zip(tables.names, tops, strict=True)]
 
-    def log_joint(self, codes, shares=None, complete=False, *, n_jobs=None):
+    def log_joint(
+        self, codes: CodeArray, shares: FloatArray | None = None, complete: bool = False, *, n_jobs: int | None = None
+    ) -> FloatArray:
         self.refuse_shares(shares)
         beliefs, _, log_total = self.propagate(self.likelihoods(codes))
         with np.errstate(divide="ignore"):
             joint = np.zeros((codes.shape[1], 1)) if self.target is None else np.log(beliefs[self.target])
         return joint + log_total[:, None] if complete or self.target is None else joint
 
-    def query(self, variables, evidence):
+    def query(self, variables: Sequence[str], evidence: Mapping[str, int | npt.ArrayLike]) -> FloatArray:
         likelihoods = [np.ones((1, card)) for card in self.cards]
         for name, given in evidence.items():
             v = self.names.index(name)
-            likelihoods[v] = (np.eye(self.cards[v])[given] if np.ndim(given) == 0 else np.asarray(given, float))[None]
+            finding = np.asarray(given)
+            likelihoods[v] = (np.eye(self.cards[v])[finding] if finding.ndim == 0 else finding.astype(float))[None]
         # The chain rule: P(a, b | e) = P(a | e) P(b | a, e), with a row for each state of a.
         answer = np.ones(1)
         for v in map(self.names.index, variables):
@@ -49,9 +56,10 @@ class LoopyNetwork(CompiledNetwork):
             likelihoods[v] = likelihoods[v] * states
         if not answer.sum() > 0:
             raise ValueError(f"the evidence {dict(evidence)} is impossible")
-        return (answer / answer.sum()).reshape([self.cards[self.names.index(name)] for name in variables])
+        shape = [self.cards[self.names.index(name)] for name in variables]
+        return np.asarray(answer / answer.sum()).reshape(shape)
 
-    def expected_counts(self, codes, weights):
+    def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         counts = [np.zeros(factor.shape) for factor in self.factors]
         for c in range(weights.shape[1]):
             likelihoods = self.likelihoods(codes)
@@ -63,25 +71,26 @@ class LoopyNetwork(CompiledNetwork):
                 total += np.tensordot(share, joint, axes=1)
         return counts
 
-    def likelihoods(self, codes):
+    def likelihoods(self, codes: CodeArray) -> list[FloatArray]:
         """Return for each variable what the rows know of it, of shape (rows, states)."""
         missing = np.iinfo(codes.dtype).max
         known = [(row[:, None] == np.arange(card)) | (row == missing)[:, None]
                  for row, card in zip(codes, self.cards, strict=True)]  # fmt: skip
         return [np.ones_like(each, float) if v == self.target else each.astype(float) for v, each in enumerate(known)]
 
-    def propagate(self, likelihoods):
+    def propagate(self, likelihoods: Sequence[FloatArray]) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
         """Return the marginals of the variables and of the families, and the logarithm of each row's probability."""
         n_rows = len(likelihoods[0])
         messages = {(f, v): np.ones((n_rows, self.cards[v])) for f, scope in enumerate(self.scopes) for v in scope}
 
-        def heard(v, but=None):
+        def heard(v: int, but: int | None = None) -> FloatArray:
             said = [message for (f, u), message in messages.items() if u == v and f != but]
-            return np.prod([likelihoods[v], *said], axis=0)
+            return np.asarray(np.prod([likelihoods[v], *said], axis=0))
 
-        def summed(f, kept, to=None):
+        def summed(f: int, kept: Sequence[int], to: int | None = None) -> FloatArray:
             inputs = [part for v in self.scopes[f] if v != to for part in (heard(v, f), [n_all, v])]
-            return np.einsum(self.factors[f], self.scopes[f], *inputs, np.ones(n_rows), [n_all], [n_all, *kept])
+            rows = np.ones(n_rows), [n_all], [n_all, *kept]
+            return np.asarray(np.einsum(self.factors[f], self.scopes[f], *inputs, *rows))
 
         n_all = len(self.names)
         for _ in range(self.max_iter):
@@ -103,10 +112,10 @@ class LoopyNetwork(CompiledNetwork):
         return [normalized(belief) for belief in beliefs], [normalized(joint) for joint in joints], log_total
 
 
-def normalized(values):
+def normalized(values: FloatArray) -> FloatArray:
     """Divide the numbers of each row by their sum; an impossible row stays zero."""
     total = values.sum(axis=tuple(range(1, values.ndim)), keepdims=True)
-    return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+    return np.asarray(np.divide(values, total, out=np.zeros_like(values), where=total > 0))
 
 
 # %%
@@ -124,11 +133,11 @@ class LoopyPropagation(Engine):
         Stop if no message changes by more than this.
     """
 
-    def __init__(self, max_iter=200, tol=1e-10):
+    def __init__(self, max_iter: int = 200, tol: float = 1e-10) -> None:
         self.max_iter = max_iter
         self.tol = tol
 
-    def compile(self, tables, target=None):
+    def compile(self, tables: LogTables, target: str | None = None) -> LoopyNetwork:
         return LoopyNetwork(tables, target, self.max_iter, self.tol)
 
 
@@ -141,7 +150,7 @@ METHOD = EngineMethod(
 )
 
 
-def main():
+def main() -> None:
     # Every check of the kit, as for the engine of a plugin.
     checks = checks_of(subject_of(METHOD))
     for check in checks:

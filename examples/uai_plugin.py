@@ -16,6 +16,8 @@ Run: ``python examples/uai_plugin.py``
 # %%
 # A format is a function of the tables of a network. UAI files contain numbers only: how many states each variable has,
 # the variables of each table (parents first, then the node), and the tables, in which the last variable varies fastest.
+from collections.abc import Iterator
+
 import click
 import numpy as np
 
@@ -23,7 +25,7 @@ import bnplug
 from bnplug.datasets import corral
 
 
-def format_uai(tables, encoder=None):
+def format_uai(tables: bnplug.LogTables, encoder: object = None) -> str:
     """Return the text of a UAI file."""
     number = {name: i for i, name in enumerate(tables.names)}
     lines = ["BAYES", str(len(number)), " ".join(str(len(tables.states[name])) for name in tables.names)]
@@ -38,7 +40,7 @@ def format_uai(tables, encoder=None):
 
 
 @bnplug.hookimpl
-def bnplug_formats():
+def bnplug_formats() -> Iterator[bnplug.NetworkFormat]:
     yield bnplug.NetworkFormat(
         name="uai",
         endings=(".uai",),
@@ -53,7 +55,7 @@ def bnplug_formats():
 # A command is a click command. As the files have no names, this one says which number is which variable and state.
 @click.command("uai-numbers")
 @click.argument("model")
-def uai_numbers(model):
+def uai_numbers(model: str) -> None:
     """Print the numbers that variables and states have in a UAI file."""
     tables = bnplug.load(model).tables_
     for i, name in enumerate(tables.names):
@@ -61,7 +63,7 @@ def uai_numbers(model):
 
 
 @bnplug.hookimpl
-def bnplug_commands():
+def bnplug_commands() -> Iterator[click.Command]:
     yield uai_numbers
 
 

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import inspect
 import io
+import os
 import pkgutil
 import re
 import runpy
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from bnplug.experiments import compare
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.discovery import HOOKS
+from bnplug.testing import check_plugin
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -251,9 +253,9 @@ def test_parameters_of_methods_that_are_named_exist():
     every |= set(inspect.signature(compare).parameters)
     model = bnplug.BayesianNetworkClassifier
     log_joint = bnplug.CompiledNetwork.log_joint
-    for function in (model.explore, model.predict_files, bnplug.Table.with_relative_weights, log_joint):
+    for function in (model.explore, model.predict_files, bnplug.Table, bnplug.Table.with_relative_weights, log_joint):
         every |= set(inspect.signature(function).parameters)
-    every |= {field.name for described in Method.__subclasses__() for field in fields(described)}
+    every |= {field.name for kind in (*Method.__subclasses__(), bnplug.NetworkFormat) for field in fields(kind)}
     every |= {
         "target",
         "aggregate",
@@ -281,12 +283,45 @@ def test_names_on_a_methods_page_are_those_of_the_method(page):
 
 
 def test_hooks_that_are_named_exist_and_all_are_documented():
-    page, api = PAGES["docs/plugins.md"], PAGES["docs/api.md"]
+    guide, api = PAGES["docs/plugins.md"], PAGES["docs/api.md"]
     for text in PAGES.values():
         assert set(re.findall(r"@hookimpl\ndef (\w+)", text)) <= set(HOOKS)
-    for hook in HOOKS:
-        assert f"def {hook}(" in page
+    rows = re.findall(r"^\| .* \| `(\w+)` \| `(\w+)` \| \[.*\]\((plugins/\w+\.md)\) \|$", guide, re.MULTILINE)
+    assert sorted(hook for hook, _, _ in rows) == sorted(HOOKS)
+    for hook, descriptor, page in rows:
+        assert f"def {hook}(" in PAGES[f"docs/{page}"]
+        assert f"yield {descriptor}(" in PAGES[f"docs/{page}"]
         assert hook in api
+
+
+def test_the_table_of_checks_is_that_of_the_kit():
+    table = re.findall(r"^\|.*\|$", PAGES["docs/plugins/conformance.md"], re.MULTILINE)
+    assert table == described.checks(), "replace it by what `python docs/_ext/described.py` prints"
+
+
+def test_generated_parts_say_without_a_build_where_to_find_their_content():
+    for page, text in PAGES.items():
+        for directive, content in re.findall(r"^```\{([\w-]+)\}[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            assert content or directive in ("include", "literalinclude"), (page, directive)
+
+
+def test_the_plugin_of_the_guide_goes_from_an_empty_folder_to_a_listed_method(tmp_path):
+    guide, source, site = PAGES["docs/plugins.md"], tmp_path / "source", tmp_path / "site"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(blocks(guide, "toml")[0])
+    (source / "bnplug_info_chain.py").write_text(blocks(guide, "python")[0])
+    install = ["pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site), "."]
+    subprocess.run([sys.executable, "-m", *install], cwd=source, check=True)
+    path = os.pathsep.join([str(site), *filter(None, sys.path)])
+    env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "bnplug", "methods", "info-chain"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout in blocks(guide, "text")
+    namespace = {"__name__": "snippet"}
+    run(blocks(guide, "python")[0], "docs/plugins.md", namespace)
+    (method,) = namespace["bnplug_structure_learners"]()
+    failed = check_plugin(replace(method, factory=namespace["InfoChain"])).failures
+    assert [outcome.check for outcome in failed] == ["check_pickles"]  # a class of a snippet cannot be pickled
 
 
 def test_python_names_in_roles_exist():

@@ -23,7 +23,7 @@ from bnplug.testing._subjects import ClassifierSubject, DiscretizerSubject, requ
 
 @essential
 def check_is_a_classifier(subject: ClassifierSubject) -> None:
-    """``fit`` returns the classifier and leaves ``classes_``; each row gets one of them, and a probability for each."""
+    """``fit`` returns the classifier and sets ``classes_``; predictions and probabilities are of these classes."""
     X, y = data.mixed()
     model = subject.make()
     require(model.fit(X, y) is model, "fit must return self")
@@ -54,7 +54,7 @@ def check_unfitted_says_so(subject: ClassifierSubject) -> None:
 
 
 def check_classes_keep_their_type(subject: ClassifierSubject) -> None:
-    """Classes may be text, whole numbers or booleans: ``predict`` gives them back, and the model is the same."""
+    """Classes may be text, whole numbers or booleans; ``predict`` returns the same type, and the model is the same."""
     X, y = data.mixed()
     truth = y == y[0]
     usual = subject.fit(X, truth.astype(str)).predict_proba(X)
@@ -70,14 +70,14 @@ def check_classes_keep_their_type(subject: ClassifierSubject) -> None:
 
 
 def check_learns_what_a_column_tells(subject: ClassifierSubject) -> None:
-    """Of rows in which one column tells the class, nearly all get theirs."""
+    """If one column determines the class, nearly all rows are predicted correctly."""
     X, y = data.mixed()
     right = float((np.asarray(subject.fit(X, y).predict(X)) == y).mean())
     require(right > 0.8, f"a column tells the class of every row, and only {right:.0%} of the rows get theirs")
 
 
 def check_arrays_will_do(subject: ClassifierSubject) -> None:
-    """An array of numbers is as good as a frame of them."""
+    """An array of numbers gives the same result as a frame."""
     X, y = data.numbers()
     X = X.fillna(0.0)
     of_frame, of_array = (subject.fit(rows, y).predict_proba(rows) for rows in (X, X.to_numpy()))
@@ -85,7 +85,7 @@ def check_arrays_will_do(subject: ClassifierSubject) -> None:
 
 
 def check_missing_cells_everywhere(subject: ClassifierSubject) -> None:
-    """Cells may be missing (NaN, None, pandas' NA) in every column, in training and in prediction; a column wholly."""
+    """Cells of every column, or a whole column, may be missing (NaN, None, NA), in training and prediction."""
     X, y = data.mixed()
     holes = data.with_holes(X)
     for model in (subject.fit(X, y), subject.fit(holes, y)):
@@ -94,14 +94,14 @@ def check_missing_cells_everywhere(subject: ClassifierSubject) -> None:
 
 
 def check_values_never_seen(subject: ClassifierSubject) -> None:
-    """A word, a category or a number that no training row has gets an answer too."""
+    """Text, categories and numbers that no training row has are accepted in prediction."""
     X, y = data.mixed()
     new = X.assign(length=1e6, colour="never seen", size=pd.Categorical(["giant"] * len(X)))
     subject.require_usable(subject.fit(X, y).predict_proba(new), new)
 
 
 def check_columns_go_by_name(subject: ClassifierSubject) -> None:
-    """Columns in another order are put back by their names, or refused with a ``ValueError``."""
+    """Columns in another order are matched by name, or raise a ``ValueError``."""
     X, y = data.mixed()
     try:
         turned = subject.fit(X, y).predict_proba(X[X.columns[::-1]])
@@ -111,7 +111,7 @@ def check_columns_go_by_name(subject: ClassifierSubject) -> None:
 
 
 def check_row_labels_do_not_matter(subject: ClassifierSubject) -> None:
-    """What a frame's rows are labelled, twice the same or none like those of ``y``, changes nothing."""
+    """The index of a frame does not matter, even with duplicates or if it differs from that of ``y``."""
     X, y = data.mixed()
     labelled, classes = X.set_axis(np.arange(len(X)) // 2 + 7, axis=0), pd.Series(y, index=np.arange(len(X))[::-1])
     odd = subject.fit(labelled, classes).predict_proba(labelled)
@@ -119,7 +119,7 @@ def check_row_labels_do_not_matter(subject: ClassifierSubject) -> None:
 
 
 def check_rows_are_answered_alone(subject: ClassifierSubject) -> None:
-    """A row's answer does not depend on the rows that it is asked with."""
+    """The prediction of a row does not depend on the other rows."""
     X, y = data.mixed()
     model = subject.fit(X, y)
     together, alone = model.predict_proba(X), [model.predict_proba(X.iloc[[m]]) for m in range(0, len(X), 10)]
@@ -130,7 +130,7 @@ def check_rows_are_answered_alone(subject: ClassifierSubject) -> None:
 
 
 def check_fit_starts_anew(subject: ClassifierSubject) -> None:
-    """A second ``fit`` forgets the first."""
+    """A second ``fit`` does not depend on the first."""
     X, y = data.mixed()
     again = subject.make()
     subject.call(again, X.iloc[::2], np.roll(y, 1)[::2])
@@ -141,7 +141,7 @@ def check_fit_starts_anew(subject: ClassifierSubject) -> None:
 
 
 def check_lengths_must_agree(subject: ClassifierSubject) -> None:
-    """Fewer classes than rows are refused with a ``ValueError``."""
+    """If ``y`` has fewer entries than ``X`` has rows, ``fit`` raises a ``ValueError``."""
     X, y = data.mixed()
     try:
         subject.fit(X, y[:-1])
@@ -164,7 +164,7 @@ def check_order_of_rows_does_not_matter(subject: ClassifierSubject) -> None:
 
 @only_if(lambda method: not method.stochastic)
 def check_weight_is_a_row_repeated(subject: ClassifierSubject) -> None:
-    """Where ``fit`` takes ``sample_weight``, 2 is the row twice, unless the descriptor says ``stochastic``."""
+    """If ``fit`` takes ``sample_weight``, a weight of 2 is equivalent to two rows, unless it is ``stochastic``."""
     if "sample_weight" not in inspect.signature(subject.factory.fit).parameters:
         return
     X, y = data.mixed()
@@ -176,7 +176,7 @@ def check_weight_is_a_row_repeated(subject: ClassifierSubject) -> None:
 
 
 def check_saved_and_loaded(subject: ClassifierSubject) -> None:
-    """Saved and loaded, it gives the same answers, bit for bit, and learns again what it would have learned."""
+    """After saving and loading, predictions are the same, bit for bit, and refitting gives the same model."""
     X, y = data.mixed()
     X = data.with_holes(X)
     model = subject.fit(X, y)
@@ -200,7 +200,7 @@ def check_saved_and_loaded(subject: ClassifierSubject) -> None:
 
 @essential
 def check_cut_points(subject: DiscretizerSubject) -> None:
-    """``fit`` leaves ``cut_points_``: for each column ascending finite numbers, or None."""
+    """``fit`` sets ``cut_points_``: ascending finite numbers, or None, for each column."""
     X, _ = data.numbers()
     cuts = getattr(subject.fit(), "cut_points_", None)
     require(
@@ -216,7 +216,7 @@ def check_cut_points(subject: DiscretizerSubject) -> None:
 
 
 def check_weights_are_rows(subject: DiscretizerSubject) -> None:
-    """A row of weight 2 equals two rows, and weight 0 none; with ``relative_weights``, only their ratios matter."""
+    """A weight of 2 is equivalent to two rows, 0 to none; with ``relative_weights``, only ratios matter."""
     X, y = data.numbers()
     if subject.has_relative_weights:
         shares = np.random.RandomState(2).random_sample(len(X))
@@ -231,7 +231,7 @@ def check_weights_are_rows(subject: DiscretizerSubject) -> None:
 
 
 def check_class_matters_as_declared(subject: DiscretizerSubject) -> None:
-    """With ``supervised=False``, the class moves no cut; a subclass of `Discretizer` and its descriptor agree."""
+    """With ``supervised=False``, cuts do not depend on the class; the class and its descriptor agree."""
     (X, y), declared = data.numbers(), subject.method.supervised
     of_class = getattr(subject.factory, "supervised", declared)
     require(of_class == declared, f"supervised is {of_class} in the class, and {declared} in its descriptor")
@@ -244,7 +244,7 @@ def check_class_matters_as_declared(subject: DiscretizerSubject) -> None:
 
 
 def check_files_have_the_same_cuts(subject: DiscretizerSubject) -> None:
-    """A subclass of `Discretizer` finds the same cuts in files as ``fit`` finds in memory, bit for bit."""
+    """A subclass of `Discretizer` finds the same cuts in files and in memory, bit for bit."""
     if not issubclass(subject.factory, Discretizer):
         return
     X, y = data.numbers()
@@ -260,7 +260,7 @@ def check_files_have_the_same_cuts(subject: DiscretizerSubject) -> None:
 
 
 def check_missing_numbers_take_no_part(subject: DiscretizerSubject) -> None:
-    """Rows in which every number is NaN are accepted, and change no cut."""
+    """Rows with NaN in every column are accepted and do not change the cuts."""
     X, y = data.numbers()
     empty = pd.DataFrame(np.nan, index=range(20), columns=X.columns)
     more = pd.concat([X, empty], ignore_index=True)
@@ -270,7 +270,7 @@ def check_missing_numbers_take_no_part(subject: DiscretizerSubject) -> None:
 
 
 def check_new_rows_move_no_cut(subject: DiscretizerSubject) -> None:
-    """``transform`` puts other rows into the bins of the training rows, and learns nothing from them."""
+    """``transform`` puts new rows into the bins of the training rows and does not change the cuts."""
     fitted = subject.fit()
     before = [None if cuts is None else np.array(cuts) for cuts in fitted.cut_points_]
     fitted.transform(data.numbers()[0] * 100.0)
@@ -278,7 +278,7 @@ def check_new_rows_move_no_cut(subject: DiscretizerSubject) -> None:
 
 
 def check_bins_follow_from_cuts(subject: DiscretizerSubject) -> None:
-    """``transform`` tells bins apart by the cuts: a value is in the bin below a cut when it is at most the cut."""
+    """``transform`` uses the cuts: a value is in the bin below a cut if it is at most the cut."""
     fitted, (X, _) = subject.fit(), data.numbers()
     for j, name in enumerate(X.columns):
         for cut in () if fitted.cut_points_[j] is None else fitted.cut_points_[j]:
@@ -292,7 +292,7 @@ def check_bins_follow_from_cuts(subject: DiscretizerSubject) -> None:
 
 
 def check_goes_by_name_and_is_saved(subject: DiscretizerSubject) -> None:
-    """A classifier takes it by name or as it is; saved and loaded, that answers the same, and learns the same again."""
+    """A classifier accepts it by name and as an instance; saved and loaded, it predicts and refits the same."""
     X, y = data.numbers()
     with registered(subject.method) as name, tempfile.TemporaryDirectory() as folder:
         for given in (name, subject.make()):

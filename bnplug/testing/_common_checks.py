@@ -132,14 +132,14 @@ def registered(method: Method) -> Iterator[str]:
 
 
 def check_everything_is_registered(subject: PluginSubject) -> None:
-    """The plugin loads, its hooks answer, and no name that it claims is taken."""
+    """The plugin loads, its hooks return descriptors, and none of its names belongs to another plugin."""
     info = subject.info
     require(info.status == "ok", f"{info} is {info.status}: {info.cause}")
     require(not info.clashes, f"{info}: {'; '.join(info.clashes)}; take a name that nobody has")
 
 
 def check_described(subject: Subject) -> None:
-    """Every descriptor has a summary of one line; methods, recipes and reproductions have a reference, too."""
+    """Every descriptor has a summary of one line; methods, recipes and reproductions also have a reference."""
     for descriptor in subject.descriptors:
         for attribute in ("summary",) if isinstance(descriptor, NetworkFormat) else ("summary", "reference"):
             text = getattr(descriptor, attribute)
@@ -150,7 +150,7 @@ def check_described(subject: Subject) -> None:
 
 
 def check_cloneable(subject: MethodSubject) -> None:
-    """It is made without arguments, and the constructor stores what it is given and nothing else, whatever it is."""
+    """It can be created without arguments, and the constructor stores its arguments unchanged and nothing else."""
     plain = subject.factory()
     for name in plain.get_params(deep=False):
         default = inspect.signature(subject.factory).parameters[name].default
@@ -169,7 +169,7 @@ def check_cloneable(subject: MethodSubject) -> None:
 
 
 def check_components_declared(subject: MethodSubject) -> None:
-    """Every component that the class declares is a parameter of its constructor, and its kind exists."""
+    """Every declared component is a constructor parameter of a known kind."""
     component_kinds(subject.factory)
     absent = [name for name in vars(subject.factory).get("components", ()) if not subject.has(name)]
     require(not absent, f"components declares {', '.join(absent)}, and its constructor has no such parameter")
@@ -177,13 +177,13 @@ def check_components_declared(subject: MethodSubject) -> None:
 
 @only_if(lambda method: not getattr(method, "needs_target", True))
 def check_works_without_class(subject: MethodSubject) -> None:
-    """With ``needs_target=False``, it works on a table without a class variable: ``table.target_index`` is None."""
+    """With ``needs_target=False``, it works on a table without a class variable, whose ``target_index`` is None."""
     table = data.without_class()
     subject.require_usable(subject.run(table, **subject.indifferent), table)
 
 
 def check_parameters_untouched(subject: MethodSubject) -> None:
-    """Running leaves every parameter as the user gave it, and components that are instances as they were."""
+    """Running changes neither parameters nor components that are instances."""
     # A score as an instance, if the method takes one, with every parameter unset that it may inherit.
     taste = Taste.for_learner(subject.method)
     instance = subject.make(**({"score": taste} if getattr(subject.method, "needs_score", False) else {}))
@@ -197,7 +197,7 @@ def check_parameters_untouched(subject: MethodSubject) -> None:
 
 
 def check_input_not_mutated(subject: MethodSubject) -> None:
-    """Neither the table nor the graph, nor the frame that it is given is changed."""
+    """The given table, graph or frame is not modified."""
     table = data.standard()
     arguments = subject.arguments(data.with_weights(table, np.ones(table.n_rows)))
     before = [_digest_input(argument) for argument in arguments]
@@ -206,7 +206,7 @@ def check_input_not_mutated(subject: MethodSubject) -> None:
 
 
 def check_same_seed_same_result(subject: MethodSubject) -> None:
-    """With one ``random_state`` the result is the same, bit for bit, whatever the global generators are at."""
+    """The same ``random_state`` gives the same result, bit for bit, independent of global random generators."""
     instance, arguments = subject.make(), subject.arguments(data.standard())
     first = subject.call(instance, *arguments, seed=0)
     for again in (subject.make(), instance):
@@ -217,7 +217,7 @@ def check_same_seed_same_result(subject: MethodSubject) -> None:
 
 
 def check_n_jobs_does_not_matter(subject: MethodSubject) -> None:
-    """One thread or two: the result is the same, bit for bit."""
+    """One and two threads give the same result, bit for bit."""
     if subject.kind == "score function" or subject.has("n_jobs"):
         one, two = (subject.run_with_jobs(data.standard(), n_jobs) for n_jobs in (1, 2))
         require(subject.same(one, two), "n_jobs=1 and n_jobs=2 differ; add up in an order that follows from the data")
@@ -235,7 +235,7 @@ def check_row_order_irrelevant(subject: MethodSubject) -> None:
 
 
 def check_labels_of_any_type_agree(subject: MethodSubject) -> None:
-    """States labelled by text, whole numbers, fractions or booleans give the same result."""
+    """State labels of any type (text, whole numbers, fractions, booleans) give the same result."""
     labels: tuple[Callable[[int], Any], ...] = (str, int, lambda state: state + 0.5, bool)
     first, *others = (subject.run(data.binary(label)) for label in labels)
     for kind, other in zip(("integers", "floats", "booleans"), others, strict=True):
@@ -243,7 +243,7 @@ def check_labels_of_any_type_agree(subject: MethodSubject) -> None:
 
 
 def check_pickles(subject: MethodSubject) -> None:
-    """It can be pickled, before and after it ran, and comes back with its parameters."""
+    """It can be pickled before and after it runs, and keeps its parameters."""
     instance = subject.make()
     for _ in range(2):
         copy = pickle.loads(pickle.dumps(instance))
@@ -267,7 +267,7 @@ def check_missing_cells(subject: MethodSubject) -> None:
 
 
 def check_missing_is_no_state(subject: MethodSubject) -> None:
-    """A missing cell counts for no state: which of the states comes first does not matter."""
+    """A missing cell does not count as a state: the order of the states does not matter."""
     table = data.with_telling_gaps()
     complete = table.take((table.codes != table.missing).all(axis=0))
     # A method may take states in order for reasons of its own; then it must not be as if each gap were the first.
@@ -279,7 +279,7 @@ def check_missing_is_no_state(subject: MethodSubject) -> None:
 
 
 def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
-    """Rows of weight 1 are rows without weights."""
+    """Rows of weight 1 are equivalent to rows without weights."""
     table = data.standard()
     weighted = subject.run(data.with_weights(table, np.ones(table.n_rows)))
     require(subject.alike(subject.result, weighted, table), "a weight of 1 for every row changes the result")
@@ -287,7 +287,7 @@ def check_unit_weights_change_nothing(subject: MethodSubject) -> None:
 
 @only_if(lambda method: not method.stochastic)
 def check_weight_repeats_a_row(subject: MethodSubject) -> None:
-    """A row of weight 2 equals two rows, unless the method is ``stochastic`` or the class sets ``relative_weights``."""
+    """A row of weight 2 is equivalent to two rows, unless it is ``stochastic`` or sets ``relative_weights``."""
     if subject.has_relative_weights:
         return
     weighted, repeated = data.reweighted()
@@ -314,7 +314,7 @@ def check_relative_weights(subject: MethodSubject) -> None:
 
 
 def check_rows_in_blocks(subject: MethodSubject) -> None:
-    """Rows in many blocks, such as those that outgrow memory, give what the same rows in memory give."""
+    """Rows in many blocks give the same result as the same rows in memory."""
     table, _ = data.reweighted()
     try:
         of_blocks = subject.run(data.in_blocks(table))
@@ -330,7 +330,7 @@ def check_rows_in_blocks(subject: MethodSubject) -> None:
 
 
 def check_rows_are_not_gathered(subject: MethodSubject) -> None:
-    """Rows in many blocks are not all copied into memory by ``table.gather()``; a sample of them may be."""
+    """Rows in many blocks are not all copied into memory by ``table.gather()``; samples may be."""
     # Narrowed for the method first, which gathers rows.
     table, gather, take = data.in_blocks(subject.arguments(data.standard())[0]), BlockTable.gather, BlockTable.take
     samples: list[Table] = []
@@ -374,7 +374,7 @@ print("loaded:", *({"pgmpy", "numba"} & set(sys.modules)))
 
 
 def check_loads_without_pgmpy_or_numba(subject: PluginSubject) -> None:
-    """Its entry point loads and its hooks answer without importing pgmpy or numba, in an interpreter of its own."""
+    """The entry point loads and the hooks run without importing pgmpy or numba, in a new interpreter."""
     done = subprocess.run(
         [sys.executable, "-c", _PROBE, subject.info.name, subject.info.distribution],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
@@ -391,7 +391,7 @@ def check_loads_without_pgmpy_or_numba(subject: PluginSubject) -> None:
 
 
 def check_recipes_can_be_made(subject: PluginSubject) -> None:
-    """Every recipe can be made, or names in ``requires`` the distributions that it lacks."""
+    """Every recipe can be created, or lists missing distributions in ``requires``."""
     for method in subject.descriptors:
         if isinstance(method, Recipe):
             reason = recipes.availability(method).reason

@@ -57,7 +57,7 @@ _TREES: tuple[list[list[int]], ...] = (
 
 @essential
 def check_returns_compiled_network(subject: EngineSubject) -> None:
-    """``compile`` returns a `CompiledNetwork`, whose answers have the shapes that the contract gives."""
+    """``compile`` returns a `CompiledNetwork`, whose results have the documented shapes."""
     table = data.with_missing_cells()
     tables = data.network(table, data.tree(table))
     compiled = subject.make().compile(tables, table.target)
@@ -75,7 +75,7 @@ def check_returns_compiled_network(subject: EngineSubject) -> None:
 
 
 def check_refuses_in_a_sentence(subject: EngineSubject) -> None:
-    """A kind of network that it cannot answer about is a ``ValueError`` of one line, which says why."""
+    """A network that it does not support raises a ``ValueError`` of one line that says why."""
     for tables in _small_networks():
         try:
             subject.make().compile(tables, data.NAMES[data.TARGET])
@@ -84,7 +84,7 @@ def check_refuses_in_a_sentence(subject: EngineSubject) -> None:
 
 
 def check_log_joint_agrees(subject: EngineSubject) -> None:
-    """Where cells are missing, the posterior of ``log_joint`` is that of summing over every completion."""
+    """If cells are missing, the posterior of ``log_joint`` agrees with the sum over all completions."""
     for case in _cases(subject):
         full = _log_joint(case.tables, case.codes)
         # An engine may omit what is the same for all classes, even if it makes a row impossible.
@@ -95,7 +95,7 @@ def check_log_joint_agrees(subject: EngineSubject) -> None:
 
 
 def check_full_log_joint_agrees(subject: EngineSubject) -> None:
-    """With ``complete=True``, ``log_joint`` leaves nothing out that is the same for all classes."""
+    """With ``complete=True``, ``log_joint`` includes factors that are the same for all classes."""
     for case in _cases(subject):
         full = _log_joint(case.tables, case.codes).ravel()
         answers = np.asarray(case.compiled.log_joint(case.codes, complete=True)).ravel()
@@ -113,7 +113,7 @@ def check_full_log_joint_agrees(subject: EngineSubject) -> None:
 
 
 def check_query_agrees(subject: EngineSubject) -> None:
-    """``query`` gives what enumeration gives, for states that are known and for likelihoods of them."""
+    """``query`` agrees with enumeration, for known states and for likelihoods (soft evidence)."""
     for case in _cases(subject):
         labels, answers, exact = [], [], []
         for variables, evidence in _QUESTIONS:
@@ -135,7 +135,7 @@ def check_query_agrees(subject: EngineSubject) -> None:
 
 
 def check_expected_counts_agree(subject: EngineSubject) -> None:
-    """``expected_counts``, where an engine offers them, give what enumeration gives, for weights of either sign."""
+    """``expected_counts``, if offered, agree with enumeration, for weights of either sign."""
     for case in _cases(subject):
         if not isinstance(case.compiled, CountingNetwork):
             continue
@@ -154,7 +154,7 @@ def check_expected_counts_agree(subject: EngineSubject) -> None:
 
 
 def check_network_without_a_class(subject: EngineSubject) -> None:
-    """``compile(tables)`` works without a class, or is a ``ValueError`` of one line."""
+    """``compile(tables)`` works without a class, or raises a ``ValueError`` of one line."""
     for tables in (data.network(data.standard(), parents) for parents in _TREES):
         try:
             compiled = subject.make().compile(tables)
@@ -188,7 +188,7 @@ def check_shares_are_not_ignored(subject: EngineSubject) -> None:
 
 
 def check_class_is_not_read(subject: EngineSubject) -> None:
-    """What codes say about the class changes nothing."""
+    """The codes of the class are not read."""
     table = data.with_missing_cells()
     compiled = subject.make().compile(data.network(table, data.tree(table)), table.target)
     hidden = table.codes.copy()
@@ -200,7 +200,7 @@ def check_class_is_not_read(subject: EngineSubject) -> None:
 
 
 def check_network_not_mutated(subject: EngineSubject) -> None:
-    """Neither the tables nor the codes that it is given are changed."""
+    """The given tables and codes are not modified."""
     table = data.with_missing_cells()
     tables, codes = data.network(table, data.tree(table)), table.codes.copy()
     before = {name: table.values.copy() for name, table in tables.tables.items()}

@@ -38,21 +38,21 @@ def check_returns_log_tables(subject: ParameterSubject) -> None:
 
 
 def check_columns_sum_to_one(subject: ParameterSubject) -> None:
-    """On a tree every CPT column sums to one; ``tables.normalize()`` sees to that, and keeps the posterior."""
+    """On a tree, every CPT column sums to one; ``tables.normalize()`` ensures that and keeps the posterior."""
     node = subject.result.unnormalized_node()
     require(node is None, f"{node!r} has columns that do not sum to one; return tables.normalize() on C1 structures")
 
 
 @essential
 def check_structure_unchanged(subject: ParameterSubject) -> None:
-    """The parents in the tables are those in the graph."""
+    """The tables have the same parents as the graph."""
     table = data.standard()
     expected = {table.names[v]: tuple(table.names[p] for p in ps) for v, ps in enumerate(data.tree(table))}
     require(subject.result.parents == expected, f"the parents are {subject.result.parents}, in the graph {expected}")
 
 
 def check_parents_in_their_places(subject: ParameterSubject) -> None:
-    """The axes of a table are the variable and its parents in their order: what the parents tell is told."""
+    """The axes of a table are the variable and its parents, in this order."""
     for parents in (data.tree(data.standard()), data.complete_below_class(data.standard())):
         for cards in ((3, 3, 3, 3), (2, 4, 3, 5)):
             table = data.told_by_parents(parents, cards)
@@ -73,12 +73,12 @@ def check_parents_in_their_places(subject: ParameterSubject) -> None:
 
 
 def check_unseen_configurations(subject: ParameterSubject) -> None:
-    """Where a state or a configuration never occurs, every column still leaves some state possible."""
+    """If a state or configuration never occurs, every column still has a state with positive probability."""
     subject.require_usable_on(data.with_unseen_configurations())
 
 
 def check_incomplete_rows(subject: ParameterSubject) -> None:
-    """It learns from missing cells under ``missing_policy="em"``, and from rows without a class if it says so."""
+    """It learns from missing cells if the policy is "em", and from rows without a class if it ``takes_unlabeled``."""
     takes = getattr(subject.make(), "takes_unlabeled", False)
     require(isinstance(takes, bool), f"takes_unlabeled is {takes!r}; say True or False")
     for unlabeled in (False, True)[: 1 + takes]:
@@ -86,7 +86,7 @@ def check_incomplete_rows(subject: ParameterSubject) -> None:
 
 
 def check_blocks_do_not_matter(subject: ParameterSubject) -> None:
-    """Where a loss of its own is minimised by `bnplug.gradient.Objective`, each row counts for itself."""
+    """A loss given to `bnplug.gradient.Objective` does not depend on which rows share a block."""
     table = data.standard()
     with patch.object(objective, "_BLOCK_CELLS", _FEW_CELLS):
         in_blocks = subject.run(table)
@@ -97,7 +97,7 @@ def check_blocks_do_not_matter(subject: ParameterSubject) -> None:
 
 
 def check_gradients(subject: ParameterSubject) -> None:
-    """Losses of `bnplug.gradient.Objective` and functions that `minimize` gets return their derivative."""
+    """Losses of `bnplug.gradient.Objective` and functions given to `minimize` return correct derivatives."""
     with _noting() as (losses, functions):
         subject.run(data.standard())
     for loss, params in losses.values():
@@ -107,7 +107,7 @@ def check_gradients(subject: ParameterSubject) -> None:
 
 
 def check_limits_respected(subject: ParameterSubject) -> None:
-    """``max_iter`` is kept to, where it has it: ``n_iter_`` says how many steps were made."""
+    """``n_iter_``, the number of steps, is at most ``max_iter``, if that is a parameter."""
     if subject.has("max_iter"):
         learner = subject.make(max_iter=1)
         subject.call(learner, *subject.arguments(data.standard()))
@@ -145,7 +145,7 @@ def _noting() -> Iterator[tuple[dict[Any, tuple[Loss, FloatArray]], list[tuple[A
 
 
 def check_parts_add_up(subject: ParameterSubject) -> None:
-    """Where it has ``partial_fit``, rows that come in two parts give what all of them give."""
+    """If it has ``partial_fit``, rows in two parts give the same result as all rows at once."""
     if not hasattr(subject.factory, "partial_fit"):
         return
     table, _ = data.reweighted()

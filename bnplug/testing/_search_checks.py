@@ -49,20 +49,20 @@ _N_TASTES = 8
 
 @essential
 def check_returns_a_structure(subject: StructureSubject) -> None:
-    """``learn`` returns a :class:`~bnplug.Structure` over the variables, or what ``Structure.of`` makes one of."""
+    """``learn`` returns a :class:`~bnplug.Structure` over the variables, or anything ``Structure.of`` accepts."""
     (table,) = subject.arguments(data.standard())
     require(subject.result.names == table.names, f"the structure is over {subject.result.names}")
 
 
 def check_class_present(subject: StructureSubject) -> None:
-    """The class has an edge where a feature tells it; without one, every row would be predicted alike."""
+    """The class has an edge if a feature determines it; without edges, all rows would get the same prediction."""
     table = data.told_by_a_feature()
     edges = list(subject.run(table).edges)
     require(any(table.target in edge for edge in edges), f"a feature tells the class, and yet the edges are {edges}")
 
 
 def check_limits_respected(subject: StructureSubject) -> None:
-    """``max_parents``, ``k`` and ``max_iter`` are kept to, where it has them."""
+    """The graph and the search respect ``max_parents``, ``k`` and ``max_iter``, if these are parameters."""
     (table,) = subject.arguments(data.standard())
     for limit in filter(subject.has, ("max_parents", "k", "max_iter")):
         learner = subject.make(**{limit: 1})
@@ -79,7 +79,7 @@ def check_limits_respected(subject: StructureSubject) -> None:
 
 @only_if(lambda method: method.constraints)
 def check_constraints_respected(subject: StructureSubject) -> None:
-    """A learner that declares ``constraints`` keeps to ``required``, ``forbidden`` and ``tiers``."""
+    """A learner that declares ``constraints`` satisfies ``required``, ``forbidden`` and ``tiers``."""
     lacking = [name for name in ("required", "forbidden", "tiers") if not subject.has(name)]
     require(not lacking, f"constraints=True is declared, and there is no parameter {', '.join(lacking)}")
     (table,) = subject.arguments(data.standard())
@@ -94,7 +94,7 @@ def check_constraints_respected(subject: StructureSubject) -> None:
 
 @only_if(lambda method: method.constraints)
 def check_contradictions_refused(subject: StructureSubject) -> None:
-    """What is known and contradicts itself, or names no variable, is a ``ValueError``."""
+    """Constraints that contradict each other, or contain unknown names, raise a ``ValueError``."""
     for known in (each for each in _CONTRADICTIONS if all(map(subject.has, each))):
         try:
             structure = subject.run(data.standard(), **known)
@@ -105,7 +105,7 @@ def check_contradictions_refused(subject: StructureSubject) -> None:
 
 
 def check_score_parameter_declared(subject: StructureSubject) -> None:
-    """``needs_score`` says whether the learner has a parameter ``score``; ``needs_decomposable`` concerns a score."""
+    """``needs_score`` agrees with the constructor; ``needs_decomposable`` needs a parameter that holds a score."""
     declared, has_score = subject.method.needs_score, subject.has("score")
     require(declared == has_score, f"needs_score={declared} is declared, and has a parameter score: {has_score}")
     if subject.method.needs_decomposable:
@@ -116,7 +116,7 @@ def check_score_parameter_declared(subject: StructureSubject) -> None:
 
 @only_if(lambda method: method.needs_score)
 def check_any_score_goes(subject: StructureSubject) -> None:
-    """A learner that needs a score takes any instance, even one with ``score`` (if decomposable, ``local``) alone."""
+    """A learner with a score accepts any instance, even with ``score`` (``local`` if decomposable) alone."""
     table = data.standard()
     score = FewParents() if subject.method.needs_decomposable else FewEdges()
     subject.require_usable(subject.run(table, score=score), table)
@@ -124,7 +124,7 @@ def check_any_score_goes(subject: StructureSubject) -> None:
 
 @only_if(lambda method: method.needs_score)
 def check_score_decides(subject: StructureSubject) -> None:
-    """Scores that like other graphs do not all lead to the same one."""
+    """Scores that prefer different graphs do not all lead to the same graph."""
     table = data.standard()
     tastes = (Taste.for_learner(subject.method, taste) for taste in range(_N_TASTES))
     first, *others = (set(subject.run(table, score=taste).edges) for taste in tastes)
@@ -137,7 +137,7 @@ def check_score_decides(subject: StructureSubject) -> None:
 
 @only_if(lambda method: method.needs_score)
 def check_random_state_is_handed_down(subject: StructureSubject) -> None:
-    """A score that has no ``random_state`` of its own is asked with the learner's, or a seed made from it."""
+    """A score without its own ``random_state`` gets the learner's, or a seed drawn from it."""
     if subject.has("random_state"):
         with Taste.asked() as seeds:
             subject.run(data.standard(), score=Taste.for_learner(subject.method, random_state=None))
@@ -171,7 +171,7 @@ def check_parent_order_irrelevant(subject: ScoreSubject) -> None:
 
 
 def check_decomposable_means_decomposable(subject: ScoreSubject) -> None:
-    """A score that says so is a sum over families: a change gains the same whatever the other families are."""
+    """If declared decomposable, a change of one family gains the same whatever the other families are."""
     table = data.standard()
     if not subject.method.decomposable:
         says = subject.make().evaluator(table).decomposable
@@ -191,7 +191,7 @@ def check_decomposable_means_decomposable(subject: ScoreSubject) -> None:
 
 @only_if(lambda method: method.score_equivalent)
 def check_equivalent_graphs_score_alike(subject: ScoreSubject) -> None:
-    """With ``score_equivalent=True``, reversing a covered edge leaves the score as it is."""
+    """With ``score_equivalent=True``, reversing a covered edge does not change the score."""
     table = data.standard()
     for parents in data.graphs(table):
         for v, u in ((v, u) for v, own in enumerate(parents) for u in own):
@@ -208,7 +208,7 @@ def check_equivalent_graphs_score_alike(subject: ScoreSubject) -> None:
 
 
 def check_propose_leaves_state(subject: ScoreSubject) -> None:
-    """Asking about candidates changes nothing: neither the value, nor what the same one is worth the next time."""
+    """Proposing candidates changes neither the value nor the score of the same candidates proposed again."""
     table = data.standard()
     evaluator = _started(subject, table)
     value, candidates = evaluator.value, subject.candidates(table)
@@ -221,7 +221,7 @@ def check_propose_leaves_state(subject: ScoreSubject) -> None:
 
 
 def check_propose_agrees_with_score(subject: ScoreSubject) -> None:
-    """``start``, ``propose`` and ``propose_many`` give what ``score`` gives for the whole graph."""
+    """``start`` and ``propose_many`` return the same as ``score`` for the whole graph."""
     table = data.standard()
     parents, candidates = data.tree(table), subject.candidates(table)
     require(_close([_started(subject, table).value], _score(subject, table, parents)), "start and score differ")
@@ -233,7 +233,7 @@ def check_propose_agrees_with_score(subject: ScoreSubject) -> None:
 
 
 def check_commit_agrees_with_score(subject: ScoreSubject) -> None:
-    """Along a walk of moves, ``commit`` gives what ``score`` gives for the whole graph."""
+    """After a sequence of moves, ``commit`` returns the same as ``score`` for the whole graph."""
     table = data.standard()
     random, graph = np.random.RandomState(4), Graph(data.tree(table))
     evaluator = _started(subject, table)
@@ -247,7 +247,7 @@ def check_commit_agrees_with_score(subject: ScoreSubject) -> None:
 
 
 def check_only_losers_are_dropped(subject: ScoreSubject) -> None:
-    """With ``at_least``, only candidates strictly below it may get ``-inf``; the others get their score."""
+    """With ``at_least``, only candidates strictly below it may get ``-inf``."""
     table = data.standard()
     candidates = subject.candidates(table)
     scores = _started(subject, table).propose_many(candidates)
@@ -259,7 +259,7 @@ def check_only_losers_are_dropped(subject: ScoreSubject) -> None:
 
 
 def check_candidates_in_turn(subject: ScoreSubject) -> None:
-    """``propose_in_turn`` ends with the first candidate that is not below ``at_least``, which gets its score."""
+    """``propose_in_turn`` ends with the first candidate that reaches ``at_least``, and returns its score."""
     table = data.standard()
     candidates = subject.candidates(table)
     scores = _started(subject, table).propose_many(candidates)
@@ -272,7 +272,7 @@ def check_candidates_in_turn(subject: ScoreSubject) -> None:
 
 
 def check_chosen_parameters_agree(subject: ScoreSubject) -> None:
-    """``choose_parameters`` returns a score with nothing left to choose, which scores as the one that it comes from."""
+    """``choose_parameters`` returns a score with all parameters chosen, and the same scores."""
     table = data.standard()
     score = subject.make()
     chosen = score.choose_parameters(table)
@@ -285,7 +285,7 @@ def check_chosen_parameters_agree(subject: ScoreSubject) -> None:
 
 
 def check_resamples_is_declared(subject: ScoreSubject) -> None:
-    """Where ``step`` changes the score of the current graph, ``resamples`` says so, of the score and its evaluator."""
+    """If ``step`` changes the score of the current graph, the score and its evaluator declare ``resamples``."""
     evaluator, score = _started(subject, data.standard()), subject.make()
     values = [evaluator.value, *(begin_step(evaluator) for _ in range(3))]
     resamples = bool(getattr(evaluator, "resamples", False))
@@ -294,7 +294,7 @@ def check_resamples_is_declared(subject: ScoreSubject) -> None:
 
 
 def check_bounds_are_true(subject: ScoreSubject) -> None:
-    """What ``gain_bounds`` declares is so, on rows of every gap, and the scores are those without it."""
+    """``gain_bounds`` holds for rows of every gap, and does not change scores."""
     for table in (data.standard(), data.binary(str)):
         # The score that the evaluator holds: one may choose parameters before it makes its evaluator.
         evaluator = subject.make().evaluator(table)
@@ -305,7 +305,7 @@ def check_bounds_are_true(subject: ScoreSubject) -> None:
 
 
 def check_rows_are_on_their_own(subject: ScoreSubject) -> None:
-    """The gain of a row is the same whichever rows share its block."""
+    """The gain of a row does not depend on the other rows of its block."""
     table = data.standard()
     evaluator = subject.make().evaluator(table)
     if isinstance(evaluator, PredictiveEvaluator):
@@ -321,7 +321,7 @@ def check_rows_are_on_their_own(subject: ScoreSubject) -> None:
 
 
 def check_terms_of_a_batch(subject: ScoreSubject) -> None:
-    """Terms computed together are those that `local` computes, and those of a graph add up to its score."""
+    """Terms computed in batches agree with `local`, and the terms of a graph add up to its score."""
     score, alone = subject.make(), subject.make()
     if not isinstance(score, DecomposableScore):
         return

@@ -1,8 +1,9 @@
 """Sphinx directives that write what the code knows better than a page: methods, recipes, commands, data sets.
 
 ``{method-facts}``, ``{method-picture}`` and ``{method-parameters}`` belong on a method's page, whose own name says
-which method it is; ``{methods}``, ``{plugin-directory}``, ``{recipes}``, ``{commands}``, ``{datasets}`` and
-``{checks}`` are listings; ``{rooms}`` is the picture of the code, ``{front-explorer}`` a model to click through.
+which method it is; ``{methods}``, ``{plugin-directory}``, ``{recipes}``, ``{commands}`` and ``{datasets}``
+are listings; ``{rooms}`` is the picture of the code, ``{front-explorer}`` a model to click through. The content of a
+directive is for readers of the source: it says what the build writes there, or which command prints the same.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ EXPLORER = "explorer.html"
 
 class _Written(SphinxDirective):
     """A directive that is the Markdown it writes."""
+
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Parse what is written."""
@@ -243,6 +246,8 @@ class Commands(_Written):
 class Rooms(SphinxDirective):
     """The picture of the rooms, from the imports in the code."""
 
+    has_content = True
+
     def run(self) -> list[nodes.Node]:
         """Draw it."""
         import rooms
@@ -261,6 +266,8 @@ class Rooms(SphinxDirective):
 class FrontExplorer(SphinxDirective):
     """The explorer of the front page's network, in a frame."""
 
+    has_content = True
+
     def run(self) -> list[nodes.Node]:
         """Put the frame where the page says; the file itself is written with the pages."""
         frame = (
@@ -278,24 +285,6 @@ def _write_explorer(app: Sphinx, error: Exception | None) -> None:
             columns=lambda name: name[len("mean ") :]
         )
         bnplug.BayesianNetworkClassifier().fit(X, y).explore(Path(app.outdir, EXPLORER), X, y, rows=40)
-
-
-class Checks(_Written):
-    """Every check of the conformance kit, in the words of its docstring."""
-
-    def lines(self) -> Iterator[str]:
-        """Write it."""
-        from bnplug.testing import CHECKS
-
-        yield "| checked of | check | |"
-        yield "|---|---|---|"
-        kinds: dict[Any, list[str]] = {}
-        for kind, checks in CHECKS.items():
-            for check in checks:
-                kinds.setdefault(check, []).append(kind.split()[0])
-        for check, of in kinds.items():
-            words = described.to_markdown(inspect.getdoc(check) or "")
-            yield f"| {'all' if len(of) == len(CHECKS) else ', '.join(of)} | `{check.__name__}` | {words} |"
 
 
 class Datasets(_Written):
@@ -321,7 +310,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("recipes", Recipes)
     app.add_directive("commands", Commands)
     app.add_directive("datasets", Datasets)
-    app.add_directive("checks", Checks)
     app.add_directive("rooms", Rooms)
     app.connect("build-finished", _write_explorer)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,6 +14,8 @@ from bnplug.cli._plugins import Item, described, section
 from bnplug.hooks import recipes, registry
 from bnplug.hooks.descriptors import Method
 from bnplug.hooks.discovery import PluginInfo
+from bnplug.testing import CHECKS
+from bnplug.testing._common_checks import Check
 
 #: The folder under ``methods/`` for each kind of method that has pages.
 FOLDERS = {
@@ -83,6 +85,27 @@ def brought(plugin: PluginInfo) -> list[Method]:
     return [registry.find(kind, name) for kind, name in names]  # type: ignore[misc]
 
 
+def checks() -> list[str]:
+    """Return the table of all checks of the conformance kit, in lines of Markdown.
+
+    ``docs/plugins/conformance.md`` contains it, and a test keeps it up to date.
+    """
+    kinds: dict[Check, list[str]] = {}
+    for kind, of_kind in CHECKS.items():
+        for check in of_kind:
+            kinds.setdefault(check, []).append(kind.split()[0])
+    lines = ["| checked of | check | |", "|---|---|---|"]
+    for check, names in kinds.items():
+        subjects = "all" if len(names) == len(CHECKS) else ", ".join(names)
+        lines.append(f"| {subjects} | `{check.__name__}` | {to_markdown(inspect.getdoc(check) or '')} |")
+    return lines
+
+
 def about(plugin: PluginInfo) -> str:
     """Return the line that the distribution of a plugin says of itself."""
     return metadata(plugin.distribution)["Summary"] or ""
+
+
+if __name__ == "__main__":
+    # To update docs/plugins/conformance.md.
+    print("\n".join(checks()))

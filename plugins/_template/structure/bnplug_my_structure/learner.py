@@ -9,7 +9,7 @@ from bnplug.hooks.components import component
 from bnplug.search import Graph, GreedySearch
 
 if TYPE_CHECKING:
-    from bnplug import Structure, Table
+    from bnplug import Table
 
 
 class MyStructure(StructureLearner):

@@ -18,23 +18,23 @@ def table():
 
 def test_it_adds_the_edge_that_helps(table):
     learner = bnplug.structure_learner("my-structure")
-    dag = learner.learn(table)
-    assert ("a", "b") in dag.edges or ("b", "a") in dag.edges
+    structure = learner.learn(table)
+    assert ("a", "b") in structure.edges or ("b", "a") in structure.edges
     assert learner.trace_[-1] == 1.0
     assert len(learner.moves_) == len(learner.trace_) - 1
 
 
 def test_every_feature_has_the_class_and_at_most_one_feature_as_parents(table):
-    dag = bnplug.structure_learner("my-structure", score="ll").learn(table)
+    structure = bnplug.structure_learner("my-structure", score="ll").learn(table)
     for feature in ("a", "noise", "b"):
-        assert "c" in dag.by_name[feature]
-        assert len(dag.by_name[feature]) <= 2
-    assert dag.by_name["c"] == ()
+        assert "c" in structure.by_name[feature]
+        assert len(structure.by_name[feature]) <= 2
+    assert structure.by_name["c"] == ()
 
 
 def test_without_edges_to_add_it_is_naive_bayes(table):
-    dag = bnplug.structure_learner("my-structure", max_iter=0).learn(table)
-    assert sorted(dag.edges) == [("c", "a"), ("c", "b"), ("c", "noise")]
+    structure = bnplug.structure_learner("my-structure", max_iter=0).learn(table)
+    assert sorted(structure.edges) == [("c", "a"), ("c", "b"), ("c", "noise")]
 
 
 def test_a_negative_limit_is_refused(table):
