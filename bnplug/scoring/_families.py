@@ -54,24 +54,26 @@ class FamilyCounts:
         self._incomplete = table.has_missing
         self._given = weakref.ref(table)
         self._extended = _with_unknown_states(table, self._incomplete) if self._incomplete.any() else None
-        self._views = [] if self._extended is None else [self._view(table, v) for v in range(len(table.names))]
 
     @property
     def table(self) -> Table:
         """The table that is counted."""
-        table = self._given() if self._extended is None else self._extended
-        assert table is not None
-        return table
+        return self._original() if self._extended is None else self._extended
 
     def view(self, child: int) -> Table:
         """Return the table that scores of families of a child see."""
-        return self._views[child] if self._views else self.table
-
-    def _view(self, table: Table, child: int) -> Table:
+        table = self._original()
+        if self._extended is None:
+            return table
         view = copy(table)
-        view.cards = self.table.cards.copy()
+        view.cards = self._extended.cards.copy()
         view.cards[child] = table.cards[child]
         return view
+
+    def _original(self) -> Table:
+        table = self._given()
+        assert table is not None
+        return table
 
     def split(self, families: Sequence[Family]) -> list[list[Family]]:
         """Split sorted families into parts that :meth:`batches` counts in a thread or a pass over the blocks."""

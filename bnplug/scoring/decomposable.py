@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import chain, groupby
 from math import fsum, prod
 from operator import index as as_number
 from operator import itemgetter
@@ -24,7 +24,7 @@ from bnplug.compiling import kernel, run_in_threads
 from bnplug.contracts import Changes, Evaluator, ScoreFunction
 from bnplug.counts.counting import BatchCounts
 from bnplug.scoring._families import Family, counts_of
-from bnplug.scoring._layout import Candidates, Toggles
+from bnplug.scoring._layout import Toggles
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
@@ -169,10 +169,10 @@ class DecomposableEvaluator(Evaluator):
         self.n_evaluations += len(candidates)
         if isinstance(candidates, Toggles):
             return self._propose_toggles(candidates)
-        starts, families = _families(Candidates.of(candidates))
-        self._take(families)
-        rises = [self._known(family) - self._now[family[0]] for family in families]
-        return np.array([self.value + sum(rises[first:last]) for first, last in pairwise(starts)], dtype=np.float64)
+        families = [[(int(v), *sorted(map(int, given))) for v, given in changes.items()] for changes in candidates]
+        self._take(chain.from_iterable(families))
+        rises = [sum(self._known(family) - self._now[family[0]] for family in changed) for changed in families]
+        return np.array([self.value + rise for rise in rises], dtype=np.float64)
 
     def _propose_toggles(self, toggles: Toggles) -> FloatArray:
         """Return the score of every candidate, child by child, without an object for known terms."""
@@ -248,15 +248,6 @@ def _batched(score: DecomposableScore) -> Callable[..., Iterable[float]]:
     """Return how a score takes the terms of many families: together, unless its `local` is of a later class."""
     one, batch = (next(base for base in type(score).__mro__ if name in vars(base)) for name in ("local", "local_batch"))
     return score.local_batch if issubclass(batch, one) else partial(DecomposableScore.local_batch, score)
-
-
-def _families(candidates: Candidates) -> tuple[list[int], list[Family]]:
-    """Return the start of each candidate's families and the end of the last, and all families."""
-    bounds, parents = candidates.bounds.tolist(), candidates.parents.tolist()
-    first, last = int(candidates.starts[0]), int(candidates.starts[-1])
-    nodes = candidates.nodes[first:last].tolist()
-    families = [(v, *sorted(parents[bounds[j] : bounds[j + 1]])) for j, v in enumerate(nodes, first)]
-    return (candidates.starts - first).tolist(), families
 
 
 def log_likelihood(counts: FloatArray) -> float:
