@@ -205,18 +205,18 @@ class DecomposableEvaluator(Evaluator):
 
     def _take(self, families: Iterable[Family]) -> None:
         """Compute the unknown terms. Families with one more parent than now share the counts of the others."""
-        new = []
+        new = set()
         for child, *parents in families:
             if _bits(parents) not in self._terms[child]:
                 now = self.parents[child]
                 added = [p for p in parents if p not in now]
                 grows = len(added) == 1 and len(parents) == len(now) + 1
-                new.append((child, *now, *added) if grows else (child, *parents))
+                new.add((child, *now, *added) if grows else (child, *parents))
         self._compute(new)
 
     def _compute(self, families: Collection[Family]) -> None:
         """Compute the terms of families, in threads; those with the same first parents are counted together."""
-        parts = self._counts.split(sorted({*families}))
+        parts = self._counts.split(sorted(families))
         n_jobs = self.n_jobs if len(families) * self.table.n_rows >= _WORTH_THREADS else 1
         run_in_threads(self._compute_part, parts, n_jobs=n_jobs)
 
