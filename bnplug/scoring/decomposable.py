@@ -19,12 +19,17 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
+from numba import config
 
 from bnplug.compiling import kernel, run_in_threads
-from bnplug.contracts import Changes, Evaluator, ScoreFunction
+from bnplug.contracts import Changes, ScoreFunction, Walks
 from bnplug.counts.counting import BatchCounts
+from bnplug.errors import ContractError
+from bnplug.scoring._batches import Terms, Walked, walk_terms
 from bnplug.scoring._families import Family, counts_of
-from bnplug.scoring._layout import Toggles
+from bnplug.scoring._layout import Candidates, Toggles
+from bnplug.scoring._walks import DRAWING, GO_ON, LEAPS, PHASE, SIZE, VALUE, go_on_address
+from bnplug.scoring.walking import Walk
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray
 
@@ -36,6 +41,9 @@ _WORTH_THREADS = 1 << 21
 
 # Local scores that are asked for by family are kept for later, up to so many or those of the last request.
 _MOST_KEPT = 1 << 20
+
+# A walk returns to Python after so many tries: some hundredths of a second.
+_WALKED_TRIES = 1 << 14
 
 
 class DecomposableScore(ScoreFunction):
@@ -128,7 +136,7 @@ def _kept_terms(score: DecomposableScore, table: Table) -> _Terms:
     return _KEPT[id(score)].setdefault(table, [{} for _ in table.names])
 
 
-class DecomposableEvaluator(Evaluator):
+class DecomposableEvaluator(Walks):
     """Scores the neighbors of a graph by their local terms."""
 
     decomposable = True
@@ -139,6 +147,7 @@ class DecomposableEvaluator(Evaluator):
         self.n_jobs = n_jobs
         self._counts = counts_of(table)
         self._terms: _Terms = [{} for _ in table.names]
+        self._looked_up: Terms | None = None
         self._local_batch = _batched(score)
 
     def local_scores(self, families: Iterable[Sequence[int]]) -> FloatArray:
@@ -198,6 +207,37 @@ class DecomposableEvaluator(Evaluator):
         # In one statement: an interrupt never leaves half a move.
         self.parents, self._now, self.value = parents, now, fsum(now)
         return self.value
+
+    def walk(self, walk: Walk) -> bool:
+        """Continue a walk in compiled code; new terms are computed in between, a batch at a time."""
+        n, k = len(self.parents), walk.k
+        if config.DISABLE_JIT or not Terms.fit(n, k):
+            return False
+        if self._looked_up is None or self._looked_up.k != k:
+            self._looked_up = Terms(n, walk.target, k)
+        terms, before = self._looked_up, walk.tries
+        graph, batch, steps = walk.graph(), walk.room(), walk.begin(self.value, _WALKED_TRIES)
+        steps.numbers[GO_ON], steps.numbers[LEAPS] = go_on_address(), 0
+        current = np.array(self._now)
+        walked = Walked(current, np.empty(len(batch.nodes)), np.empty(n + 1), np.zeros(3, dtype=np.int64))
+        candidates = Candidates(batch.starts, batch.nodes, batch.bounds, batch.parents)
+        while not walk_terms(
+            terms.codes, terms.values, terms.shift, n + 1, walk.target, k, walked, steps, graph, batch
+        ):
+            self.parents = [graph.parents_of(v) for v in range(n)]
+            drawn = candidates[: int(steps.numbers[SIZE])]
+            families = [(v, *parents) for changes in drawn for v, parents in changes.items()]
+            self._take(families)
+            for family in families:
+                terms.add(family, self._known(family))
+        self.parents, self.value = [graph.parents_of(v) for v in range(n)], float(steps.reals[VALUE])
+        self._now = [self._known((v, *family)) for v, family in enumerate(self.parents)]
+        if steps.numbers[PHASE] != DRAWING:
+            i = int(walked.last[0])
+            raise ContractError(f"the score of the parents {candidates[i]} is nan")
+        walk.end(steps)
+        self.n_evaluations += walk.tries - before
+        return True
 
     def _known(self, family: Family) -> float:
         """Return a known term."""

@@ -114,14 +114,12 @@ def test_edges_that_come_and_go_score_as_the_families_that_they_lead_to(score):
 def test_terms_taken_together_are_those_taken_alone_to_the_bit(score, weighted, missing):
     table = slow.random_table(np.random.default_rng(6), 90, (3, 2, 4, 2, 1), 1, weighted=weighted, missing=missing)
     families = [(2, 0, 1), (2, 0, 3), (2, 0, 4)]
-    family_counts = FamilyCounts(table)
-    view = family_counts.view(2)
-    [(child, _, counts)] = family_counts.batches(families)
+    [(child, _, counts)] = FamilyCounts(table).batches(families)
     alone = [
-        score.local(view, child, family[1:], of_family)
-        for family, of_family in zip(families, counts.tables(int(view.cards[child])), strict=True)
+        score.local(table, child, family[1:], of_family)
+        for family, of_family in zip(families, counts.tables(int(table.cards[child])), strict=True)
     ]
-    assert score.local_batch(view, child, [family[1:] for family in families], counts).tolist() == alone
+    assert score.local_batch(table, child, [family[1:] for family in families], counts).tolist() == alone
 
 
 def test_a_subclass_that_overrides_local_is_asked_for_every_family():

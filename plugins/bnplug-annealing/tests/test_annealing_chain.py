@@ -10,7 +10,7 @@ from bnplug_annealing.learner import SimulatedAnnealing
 
 from bnplug import Table
 from bnplug.contracts import Evaluator
-from bnplug.scoring import PredictiveEvaluator, Walk
+from bnplug.scoring import DecomposableEvaluator, PredictiveEvaluator, Walk
 from bnplug.search import Constraints
 
 
@@ -31,6 +31,7 @@ def result(learner):
     [
         {"score": "cr"},
         {"score": ("cr", {"cv": 4}), "k": 2, "restarts": 2},
+        {"score": "mdl", "k": 2},
         {"score": "cll", "required": [("a", "b")], "forbidden": [("c", "d")], "k": 2},
         {"score": "cr", "max_evaluations": 77},
         {"score": "cmdl"},
@@ -40,20 +41,22 @@ def result(learner):
 def test_the_walk_of_an_evaluator_is_that_of_its_proposals(parameters, monkeypatch):
     learner = SimulatedAnnealing(random_state=1, **parameters)
     walked = result(learner)
-    monkeypatch.setattr(PredictiveEvaluator, "walk", lambda self, walk: False)
+    for evaluator in (PredictiveEvaluator, DecomposableEvaluator):
+        monkeypatch.setattr(evaluator, "walk", lambda self, walk: False)
     assert result(learner) == walked
 
 
-@pytest.mark.parametrize(("score", "walks"), [("cr", True), ("cmdl", False)])
-def test_predictive_scores_walk_unless_they_have_a_penalty_of_their_own(score, walks, monkeypatch):
-    results, original = set(), PredictiveEvaluator.walk
+@pytest.mark.parametrize(("score", "walks"), [("cr", True), ("mdl", True), ("cmdl", False)])
+def test_scores_walk_unless_they_have_a_penalty_of_their_own(score, walks, monkeypatch):
+    results = set()
+    for evaluator in (PredictiveEvaluator, DecomposableEvaluator):
 
-    def counted(self, walk):
-        done = original(self, walk)
-        results.add(done)
-        return done
+        def counted(self, walk, original=evaluator.walk):
+            done = original(self, walk)
+            results.add(done)
+            return done
 
-    monkeypatch.setattr(PredictiveEvaluator, "walk", counted)
+        monkeypatch.setattr(evaluator, "walk", counted)
     SimulatedAnnealing(score=score, random_state=1).learn(table())
     assert results == {walks}
 
