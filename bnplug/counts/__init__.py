@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bnplug.counts.counting import Configurations, configurations, count, count_occurring, tally
+from bnplug.counts.counting import Configurations, configurations, count, count_occurring, count_with_each, tally
 from bnplug.counts.information import (
     by_falling,
     chance_information,
@@ -21,6 +21,7 @@ __all__ = [
     "configurations",
     "count",
     "count_occurring",
+    "count_with_each",
     "first_largest",
     "pairwise_information",
     "tally",

@@ -7,19 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
+from bnplug.compiling import kernel
 from bnplug.counts._numbering import merge_occurring, number_occurring, place_among
-from bnplug.table._counting import index_rows, strides
+from bnplug.table._counting import find_cells, index_rows, strides
 from bnplug.table._counting import tally as tally
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
 # If there are more parent configurations than this and than rows, only those that occur are numbered.
 _DENSE_LIMIT = 1 << 20
+
+_BLOCK = 2048
+
+# The number of accumulators per table.
+_LANES = 4
 
 
 @dataclass(frozen=True)
@@ -141,3 +148,77 @@ class BatchCounts(NamedTuple):
         """Return the tables, of shape (child, size)."""
         ends = zip(self.starts.tolist(), self.stops.tolist(), strict=True)
         return [self.cells[start:stop].reshape(n_states, -1) for start, stop in ends]
+
+
+def count_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> list[FloatArray]:
+    """Count `child` with `parents` and one more parent, for each of `others`, all in one pass.
+
+    Each array has the shape (child, size); the order of the configurations is unspecified.
+    """
+    return lay_out_with_each(table, child, parents, others).tables(int(table.cards[child]))
+
+
+def lay_out_with_each(table: Table, child: int, parents: Sequence[int], others: Sequence[int]) -> BatchCounts:
+    """Count as :func:`count_with_each`, into one array."""
+    variables, cards = (child, *parents), table.cards.tolist()
+    n_cells = prod(cards[v] for v in variables)
+    sizes = [n_cells * cards[u] for u in others]
+    if table.expects:
+        cells = np.concatenate([counts.ravel() for counts in table.counts([(*variables, u) for u in others])])
+        starts = np.array([0, *accumulate(sizes)][:-1])
+    else:
+        # Rows with a missing cell are counted behind each table.
+        starts = np.array([0, *accumulate((n_cells + 1) * cards[u] for u in others)])
+        cells = table.sum(_count_with_each, variables, np.array(others), starts)[0]
+    starts, stops = starts[: len(sizes)], starts[: len(sizes)] + np.array(sizes)
+    return BatchCounts(cells, starts, stops, np.array(sizes) / cards[child])
+
+
+def _count_with_each(block: Table, variables: tuple[int, ...], others: IntArray, starts: IntArray) -> list[FloatArray]:
+    cards = [int(block.cards[v]) for v in variables]
+    lanes = np.zeros((_LANES, starts[-1]), dtype=np.int64 if block.weights is None else np.float64)
+    counts = np.empty(starts[-1])
+    _tally_with_each(
+        block.codes, np.array(variables), strides(cards), prod(cards), others, block.cards[others], starts,
+        block.missing, block.weights, lanes, counts,
+    )  # fmt: skip
+    return [counts]
+
+
+@kernel
+def _tally_with_each(codes, variables, strides, n_cells, others, cards, starts, missing, weights, lanes, counts):  # type: ignore[no-untyped-def]
+    """Add the weight of row m to counts[starts[i] + cell of row m * cards[i] + codes[others[i], m]], for every i.
+
+    strides: of the variables, for a row's cell out of n_cells; rows with a missing cell are counted behind the last.
+    lanes: four arrays whose sum is `counts`; unweighted rows go to them in turn, since adding to one cell twice in a
+    row stalls. Rows are processed in blocks whose cells are found first, in a loop that vectorizes.
+    """
+    of_family, family, cells = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint32)
+    n_rows = codes.shape[1]
+    for low in range(0, n_rows, _BLOCK):
+        size = min(_BLOCK, n_rows - low)
+        find_cells(codes[:, low : low + size], variables, strides, missing, of_family[:size])
+        for m in range(size):
+            family[m] = n_cells if of_family[m] < 0 else of_family[m]
+        for i in range(others.shape[0]):
+            column, card = codes[others[i], low : low + size], np.uint32(cards[i])
+            sink = np.uint32(n_cells) * card
+            for m in range(size):
+                cell = np.uint32(family[m] * card) + np.uint32(column[m])
+                cells[m] = sink if column[m] == missing else cell
+            one, two = lanes[0, starts[i] :], lanes[1, starts[i] :]
+            three, four = lanes[2, starts[i] :], lanes[3, starts[i] :]
+            if weights is None:
+                whole = size - size % _LANES
+                for m in range(0, whole, _LANES):
+                    one[np.uint64(cells[m])] += 1
+                    two[np.uint64(cells[m + 1])] += 1
+                    three[np.uint64(cells[m + 2])] += 1
+                    four[np.uint64(cells[m + 3])] += 1
+                for m in range(whole, size):
+                    one[np.uint64(cells[m])] += 1
+            else:
+                for m in range(size):
+                    one[np.uint64(cells[m])] += weights[low + m]
+    for i in range(counts.shape[0]):
+        counts[i] = lanes[0, i] + lanes[1, i] + lanes[2, i] + lanes[3, i]

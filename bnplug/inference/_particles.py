@@ -103,9 +103,23 @@ def _begin_class(seed, nodes, target, variables, stream, at):  # type: ignore[no
 
 @kernel(allocates=False)
 def estimate(  # type: ignore[no-untyped-def]
-    network, axes, own, tables, codes, missing, rows, complete, seed, n, most, variables, stream, progress, joint,
+    network,
+    axes,
+    own,
+    tables,
+    codes,
+    missing,
+    rows,
+    complete,
+    seed,
+    n,
+    most,
+    variables,
+    stream,
+    progress,
+    joint,
     errors,
-):  # fmt: skip
+):
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 
     network: the first fields of FlatTables; rows: the rows to process; complete: whether tables count that are the same

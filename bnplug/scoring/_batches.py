@@ -200,9 +200,9 @@ class Terms:
         """Return whether every family has a number."""
         return bool(n * (n + 1) ** k < _LARGEST_CODE)
 
-    def add(self, family: Iterable[int], term: float) -> None:
-        """Add the term of a child and its parents, unless it is known."""
-        (code, *parents), left = family, self.k
+    def add(self, child: int, parents: Iterable[int], term: float) -> None:
+        """Add a term, unless it is known."""
+        code, left = child, self.k
         for p in parents:
             if p != self.target:
                 code, left = code * (self.n + 1) + p + 1, left - 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from copy import copy
-from itertools import chain, groupby
+from itertools import groupby
 from math import prod
 from operator import itemgetter
 from typing import Any
@@ -20,14 +20,14 @@ import numpy.typing as npt
 
 from bnplug.compiling import kernel
 from bnplug.counts._numbering import in_batches
-from bnplug.counts.counting import BatchCounts, count_occurring
+from bnplug.counts.counting import BatchCounts, count_occurring, lay_out_with_each
 from bnplug.table.block_table import BlockTable
 from bnplug.table.blocks import ConvertedStore, Rows
 from bnplug.table.coding import smallest_dtype
 from bnplug.table.table import Table
 from bnplug.typing import FloatArray, IntArray
 
-#: A child and its parents, as :meth:`bnplug.Table.counts` takes them.
+#: A child and its parents, ascending, as :meth:`bnplug.Table.counts` takes them.
 Family = tuple[int, ...]
 
 # A family with more cells is counted separately, by the configurations that occur.
@@ -54,43 +54,46 @@ class FamilyCounts:
         self._incomplete = table.has_missing
         self._given = weakref.ref(table)
         self._extended = _with_unknown_states(table, self._incomplete) if self._incomplete.any() else None
+        self._views = [] if self._extended is None else [self._view(table, v) for v in range(len(table.names))]
 
     @property
     def table(self) -> Table:
         """The table that is counted."""
-        return self._original() if self._extended is None else self._extended
-
-    def view(self, child: int) -> Table:
-        """Return the table that scores of families of a child see."""
-        table = self._original()
-        if self._extended is None:
-            return table
-        view = copy(table)
-        view.cards = self._extended.cards.copy()
-        view.cards[child] = table.cards[child]
-        return view
-
-    def _original(self) -> Table:
-        table = self._given()
+        table = self._given() if self._extended is None else self._extended
         assert table is not None
         return table
 
+    def view(self, child: int) -> Table:
+        """Return the table that scores of families of a child see."""
+        return self._views[child] if self._views else self.table
+
+    def _view(self, table: Table, child: int) -> Table:
+        view = copy(table)
+        view.cards = self.table.cards.copy()
+        view.cards[child] = table.cards[child]
+        return view
+
+    def count(self, child: int, parents: Sequence[int]) -> FloatArray:
+        """Count the states of `child` in the configurations of its parents, as an array (child, configurations)."""
+        counts = count_occurring(self.table, child, parents)[0]
+        return counts[:-1] if self._incomplete[child] else counts
+
+    def count_with_each(self, child: int, parents: Sequence[int], others: Sequence[int]) -> BatchCounts:
+        """Count `child` with `parents` and one more parent, for each of `others`."""
+        return self._of_known(child, lay_out_with_each(self.table, child, parents, others))
+
     def split(self, families: Sequence[Family]) -> list[list[Family]]:
-        """Split sorted families into parts that :meth:`batches` counts in a thread or a pass over the blocks."""
+        """Split ascending families into parts that :meth:`batches` counts in a thread or a pass over the blocks."""
         if not self._in_rows:
-            small_first = sorted(families, key=self._is_large)
+            small_first = sorted(families, key=self.is_large)
             return list(in_batches(small_first, self._n_cells, _CELLS_IN_PASS))
         groups = [list(group) for _, group in groupby(families, itemgetter(0))]
         return [group[first : first + _FAMILIES] for group in groups for first in range(0, len(group), _FAMILIES)]
 
-    def batches(self, families: Sequence[Family]) -> Iterator[tuple[int, Sequence[Family], BatchCounts]]:
-        """Yield a child, some of its families, and their counts, for all families of a part."""
+    def batches(self, families: Sequence[Family]) -> Iterator[tuple[int, list[Family], BatchCounts]]:
+        """Yield a child, sets of its parents, and their counts, for all families of a part."""
         for child, batch, counts in self._in_one_block(families) if self._in_rows else self._in_blocks(families):
-            if self._incomplete[child]:
-                # The unknown state of a child is the last part of each of its tables.
-                unknown = (counts.stops - counts.starts) // int(self.table.cards[child])
-                counts = counts._replace(stops=counts.stops - unknown)
-            yield child, batch, counts
+            yield child, [family[1:] for family in batch], self._of_known(child, counts)
 
     @property
     def _in_rows(self) -> bool:
@@ -103,10 +106,10 @@ class FamilyCounts:
             for batch in in_batches(families, self._n_cells, _CELLS_IN_PASS):
                 yield from self._in_blocks(batch)
             return
-        variables, bounds = np.fromiter(chain.from_iterable(families), np.int64), np.cumsum([0, *map(len, families)])
-        cards = table.cards.astype(np.float64)
-        cards[child] = 1.0
-        sizes = np.multiply.reduceat(cards[variables], bounds[:-1])
+        # A last number stands for no variable, in the place of the child: no set is empty.
+        variables = np.array([v for family in families for v in (len(table.cards), *family[1:])], dtype=np.int64)
+        bounds = np.cumsum([0, *map(len, families)])
+        sizes = np.multiply.reduceat(np.append(table.cards, 1).astype(np.float64)[variables], bounds[:-1])
         first = 0
         while first < len(families):
             cells, starts, stops = table.map(_count_some, child, variables, bounds[first:])[0]
@@ -116,7 +119,7 @@ class FamilyCounts:
 
     def _in_blocks(self, families: Sequence[Family]) -> Iterator[tuple[int, Sequence[Family], BatchCounts]]:
         """Count families in one pass over the blocks, except for large ones."""
-        together = [family for family in families if not self._is_large(family)]
+        together = [family for family in families if not self.is_large(family)]
         counted = dict(zip(together, self.table.counts(together), strict=True))
         for child, group in groupby(families, itemgetter(0)):
             batch = list(group)
@@ -129,9 +132,16 @@ class FamilyCounts:
     def _n_cells(self, variables: Sequence[int]) -> int:
         return prod(self.table.cards[list(variables)].tolist())
 
-    def _is_large(self, family: Family) -> bool:
+    def is_large(self, family: Sequence[int]) -> bool:
         """Return whether a family is counted separately."""
         return self._n_cells(family) > _COUNTED_TOGETHER
+
+    def _of_known(self, child: int, counts: BatchCounts) -> BatchCounts:
+        """Omit the unknown state of a child, the last part of each of its tables."""
+        if not self._incomplete[child]:
+            return counts
+        unknown = (counts.stops - counts.starts) // int(self.table.cards[child])
+        return counts._replace(stops=counts.stops - unknown)
 
 
 _COUNTED: weakref.WeakKeyDictionary[Table, FamilyCounts] = weakref.WeakKeyDictionary()
@@ -185,28 +195,22 @@ def _lay_out(codes, child, n_states, variables, bounds, cards, weights, numbers,
     """Count families of a child until `cells` is full, and return how many.
 
     The parents of the i-th family are ``variables[bounds[i] + 1 : bounds[i + 1]]``. numbers[d, m]: the configuration of
-    row m by the first d parents; the first row is 0. place: room for the new number of each configuration. lanes: room
-    for four counts of each cell, to which rows are added in turn: adding to the same number twice in a row stalls.
+    row m by the first d parents; the first row is 0. place: room for the new number of each configuration.
     """
     n_rows = codes.shape[1]
     sizes, path = np.ones(numbers.shape[0], np.int64), np.empty(numbers.shape[0], np.int64)
-    lanes, cell_of, states, depth, start = np.empty(n_rows, np.int64), np.empty(n_rows, np.int32), codes[child], 0, 0
+    states, depth, start = codes[child], 0, 0
     for i in range(bounds.shape[0] - 1):
         first, n_parents = bounds[i], bounds[i + 1] - bounds[i] - 1
         shared = 0
         while shared < depth and shared < n_parents and path[shared] == variables[first + shared + 1]:
             shared += 1
-        depth, column, card, is_parent = n_parents, states, 1, np.int32(0)
         for d in range(shared, n_parents):
             path[d] = variables[first + d + 1]
-            if d == n_parents - 1 and sizes[d] * cards[path[d]] <= n_rows:
-                # The last parent needs no numbers of its own: it is counted from its column.
-                depth, column, card, is_parent = d, codes[path[d]], cards[path[d]], np.int32(1)
-                break
-            before, after, given, states_of = numbers[d], numbers[d + 1], codes[path[d]], np.int32(cards[path[d]])
+            before, after, column, card = numbers[d], numbers[d + 1], codes[path[d]], np.int32(cards[path[d]])
             for m in range(n_rows):
-                after[m] = before[m] * states_of + np.int32(given[m])
-            sizes[d + 1] = sizes[d] * states_of
+                after[m] = before[m] * card + np.int32(column[m])
+            sizes[d + 1] = sizes[d] * card
             if sizes[d + 1] > n_rows:
                 place[: sizes[d + 1]] = 0
                 for m in range(n_rows):
@@ -219,22 +223,18 @@ def _lay_out(codes, child, n_states, variables, bounds, cards, weights, numbers,
                 for m in range(n_rows):
                     after[m] = place[after[m]]
                 sizes[d + 1] = occurring
-        number, size, width, factor = numbers[depth], sizes[depth] * card, np.int32(sizes[depth]), np.int32(card)
+        depth = n_parents
+        number, size = numbers[depth], sizes[depth]
         if start + n_states * size > cells.shape[0]:
             return i
-        for m in range(n_rows):
-            cell_of[m] = (np.int32(states[m]) * width + number[m]) * factor + np.int32(column[m]) * is_parent
         counts = cells[start : start + n_states * size]
-        if weights is None and 4 * counts.shape[0] <= n_rows:
-            lanes[: 4 * counts.shape[0]] = 0
-            for m in range(n_rows):
-                lanes[np.uint64(cell_of[m]) * np.uint64(4) + np.uint64(m) % np.uint64(4)] += 1
-            for j in range(counts.shape[0]):
-                counts[j] = lanes[4 * j] + lanes[4 * j + 1] + lanes[4 * j + 2] + lanes[4 * j + 3]
-        else:
-            counts[:] = 0
-            for m in range(n_rows):
-                counts[np.uint64(cell_of[m])] += 1.0 if weights is None else weights[m]
+        counts[:] = 0
+        for m in range(n_rows):
+            cell = np.int64(states[m]) * size + number[m]
+            if weights is None:
+                counts[cell] += 1
+            else:
+                counts[cell] += weights[m]
         starts[i], stops[i] = start, start + n_states * size
         start = stops[i]
     return bounds.shape[0] - 1

@@ -21,7 +21,6 @@ import numpy as np
 
 from bnplug.compiling import inner_kernel, kernel, run_in_threads
 from bnplug.contracts import Changes
-from bnplug.counts._numbering import in_batches
 from bnplug.inference._groups import (
     MOST_STATES,
     advance,
@@ -107,11 +106,20 @@ class MarginalEvaluator(RowEvaluator):
 
     def _in_parts(self, candidates: Sequence[Changes]) -> Iterator[list[int]]:
         """Yield the positions of candidates whose new families are counted together, once these are estimated."""
-        new = [_new(changes) for changes in candidates]
-        sizes = [[self._size(family) for family in families] for families in new]
-        countable = [i for i, each in enumerate(sizes) if max(each, default=0) <= _CELLS_AT_ONCE]
-        for chosen in in_batches(countable, lambda i: sum(sizes[i]), _CELLS_AT_ONCE):
-            self._learn([family for i in chosen for family in new[i]])
+        chosen: list[int] = []
+        wanted: dict[_Family, int] = {}
+        for i, changes in enumerate(candidates):
+            sizes = {family: self._size(family) for family in _new(changes)}
+            if max(sizes.values(), default=0) > _CELLS_AT_ONCE:
+                continue
+            if chosen and sum((wanted | sizes).values()) > _CELLS_AT_ONCE:
+                self._learn(list(wanted))
+                yield chosen
+                chosen, wanted = [], {}
+            chosen.append(i)
+            wanted |= sizes
+        if chosen:
+            self._learn(list(wanted))
             yield chosen
 
     def _families(self, changes: Changes) -> Families:

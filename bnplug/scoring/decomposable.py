@@ -9,9 +9,9 @@ an excellent parent.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby, pairwise
 from math import fsum, prod
 from operator import index as as_number
 from operator import itemgetter
@@ -35,6 +35,8 @@ from bnplug.typing import FloatArray
 
 if TYPE_CHECKING:
     from bnplug.structure import Structure
+
+_Family = tuple[int, tuple[int, ...]]
 
 # With fewer cells to count than this in all new families together, threads cost more than they save.
 _WORTH_THREADS = 1 << 21
@@ -160,15 +162,16 @@ class DecomposableEvaluator(Walks):
             for terms in self._terms:
                 terms.clear()
             new = set(asked)
-        self._compute(new)
+        n_jobs = self.n_jobs if len(new) * self.table.n_rows >= _WORTH_THREADS else 1
+        run_in_threads(self._take_batches, self._counts.split(sorted(new)), n_jobs=n_jobs)
         return np.array([self._terms[child][bits] for child, bits in keys], dtype=np.float64)
 
     def start(self, parents: Sequence[Iterable[int]]) -> float:
         """Add up the terms of a graph."""
         self.parents = [tuple(sorted(family)) for family in parents]
-        families = [(v, *family) for v, family in enumerate(self.parents)]
+        families = list(enumerate(self.parents))
         self._take(families)
-        self._now = [self._known(family) for family in families]
+        self._now = [self._known(*family) for family in families]
         # An exact sum: the value of a graph does not depend on the path to it.
         self.value = fsum(self._now)
         return self.value
@@ -178,32 +181,40 @@ class DecomposableEvaluator(Walks):
         self.n_evaluations += len(candidates)
         if isinstance(candidates, Toggles):
             return self._propose_toggles(candidates)
-        families = [[(int(v), *sorted(map(int, given))) for v, given in changes.items()] for changes in candidates]
-        self._take(chain.from_iterable(families))
-        rises = [sum(self._known(family) - self._now[family[0]] for family in changed) for changed in families]
-        return np.array([self.value + rise for rise in rises], dtype=np.float64)
+        starts, families = _families(Candidates.of(candidates))
+        self._take(families)
+        rises = [self._known(*family) - self._now[family[0]] for family in families]
+        return np.array([self.value + sum(rises[first:last]) for first, last in pairwise(starts)], dtype=np.float64)
 
     def _propose_toggles(self, toggles: Toggles) -> FloatArray:
         """Return the score of every candidate, child by child, without an object for known terms."""
         children = zip(toggles.nodes.tolist(), toggles.others.tolist(), strict=True)
         runs = [(v, _bits(self.parents[v]), [u for _, u in run]) for v, run in groupby(children, itemgetter(0))]
-        new: list[Family] = []
-        for v, now, others in runs:
-            known, parents = self._terms[v], self.parents[v]
-            lacking = [u for u in others if now ^ 1 << u not in known]
-            new += [(v, *(p for p in parents if p != u)) if now >> u & 1 else (v, *parents, u) for u in lacking]
-        self._compute(new)
+        self._take_toggled(runs)
         terms = [self._terms[v][now ^ 1 << u] for v, now, others in runs for u in others]
         scores: FloatArray = self.value + (np.array(terms, dtype=np.float64) - np.array(self._now)[toggles.nodes])
         return scores
 
+    def _take_toggled(self, runs: Iterable[tuple[int, int, list[int]]]) -> None:
+        """Compute the unknown terms of runs (child, its current parents as bits, others that are toggled)."""
+        grown: dict[int, list[int]] = {}
+        families: list[_Family] = []
+        for v, now, others in runs:
+            known = self._terms[v]
+            new = [u for u in others if now ^ 1 << u not in known]
+            if new and self._is_small(v, self.parents[v]):
+                grown.setdefault(v, []).extend([u for u in new if not now >> u & 1])
+                new = [u for u in new if now >> u & 1]
+            families += [(v, tuple(sorted({*self.parents[v]} ^ {u}))) for u in new]
+        self._count(grown, families)
+
     def commit(self, changes: Changes) -> float:
         """Exchange the terms of the variables that change."""
-        families = [(v, *sorted(family)) for v, family in changes.items()]
+        families = [(v, tuple(sorted(family))) for v, family in changes.items()]
         self._take(families)
         parents, now = self.parents.copy(), self._now.copy()
-        for family in families:
-            parents[family[0]], now[family[0]] = family[1:], self._known(family)
+        for v, family in families:
+            parents[v], now[v] = family, self._known(v, family)
         # In one statement: an interrupt never leaves half a move.
         self.parents, self._now, self.value = parents, now, fsum(now)
         return self.value
@@ -226,12 +237,12 @@ class DecomposableEvaluator(Walks):
         ):
             self.parents = [graph.parents_of(v) for v in range(n)]
             drawn = candidates[: int(steps.numbers[SIZE])]
-            families = [(v, *parents) for changes in drawn for v, parents in changes.items()]
+            families = [(v, tuple(parents)) for changes in drawn for v, parents in changes.items()]
             self._take(families)
             for family in families:
-                terms.add(family, self._known(family))
+                terms.add(*family, self._known(*family))
         self.parents, self.value = [graph.parents_of(v) for v in range(n)], float(steps.reals[VALUE])
-        self._now = [self._known((v, *family)) for v, family in enumerate(self.parents)]
+        self._now = [self._known(*family) for family in enumerate(self.parents)]
         if steps.numbers[PHASE] != DRAWING:
             i = int(walked.last[0])
             raise ContractError(f"the score of the parents {candidates[i]} is nan")
@@ -239,33 +250,58 @@ class DecomposableEvaluator(Walks):
         self.n_evaluations += walk.tries - before
         return True
 
-    def _known(self, family: Family) -> float:
+    def _known(self, child: int, parents: Iterable[int]) -> float:
         """Return a known term."""
-        return self._terms[family[0]][_bits(family[1:])]
+        return self._terms[child][_bits(parents)]
 
-    def _take(self, families: Iterable[Family]) -> None:
-        """Compute the unknown terms. Families with one more parent than now share the counts of the others."""
-        new = set()
-        for child, *parents in families:
-            if _bits(parents) not in self._terms[child]:
-                now = self.parents[child]
-                added = [p for p in parents if p not in now]
-                grows = len(added) == 1 and len(parents) == len(now) + 1
-                new.add((child, *now, *added) if grows else (child, *parents))
-        self._compute(new)
+    def _take(self, families: Iterable[_Family]) -> None:
+        """Compute the unknown terms. Families with one more parent than now are counted together."""
+        grown: dict[int, list[int]] = {}
+        others: list[_Family] = []
+        new = [(child, parents) for child, parents in families if _bits(parents) not in self._terms[child]]
+        for child, parents in dict.fromkeys(new):
+            now = self.parents[child]
+            added = set(parents).difference(now)
+            if len(added) == 1 and len(parents) == len(now) + 1 and self._is_small(child, now):
+                grown.setdefault(child, []).extend(added)
+            else:
+                others.append((child, parents))
+        self._count(grown, others)
 
-    def _compute(self, families: Collection[Family]) -> None:
-        """Compute the terms of families, in threads; those with the same first parents are counted together."""
-        parts = self._counts.split(sorted(families))
-        n_jobs = self.n_jobs if len(families) * self.table.n_rows >= _WORTH_THREADS else 1
-        run_in_threads(self._compute_part, parts, n_jobs=n_jobs)
+    def _count(self, grown: dict[int, list[int]], others: list[_Family]) -> None:
+        """Compute, in threads, the terms of children with one more parent, and of other families."""
+        jobs = [partial(self._take_with_each, v, self.parents[v], added) for v, added in grown.items() if added]
+        jobs += [
+            partial(self._take_with_each, child, parents[:-1], parents[-1:])
+            if parents and self._is_small(child, parents[:-1])
+            else partial(self._take_one, child, parents)
+            for child, parents in others
+        ]
+        n_cells = (sum(map(len, grown.values())) + len(others)) * self.table.n_rows
+        run_in_threads(lambda job: job(), jobs, n_jobs=self.n_jobs if n_cells >= _WORTH_THREADS else 1)
 
-    def _compute_part(self, families: Sequence[Family]) -> None:
+    def _is_small(self, child: int, parents: tuple[int, ...]) -> bool:
+        """Return whether a family may be counted with one more parent."""
+        return not self._counts.is_large((child, *parents))
+
+    def _take_with_each(self, child: int, parents: tuple[int, ...], added: Sequence[int]) -> None:
+        """Compute the terms of `child` with `parents` and each one of `added`."""
+        families = [tuple(sorted((*parents, u))) for u in added]
+        self._add_terms(child, families, self._counts.count_with_each(child, parents, added))
+
+    def _take_one(self, child: int, parents: tuple[int, ...]) -> None:
+        counts = self._counts.count(child, parents)
+        self._terms[child][_bits(parents)] = float(self.score.local(self._counts.view(child), child, parents, counts))
+
+    def _take_batches(self, families: Sequence[Family]) -> None:
+        """Compute the terms of a part of new families."""
         for child, batch, counts in self._counts.batches(families):
-            parent_sets = [tuple(sorted(family[1:])) for family in batch]
-            terms = self._local_batch(self._counts.view(child), child, parent_sets, counts)
-            values = np.asarray(terms, dtype=np.float64).tolist()
-            self._terms[child].update(zip(map(_bits, parent_sets), values, strict=True))
+            self._add_terms(child, batch, counts)
+
+    def _add_terms(self, child: int, families: Sequence[tuple[int, ...]], counts: BatchCounts) -> None:
+        terms = self._local_batch(self._counts.view(child), child, families, counts)
+        values = np.asarray(terms, dtype=np.float64).tolist()
+        self._terms[child].update(zip(map(_bits, families), values, strict=True))
 
 
 def _bits(parents: Iterable[int]) -> int:
@@ -288,6 +324,15 @@ def _batched(score: DecomposableScore) -> Callable[..., Iterable[float]]:
     """Return how a score takes the terms of many families: together, unless its `local` is of a later class."""
     one, batch = (next(base for base in type(score).__mro__ if name in vars(base)) for name in ("local", "local_batch"))
     return score.local_batch if issubclass(batch, one) else partial(DecomposableScore.local_batch, score)
+
+
+def _families(candidates: Candidates) -> tuple[list[int], list[_Family]]:
+    """Return the start of each candidate's families and the end of the last, and all families."""
+    bounds, parents = candidates.bounds.tolist(), candidates.parents.tolist()
+    first, last = int(candidates.starts[0]), int(candidates.starts[-1])
+    nodes = candidates.nodes[first:last].tolist()
+    families = [(v, tuple(sorted(parents[bounds[j] : bounds[j + 1]]))) for j, v in enumerate(nodes, first)]
+    return (candidates.starts - first).tolist(), families
 
 
 def log_likelihood(counts: FloatArray) -> float:

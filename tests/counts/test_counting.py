@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import tables
 
-from bnplug.counts import configurations, count, count_occurring, counting, tally
+from bnplug.counts import configurations, count, count_occurring, count_with_each, counting, tally
 from bnplug.table.block_table import BlockTable
 from bnplug.table.table import Table
 
@@ -67,6 +67,15 @@ def test_few_parents_are_numbered_in_order():
     counts, parent = count_occurring(table, 2, [0, 1])
     assert parent.states is None
     assert (counts.reshape(2, 2, 3) == count(table, 2, [0, 1])).all()
+
+
+@given(st.booleans().flatmap(lambda weighted: tables(missing=True, weighted=weighted, min_features=3)), st.data())
+def test_families_counted_together_are_those_counted_alone(table, data):
+    child, parent, *others = data.draw(st.permutations(range(len(table.names))))
+    together = count_with_each(table, child, [parent], others)
+    assert len(together) == len(others)
+    for other, found in zip(others, together, strict=True):
+        assert (found == slow_count(table, child, [parent, other]).reshape(found.shape)).all()
 
 
 @pytest.mark.parametrize("limit", [0, 1 << 20])

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from strategies import LONG
 
 from bnplug import Table
-from bnplug.counts import class_information, conditional_information, count_occurring
+from bnplug.counts import class_information, conditional_information, count_occurring, count_with_each
 from bnplug.counts.information import pairwise_information
 from bnplug.inference import expected_table as module
 from bnplug.inference import sample
@@ -151,6 +151,8 @@ def test_what_counts_in_its_own_way_takes_them_too():
     table, tables = rows_and_network()
     expected, total = ExpectedTable(table, lambda: tables), enumerated_total(table, tables)
     np.testing.assert_allclose(count_occurring(expected, 1, [0, 2])[0], summed(total, [1, 0, 2]).reshape(3, -1))
+    for own, u in zip(count_with_each(expected, 1, [0], [3, 5]), [3, 5], strict=True):
+        np.testing.assert_allclose(own, summed(total, [1, 0, u]).reshape(3, -1))
 
 
 def test_blocks_count_the_same():

@@ -9,8 +9,9 @@ from strategies import random_parents, seeds
 
 from bnplug import Structure
 from bnplug.builtin.scores import K2, MDL, BDeu, LogLikelihood
+from bnplug.counts import count_with_each
+from bnplug.counts.counting import lay_out_with_each
 from bnplug.scoring import decomposable
-from bnplug.scoring._families import FamilyCounts
 from bnplug.scoring._layout import Candidates, Toggles
 
 
@@ -113,13 +114,12 @@ def test_edges_that_come_and_go_score_as_the_families_that_they_lead_to(score):
 @pytest.mark.parametrize(("weighted", "missing"), [(False, 0.0), (True, 0.2)])
 def test_terms_taken_together_are_those_taken_alone_to_the_bit(score, weighted, missing):
     table = slow.random_table(np.random.default_rng(6), 90, (3, 2, 4, 2, 1), 1, weighted=weighted, missing=missing)
-    families = [(2, 0, 1), (2, 0, 3), (2, 0, 4)]
-    [(child, _, counts)] = FamilyCounts(table).batches(families)
+    counts = lay_out_with_each(table, 2, (0,), [1, 3, 4])
     alone = [
-        score.local(table, child, family[1:], of_family)
-        for family, of_family in zip(families, counts.tables(int(table.cards[child])), strict=True)
+        score.local(table, 2, (0, u), own)
+        for u, own in zip([1, 3, 4], count_with_each(table, 2, [0], [1, 3, 4]), strict=True)
     ]
-    assert score.local_batch(table, child, [family[1:] for family in families], counts).tolist() == alone
+    assert score.local_batch(table, 2, [(0, 1), (0, 3), (0, 4)], counts).tolist() == alone
 
 
 def test_a_subclass_that_overrides_local_is_asked_for_every_family():

@@ -80,9 +80,9 @@ def test_as_many_states_as_a_code_can_number():
     table = Table.from_frame(pd.DataFrame({"wide": values, "c": ["n", "y"] * 512}), "c")
     counts = FamilyCounts(table)
     assert counts.table.codes.dtype == np.uint16
-    for family, known in (((0, 1), 4 * 255), ((1, 0), 4 * 256)):
-        [(child, _, of_family)] = counts.batches([family])
-        assert of_family.tables(int(table.cards[child]))[0].sum() == known
+    assert counts.count(0, [1]).sum() == 4 * 255
+    assert counts.count(1, [0]).sum() == 4 * 256
+    assert counts.count_with_each(1, [], [0]).tables(2)[0].sum() == 4 * 256
 
 
 @pytest.mark.parametrize("score", [LogLikelihood(), MDL(), K2(), BDeu()])
