@@ -77,7 +77,7 @@ if __name__ == "__main__":
 
     folder = Path(tempfile.mkdtemp())
     bnplug.BayesianNetworkClassifier("tan").fit(*corral()).save(folder / "model")
-    command = [sys.executable, "-m", "bnplug", "--plugin", __file__]
+    command = [sys.executable, "-m", "bnplug", "--plugin", str(Path(sys.argv[0]).resolve())]
     for arguments in (["uai-numbers", "model"], ["export", "model", "corral.uai"]):
         done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=True)
         print(done.stdout, end="")
