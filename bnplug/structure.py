@@ -10,7 +10,7 @@ from itertools import combinations
 from operator import index as as_number
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from bnplug.errors import NotRepresentableError, did_you_mean
+from bnplug.errors import NotRepresentableError, article, did_you_mean
 
 if TYPE_CHECKING:
     from bnplug.typing import DAG, PDAG
@@ -213,8 +213,12 @@ def _edges_by_name(graph: Any, table: HasNames) -> list[Edge]:
         )
     pairs = []
     for edge in edges:
+        if hasattr(edge, "edges"):
+            raise ValueError("expected one graph, not several; a learner may return Learned(best, alternatives=others)")
         if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
-            raise ValueError(f"an edge is a pair (parent, child) of names, not {edge!r}")
+            listed = isinstance(edge, list | tuple)
+            hint = f"; positions of parents are listed for all {len(table.names)} variables" if listed else ""
+            raise ValueError(f"an edge is a pair (parent, child) of names, not {edge!r}{hint}")
         pairs.append((str(edge[0]), str(edge[1])))
     omitted = set(getattr(table, "left_out", ()))
     known = {*table.names, *omitted}
@@ -296,7 +300,8 @@ class Learned:
     alternatives : sequence of Structure
         Other structures, the best first.
     details : mapping of str to anything that JSON can hold
-        Whatever else is worth keeping, such as scores or counts of tests.
+        Whatever else is worth keeping, such as scores or counts of tests. Arrays and numbers of numpy become plain
+        lists and numbers.
 
     Examples
     --------
@@ -340,7 +345,27 @@ class Learned:
                     raise ValueError(f"the edge {edge!r} has the probability {probability!r}, not one from 0 to 1")
                 probabilities[table.names[u], table.names[v]] = float(probability)
         others = tuple(Structure.of(other, table) for other in found.alternatives)
-        return cls(Structure.of(found.structure, table), found.pdag, probabilities, others, dict(found.details))
+        if not isinstance(found.details, Mapping):
+            raise TypeError(f"details must be a mapping, not {article(type(found.details).__name__)}")
+        return cls(
+            Structure.of(found.structure, table), found.pdag, probabilities, others, _plain(found.details, "details")
+        )
+
+
+def _plain(value: Any, place: str) -> Any:
+    """Return a value as JSON preserves it: sequences and arrays as lists, and numbers of numpy as plain ones."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"{place} has the key {key!r}; its keys must be text")
+        return {str(key): _plain(item, f"{place}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, f"{place}[{i}]") for i, item in enumerate(value)]
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise TypeError(f"{place} is {article(type(value).__name__)}, which JSON cannot hold; convert or omit it")
+    return value
 
 
 def is_c1(parents: _Parents[_Node], target: _Node) -> bool:

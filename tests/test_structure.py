@@ -208,6 +208,33 @@ def test_the_parts_of_what_was_learned_are_over_the_variables(table):
     assert (learned.details, learned.has_more) == ({"tests": 3}, True)
 
 
+def test_details_become_what_json_preserves(table):
+    details = {"rate": np.float64(0.5), "tests": np.arange(3), "pairs": [(1, np.True_)], "none": None}
+    plain = Learned.of(Learned(CHAIN, details=details), table).details
+    assert plain == {"rate": 0.5, "tests": [0, 1, 2], "pairs": [[1, True]], "none": None}
+    assert type(plain["rate"]) is float
+
+
+@pytest.mark.parametrize(
+    ("details", "message"),
+    [
+        (3, "details must be a mapping, not an int"),
+        ({"a": {"b": [print]}}, r"details\['a'\]\['b'\]\[0\] is a builtin.*, which JSON cannot hold"),
+        ({1: 2}, "details has the key 1; its keys must be text"),
+    ],
+)
+def test_details_that_json_cannot_hold_are_refused(table, details, message):
+    with pytest.raises(TypeError, match=message):
+        Learned.of(Learned(CHAIN, details=details), table)
+
+
+def test_several_graphs_are_refused(table):
+    with pytest.raises(ValueError, match=r"one graph, not several; .* alternatives=others"):
+        Structure.of([CHAIN, CHAIN], table)
+    with pytest.raises(ValueError, match=r"not \[0\]; positions of parents are listed for all 3 variables"):
+        Structure.of([[0], [1]], table)
+
+
 def test_a_structure_alone_has_no_more(table):
     assert Learned.of(CHAIN, table) == Learned(CHAIN)
     assert not Learned(CHAIN).has_more

@@ -32,9 +32,10 @@ def check_learned(found: Any, table: Table, learner: object) -> Learned:
     try:
         return Learned.of(found, table)
     except (TypeError, ValueError) as error:
-        raise ContractError(
-            f"{origin(learner)}: learn returned no structure over the table's variables: {error}"
-        ) from error
+        what = (
+            "a Learned with a wrong part" if isinstance(found, Learned) else "no structure over the table's variables"
+        )
+        raise ContractError(f"{origin(learner)}: learn returned {what}: {error}") from error
 
 
 def check_tables(tables: Any, table: Table, structure: Structure, learner: object) -> LogTables:

@@ -314,7 +314,10 @@ def _bits(parents: Iterable[int]) -> int:
 
 def _checked(family: Sequence[int], n: int) -> Family:
     """Return a family of n variables with its parents in ascending order."""
-    numbers = [as_number(v) for v in family]
+    try:
+        numbers = [as_number(v) for v in family]
+    except TypeError:
+        raise TypeError(f"a family is (child, *parents), the positions of variables, not {family!r}") from None
     if not numbers or min(numbers) < 0 or max(numbers) >= n or len({*numbers}) < len(numbers):
         raise ValueError(f"family {numbers}: expected a child and its parents, distinct numbers from 0 to {n - 1}")
     return (numbers[0], *sorted(numbers[1:]))

@@ -171,12 +171,17 @@ def check_parent_order_irrelevant(subject: ScoreSubject) -> None:
 
 
 def check_decomposable_means_decomposable(subject: ScoreSubject) -> None:
-    """If declared decomposable, a change of one family gains the same whatever the other families are."""
+    """If declared decomposable, it has ``local_scores``, and the gain of a change depends on its family alone."""
     table = data.standard()
     if not subject.method.decomposable:
         says = subject.make().evaluator(table).decomposable
         require(not says, "its evaluator says decomposable, its descriptor does not")
         return
+    require(
+        callable(getattr(subject.make(), "local_scores", None)),
+        "declared decomposable, it has no local_scores, which learners that need decomposable scores call; derive it "
+        "from bnplug.scoring.DecomposableScore",
+    )
     n = len(table.names)
     for v, w in permutations(range(1, n), 2):
         change: Changes = {v: [0]}

@@ -354,8 +354,8 @@ def subject_of(method: Method) -> MethodSubject:
     """
     if not isinstance(method, Method) or method.kind not in _SUBJECTS:
         raise TypeError(
-            f"{method!r} is neither the name of a plugin nor the descriptor of a learner or a score, such as "
-            "bnplug.ScoreFunctionMethod(...)"
+            f"expected the name of a plugin or the descriptor of a method with checks, such as "
+            f"bnplug.ScoreFunctionMethod(...); got {method!r}"
         )
     return _SUBJECTS[method.kind](method)
 

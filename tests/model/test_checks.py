@@ -58,7 +58,7 @@ def test_anything_that_makes_a_structure_may_be_learned(table, found):
         ([["c"], [], []], "an edge is a pair"),
         ([[1], [2], [0]], "the edges make a cycle: a -> c -> b -> a"),
         ([[0], [], []], "the edges make a cycle: a -> a"),
-        ([nx.DiGraph([("c", "a")]), nx.DiGraph()], "an edge is a pair"),
+        ([nx.DiGraph([("c", "a")]), nx.DiGraph()], "expected one graph, not several"),
         (None, "got a NoneType: None"),
         (nx.DiGraph([("c", "hidden")]), "the graph has the node 'hidden', which is not a variable"),
         (nx.DiGraph([("c", "a"), ("a", "c")]), "the edges make a cycle"),
@@ -71,7 +71,8 @@ def test_anything_that_makes_a_structure_may_be_learned(table, found):
     ids=range(15),
 )
 def test_what_is_no_structure_of_the_table_names_the_learner(table, found, message):
-    with pytest.raises(ContractError, match=f"'nb' of bnplug .*: learn returned no structure .*{message}"):
+    returned = "(no structure|a Learned with a wrong part)"
+    with pytest.raises(ContractError, match=f"'nb' of bnplug .*: learn returned {returned}.*{message}"):
         check_learned(found, table, LEARNER)
 
 

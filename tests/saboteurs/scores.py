@@ -98,10 +98,18 @@ class ReadsProposalsInOrder(Plain):
             return super().propose(changes) + 0.1 * unsorted
 
 
-@fails("check_decomposable_means_decomposable", decomposable=True)
-class SquaresItsEdges(Plain):
+@fails("check_decomposable_means_decomposable", also=["check_terms_of_a_batch"], decomposable=True)
+class SquaresItsEdges(MDL):
     def score(self, table, dag):
         return super().score(table, dag) + 0.5 * len(dag.edges) ** 2
+
+    def evaluator(self, table, n_jobs=1):
+        return ScoringEvaluator(self, table)
+
+
+@fails("check_decomposable_means_decomposable", decomposable=True)
+class HasNoTerms(Plain):
+    pass
 
 
 @fails("check_decomposable_means_decomposable")

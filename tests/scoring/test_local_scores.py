@@ -148,8 +148,9 @@ def test_what_is_no_family_is_refused(family):
     table = slow.random_table(np.random.default_rng(2), 10, (3, 2, 4, 2), 1)
     with pytest.raises(ValueError, match="expected a child and its parents"):
         MDL().local_scores(table, [(0,), family])
-    with pytest.raises(TypeError):
-        MDL().local_scores(table, [(0, 1.5)])
+    for number in ((0, 1.5), 0, "a"):
+        with pytest.raises(TypeError, match=r"a family is \(child, \*parents\), the positions of variables, not "):
+            MDL().local_scores(table, [number])
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 50])

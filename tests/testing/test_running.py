@@ -58,7 +58,7 @@ def test_a_descriptor_is_checked_as_a_plugin_is():
     assert str(report).startswith("raw: ")
     assert list(map(str, checks_of(CHAIN))) == list(map(str, checks_of(subject_of(CHAIN)))) != []
     for check in (check_plugin, checks_of):
-        with pytest.raises(TypeError, match="neither the name of a plugin nor the descriptor of a learner"):
+        with pytest.raises(TypeError, match="expected the name of a plugin or the descriptor of a method"):
             check(structures.Chain)
 
 
@@ -133,7 +133,7 @@ def test_a_plugin_that_is_not_installed_is_named():
 
 
 def test_only_plugins_and_descriptors_are_checked():
-    with pytest.raises(TypeError, match="neither the name of a plugin nor the descriptor of a learner"):
+    with pytest.raises(TypeError, match="expected the name of a plugin or the descriptor of a method"):
         parametrize_with_checks([structures.Chain()])
 
 

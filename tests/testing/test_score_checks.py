@@ -10,7 +10,7 @@ from bnplug.testing._common_checks import FewEdges
 
 COMMON = {check.__name__ for check in _common_checks.CHECKS}
 HEALTHY = [
-    ScoreFunctionMethod("plain", scores.Plain, "Healthy.", "Nobody (2026)", decomposable=True),
+    ScoreFunctionMethod("plain", scores.Plain, "Healthy.", "Nobody (2026)"),
     ScoreFunctionMethod("few edges", FewEdges, "Healthy, and blind to data.", "Nobody (2026)"),
 ]
 
