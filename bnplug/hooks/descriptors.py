@@ -368,6 +368,8 @@ def check_descriptor(descriptor: Descriptor) -> None:
         value, default = values.get(attribute, (None, None))
         if value is not default and not is_allowed(value):
             raise ContractError(f"{what}: its {attribute} must be {allowed}, not {value!r}")
+    if isinstance(descriptor, NetworkFormat) and descriptor.write is descriptor.read is None:
+        raise ContractError(f"{what}: it must have write, read or both")
 
 
 def is_component(value: object) -> bool:

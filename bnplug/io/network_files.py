@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from bnplug.errors import ModelFileError, did_you_mean
+from bnplug.errors import ContractError, ModelFileError, article, did_you_mean
 from bnplug.files import MAX_TEXT, naming_file, read_plain, write_atomically
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, NetworkFormat
@@ -82,7 +82,12 @@ def format_network(tables: LogTables, format_name: str, encoder: ColumnEncoder |
     write: Any = registry.network_format(format_name).write
     if write is None:
         raise ValueError(f"the format {format_name!r} can be read only")
-    return cast(str | bytes, write(tables, encoder))
+    content = write(tables, encoder)
+    if not isinstance(content, str | bytes):
+        raise ContractError(
+            f"format {format_name!r}: write returned {article(type(content).__name__)}, not text or bytes"
+        )
+    return content
 
 
 def write_network(
@@ -143,7 +148,10 @@ def _parse(content: str | bytes, format_name: str) -> NetworkParts:
     read: Any = registry.network_format(format_name).read
     if read is None:
         raise ValueError(f"the format {format_name!r} can be written only")
-    return cast(NetworkParts, read(content))
+    parts = read(content)
+    if not isinstance(parts, NetworkParts):
+        raise ContractError(f"format {format_name!r}: read returned {article(type(parts).__name__)}, not NetworkParts")
+    return parts
 
 
 def _content_of(path: _Path) -> bytes:

@@ -64,6 +64,7 @@ def test_capabilities_are_the_flags():
         (8, {"endings": ("i",)}, r"^format 'i': its endings must be a tuple of endings such as '\.bif', not "),
         (8, {"endings": (".I",)}, "^format 'i': its endings must be"),
         (8, {"signature": "("}, "^format 'i': its signature must be a regular expression"),
+        (8, {"write": None}, "^format 'i': it must have write, read or both"),
         (8, {"read": "m"}, "^format 'i': its read must be a function, 'module:function' or None, not 'm'"),
         (0, {"name": " "}, "^the name of a structure learner must be a non-empty string"),
         (1, {"factory": "module.Class"}, "^score function 'b': its factory must be a class or 'module:Class', not "),

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from pgmpy.readwrite import BIFReader, BIFWriter, NETWriter, XDSLReader, XDSLWriter, XMLBIFReader, XMLBIFWriter
 
 from bnplug import (
+    ContractError,
     LogTables,
     ModelFileError,
     NetworkFormat,
@@ -243,6 +244,13 @@ def test_a_format_of_a_plugin_is_written_and_read(use_plugin, tmp_path):
     assert_identical(read_tables(tmp_path / "coin.txt"), tables)
     with pytest.raises(PluginError, match=r"format 'broken' of bnplug-mine 1\.0 .* failed: import of no\.such:write"):
         write_network(tables, tmp_path / "coin.brk")
+    use_plugin(
+        NetworkFormat("wrong", (".w",), lambda tables, encoder: 3, lambda content: None, "Returns other things.")
+    )
+    with pytest.raises(ContractError, match="format 'wrong': write returned an int, not text or bytes"):
+        write_network(tables, tmp_path / "coin.w")
+    with pytest.raises(ContractError, match="format 'wrong': read returned a NoneType, not NetworkParts"):
+        read_tables(tmp_path / "coin.txt", "wrong")
     use_plugin(NetworkFormat("blind", (".b",), write, None, "Cannot be read."))
     with pytest.raises(ValueError, match="the format 'blind' can be written only"):
         read_tables(tmp_path / "coin.txt", "blind")
