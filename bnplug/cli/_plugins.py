@@ -109,6 +109,8 @@ def methods_command(name: str | None, kind: str | None, flags: tuple[str, ...], 
     elif name is not None:
         for method in methods:
             _describe(method)
+    elif not methods:
+        click.echo("no installed method has what --kind and --that select", err=True)
     else:
         for listed, group in groupby(methods, key=lambda method: method.kind):
             print_title(f"{listed}s:")

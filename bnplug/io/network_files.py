@@ -6,13 +6,13 @@ import errno
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 
-from bnplug.errors import ContractError, ModelFileError, article, did_you_mean
+from bnplug.errors import ContractError, ModelFileError, PluginError, article, did_you_mean
 from bnplug.files import MAX_TEXT, naming_file, read_plain, write_atomically
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, NetworkFormat
@@ -82,12 +82,23 @@ def format_network(tables: LogTables, format_name: str, encoder: ColumnEncoder |
     write: Any = registry.network_format(format_name).write
     if write is None:
         raise ValueError(f"the format {format_name!r} can be read only")
-    content = write(tables, encoder)
+    content = _call(format_name, "write", write, tables, encoder)
     if not isinstance(content, str | bytes):
         raise ContractError(
             f"format {format_name!r}: write returned {article(type(content).__name__)}, not text or bytes"
         )
     return content
+
+
+def _call(format_name: str, part: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function of a format; an unexpected error becomes a ``PluginError`` that names the format."""
+    try:
+        return function(*args)
+    except (ValueError, OSError, MemoryError, ImportError, ContractError, PluginError):
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {str(error)[:_MESSAGE_LENGTH]}"
+        raise PluginError(f"format {format_name!r} failed: {part}: {cause}") from error
 
 
 def write_network(
@@ -148,7 +159,7 @@ def _parse(content: str | bytes, format_name: str) -> NetworkParts:
     read: Any = registry.network_format(format_name).read
     if read is None:
         raise ValueError(f"the format {format_name!r} can be written only")
-    parts = read(content)
+    parts = _call(format_name, "read", read, content)
     if not isinstance(parts, NetworkParts):
         raise ContractError(f"format {format_name!r}: read returned {article(type(parts).__name__)}, not NetworkParts")
     return parts

@@ -40,6 +40,8 @@ def test_methods_are_listed_by_kind_and_flags():
         "methods", "--kind", "engine", "--that", "decomposable", code=1
     ).stderr  # fmt: skip
     assert "Did you mean 'score'?" in run("methods", "--kind", "scor", code=1).stderr
+    nothing = run("methods", "--kind", "structure", "--that", "needs-decomposable")
+    assert (nothing.stdout, nothing.stderr) == ("", "no installed method has what --kind and --that select\n")
     message = "'hill-climb' is a structure learner, and not among the methods that --kind and --that select"
     assert message in run("methods", "hill-climb", "--that", "needs-target", code=1).stderr
 

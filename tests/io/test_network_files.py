@@ -251,6 +251,11 @@ def test_a_format_of_a_plugin_is_written_and_read(use_plugin, tmp_path):
         write_network(tables, tmp_path / "coin.w")
     with pytest.raises(ContractError, match="format 'wrong': read returned a NoneType, not NetworkParts"):
         read_tables(tmp_path / "coin.txt", "wrong")
+    use_plugin(NetworkFormat("failing", (".f",), lambda tables: "x", lambda content: content["x"], "Fails."))
+    with pytest.raises(PluginError, match=r"format 'failing' failed: write: TypeError: .* takes 1 positional argument"):
+        write_network(tables, tmp_path / "coin.f")
+    with pytest.raises(PluginError, match="format 'failing' failed: read: TypeError: "):
+        read_tables(tmp_path / "coin.txt", "failing")
     use_plugin(NetworkFormat("blind", (".b",), write, None, "Cannot be read."))
     with pytest.raises(ValueError, match="the format 'blind' can be written only"):
         read_tables(tmp_path / "coin.txt", "blind")
