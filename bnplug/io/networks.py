@@ -70,7 +70,7 @@ class FileVariable(NamedTuple):
 
 
 class FileFamily(NamedTuple):
-    """A table in a file: names as the file has them, probabilities with axes (*parents, node), and the line."""
+    """A table in a file: names as the file has them, probabilities with axes ``(*parents, node)``, and the line."""
 
     node: str
     parents: list[str]
@@ -272,7 +272,7 @@ def plain_text(content: str | bytes) -> str:
 
 
 def table_shape(node: str, parents: Sequence[str], cards: Mapping[str, int], line: int) -> tuple[int, ...]:
-    """Return the shape (*parents, node) of a table; raise a ``ModelFileError`` if the family is invalid."""
+    """Return the shape ``(*parents, node)`` of a table; raise a ``ModelFileError`` if the family is invalid."""
     unknown = [variable for variable in (node, *parents) if variable not in cards]
     if unknown:
         raise ModelFileError(f"line {line}: {unknown[0]!r} in the table of {node!r} is no declared variable")
