@@ -1,4 +1,4 @@
-"""What an engine compiles a network into; plugins import these names from `bnplug` and :mod:`bnplug.contracts`."""
+"""Compiled networks, which engines return; plugins import these from `bnplug` and :mod:`bnplug.contracts`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Weigh = Callable[[FloatArray, slice], FloatArray]
 
 
 class CompiledNetwork(ABC):
-    """A compiled network: evidence goes in, probabilities come out.
+    """A compiled network, which returns probabilities given evidence.
 
     Subclasses implement :meth:`log_joint` and :meth:`query`. A subclass that also has `expected_counts` is a
     :class:`CountingNetwork`, and EM uses it. Codes are an unsigned array of shape (variables, rows), variables in the
@@ -35,7 +35,7 @@ class CompiledNetwork(ABC):
         ----------
         codes : unsigned array of shape (variables, rows)
         shares : float64 array, optional
-            Where the values of interpolated features lie between two states, as in ``Table.shares``. Engines without
+            Positions of the values of interpolated features between two states, as in ``Table.shares``. Engines without
             support for them call :meth:`refuse_shares`.
         complete : bool
             Whether to return the full log joint. By default, factors that are the same for all classes of a row may be
@@ -74,7 +74,7 @@ class CompiledNetwork(ABC):
         """Return the expected counts of rows whose weights depend on their full log joint, as in a step of EM.
 
         ``weigh(joint, rows)`` gets the full log joint of the rows of a slice, and returns their weights, of the same
-        shape. Each row comes once, in any order and thread. This default needs a :class:`CountingNetwork`. An engine
+        shape. Each row is passed once, in any order and thread. This default needs a :class:`CountingNetwork`. Engines
         may override it to pass through the rows once, as `elimination` does.
         """
         if not isinstance(self, CountingNetwork):
@@ -93,7 +93,7 @@ class CompiledNetwork(ABC):
 class CountingNetwork(Protocol):
     """A :class:`CompiledNetwork` with expected counts, which EM uses; without them, EM uses `elimination`.
 
-    There is nothing to derive from: a compiled network that has the method is one.
+    This is a protocol: a compiled network with this method need not derive from it.
 
     Examples
     --------

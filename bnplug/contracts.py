@@ -92,7 +92,7 @@ class StructureLearner(Composite, ABC):
     Attributes
     ----------
     components : mapping of str to str
-        Its parameters that hold a component: ``{"score": "score"}``, and what a class adds, such as
+        Its parameters that hold a component: ``{"score": "score"}``, and those that a class adds, such as
         ``{"first": "score"}``. Nested parameters such as ``first__cv`` then work, in pairs and saved models too.
     relative_weights : bool
         Whether only the ratios of row weights matter, as for :class:`ParameterLearner`.
@@ -155,13 +155,13 @@ class ParameterLearner(Composite, ABC):
         The number of inner folds that the learner needs to choose something on held-out rows, by an attribute or a
         property; 0 by default. If it is positive, the classifier sets `inner_folds_` before it calls :meth:`fit`.
     inner_folds_ : sequence of InnerFold or None
-        Folds in which cuts and structure, too, were learned without the held-out rows. There may be fewer than the
-        learner asked for, and none where no class has rows for two. None if :meth:`fit` is called with a table only:
+        Folds in which cuts and structure, too, were learned without the held-out rows. There may be fewer than
+        `n_inner_folds`, and none if no class has enough rows for two. None if :meth:`fit` is called with a table only:
         then a learner splits `table` and keeps the structure. The classifier removes the attribute after fitting.
     discretizer : str, (str, mapping) or transformer
         The discretizer of numeric columns for a classifier that leaves the choice to its parameters
-        (``discretizer="auto"``). By default ``"mdl"``: few bins that separate the classes. A learner that does not
-        trust cells of a row or two may ask for finer bins, by an attribute or a property.
+        (``discretizer="auto"``). By default ``"mdl"``: few bins that separate the classes. A learner whose
+        estimates are reliable with few rows per cell may name finer bins, by an attribute or a property.
     takes_unlabeled : bool
         Whether :meth:`fit` accepts rows without a class if ``table.missing_policy`` is "em". False by default: the
         classifier raises an error for such rows.
@@ -206,7 +206,7 @@ class ScoreFunction(Composite, ABC):
         """Return the score of `structure` on `table`."""
 
     def evaluator(self, table: Table, n_jobs: int | None = 1) -> Evaluator:
-        """Return what a search asks; this one calls :meth:`score` for each candidate."""
+        """Return an evaluator for a search; the default calls :meth:`score` for each candidate."""
         return ScoringEvaluator(self, table)
 
     def choose_parameters(self, table: Table) -> ScoreFunction:
@@ -237,8 +237,8 @@ class Engine(Composite, ABC):
         """Compile the network `tables`, whose class is `target`.
 
         Without a class, :meth:`CompiledNetwork.log_joint` returns log P(known cells) of each row, of shape (rows, 1).
-        An engine that needs a class raises a ``ValueError``;
-        :func:`bnplug.inference.class_free.compile_without_class` removes the need.
+        An engine that needs a class raises a ``ValueError``,
+        or calls :func:`bnplug.inference.class_free.compile_without_class`.
         """
 
 
@@ -396,7 +396,7 @@ class PrefersLargeBatches(Evaluator):
 
 
 class ScoringEvaluator(ProposesInTurn, Resamples):
-    """The evaluator of any score: each candidate becomes a structure, which is scored whole."""
+    """The default evaluator, for any score: each candidate is scored as a whole structure."""
 
     def __init__(self, function: ScoreFunction, table: Table) -> None:
         self.function = function
@@ -410,11 +410,11 @@ class ScoringEvaluator(ProposesInTurn, Resamples):
         return self.value
 
     def step(self) -> float:
-        """Return the score that the current graph has."""
+        """Return the score of the current graph."""
         return self.value
 
     def propose(self, changes: Changes) -> float:
-        """Return the score of the current graph with `changes`; subclasses that know it sooner override this."""
+        """Return the score of the current graph with `changes`; subclasses that compute it faster override this."""
         return self._score(self._changed(changes))
 
     def propose_many(self, candidates: Sequence[Changes], at_least: float | None = None) -> FloatArray:

@@ -39,7 +39,7 @@ def write_atomically(path: _Path, content: str | bytes) -> None:
 
     An existing file keeps its mode and, if allowed, its owner and group. The target of a symbolic link is replaced, not
     the link. Devices, pipes, descriptors such as ``/dev/stdout``, and files in a folder that takes no new files are
-    written in place. An ``OSError`` names the path: if it is a folder, has no folder, or may not be written.
+    written in place. Raises an ``OSError`` with the path if it is a folder, has no folder, or may not be written.
     """
     data = content.encode() if isinstance(content, str) else content
     if match := _DESCRIPTOR.fullmatch(os.fspath(path)):
@@ -116,7 +116,7 @@ def read_plain(path: _Path, pipes: bool = False, limit: int | None = None) -> by
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no plain file, but a device, a pipe or a folder")
         if limit is not None and status.st_size > limit:
-            raise OSError(errno.EFBIG, f"it has {status.st_size:,} bytes, and may have {limit:,}")
+            raise OSError(errno.EFBIG, f"it has {status.st_size:,} bytes; the limit is {limit:,}")
         return file.read()
 
 

@@ -1,4 +1,4 @@
-"""Graphs over named variables, as learners, scores and models pass them to each other."""
+"""Graphs over named variables, which learners, scores and models exchange."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Edge = tuple[str, str]
 
 
 class HasNames(Protocol):
-    """What has variables: a :class:`~bnplug.Table`, or a :class:`Structure`."""
+    """An object with named variables: a :class:`~bnplug.Table` or a :class:`Structure`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -287,7 +287,7 @@ def _positions(edge: Sequence[Any], names: tuple[str, ...]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Learned:
-    """A structure, and what else a structure learner found; the classifier keeps it as ``learned_``.
+    """A structure, and other results of a structure learner; the classifier keeps it as ``learned_``.
 
     Parameters
     ----------

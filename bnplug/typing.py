@@ -19,7 +19,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 #: Coded columns: the dtype is the smallest unsigned one that holds the states, its largest value is missing.
 CodeArray = npt.NDArray[np.unsignedinteger[Any]]
-#: How far each cell is on the way from its state to the next.
+#: The position of each cell between its state and the next.
 ShareArray = npt.NDArray[np.float32]
 
 __all__ = ["DAG", "PDAG", "BoolArray", "CodeArray", "DiscreteBayesianNetwork", "FloatArray", "IntArray", "ShareArray"]

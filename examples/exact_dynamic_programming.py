@@ -36,7 +36,7 @@ class ExactLearner(StructureLearner):
     score : str or DecomposableScore
         The score to maximize.
     max_parents : int, optional
-        The most parents of a variable.
+        The largest number of parents of a variable.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ Run: ``python examples/loopy_engine.py``
 
 # %%
 # All rows send their messages at once: a message is an array of shape (rows, states). A table's message to one of its
-# variables sums out the others, each weighted by what it heard from elsewhere.
+# variables sums out the others, each weighted by the messages from its other tables.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -72,7 +72,7 @@ class LoopyNetwork(CompiledNetwork):
         return counts
 
     def likelihoods(self, codes: CodeArray) -> list[FloatArray]:
-        """Return for each variable what the rows know of it, of shape (rows, states)."""
+        """Return for each variable the evidence of the rows, of shape (rows, states)."""
         missing = np.iinfo(codes.dtype).max
         known = [(row[:, None] == np.arange(card)) | (row == missing)[:, None]
                  for row, card in zip(codes, self.cards, strict=True)]  # fmt: skip
@@ -128,7 +128,7 @@ class LoopyPropagation(Engine):
     Parameters
     ----------
     max_iter : int
-        The most rounds of messages.
+        The largest number of rounds of messages.
     tol : float
         Stop if no message changes by more than this.
     """
@@ -157,7 +157,7 @@ def main() -> None:
         check()
     print(f"{len(checks)} checks passed")
 
-    # How far the posteriors are from the exact ones, with a third of the cells missing.
+    # Differences from the exact posteriors, with a third of the cells missing.
     X, y = datasets.tic_tac_toe()
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
     for structure in ("nb", "tan", "kdb"):

@@ -3,7 +3,7 @@ A format and a command in one file
 ==================================
 
 A plugin need not be a distribution. This file adds the UAI format of network files, which inference programs read, and
-a command to ``bnplug``. Where it is used, it is named::
+a command to ``bnplug``. Name the file to use it::
 
     bnplug --plugin examples/uai_plugin.py export MODEL network.uai
     bnplug --plugin examples/uai_plugin.py uai-numbers MODEL
@@ -45,7 +45,7 @@ def bnplug_formats() -> Iterator[bnplug.NetworkFormat]:
         name="uai",
         endings=(".uai",),
         write=format_uai,
-        read=None,  # a UAI file has no names: there is no model to make of it
+        read=None,  # a UAI file has no names, so it cannot be read as a model
         summary="UAI: libDAI, merlin, toulbar2, pgmpy.",
         reference="UAI 2014 inference competition: model file format",
     )
@@ -68,7 +68,7 @@ def bnplug_commands() -> Iterator[click.Command]:
 
 
 # %%
-# That is the plugin. As a script, the file uses itself in a process of its own.
+# That is the plugin. As a script, the file uses itself in a separate process.
 if __name__ == "__main__":
     import subprocess
     import sys

@@ -43,7 +43,7 @@ def uses_relative_weights(model: Any) -> bool:
 
 
 def find_structure(model: Any, table: Table) -> tuple[Any, Learned]:
-    """Return the structure learner of a classifier, or None if the structure is given, and what was learned."""
+    """Return the structure learner of a classifier, None if the structure is given, and the learned structure."""
     learner = None
     requirements.check_table(registry.build(Kind.PARAMETER_LEARNER, model.parameters), table)
     if is_component(model.structure) or hasattr(model.structure, "learn"):

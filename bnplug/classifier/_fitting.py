@@ -233,8 +233,8 @@ class FitMixin(PredictMixin):
             As for :func:`bnplug.encode_training`. Its ``text``, ``numbers`` and ``dates`` add to the columns that the
             model knows as such.
         formulas : bool
-            Whether to write text to CSV unchanged, as for :func:`bnplug.sources.spreadsheets.to_csv`: by default, what
-            a spreadsheet program could run as a formula gets a leading apostrophe. Parquet files are never changed.
+            Whether to write text to CSV unchanged, as for :func:`bnplug.sources.spreadsheets.to_csv`: by default, text
+            that a spreadsheet program could run as a formula gets a leading apostrophe. Parquet files never change.
         progress : callable, optional
             As for :func:`bnplug.encode_training`.
         """
@@ -267,8 +267,8 @@ class FitMixin(PredictMixin):
     ) -> Self:
         """Learn from more rows: the counts from which parameters are estimated add up.
 
-        This takes a parameter learner that has ``partial_fit``, as ``backoff``, ``ml`` and all other subclasses of
-        :class:`bnplug.CountsLearner` have.
+        The parameter learner must have ``partial_fit``, as ``backoff``, ``ml`` and all other subclasses of
+        :class:`bnplug.CountsLearner` do.
 
         The first part determines the structure (unless it is given), the bins of numeric columns and the states of all
         others, as :meth:`fit` does; a first call of :meth:`fit` counts as the first part. In later parts, values that
@@ -315,7 +315,7 @@ class FitMixin(PredictMixin):
         learner = component("parameter learner", self.parameters, self)
         if not hasattr(learner, "partial_fit"):
             del self.classes_
-            raise ValueError(f"parameters={self.parameters!r} are not learned in parts; {_learned_in_parts()}")
+            raise ValueError(f"parameters={self.parameters!r} do not support partial_fit; {_learned_in_parts()}")
         try:
             frame = self._named_frame(X, y)
             options = {"class_weight": self.class_weight, "classes": self.classes_}
@@ -332,7 +332,7 @@ class FitMixin(PredictMixin):
         if not hasattr(learner, "partial_fit") or not hasattr(learner, "counts_"):
             raise ValueError(
                 "this model has no counts to add to: it was loaded or made of tables, or its parameters are no counts; "
-                f"fit or partial_fit it first, with parameters that are learned in parts; {_learned_in_parts()}"
+                f"fit or partial_fit it first, with parameters that support partial_fit; {_learned_in_parts()}"
             )
         table = self._table(X, y, sample_weight)
         structure = self.learned_.structure
@@ -387,4 +387,4 @@ class FitMixin(PredictMixin):
 
 
 def _learned_in_parts() -> str:
-    return f"these are, since their counts add up: {registry.listing(Kind.PARAMETER_LEARNER, 'partial_fit')}"
+    return f"parameter learners that do: {registry.listing(Kind.PARAMETER_LEARNER, 'partial_fit')}"

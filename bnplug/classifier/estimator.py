@@ -96,7 +96,7 @@ class BayesianNetworkClassifier(FitMixin):
     classes_ : array
         The class labels.
     learned_ : Learned
-        The structure, and what else the structure learner found: an equivalence class, edge probabilities, other
+        The structure, and other results of the structure learner: an equivalence class, edge probabilities, other
         structures, details.
     dag_ : pgmpy DAG
         The structure.
@@ -269,7 +269,7 @@ class BayesianNetworkClassifier(FitMixin):
         return network_state(self)
 
     def restore_state(self, state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """Become the fitted classifier whose :meth:`saved_state` this is; a ``ModelFileError`` if it is damaged.
+        """Restore a fitted classifier from its :meth:`saved_state`; raise a ``ModelFileError`` if it is damaged.
 
         ``structure_`` and ``parameters_`` are None: what the learners found out on their way is not saved.
         """

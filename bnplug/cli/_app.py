@@ -37,7 +37,7 @@ _SECTIONS = {
         "report": "A page to read on a model, and on how it does.",
         "explore": "A page that answers click by click.",
         "export": "Write the network for other programs.",
-        "import": "Make a model of a network file.",
+        "import": "Make a model from a network file.",
     },
     "Experiments": {
         "demo": "See it work: methods on data that ship.",
@@ -76,7 +76,7 @@ class _Page(click.Group):
         try:
             return super().get_command(ctx, cmd_name) or _plugin_command(cmd_name)
         except CommandError:
-            if not ctx.resilient_parsing:  # a shell that completes words wants no error
+            if not ctx.resilient_parsing:  # no error during shell completion
                 raise
             return None
 
@@ -93,7 +93,7 @@ class _Page(click.Group):
 
 
 def _plugin_commands() -> list[tuple[str, str]]:
-    """Return the commands of plugins with their summaries; none if plugins cannot be looked for."""
+    """Return the commands of plugins with their summaries; none if the search for plugins fails."""
     from bnplug.hooks import discovery
 
     with warnings.catch_warnings():
@@ -106,7 +106,7 @@ def _plugin_commands() -> list[tuple[str, str]]:
 
 
 def _plugin_command(name: str) -> click.Command | None:
-    """Return a plugin's command, whose errors are one line; None if there is none of that name."""
+    """Return a plugin's command, whose errors are one line; None if no plugin has that command."""
     from bnplug.hooks import registry
 
     if not any(name == listed for listed, _ in _plugin_commands()):

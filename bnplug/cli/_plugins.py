@@ -33,7 +33,7 @@ _ROLE = re.compile(r":\w+:`~?([^`]+)`")
 # The components of a recipe.
 _COMPONENTS = ("structure", "parameters", "discretizer")
 
-#: The kinds of methods of which there are templates.
+#: The kinds of methods that have a template.
 KINDS = ("score", "structure", "parameters", "engine", "classifier", "discretizer")
 
 #: What every plugin has, whatever its kind.
@@ -250,7 +250,7 @@ def datasets_command(name: str | None, data_dir: Path | None, output: Path | Non
 @click.command("new-plugin")
 @click.argument("name")
 @click.argument("directory", metavar="[DIR]", required=False, type=PATH)
-@click.option("--kind", type=click.Choice(KINDS), default="score", show_default=True, help="What it brings.")
+@click.option("--kind", type=click.Choice(KINDS), default="score", show_default=True, help="The kind of its method.")
 @one_line_errors
 def new_plugin_command(name: str, directory: Path | None, kind: str) -> None:
     """Start a plugin: a complete distribution bnplug-NAME in DIR (default: ./bnplug-NAME), to fill with your method."""

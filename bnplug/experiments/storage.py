@@ -25,9 +25,9 @@ _VERSION = 1
 class ResultsFile:
     """The records of one experiment on disk; an interrupted run can resume from them.
 
-    The file at `path` has JSON lines, and is created if it does not exist; ``records`` are those it had when it was
-    opened. The `settings` determine the results. A ``ValueError`` refuses a file with other settings, one that is no
-    results file, and one that is damaged before its last line.
+    The file at `path` has JSON lines, and is created if it does not exist; ``records`` contains the
+    records that it had when it was opened. The `settings` determine the results. Raises a ``ValueError`` if the file
+    has other settings, is not a results file, or is damaged before its last line.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:

@@ -109,7 +109,7 @@ class StructureLearnerMethod(Method):
         Whether it has the parameters ``required``, ``forbidden`` and ``tiers`` (:class:`~bnplug.search.Constraints`),
         and its graphs satisfy them.
     needs_target : bool
-        Whether the table must have a class variable. False: it works without one, with a score that does.
+        Whether the table must have a class variable. False: it works without a class, if its score does.
     needs_decomposable : bool
         Whether its scores must be decomposable; others are refused.
     max_variables : int, optional

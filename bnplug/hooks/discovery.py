@@ -242,7 +242,7 @@ def _load(plugin: FoundPlugin, others: Iterable[_Loaded]) -> _Loaded:
 
 
 def _located(cause: str, error: PluginError | None, plugin: FoundPlugin) -> str:
-    """Return the cause of a failure; that of a one-file plugin with its place and a remedy."""
+    """Return the cause of a failure; for a one-file plugin, with its location and a remedy."""
     if plugin.distribution != ONE_FILE:
         return cause
     remedy = "Correct the file or leave it out" if os.path.exists(plugin.owner) else "Check the path"
@@ -250,7 +250,7 @@ def _located(cause: str, error: PluginError | None, plugin: FoundPlugin) -> str:
 
 
 def reserved(method: Descriptor) -> str:
-    """Return why a method cannot have its name: a command of a plugin replaces no built-in one. Empty if it can."""
+    """Return why a method cannot have its name, such as that of a built-in command; empty if it can."""
     if method.kind != Kind.COMMAND or method.name not in BUILTIN_COMMANDS:
         return ""
     return f"the command name {method.name!r} belongs to a built-in command; choose another name"
@@ -361,7 +361,7 @@ def add_registered(owner: str) -> None:
 
 @contextmanager
 def _as_if_installed(method: Descriptor) -> Iterator[None]:
-    """Treat a method as that of a plugin, the last one, inside this block."""
+    """Treat a method as part of an additional plugin, the last one, inside this block."""
     before, plugin = discovered(), FoundPlugin("under-check", f"{PROJECT}-under-check", "0", SimpleNamespace)
     _Current.discovery = _discovery_of([*before.loaded, _Loaded(plugin, methods=[method])])
     try:

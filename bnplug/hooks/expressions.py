@@ -177,8 +177,8 @@ def _of_structure(expression: Expression) -> dict[str, Component]:
         return {"structure": recipe.structure, "discretizer": recipe.discretizer}
     if method.kind != Kind.STRUCTURE_LEARNER:
         raise TypeError(
-            f"{str(expression)!r}: {name!r} is {article(method.kind)}, and whole; a score goes with a structure "
-            "learner, parameters with a structure learner or a recipe"
+            f"{str(expression)!r}: {name!r} is {article(method.kind)}, which is complete; add a score to a "
+            "structure learner, and parameters to a structure learner or a recipe"
         )
     return {"structure": expression.structure}
 

@@ -1,7 +1,7 @@
-"""The files of one-file plugins, and what scripts and notebooks register.
+"""One-file plugins, and the methods that scripts and notebooks register.
 
 The environment variable ``BNPLUG_PLUGINS`` names the files, separated by ``os.pathsep``; ``bnplug --plugin FILE`` adds
-one. Each is a module below this one, ``bnplug.hooks.one_file.FILE``. Worker processes inherit the variable: reading
+a file. Each is a module below this one, ``bnplug.hooks.one_file.FILE``. Worker processes inherit the variable: reading
 a pickled object of such a class imports its file there.
 """
 
@@ -67,7 +67,7 @@ def is_importing(owner: str) -> bool:
 
 
 def owner_of(module: dict[str, Any]) -> str:
-    """Return who registers a method in a module, given by its variables: its file, or the module if it has none."""
+    """Return the owner of methods that a module registers, given its variables: its file, or its name without one."""
     file = module.get("__file__")
     return os.path.realpath(file) if isinstance(file, str) else str(module.get("__name__", "__main__"))
 

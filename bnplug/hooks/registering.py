@@ -1,7 +1,7 @@
-"""Register methods from scripts and notebooks, and take them along to other processes.
+"""Register methods from scripts and notebooks, and pass them on to other processes.
 
-A pickled estimator (:class:`bnplug.contracts.Composite`) carries what this process registered: names then mean the same
-in the workers of joblib and Dask. ``cloudpickle`` stores classes of ``__main__`` by value.
+A pickled estimator (:class:`bnplug.contracts.Composite`) carries the methods that this process registered: names then
+mean the same in the workers of joblib and Dask. ``cloudpickle`` stores classes of ``__main__`` by value.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def with_registered(reduced: Any) -> Any:
 
 
 def _rebuild(content: bytes, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Register what came with a pickled estimator, and make the estimator."""
+    """Register the methods that a pickled estimator carries, and make the estimator."""
     if content not in _Travelling.known:
         for owner, method in pickle.loads(content):
-            # Where its class cannot be imported or its name is taken, the name means here what it means.
+            # If its class cannot be imported or its name is taken, the name keeps its meaning in this process.
             with suppress(Exception):
                 _add(owner, pickle.loads(method))
         _Travelling.known.add(content)
@@ -122,7 +122,7 @@ def _rebuild(content: bytes, function: Callable[..., Any], arguments: tuple[Any,
 
 def _pickled() -> bytes:
     """Return the registered methods, pickled one by one; files are known to workers by the environment."""
-    try:  # the one that joblib pickles with
+    try:  # the version that joblib pickles with
         from joblib.externals import cloudpickle
     except ImportError:
         import cloudpickle

@@ -236,7 +236,7 @@ def build(kind: str, spec: Any) -> Any:
     Raises
     ------
     ValueError
-        If a method needs a decomposable score, and has another.
+        If a method needs a decomposable score, and its score is not decomposable.
 
     Examples
     --------
@@ -355,7 +355,7 @@ def _create(kind: str, name: str, params: Mapping[str, Any]) -> Any:
 
 
 def _checked(component: _T) -> _T:
-    """Return a component, unless one of its own components is not what it needs."""
+    """Return a component; raise a ``ValueError`` if its components violate its requirements."""
     from bnplug.hooks import requirements
 
     requirements.check_components(component)
@@ -414,7 +414,7 @@ def _factory(method: Method) -> type:
 
 
 def _contract(kind: str) -> type:
-    """Return the class that the methods of a kind implement; a ``ValueError`` if they are no classes."""
+    """Return the class that the methods of a kind implement; a ``ValueError`` if they are not classes."""
     known = Kind(kind)
     if known not in CONTRACTS:
         raise ValueError(f"{article(known)} has no class of its own to make; these have: {', '.join(CONTRACTS)}")

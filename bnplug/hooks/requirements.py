@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def check_components(owner: object) -> None:
-    """Raise a ``ValueError`` if `owner` is an instance of a method that needs decomposable scores, and has another.
+    """Raise a ``ValueError`` if `owner` is an instance of a method that needs decomposable scores and has another.
 
-    A score that is not registered is judged by its class (:class:`~bnplug.ScoreFunction`), and accepted if that does
-    not say. Components given as instances are checked too.
+    A score that is not registered is judged by its class (:class:`~bnplug.ScoreFunction`), and accepted if the class
+    does not say. Components given as instances are checked too.
     """
     components = list(_components(owner))
     if getattr(registry.method_of(owner), "needs_decomposable", False):
@@ -31,7 +31,7 @@ def check_components(owner: object) -> None:
 
 
 def check_table(component: Any, table: Table) -> None:
-    """Raise a ``ValueError`` if a table is not what a learner needs, or one of its scores.
+    """Raise a ``ValueError`` if a table violates a requirement of a learner or of one of its scores.
 
     The table may have more variables than the method takes, or no class variable although it needs one.
     """
@@ -75,7 +75,7 @@ def _is_decomposable(score: Any) -> bool | None:
         return bool(getattr(method, "decomposable", False))
     if not isinstance(score, ScoreFunction):
         return None
-    # Without an evaluator of its own, a score is asked about whole graphs.
+    # A score that does not override `evaluator` scores whole graphs.
     asked_whole = type(score).evaluator is ScoreFunction.evaluator
     return False if score.decomposable is None and asked_whole else score.decomposable
 

@@ -228,7 +228,7 @@ def mark(nodes, axes, both_ways, variables):  # type: ignore[no-untyped-def]
 
 @inner_kernel(allocates=False)
 def mark_complete(nodes, axes, both_ways, target, variables):  # type: ignore[no-untyped-def]
-    """Find the missing features that matter for the full log joint, all but barren ones; return if there are any."""
+    """Find the missing features that matter for the full log joint, all but barren ones; return if any exist."""
     _mark_needed(nodes, axes, both_ways, variables)
     any_relevant = False
     for v in range(nodes.shape[0]):

@@ -122,8 +122,8 @@ def estimate(  # type: ignore[no-untyped-def]
 ):
     """Add to log joints what tables with a missing feature contribute, from n draws for each class.
 
-    network: the first fields of FlatTables; rows: the rows to process; complete: whether tables count that are the same
-    for all classes; most: the number of draws to make in this call;
+    network: the first fields of FlatTables; rows: the rows to process; complete: whether to include tables that are the
+    same for all classes; most: the number of draws to make in this call;
     stream: uint64 (2,), the state of the random numbers; progress: PROGRESS (1,), initially zeros. Returns whether all
     rows are done; if not, the next call continues. errors[m, c]: the logarithm of the relative standard error of the
     estimate that was added to the joint.

@@ -69,7 +69,7 @@ class ClassFree(CompiledNetwork):
 
 
 class CountingClassFree(ClassFree):
-    """The same with expected counts."""
+    """A :class:`ClassFree` network with expected counts."""
 
     def expected_counts(self, codes: CodeArray, weights: FloatArray) -> list[FloatArray]:
         """Return the expected counts of every family; the weights have the shape (rows, 1)."""

@@ -53,8 +53,8 @@ class CountsLearner(ParameterLearner):
     Attributes
     ----------
     engine_ : Engine or None
-        The engine of EM. The classifier sets it to its own before it calls :meth:`fit`. Without an engine, and if the
-        engine's networks are no :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
+        The engine of EM. The classifier sets it to its own before it calls :meth:`fit`. Without an engine, or if
+        its compiled network is not a :class:`~bnplug.CountingNetwork`, EM uses `elimination`.
     reads_rows : bool
         Whether :meth:`from_counts` reads ``rows``, as by default. False saves a pass over weighted rows, and ``rows``
         is then empty except in EM.

@@ -273,8 +273,8 @@ def structural_em(
 ) -> Learned:
     """Learn a structure by structural EM; return the first that recurs, or the last of `MOST_STRUCTURES`.
 
-    `learn` is that of a :class:`~bnplug.StructureLearner`, checked. It is called first with the rows of `table` that
-    have a class, whose statistics ignore rows with missing cells, and then with an :class:`ExpectedTable`.
+    `learn` is the method of a :class:`~bnplug.StructureLearner`, with checks. It is called first with the rows of
+    `table` that have a class, whose statistics ignore rows with missing cells, and then with an :class:`ExpectedTable`.
     `random_state` is the seed for drawing missing cells, for learners that read rows; each round uses the same draws.
     The result does not depend on `n_jobs`, the number of threads. If `verbose`, every round is reported. `engine`
     computes expected counts if it offers them; otherwise, and by default, elimination does.

@@ -342,7 +342,7 @@ _READERS: dict[str, Any] = {
 
 
 def _learned_to_json(learned: Learned) -> dict[str, Any] | None:
-    """Return what a learner found besides the structure, by positions of variables; None if there is nothing."""
+    """Return a learner's results other than the structure, by positions of variables; None if there are none."""
     if not learned.has_more:
         return None
     names = learned.structure.names
@@ -374,7 +374,7 @@ def _learned_from_json(data: Mapping[str, Any] | None, structure: Structure) -> 
 
 @dataclass(frozen=True)
 class SavedNetwork:
-    """A fitted network: tables with the class as target, the encoder, what was learned, and what it was made by."""
+    """A fitted network: tables with the class as target, the encoder, the learned structure, and its methods."""
 
     tables: LogTables
     encoder: ColumnEncoder

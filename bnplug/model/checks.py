@@ -25,9 +25,9 @@ def warn_of_constant_prediction(table: Table, structure: Structure) -> None:
 
 
 def check_learned(found: Any, table: Table, learner: object) -> Learned:
-    """Return what ``learn`` returned, with a structure over the variables of the table.
+    """Return the checked result of ``learn``, a structure over the variables of the table.
 
-    Anything else, other variables, or a cycle is a ``ContractError`` that names the learner.
+    Anything else, other variables, or a cycle raises a ``ContractError`` that names the learner.
     """
     try:
         return Learned.of(found, table)

@@ -127,7 +127,7 @@ class QueryMixin(FittedNetwork):
         :class:`~bnplug.BayesianNetworkImputer` takes such values from the training rows instead.
 
         `how` and `random_state` are as for :class:`~bnplug.BayesianNetworkImputer`; the most probable joint state
-        includes the class's.
+        includes that of the class.
 
         Examples
         --------
@@ -150,8 +150,8 @@ class QueryMixin(FittedNetwork):
         Joint states whose log probabilities are within 1e-9 of the largest are tied: the first is taken, by the lowest
         state of the first variable in which they differ.
 
-        The `evidence` is as for :meth:`query`; the state of a variable that is known softly is found with the others.
-        States are in the order of the variables. A numeric feature's is its bin; where missing is a state, None is it.
+        The `evidence` is as for :meth:`query`; the state of a variable with soft evidence is found with the others.
+        States are in the order of the variables: a bin for a numeric feature, None for a state "missing".
 
         Examples
         --------

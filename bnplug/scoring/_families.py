@@ -33,10 +33,10 @@ Family = tuple[int, ...]
 # A family with more cells is counted separately, by the configurations that occur.
 _COUNTED_TOGETHER = 1 << 16
 
-# A thread counts so many families of one child at a time, in batches of about so many cells.
+# A thread counts at most 4096 families of one child at a time, in batches of about 65,536 cells.
 _FAMILIES, _CELLS = 4096, 1 << 16
 
-# One pass over many blocks counts families with up to so many cells in total.
+# The most cells, in total, of the families that are counted in one pass over many blocks.
 _CELLS_IN_PASS = 1 << 22
 
 # The most numbers in an array that holds one for each row and state, or for each row and parent.
@@ -64,7 +64,7 @@ class FamilyCounts:
         return table
 
     def view(self, child: int) -> Table:
-        """Return the table that scores of families of a child see."""
+        """Return the table in which the families of a child are counted."""
         return self._views[child] if self._views else self.table
 
     def _view(self, table: Table, child: int) -> Table:
@@ -106,7 +106,7 @@ class FamilyCounts:
             for batch in in_batches(families, self._n_cells, _CELLS_IN_PASS):
                 yield from self._in_blocks(batch)
             return
-        # A last number stands for no variable, in the place of the child: no set is empty.
+        # The last number replaces the child and is not a variable, so that no set is empty.
         variables = np.array([v for family in families for v in (len(table.cards), *family[1:])], dtype=np.int64)
         bounds = np.cumsum([0, *map(len, families)])
         sizes = np.multiply.reduceat(np.append(table.cards, 1).astype(np.float64)[variables], bounds[:-1])

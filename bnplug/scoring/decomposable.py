@@ -41,7 +41,7 @@ _Family = tuple[int, tuple[int, ...]]
 # With fewer cells to count than this in all new families together, threads cost more than they save.
 _WORTH_THREADS = 1 << 21
 
-# Local scores that are asked for by family are kept for later, up to so many or those of the last request.
+# The most terms that `local_scores` keeps for later calls; those of the last call are always kept.
 _MOST_KEPT = 1 << 20
 
 # A walk returns to Python after so many tries: some hundredths of a second.
@@ -131,7 +131,7 @@ _KEPT: dict[int, WeakKeyDictionary[Table, _Terms]] = {}
 
 
 def _kept_terms(score: DecomposableScore, table: Table) -> _Terms:
-    """Return the terms that are kept of a score and a table."""
+    """Return the stored terms of a score on a table."""
     if id(score) not in _KEPT:
         _KEPT[id(score)] = WeakKeyDictionary()
         finalize(score, _KEPT.pop, id(score), None)

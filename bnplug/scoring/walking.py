@@ -56,7 +56,7 @@ class Walk:
     accepted, and those after it are discarded. ``generator.random`` draws all candidates of a batch, and then
     ``generator.standard_exponential`` the score that each must reach.
 
-    :meth:`run` continues the walk by any evaluator. One that :class:`~bnplug.contracts.Walks` makes many tries
+    :meth:`run` continues the walk by any evaluator. A :class:`~bnplug.contracts.Walks` evaluator makes many tries
     in one compiled call; the results are the same to the last bit.
 
     Parameters

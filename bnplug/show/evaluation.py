@@ -79,7 +79,8 @@ def evaluate(
 ) -> Evaluation:
     """Compare the predictions of a fitted classifier, also of a plugin, for rows with their true classes.
 
-    The model knows all these classes. Missing features are marginalized. A weight of 2 is the row twice, 0 is absence.
+    The model knows all these classes. Missing features are marginalized. A weight of 2 is equivalent to two rows, and 0
+    to none.
     """
     probabilities = model.predict_proba(X)
     return evaluate_probabilities(model, probabilities, y, sample_weight, decisions(model, X, probabilities))

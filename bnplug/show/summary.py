@@ -101,7 +101,7 @@ def to_text(model: BayesianNetworkClassifier, nodes: Iterable[str] = ()) -> str:
 
 
 def learned_lines(model: BayesianNetworkClassifier) -> list[tuple[str, str]]:
-    """Return what the structure learner found besides the structure, each part with a label."""
+    """Return the other results of the structure learner besides the structure, each with a label."""
     learned, lines = model.learned_, []
     if learned.pdag is not None:
         sizes = (

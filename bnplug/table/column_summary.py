@@ -1,4 +1,4 @@
-"""What a discretizer knows of a column: how often each number occurs in each class."""
+"""Summaries of columns for discretizers: how often each number occurs in each class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MANY_ROWS = 1 << 13
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnSummary:
-    """What a discretizer knows of a column: the numbers that occur, and how often, in which class.
+    """Summary of a column for a discretizer: the numbers that occur, and how often in each class.
 
     It is the same for rows in memory, in files and on Dask. A column with more distinct numbers than
     :func:`bnplug.encode_training` keeps is summarized by fewer. Missing cells are not part of it.

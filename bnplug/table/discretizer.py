@@ -34,7 +34,7 @@ _DEFAULT = "log2-quantile"
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of discretizers that cut column by column: a subclass implements :meth:`cuts`.
 
-    Everything else follows: ``fit`` and ``transform`` as scikit-learn has them, and the same cuts from rows in memory,
+    Everything else follows: ``fit`` and ``transform`` as in scikit-learn, and the same cuts from rows in memory,
     in files and on Dask. A subclass may have parameters; without `categorical_features`, it cuts every column of
     numbers.
 
@@ -229,7 +229,7 @@ class _GivenCuts(Discretizer):
 def unfitted(spec: Any) -> Any:
     """Return the unfitted discretizer of a parameter ``discretizer``; None if every distinct value is a state.
 
-    An instance is cloned; ``"auto"`` are the bins for the default parameters of a classifier.
+    An instance is cloned; ``"auto"`` means the bins for the default parameters of a classifier.
 
     Examples
     --------

@@ -18,8 +18,8 @@ def to_frame(data: Any, what: str = "the data") -> pd.DataFrame:
     """Return `data`, which error messages call `what`, as a pandas frame whose column names are distinct strings.
 
     It is a pandas or polars frame (a lazy one is collected), a pyarrow table, a dict of columns, or a 2-D array, whose
-    columns are named ``x0``, ``x1``, ... Frames of other libraries are errors: as arrays they would lose the names and
-    types of their columns.
+    columns are named ``x0``, ``x1``, ... Frames of other libraries raise an error: as arrays they would lose the names
+    and types of their columns.
 
     Examples
     --------

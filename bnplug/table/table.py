@@ -60,8 +60,8 @@ class Table:
         How to learn from rows with missing cells. "ignore": each statistic uses the rows in which its variables are
         known. "em": all known cells are used; rows may have no class.
     shares : float32 array of shape (variables, rows), optional
-        How far each cell is on the way from its state to the next, at least 0 and below 1. Room for discretizers with
-        knots, which are not supported yet: no encoder sets it, and no learner reads it.
+        The position of each cell between its state and the next, at least 0 and below 1. Reserved for discretizers
+        with knots, which are not supported yet: no encoder sets it, and no learner reads it.
 
     Attributes
     ----------

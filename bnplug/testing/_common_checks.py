@@ -96,7 +96,7 @@ class Taste(ScoreFunction):
 
     @staticmethod
     def for_learner(method: Any, *args: Any, **params: Any) -> Taste:
-        """Return a taste that a structure learner takes: a decomposable one if it needs that."""
+        """Return a taste that a structure learner takes: a decomposable one if the learner needs that."""
         return (LocalTaste if getattr(method, "needs_decomposable", False) else Taste)(*args, **params)
 
     @classmethod
@@ -346,19 +346,19 @@ def check_rows_are_not_gathered(subject: MethodSubject) -> None:
         return gather(self)
 
     patches = patch.object(BlockTable, "gather", noted), patch.object(BlockTable, "take", taken)
-    # check_rows_in_blocks looks at who reads rows that are not in memory.
+    # check_rows_in_blocks detects methods that read rows that are not in memory.
     with patches[0], patches[1], suppress(NotInMemoryError):
         subject.run(table)
     require(
         not gathered,
-        f"table.gather() copies all {table.n_rows} rows into memory, and tables may be larger than that; add up what "
-        "blocks tell by table.counts, table.sum or table.spawn, or gather a sample, table.take(rows).gather(). If all "
-        "rows are needed at once, say why in expected_failures",
+        f"table.gather() copies all {table.n_rows} rows into memory, and tables may be larger than that; add up the "
+        "results of blocks by table.counts, table.sum or table.spawn, or gather a sample, table.take(rows).gather(). "
+        "If all rows are needed at once, say why in expected_failures",
     )
 
 
 def _digest_input(argument: Any) -> Any:
-    """Return what must not change of data; a structure is immutable, but caches properties."""
+    """Return the parts of data that must not change; a structure is immutable, but caches properties."""
     if isinstance(argument, Structure):
         return argument.names, argument.parents
     return joblib.hash(vars(argument) if isinstance(argument, Table) else argument)

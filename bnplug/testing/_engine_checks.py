@@ -1,8 +1,8 @@
 """Checks of engines, whose answers about small networks are compared with enumeration.
 
-What is demanded depends on the descriptor. An engine with ``exact=True`` must agree up to rounding. One that is not
-exact and does not draw must agree on trees, where message passing is exact, and come near on small networks with loops.
-One that draws (``stochastic=True``, or it takes a ``random_state``) must come near everywhere.
+Required accuracy depends on the descriptor. An engine with ``exact=True`` must agree up to rounding. One that is not
+exact and does not draw must agree on trees, where message passing is exact, and be close on small networks with loops.
+One that draws (``stochastic=True``, or it takes a ``random_state``) must be close on all networks.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _cases(subject: EngineSubject) -> Iterator[_Case]:
                 "declares stochastic=True",
             )
         elif positive:
-            noise, advice = None, "on a small network with loops, an approximation must come nearer"
+            noise, advice = None, "on a small network with loops, an approximation must be closer"
         else:
             continue
         try:

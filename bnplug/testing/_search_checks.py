@@ -100,7 +100,7 @@ def check_contradictions_refused(subject: StructureSubject) -> None:
             structure = subject.run(data.standard(), **known)
         except ValueError:
             continue
-        message = f"{known} cannot be, and yet the edges are {list(structure.edges)}; Constraints.of(self, table) tells"
+        message = f"{known} is contradictory; learn returned {list(structure.edges)}; use Constraints.of(self, table)"
         raise AssertionError(message)
 
 
@@ -294,7 +294,7 @@ def check_resamples_is_declared(subject: ScoreSubject) -> None:
     evaluator, score = _started(subject, data.standard()), subject.make()
     values = [evaluator.value, *(begin_step(evaluator) for _ in range(3))]
     resamples = bool(getattr(evaluator, "resamples", False))
-    require(resamples or _close(values, values[0]), f"steps give one graph the scores {values}; say resamples")
+    require(resamples or _close(values, values[0]), f"steps give one graph the scores {values}; set resamples")
     require(resamples == bool(score.resamples), f"resamples={score.resamples}, but {resamples} in the evaluator")
 
 

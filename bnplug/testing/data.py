@@ -102,7 +102,7 @@ def without_class(table: Any = None) -> Table:
 
 
 def narrowed(table: Table, n_variables: int | None) -> Table:
-    """Return the table with at most so many variables: the class, then the feature that tells it in some tables."""
+    """Return the table with at most so many variables: the class, then the feature that may determine it."""
     kept = [TARGET, 1, *(v for v in range(len(table.names)) if v not in (TARGET, 1))][:n_variables]
     if len(kept) >= len(table.names):
         return table

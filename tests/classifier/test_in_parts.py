@@ -200,7 +200,7 @@ class TestParts:
             (
                 {"parameters": "ccbn-w"},
                 {"classes": ["p", "q", "r"]},
-                "are not learned in parts; these are, since their counts add up: 'backoff', 'ml'",
+                "do not support partial_fit; parameter learners that do: 'backoff', 'ml'",
             ),
             ({"class_weight": "balanced"}, {"classes": ["p", "q", "r"]}, "needs all rows at once"),
             ({}, {"classes": ["p", "q"]}, r"labels \['r'\], which are not among the classes"),

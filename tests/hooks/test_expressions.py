@@ -127,9 +127,9 @@ REFUSED = {
     "[cr(vc=5)]": (TypeError, r"score function 'cr' has no parameter 'vc'"),
     "tan[cr]": (TypeError, "structure learner 'tan' takes no score; these do: hill-climb"),
     "hill-climb(score='ll')[cr]": (TypeError, "has two scores, one in its parentheses and one in brackets"),
-    "A[cr]": (TypeError, r"'A\[cr\]': 'A' is a recipe, and whole"),
-    "A(missing='drop')+ml": (TypeError, "'A' is a recipe, and whole"),
-    "majority+ml": (TypeError, r"'majority\+ml': 'majority' is a classifier, and whole"),
+    "A[cr]": (TypeError, r"'A\[cr\]': 'A' is a recipe, which is complete"),
+    "A(missing='drop')+ml": (TypeError, "'A' is a recipe, which is complete"),
+    "majority+ml": (TypeError, r"'majority\+ml': 'majority' is a classifier, which is complete"),
 }
 
 

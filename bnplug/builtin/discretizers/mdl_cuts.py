@@ -144,7 +144,7 @@ def _blocks(
 
 @kernel
 def _fill_blocks(values, codes, weights, entry_class, entry_weight, start, end_point):  # type: ignore[no-untyped-def]
-    """Fill what _blocks returns, in arrays with room for a block per point; return the number of blocks."""
+    """Fill the arrays that _blocks returns, which have room for a block per point; return the number of blocks."""
     n_points = len(values)
     n_blocks, n_entries, point, pure = 0, 0, 0, -1
     while point < n_points:

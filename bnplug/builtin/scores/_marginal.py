@@ -23,7 +23,7 @@ def log_marginal(counts: FloatArray, cell: float, column: float) -> float:
 
 
 def log_marginal_batch(n_states: int, counts: BatchCounts, cells: FloatArray, columns: FloatArray) -> FloatArray:
-    """Return the same of many tables of a child with so many states, each with its own priors."""
+    """Return the log marginal likelihoods of many tables of a child with `n_states` states, each with its priors."""
     terms = np.empty(len(counts.starts))
     room = np.empty((2, _TABULATED))
     _log_marginals(counts.cells, counts.starts, counts.stops, n_states, cells, columns, room, terms)
@@ -45,7 +45,7 @@ def _log_rising(prior, base, n, known):  # type: ignore[no-untyped-def]
 
 @kernel(allocates=False)
 def _log_marginal(counts, cell, column, room):  # type: ignore[no-untyped-def]
-    """room: of shape (2, any), for what is added up for whole counts."""
+    """room: work space of shape (2, any), for the sums of whole counts."""
     room[:, 0] = 0.0
     cell_base, column_base, total = lgamma(cell), lgamma(column), 0.0
     for j in range(counts.shape[1]):

@@ -45,7 +45,7 @@ class BDeu(DecomposableScore):
     def local_batch(
         self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
-        """Return the same for each of many sets of parents, in one call."""
+        """Return the local terms of `child` with many sets of parents, in one call."""
         n_states, columns = int(table.cards[child]), self._checked_size() / counts.n_configurations
         return log_marginal_batch(n_states, counts, columns / n_states, columns)
 

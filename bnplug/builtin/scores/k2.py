@@ -36,6 +36,6 @@ class K2(DecomposableScore):
     def local_batch(
         self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
-        """Return the same for each of many sets of parents, in one call."""
+        """Return the local terms of `child` with many sets of parents, in one call."""
         n_states, ones = int(table.cards[child]), np.ones(len(parent_sets))
         return log_marginal_batch(n_states, counts, ones, n_states * ones)

@@ -29,5 +29,5 @@ class LogLikelihood(DecomposableScore):
     def local_batch(
         self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
-        """Return the same for each of many sets of parents, in one call."""
+        """Return the local terms of `child` with many sets of parents, in one call."""
         return log_likelihood_batch(int(table.cards[child]), counts)

@@ -32,6 +32,6 @@ class MDL(LogLikelihood):
     def local_batch(
         self, table: Table, child: int, parent_sets: Sequence[tuple[int, ...]], counts: BatchCounts
     ) -> FloatArray:
-        """Return the same for each of many sets of parents, in one call."""
+        """Return the local terms of `child` with many sets of parents, in one call."""
         penalties = 0.5 * log(table.total_weight) * ((int(table.cards[child]) - 1) * counts.n_configurations)
         return super().local_batch(table, child, parent_sets, counts) - penalties
