@@ -19,7 +19,7 @@ from bnplug.hooks.descriptors import Kind, NetworkFormat
 from bnplug.io import networks
 from bnplug.io.networks import _NAME, _STATES, _TARGET, FileFamily, FileVariable, NetworkParts
 from bnplug.model.log_tables import NORMALIZED, LogTable, LogTables
-from bnplug.table.coding import State
+from bnplug.table.coding import State, checked_labels
 from bnplug.table.encoder import ColumnEncoder
 from bnplug.typing import FloatArray
 
@@ -79,10 +79,12 @@ def format_of_content(content: bytes) -> str | None:
 
 def format_network(tables: LogTables, format_name: str, encoder: ColumnEncoder | None = None) -> str | bytes:
     """Return the content of a network file; see :func:`write_network`."""
-    write: Any = registry.network_format(format_name).write
-    if write is None:
+    known: Any = registry.network_format(format_name)
+    if known.write is None:
         raise ValueError(f"the format {format_name!r} can be read only")
-    content = _call(format_name, "write", write, tables, encoder)
+    for name, labels in tables.states.items() if not known.graph else ():
+        checked_labels(name, labels)
+    content = _call(format_name, "write", known.write, tables, encoder)
     if not isinstance(content, str | bytes):
         raise ContractError(
             f"format {format_name!r}: write returned {article(type(content).__name__)}, not text or bytes"
