@@ -141,9 +141,10 @@ class Structure:
 
         Parameters
         ----------
-        graph : Structure, pgmpy DAG, networkx DiGraph, sequence of edges, or sequence of parents
+        graph : Structure, Learned, pgmpy DAG, networkx DiGraph, sequence of edges, or sequence of parents
             An edge is a pair (parent, child) of names. Parents are positions, listed for every variable. Edges of
             columns that the table omits (``table.left_out``) are ignored. Variables without edges may be absent.
+            Whatever :meth:`StructureLearner.learn` may return is accepted.
         table : Table or Structure
 
         Raises
@@ -159,6 +160,8 @@ class Structure:
         >>> Structure.of([("a", "b"), ("b", "c")], chain) == Structure.of([[], [0], [1]], chain) == chain
         True
         """
+        if isinstance(graph, Learned):
+            graph = graph.structure
         if isinstance(graph, Structure):
             if graph.names == table.names:
                 return graph
@@ -209,7 +212,7 @@ def _edges_by_name(graph: Any, table: HasNames) -> list[Edge]:
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise TypeError(
             f"expected a Structure, a DAG, edges (parent, child) by name, or the positions of the parents of each "
-            f"variable; got a {type(graph).__name__}: {graph!r}"
+            f"variable; got {article(type(graph).__name__)}: {graph!r}"
         )
     pairs = []
     for edge in edges:

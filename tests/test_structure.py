@@ -97,8 +97,9 @@ def table():
         nx.DiGraph([("c", "x"), ("c", "y"), ("x", "y")]),
         Structure("yxc", [[1, 2], [2], []]),
         [("c", "x"), ("c", "y"), ("x", "y"), ("omitted", "y")],
+        Learned([("c", "x"), ("c", "y"), ("x", "y")]),
     ],
-    ids=["structure", "lists", "tuples", "edges", "networkx", "other order", "omitted column"],
+    ids=["structure", "lists", "tuples", "edges", "networkx", "other order", "omitted column", "learned"],
 )
 def test_a_structure_of_anything(table, graph):
     assert Structure.of(graph, table) == CHAIN
@@ -118,7 +119,7 @@ def test_whole_numbers_are_names_if_the_variables_have_such_names():
     ("graph", "error", "message"),
     [
         (nx.Graph([("c", "x")]), ValueError, "undirected"),
-        (3, TypeError, "got a int: 3"),
+        (3, TypeError, "got an int: 3"),
         ("cx", TypeError, "got a str"),
         (["cx"], ValueError, "an edge is a pair"),
         ([("c", "z")], ValueError, "the graph has the node 'z', which is not a variable"),
