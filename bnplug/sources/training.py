@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.utils import check_array, check_consistent_length, compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from bnplug.errors import BnplugWarning
+from bnplug.errors import BnplugWarning, warn_outside
 from bnplug.table._cells import unlike
 from bnplug.table._checks import check_sum, native, refuse, refuse_surrogates, weight_numbers
 from bnplug.table._columns import plan_columns, with_given_states
@@ -204,6 +204,8 @@ def _encode_frame(
     frame = with_given_states(frame, rules.states or {})
     labels, gaps = _labels_and_gaps(y, rules.unlabeled, rules.policies.of_table == "em")
     check_consistent_length(frame, labels)
+    for what, given in (("y", y), ("sample_weight", sample_weight)):
+        _report_reordered(frame.index, getattr(given, "index", None), what)
     label = label_name(y)
     if label is not None and label in frame.columns:
         refuse_class_column(label, distinct_pairs(frame[label][~gaps], labels[~gaps]))
@@ -219,6 +221,18 @@ def _encode_frame(
     encoder, columns = ColumnEncoder.learn(frame, known, codes, weights, rules)
     columns[name] = Coded(codes, tuple(known.tolist()))
     return Table.from_coded(columns, name, weights, encoder.left_out, rules.policies.of_table), encoder
+
+
+def _report_reordered(rows: pd.Index[Any], index: Any, what: str) -> None:
+    """Warn if an index has the row labels of X in another order: the caller may expect pandas to align them."""
+    if not isinstance(index, pd.Index) or index.equals(rows) or not index.is_unique or not rows.is_unique:
+        return
+    if len(index) == len(rows) and index.isin(rows).all():
+        warn_outside(
+            f"{what} has the row labels of X in another order. Rows are paired by position, and labels are ignored. To "
+            f"pair rows by label, pass {what}.loc[X.index]",
+            BnplugWarning,
+        )
 
 
 def _learning_weights(

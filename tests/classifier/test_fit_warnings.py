@@ -8,7 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bnplug import AmbiguousValueWarning, BayesianNetworkClassifier, ConstantPredictionWarning, UnseenValueWarning
+from bnplug import (
+    AmbiguousValueWarning,
+    BayesianNetworkClassifier,
+    BnplugWarning,
+    ConstantPredictionWarning,
+    UnseenValueWarning,
+)
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -170,3 +176,21 @@ def test_a_class_that_looks_like_a_missing_label(label, tmp_path):
     rows.to_parquet(tmp_path / "rows.parquet", index=False)
     fit_files = BayesianNetworkClassifier("nb", "ml").fit_files
     assert warned(AmbiguousValueWarning, fit_files, tmp_path / "rows.parquet", "kind") == [message]
+
+
+@pytest.mark.parametrize("index", [None, list("ab" * 100), pd.MultiIndex.from_product([range(20), range(10)])])
+def test_labels_and_weights_in_another_order_than_the_rows_are_reported(index):
+    fit, rows = BayesianNetworkClassifier("nb").fit, X[["price"]]
+    rows = rows if index is None else rows.set_axis(index, axis=0)
+    y, weights = Y.set_axis(rows.index), pd.Series(1.0, rows.index)
+    assert warned(BnplugWarning, fit, rows, y, weights) == []
+    expected = [f"{what} has the row labels of X in another order" for what in ("y", "sample_weight")]
+    # Repeated labels do not identify rows.
+    expected = expected if rows.index.is_unique else []
+    found = warned(BnplugWarning, fit, rows, y[::-1], weights[::-1])
+    assert [message.split(". ")[0] for message in found] == expected
+
+
+@pytest.mark.parametrize("y", [Y.set_axis(Y.index + 1), Y.tolist(), Y.to_numpy(), pd.Series(Y.tolist())])
+def test_labels_that_do_not_name_the_rows_of_x_are_not_reported(y):
+    assert warned(BnplugWarning, BayesianNetworkClassifier("nb").fit, X[["price"]], y) == []
