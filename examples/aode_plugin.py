@@ -1,18 +1,18 @@
 """
-A classifier and a discretiser of your own
+A classifier and a discretizer of your own
 ==========================================
 
-Not every classifier is one network. This plugin brings AODE, which averages one-dependence estimators (Webb, Boughton
-and Wang: Not so naive Bayes, 2005), and a discretiser that goes with it. Both are written, installed, checked,
-listed, compared, saved and loaded here, as anybody's would be. Everything happens in a temporary folder, and what is
-installed there is used by processes of their own.
+Not every classifier is a single network. This plugin provides AODE, which averages one-dependence estimators (Webb,
+Boughton and Wang: Not so naive Bayes, 2005), and a discretizer for it. This script writes, installs, checks, lists,
+compares, saves and loads both. Everything happens in a temporary folder, and separate processes use what is installed
+there.
 
 Run: ``python examples/aode_plugin.py`` (needs pip and hatchling)
 """
 
 # %%
-# The distribution is called ``bnplug-aode``; its hooks say what there is. The classifier has a name of its own, since
-# ``aode`` is that of bnplug-mixture, which makes it of networks.
+# The distribution is called ``bnplug-aode``; its hooks register the methods. The classifier is called ``my-aode``,
+# because bnplug-mixture has an ``aode``, a mixture of networks.
 import os
 import subprocess
 import sys
@@ -37,60 +37,66 @@ dependencies = ["bnplug"]
 aode = "bnplug_aode"
 """)
 (package / "__init__.py").write_text('''\
-"""Averaged one-dependence estimators, and a discretiser for them."""
+"""Averaged one-dependence estimators, and a discretizer for them."""
+
+from collections.abc import Iterator
 
 from bnplug import ClassifierMethod, DiscretizerMethod, hookimpl
 
 
 @hookimpl
-def bnplug_classifiers():
+def bnplug_classifiers() -> Iterator[ClassifierMethod]:
     yield ClassifierMethod(
         name="my-aode",
         factory="bnplug_aode.classifier:AODE",
-        summary="The mean of all one-dependence estimators, one for each feature as everybody's parent.",
+        summary="The mean of one-dependence estimators, one for each feature as the parent of all others.",
         reference="Webb, Boughton, Wang: Not so naive Bayes: aggregating one-dependence estimators (2005)",
     )
 
 
 @hookimpl
-def bnplug_discretizers():
+def bnplug_discretizers() -> Iterator[DiscretizerMethod]:
     yield DiscretizerMethod(
         name="proportional",
         factory="bnplug_aode.discretizer:Proportional",
-        summary="As many bins of equal weight as there are rows in each.",
+        summary="Bins of equal weight, as many bins as rows in each bin.",
         reference="Yang, Webb: Proportional k-interval discretization for naive-Bayes classifiers (2001)",
     )
 ''')
 
 # %%
-# A classifier is any classifier of scikit-learn: it gets raw columns, as they come, with cells missing. A naive Bayes
-# network inside makes codes of them (``encode``), so that what is left to write is the method: counts of pairs of
-# states by class, and their use. Two more methods let it be saved: what it has found out as what JSON holds and
-# as arrays, and the way back; the network inside has the same two.
+# Any classifier of scikit-learn can be registered. It receives raw columns, possibly with missing cells. A naive Bayes
+# network inside encodes them (``encode``), so only the method remains to be written: counts of pairs of states by
+# class, and predictions from them. Two more methods are needed for saving: one returns the fitted state as JSON data
+# and arrays, the other restores it. The network inside has the same two methods.
 (package / "classifier.py").write_text('''\
 """AODE: each feature in turn is a parent of all others, next to the class, and the joint probabilities are averaged."""
 
+from typing import Any, Self
+
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bnplug import BayesianNetworkClassifier
+from bnplug.typing import FloatArray
 
 _COUNTS = "counts"
 
 
-class AODE(ClassifierMixin, BaseEstimator):
+class AODE(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The mean over features i of P(c, x_i) times the product of P(x_j | c, x_i).
 
-    A feature is a parent where its value is known and frequent; a row without such a value is left to naive Bayes.
+    A feature is a parent where its value is known and frequent. Naive Bayes predicts rows without such a value.
 
     Parameters
     ----------
     min_count : float
-        In how many training rows a value must be to be a parent.
+        The fewest training rows of a value that is a parent.
     discretizer : str, (str, mapping) or transformer
-        What makes numbers discrete.
+        Makes numeric columns discrete.
 
     Attributes
     ----------
@@ -99,32 +105,33 @@ class AODE(ClassifierMixin, BaseEstimator):
     coder_ : BayesianNetworkClassifier
         Naive Bayes on the same columns.
     counts_ : array of shape (classes, states, states)
-        In how many rows of a class two states are; the states of all features, one after the other.
+        The number of rows of a class with two states; the states of all features are concatenated.
     """
 
-    components = {"discretizer": "discretizer"}  # its parameters that hold a component, and their kinds
+    components = {"discretizer": "discretizer"}  # parameters that hold a component, and their kinds
 
-    def __init__(self, min_count=30, discretizer="mdl"):
+    def __init__(self, min_count: float = 30, discretizer: Any = "mdl") -> None:
         self.min_count = min_count
         self.discretizer = discretizer
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count pairs of states by class."""
         self.coder_ = self._coder().fit(X, y, sample_weight)
         self.classes_ = self.coder_.classes_
         present, labels = self._present(X), np.asarray(y)
         weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         of_class = [present[labels == c] * weights[labels == c, None] for c in self.classes_]
-        self.counts_ = np.array([own.T @ present[labels == c] for c, own in zip(self.classes_, of_class)])
+        pairs = [rows.T @ present[labels == c] for c, rows in zip(self.classes_, of_class, strict=True)]
+        self.counts_ = np.array(pairs)
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return P(class | known features) for every row."""
         check_is_fitted(self)
         present = self._present(X)
         first, other = self._log_probabilities()
         # Entry [m, s, c]: the log joint of row m and class c by the estimator whose parent is in state s.
-        joints = np.stack([present @ given.T + alone for alone, given in zip(first, other)], axis=2)
+        joints = np.stack([present @ given.T + alone for alone, given in zip(first, other, strict=True)], axis=2)
         frequent = np.einsum("css->s", self.counts_) >= self.min_count
         parents = (present > 0) & frequent
         averaged = logsumexp(np.where(parents[:, :, None], joints, -np.inf), axis=1)
@@ -135,33 +142,34 @@ class AODE(ClassifierMixin, BaseEstimator):
             posterior[naive] = self.coder_.predict_proba(X)[naive]
         return posterior
 
-    def predict(self, X):
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row."""
-        likeliest = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[likeliest]
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        labels: npt.NDArray[Any] = self.classes_[most_probable]
+        return labels
 
-    def saved_state(self):
-        """Return what ``fit`` has found: what JSON holds, and arrays."""
+    def saved_state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return the fitted state: data for JSON, and arrays."""
         state, arrays = self.coder_.saved_state()
         return state, {**arrays, _COUNTS: self.counts_}
 
-    def restore_state(self, state, arrays):
-        """Take over what ``saved_state`` has returned."""
-        own = dict(arrays)
-        self.counts_ = own.pop(_COUNTS)
-        self.coder_ = self._coder().restore_state(state, own)
+    def restore_state(self, state: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """Restore the result of ``saved_state``."""
+        self.counts_ = arrays[_COUNTS]
+        members = {name: array for name, array in arrays.items() if name != _COUNTS}
+        self.coder_ = self._coder().restore_state(state, members)
         self.classes_ = self.coder_.classes_
         return self
 
-    def _coder(self):
+    def _coder(self) -> BayesianNetworkClassifier:
         return BayesianNetworkClassifier("nb", discretizer=self.discretizer)
 
-    def _present(self, X):
-        """Return for each row and state whether the row is in it; a missing cell is in none."""
+    def _present(self, X: Any) -> FloatArray:
+        """Return an indicator of every state for each row; all are 0 for a missing cell."""
         codes, schema = self.coder_.encode(X), self.coder_.schema_
         return np.hstack([(codes[v][:, None] == np.arange(schema.cards[v])).astype(float) for v in schema.features])
 
-    def _log_probabilities(self):
+    def _log_probabilities(self) -> tuple[FloatArray, FloatArray]:
         """Return log P(c, s) by class and state, and log P(t | c, s), which is 0 for states of one feature."""
         cards = self.coder_.schema_.cards[self.coder_.schema_.features]
         feature = np.repeat(np.arange(len(cards)), cards)
@@ -175,25 +183,26 @@ class AODE(ClassifierMixin, BaseEstimator):
 ''')
 
 # %%
-# A discretizer returns the cuts of a column, given a summary of it: the distinct values and their weights. It therefore
-# works on files and on Dask as in memory. A value is in the bin below a cut if it is at most the cut.
+# A discretizer returns the cuts of a column, given a summary: the distinct values and their weights. It therefore works
+# on files and on Dask as in memory. A value is in the bin below a cut if it is at most the cut.
 (package / "discretizer.py").write_text('''\
-"""Proportional discretisation: with n rows, about the square root of n bins of as many rows."""
+"""Proportional discretization: n rows make about the square root of n bins with as many rows each."""
 
 import numpy as np
 
-from bnplug import Discretizer
+from bnplug import ColumnSummary, Discretizer
+from bnplug.typing import FloatArray
 
 
 class Proportional(Discretizer):
-    """Cut each column into the root of n bins of equal weight, n being the weight of its known values."""
+    """Cut a column into sqrt(n) bins of equal weight, where n is the weight of its known values."""
 
-    def cuts(self, column):
+    def cuts(self, column: ColumnSummary) -> FloatArray:
         """Return the cuts of a column."""
         total = np.cumsum(column.weights)
         n_bins = int(np.sqrt(total[-1]))
         cuts = np.unique(column.values[np.searchsorted(total, np.arange(1, n_bins) * total[-1] / n_bins)])
-        return cuts[cuts < column.values[-1]]
+        return np.asarray(cuts[cuts < column.values[-1]])
 ''')
 
 # %%
@@ -202,8 +211,8 @@ command = ["install", "--quiet", "--no-index", "--no-deps", "--no-build-isolatio
 subprocess.run([sys.executable, "-m", "pip", *command, str(site), str(source)], check=True)
 
 
-def run(*arguments):
-    """Run Python with the plugin installed, and print what it says."""
+def run(*arguments: str) -> None:
+    """Run Python with the plugin installed, and print its output."""
     path = os.pathsep.join([str(site), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, *arguments],
@@ -218,16 +227,16 @@ def run(*arguments):
 
 
 # %%
-# The command knows them.
+# The command line lists them.
 run("-m", "bnplug", "methods", "my-aode")
 run("-m", "bnplug", "methods", "proportional")
 
 # %%
-# The conformance kit makes every check that there is for classifiers and discretisers.
+# The conformance kit runs its checks of classifiers and discretizers.
 run("-c", "from bnplug.testing import check_plugin; report = check_plugin('aode'); print(report); assert report.ok")
 
 # %%
-# They go where names go: into a comparison, and the one into the parameters of the other.
+# Their names work in a comparison, and one is a parameter of the other.
 run(
     "-c",
     """
@@ -239,7 +248,7 @@ print(compare(methods, ["iris", "tic-tac-toe"], cv=5).to_text("accuracy"))
 )
 
 # %%
-# A model that was saved gives the same answers when it is loaded, to the last bit, and learns again what it did.
+# A loaded model gives the same answers to the last bit, and fitting it again gives the same model.
 run(
     "-c",
     f"""

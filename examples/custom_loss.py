@@ -1,53 +1,64 @@
 """
-A loss of one's own
-===================
+A loss of your own
+==================
 
-A score sums over rows a *gain*, the negative of a loss, of the row's log joints. Write the gain as a plain function,
-and it runs compiled, in every search.
+A predictive score sums a *gain*, the negative of a loss, over the rows. The gain is a plain function of a row's log
+joints; it is compiled, and every search can use it.
 
 Run: ``python examples/custom_loss.py``
 """
 
 # %%
-# Boards at the end of tic-tac-toe. To call a board won that is not shall cost ten times as much as the opposite.
+# The data are the final boards of tic-tac-toe. Predicting a win that is none costs ten times as much as the opposite
+# error.
+from typing import Any
+
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from bnplug import BayesianNetworkClassifier, datasets, score_function, structure_learner
+from bnplug import BayesianNetworkClassifier, Table, datasets, score_function, structure_learner
 from bnplug.scoring import PredictiveScore, winner
+from bnplug.typing import FloatArray, IntArray
 
 X, y = datasets.tic_tac_toe()
 CLASSES = ["negative", "positive"]
 COSTS = np.array([[0.0, 10.0], [1.0, 0.0]])  # true class, decision
 
 # %%
-# The gain gets the log joints ``L`` of a block of rows (rows x classes), their classes ``y``, and numbers of its own;
-# it fills ``out`` with a value for each row, higher being better. It stands at the top of a module and uses nothing
-# but numpy, ``math`` and ``winner``, which settles ties as the classifier does.
+# The gain receives the log joints ``L`` of a block of rows (rows x classes), their classes ``y``, and its parameters.
+# It fills ``out`` with one value for each row; higher is better. It is defined at module level and uses only numpy,
+# ``math`` and ``winner``, which breaks ties as the classifier does.
 
 
-def negative_cost(L, y, params, out):
+def negative_cost(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
     n_classes = L.shape[1]
     for m in range(L.shape[0]):
         out[m] = -params[y[m] * n_classes + winner(L, m)]
 
 
 # %%
-# The score names its gain. What the gain needs to know travels in ``params``.
+# The score names its gain. ``gain_params`` returns the parameters of the gain.
 
 
 class NegativeCost(PredictiveScore):
-    """The mean cost of the decisions, negative."""
+    """The negative mean cost of the decisions."""
 
     gain = negative_cost
     aggregate = "mean"
 
-    def __init__(self, costs=None, alpha=1.0, floor=0.0, cv=None, random_state=None):
+    def __init__(
+        self,
+        costs: Any = None,
+        alpha: float = 1.0,
+        floor: float = 0.0,
+        cv: Any = None,
+        random_state: Any = None,
+    ) -> None:
         super().__init__(alpha=alpha, floor=floor, cv=cv, random_state=random_state)
         self.costs = costs
 
-    def gain_params(self, table):
-        # A compiled gain does not check its indices: the shape is checked here.
+    def gain_params(self, table: Table) -> FloatArray:
+        # A compiled gain does not check indices, so the shape is checked here.
         n = int(table.cards[table.target_index])
         costs = np.asarray(self.costs, dtype=float)
         if costs.shape != (n, n):
@@ -56,18 +67,18 @@ class NegativeCost(PredictiveScore):
 
 
 # %%
-# Any search takes it. Here: the tree that costs least over five folds of the training rows, beside the one with the
-# best classification rate, and naive Bayes.
+# Every search accepts it. The following compares the tree with the lowest cost in five folds of the training rows, the
+# tree with the best classification rate, and naive Bayes.
 
 
-def cost_of(structure):
-    """Return the cost a row in five-fold cross-validation."""
+def cost_of(structure: Any) -> float:
+    """Return the mean cost of a row in five-fold cross-validation."""
     costs = []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         model = BayesianNetworkClassifier(structure, random_state=0).fit(X.iloc[train], y.iloc[train])
         truth, decision = (np.searchsorted(CLASSES, labels) for labels in (y.iloc[test], model.predict(X.iloc[test])))
         costs.append(COSTS[truth, decision])
-    return np.concatenate(costs).mean()
+    return float(np.concatenate(costs).mean())
 
 
 by_rate = structure_learner("hill-climb", score=score_function("cr", cv=5), tree=True)

@@ -2,15 +2,15 @@
 A whole third-party plugin
 ==========================
 
-From three files to a score that every search takes and every classifier can use: write the files of a distribution,
-install it, check it with the conformance kit, use it. Everything happens in a temporary folder, and what is
-installed there is used by processes of their own.
+Three files make a score that every search and every classifier can use. This script writes the files of a distribution,
+installs it, checks it with the conformance kit, and uses it. Everything happens in a temporary folder, and separate
+processes use what is installed there.
 
 Run: ``python examples/third_party_plugin.py`` (needs pip and hatchling)
 """
 
 # %%
-# The distribution is called ``bnplug-brier``. Its ``pyproject.toml`` has one line that matters: an entry point in the
+# The distribution is called ``bnplug-brier``. The important line of its ``pyproject.toml`` is an entry point in the
 # group ``bnplug``, which names the module with the hooks.
 import os
 import subprocess
@@ -37,10 +37,12 @@ brier = "bnplug_brier"
 """)
 
 # %%
-# The package's ``__init__.py`` says what the plugin brings. The factory is a string, so that looking for plugins
-# imports nothing heavy. A recipe is a whole classifier under one name.
+# The package's ``__init__.py`` registers the methods. The factory is a string, so discovery imports nothing heavy. A
+# recipe is a complete classifier under one name.
 (package / "__init__.py").write_text('''\
 """The Brier score, for searches over the structures of classifiers."""
+
+from collections.abc import Iterator
 
 from bnplug import Recipe, ScoreFunctionMethod, hookimpl
 
@@ -48,18 +50,18 @@ PAPER = "Brier: Verification of forecasts expressed in terms of probability (195
 
 
 @hookimpl
-def bnplug_score_functions():
+def bnplug_score_functions() -> Iterator[ScoreFunctionMethod]:
     yield ScoreFunctionMethod(
         name="brier",
         factory="bnplug_brier.score:Brier",
-        summary="The mean squared error of the posterior, negative.",
+        summary="The negative mean squared error of the posterior.",
         reference=PAPER,
         stochastic=True,
     )
 
 
 @hookimpl
-def bnplug_recipes():
+def bnplug_recipes() -> Iterator[Recipe]:
     yield Recipe(
         name="TAN-Brier",
         structure=("hill-climb", {"score": ("brier", {"cv": 5}), "tree": True}),
@@ -70,17 +72,18 @@ def bnplug_recipes():
 ''')
 
 # %%
-# The score itself: a gain of each row, which bnplug compiles, and a class that names it. ``stochastic`` above is said
-# because folds are drawn by ``random_state``.
+# The score consists of the gain of a row, which bnplug compiles, and a class that names it. The descriptor says
+# ``stochastic=True`` because folds depend on ``random_state``.
 (package / "score.py").write_text('''\
 """Minus the sum over classes of (P(class | features) - [it is the class])^2, averaged over rows."""
 
 import numpy as np
 
 from bnplug.scoring import PredictiveScore
+from bnplug.typing import FloatArray, IntArray
 
 
-def negative_brier(L, y, params, out):
+def negative_brier(L: FloatArray, y: IntArray, params: FloatArray, out: FloatArray) -> None:
     for m in range(L.shape[0]):
         largest = L[m, 0]
         for c in range(1, L.shape[1]):
@@ -107,8 +110,8 @@ command = ["install", "--quiet", "--no-index", "--no-deps", "--no-build-isolatio
 subprocess.run([sys.executable, "-m", "pip", *command, str(site), str(source)], check=True)
 
 
-def run(*arguments):
-    """Run Python with the plugin installed, and print what it says."""
+def run(*arguments: str) -> None:
+    """Run Python with the plugin installed, and print its output."""
     path = os.pathsep.join([str(site), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, *arguments],
@@ -123,15 +126,15 @@ def run(*arguments):
 
 
 # %%
-# The command knows it.
+# The command line lists it.
 run("-m", "bnplug", "methods", "brier")
 
 # %%
-# The conformance kit makes every check that the built-in scores pass.
+# The conformance kit runs the checks that the built-in scores pass.
 run("-c", "from bnplug.testing import check_plugin; report = check_plugin('brier'); print(report); assert report.ok")
 
 # %%
-# And it goes with everything else: as the score of any search, and as a recipe in a comparison.
+# It works with everything else: as the score of any search, and as a recipe in a comparison.
 run(
     "-c",
     """
