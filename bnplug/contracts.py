@@ -169,6 +169,11 @@ class ParameterLearner(Composite, ABC):
         Whether only the ratios of row weights matter, so that multiplying all of them by a constant changes nothing.
         Set it to True for leave-one-out learners: a row of weight 2 is left out as a whole, but of two equal rows only
         one is left out at a time. False by default: a row of weight 2 is equivalent to two rows.
+    generative : bool
+        Whether the parameters estimate the joint distribution of all variables. Classifiers with ``calibrate="evidence"``
+        calibrate them. A generative learner may have a method ``left_out_columns(table)``, which returns for each
+        variable an array of shape (rows, states): the log probabilities of its states given the row's parents, estimated
+        without the row. Otherwise structure and parameters are learned again in three folds. False by default.
     """
 
     n_inner_folds: int = 0
@@ -176,6 +181,7 @@ class ParameterLearner(Composite, ABC):
     discretizer: Any = "mdl"
     takes_unlabeled: ClassVar[bool] = False
     relative_weights: ClassVar[bool] = False
+    generative: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, table: Table, structure: Structure) -> LogTables:

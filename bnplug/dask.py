@@ -107,7 +107,6 @@ class DaskBayesianNetworkClassifier(BayesianNetworkClassifier):
         if not is_dask(X):
             raise not_dask(X)
         check_complete(self)
-        self._check_uncalibrated()
         cluster = Cluster(self.client_)
         cluster.wait_for_workers()
         with cluster.alone():

@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bnplug.classifier._calibrating import calibration, check_calibrate
 from bnplug.classifier._components import check_unlabeled, find_structure, uses_relative_weights, wanted_discretizer
 from bnplug.classifier._predicting import PredictMixin, cost_matrix
 from bnplug.classifier._rows import answers, kinds_for, rows_for, used_columns
@@ -21,10 +22,11 @@ from bnplug.errors import BnplugWarning, PluginWarning, warn_outside
 from bnplug.hooks import registry
 from bnplug.hooks.components import component
 from bnplug.hooks.descriptors import Kind, as_written
+from bnplug.inference.calibration import CalibratedNetwork
 from bnplug.inference.marginals import check_marginals
 from bnplug.io._parameters import Unavailable, check_complete, components
 from bnplug.model.checks import check_tables, warn_of_constant_prediction
-from bnplug.model.log_tables import LogTables
+from bnplug.model.log_tables import Calibration, LogTables
 from bnplug.network._fitted import named_frame
 from bnplug.sources.training import _encode_frame, _encode_source, _learning_weights
 from bnplug.table._checks import native
@@ -96,7 +98,7 @@ class FitMixin(PredictMixin):
         """
         check_complete(self)
         check_unseen(self.unseen)
-        self._check_uncalibrated()
+        check_calibrate(self.calibrate)
         self.n_features_in_, self.feature_names_in_ = len(encoder.columns), np.array(encoder.columns, dtype=object)
         self._note_table(table, encoder)
         return self._learn(table, self._no_folds)
@@ -147,7 +149,16 @@ class FitMixin(PredictMixin):
         finally:
             # Fitted models hold no rows.
             vars(self.parameters_).pop("inner_folds_", None)
-        return self._set_model(check_tables(fitted, table, structure, self.parameters_))
+        self._set_model(check_tables(fitted, table, structure, self.parameters_))
+        if self.calibrate is not None:
+            self._set_model(self.tables_.with_calibration(calibration(self, table)))
+        return self
+
+    @property
+    def calibration_(self) -> Calibration:
+        """The factors of evidence."""
+        check_is_fitted(self)
+        return self.tables_.calibration
 
     @property
     def log_likelihood_path_(self) -> list[float]:
@@ -168,7 +179,8 @@ class FitMixin(PredictMixin):
     def _set_model(self, tables: LogTables) -> Self:
         self.tables_ = tables
         self.engine_ = component("engine", self._engine(), self)
-        self._marginalizer = check_marginals(self.engine_.compile(tables, self.target_), self.engine_)
+        compiled = check_marginals(self.engine_.compile(tables, self.target_), self.engine_)
+        self._marginalizer = compiled if tables.calibration == Calibration() else CalibratedNetwork(compiled, tables)
         self._is_network = tables.normalized
         self.made_ = {
             "structure": "given" if self.structure_ is None else as_written(self.structure),
@@ -193,13 +205,6 @@ class FitMixin(PredictMixin):
         self.encoder_, self.classes_ = encoder, encoder.classes
         self.target_, self.schema_ = table.target, table.take([])
         cost_matrix(self.costs, self.classes_, warn=True)
-
-    def _check_uncalibrated(self) -> None:
-        if self.calibrate is not None:
-            raise ValueError(
-                f"calibrate={self.calibrate!r} needs held-out rows, so all rows must be in memory: use "
-                "BayesianNetworkClassifier.fit"
-            )
 
     def _no_folds(self, n_folds: int) -> list[InnerFold]:
         raise ValueError(
@@ -300,7 +305,7 @@ class FitMixin(PredictMixin):
         """
         check_complete(self)
         check_unseen(self.unseen)
-        self._check_uncalibrated()
+        check_calibrate(self.calibrate)
         if MissingPolicies.of(self.missing).of_table == "em":
             raise ValueError('missing="em" needs all rows at once, again and again: use fit, or fit_files')
         if isinstance(self.class_weight, str):
@@ -336,7 +341,8 @@ class FitMixin(PredictMixin):
             )
         table = self._table(X, y, sample_weight)
         structure = self.learned_.structure
-        return self._set_model(check_tables(learner.partial_fit(table, structure), table, structure, learner))
+        tables = check_tables(learner.partial_fit(table, structure), table, structure, learner)
+        return self._set_model(tables.with_calibration(self.calibration_))
 
     def _table(self, X: Any, y: Any, sample_weight: Any) -> Table:
         """Return more rows as a table with the states that are known."""

@@ -1,23 +1,19 @@
-"""Folds inside the training rows: everything is learned again in each, for parameters and for calibration."""
+"""Folds inside the training rows: everything is learned again in each, for parameters that are chosen on held-out rows."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 
 from bnplug.classifier._components import find_structure
 from bnplug.contracts import InnerFold
 from bnplug.errors import BnplugWarning
-from bnplug.inference.complete import posterior, terms, with_values
-from bnplug.model.log_tables import LogTables
 from bnplug.sources.training import _learning_weights
-from bnplug.structure import is_c1
 from bnplug.table.class_labels import _labels_and_gaps
 from bnplug.table.encoder import ColumnEncoder
 from bnplug.table.folds import split_rows
@@ -25,9 +21,6 @@ from bnplug.table.rules import MissingPolicies
 from bnplug.table.table import Table
 from bnplug.table.weights import present_rows
 from bnplug.typing import BoolArray, FloatArray, IntArray
-
-# Folds of the training rows on which a temperature is chosen.
-_FOLDS = 3
 
 
 class RawRows(NamedTuple):
@@ -103,50 +96,3 @@ def _coded_alike(rows: RawRows, table: Table, encoder: ColumnEncoder) -> Table:
     codes[table.target_index] = np.maximum(classes, 0)
     coded = Table(codes, table.names, table.states, table.target, rows.weights, table.left_out, table.missing_policy)
     return coded if (classes >= 0).all() else coded.take(classes >= 0)
-
-
-def check_calibrate(calibrate: Any) -> None:
-    """Raise a ``ValueError`` unless this is a way to calibrate."""
-    if calibrate not in (None, "temperature"):
-        raise ValueError(f"calibrate={calibrate!r} is not 'temperature' or None")
-
-
-def best_temperature(model: Any, rows: RawRows) -> float:
-    """Return the factor of the log joint that maximizes the likelihood of held-out classes; 1 without folds."""
-    # Gradient learners are loaded when they are first needed.
-    from bnplug.gradient.losses import temperature
-
-    slopes = [_slope(model, train, test) for train, test in splits(rows, _FOLDS, model.random_state)]
-    return temperature(lambda factor: sum(slope(factor) for slope in slopes)) if slopes else 1.0
-
-
-def _slope(model: Any, train: RawRows, test: RawRows) -> Callable[[float], float]:
-    """Return the derivative of the held-out NLL by the factor: E[L] under the posterior, less L of the class."""
-    with warnings.catch_warnings():
-        # Warnings about the columns were given for all rows.
-        warnings.simplefilter("ignore", BnplugWarning)
-        fold = clone(model).set_params(calibrate=None, class_weight=None, costs=None, unlabeled=None)
-        fold.set_params(on_useless="drop", unseen="missing")
-        fold.fit(train.frame, pd.Series(train.y, name=model.target_), train.weights)
-        L = fold._log_joint(test.frame)
-    y = pd.Index(fold.classes_).get_indexer(pd.Index(test.labels))
-    of_class = L[np.arange(len(y)), y]
-    # No factor makes a class possible that the others rule out, or do not have.
-    usable = (y >= 0) & np.isfinite(of_class)
-    L, of_class = L[usable], of_class[usable]
-    weights = (np.ones(len(y)) if test.weights is None else test.weights)[usable]
-
-    def slope(factor: float) -> float:
-        shares = posterior(factor * L)
-        expected = np.where(shares > 0, shares * np.where(np.isfinite(L), L, 0.0), 0.0).sum(axis=1)
-        return float(weights @ (expected - of_class))
-
-    return slope
-
-
-def tempered(tables: LogTables, factor: float) -> LogTables:
-    """Return log parameters whose log joint of complete rows is `factor` times as large: a network on C1 structures."""
-    assert tables.target is not None
-    parts = terms(tables, tables.target)
-    scaled = with_values(tables, tables.target, parts, factor * parts.values)
-    return scaled.normalize() if is_c1(scaled.parents, tables.target) else scaled

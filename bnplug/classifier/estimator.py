@@ -10,7 +10,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from bnplug.classifier._fitting import FitMixin
-from bnplug.classifier._inner_folds import RawRows, best_temperature, check_calibrate, inner_folds, tempered
+from bnplug.classifier._calibrating import check_calibrate
+from bnplug.classifier._inner_folds import RawRows, inner_folds
 from bnplug.classifier._predicting import cost_matrix
 from bnplug.errors import ModelFileError
 from bnplug.hooks.components import check_numbers
@@ -78,12 +79,11 @@ class BayesianNetworkClassifier(FitMixin):
         Costs of decisions: rows are true classes, columns predicted ones, in the order of ``classes_``; or
         ``{true: {predicted: cost}}``, or ``{(true, predicted): cost}``. :meth:`predict` minimizes the expected cost;
         learning ignores costs.
-    calibrate : {None, "temperature"}
-        One factor for all log parameters of the class and its children, fitted on held-out rows: three folds of the
-        training rows, in each of which everything is learned again. The most probable class of a complete row does not
-        change. On C1 structures the result is a network again; on others the tables no longer sum to one. The
-        temperature changes the class prior too: without evidence, :meth:`query` no longer returns the class frequencies
-        of the training rows, and posteriors of rows with few known features start from the changed prior.
+    calibrate : {None, "evidence"}
+        ``"evidence"`` tempers the evidence of generative parameters (``"backoff"``, ``"ml"``) in posteriors of the
+        class, because a network counts dependent features as if they were independent. Two factors, for rows with all
+        features known and with none, are fitted on rows that are left out of the estimates. The class prior does not
+        change, and other answers do not either. Discriminative parameters are not calibrated.
     max_parameters : int
         A structure whose tables would have more cells is an error before anything is allocated.
     max_clique_size : int
@@ -113,8 +113,8 @@ class BayesianNetworkClassifier(FitMixin):
         The name of the class variable.
     schema_ : Table
         The variables and their states, without rows.
-    temperature_ : float
-        The factor that `calibrate` chose; a loaded model does not have it.
+    calibration_ : Calibration
+        The factors of evidence that `calibrate` chose; 1 without.
     costs_ : array or None
         The costs as a matrix [true class, predicted class].
     log_likelihood_path_, n_iter_
@@ -202,11 +202,9 @@ class BayesianNetworkClassifier(FitMixin):
         frame = self._named_frame(X, y)
         table, encoder = self._encode_training(frame, y, sample_weight, class_weight=self.class_weight)
         self._note_table(table, encoder)
-        self._learn(table, lambda n_folds: inner_folds(self, RawRows.of(self, frame, y, sample_weight), n_folds))
-        if self.calibrate is not None:
-            self.temperature_ = best_temperature(self, RawRows.of(self, frame, y, sample_weight))
-            self._set_model(tempered(self.tables_, self.temperature_))
-        return self
+        return self._learn(
+            table, lambda n_folds: inner_folds(self, RawRows.of(self, frame, y, sample_weight), n_folds)
+        )
 
     @classmethod
     def from_network(cls, network: DiscreteBayesianNetwork, target: str) -> BayesianNetworkClassifier:

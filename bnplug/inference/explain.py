@@ -35,6 +35,7 @@ from bnplug.counts.information import INFORMATION_TIE
 from bnplug.errors import did_you_mean
 from bnplug.html._kit import with_display
 from bnplug.inference._cliques import MAX_CLIQUE_SIZE
+from bnplug.inference.calibration import CalibratedNetwork, tempered
 from bnplug.inference.most_probable import _Calibrated
 from bnplug.inference.predicting import (
     Compile,
@@ -73,6 +74,9 @@ def contributions(marginals: CompiledNetwork, codes: CodeArray, target: int, n_j
     The prior log odds come first, then the features in the order of the tables' names; a missing feature contributes 0.
     `codes` have the shape (variables, rows), in the same order, and `target` is the position of the class.
     """
+    if isinstance(marginals, CalibratedNetwork):
+        # The factor of a row is that of all its known features, so contributions add up.
+        marginals = marginals.with_factors(marginals.factors(codes))
     features = [v for v in range(len(codes)) if v != target]
     hidden = np.full_like(codes, np.iinfo(codes.dtype).max)
     prior = _log_odds(marginals.log_joint(hidden, n_jobs=n_jobs))
@@ -202,8 +206,9 @@ def sensitivity(
     target: str,
     evidence: Mapping[str, int | npt.ArrayLike] | None = None,
     max_clique_size: int = MAX_CLIQUE_SIZE,
+    factor: float = 1.0,
 ) -> dict[str, FloatArray]:
-    """Return the derivative of P(target | evidence) by every entry of every table.
+    """Return the derivative of P(target | evidence) by every entry of every table; of Q with a `factor` of evidence.
 
     For each variable an array of its table's shape and, as the last axis, the states of the target, which has no known
     state. Irrelevant entries have derivative 0. `evidence` and `max_clique_size` are as in
@@ -211,22 +216,47 @@ def sensitivity(
     """
     known, soft = split_evidence(tables, evidence)
     check_variables(tables, [target], known)
+    slopes, posterior, logs = _numerators(tables, target, known, soft, max_clique_size)
+    if np.isneginf(logs).all():
+        raise impossible(evidence)
+    if factor != 1.0:
+        of_prior, prior, prior_logs = _numerators(tables, target, {}, {}, max_clique_size)
+        logits = tempered(logs[None], prior_logs, np.array([factor]))[0]
+        shares = factor * _ratio(np.exp(logits - logsumexp(logits)), posterior)
+        prior_shares = (1.0 - factor) * _ratio(np.exp(logits - logsumexp(logits)), prior)
+        slopes = {name: shares * slopes[name] + prior_shares * of_prior[name] for name in tables.names}
+        posterior = np.exp(logits - logsumexp(logits))
+    for name, table in tables.tables.items():
+        _with_the_column(slopes[name], table.values, posterior)
+    return slopes
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+def _numerators(
+    tables: LogTables, target: str, known: Mapping[str, int], soft: Mapping[str, FloatArray], max_clique_size: int
+) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
+    """Return the derivatives of P(y, e) / P(e), with P(e) constant, by each entry, for each state y of the target.
+
+    Also P(y | e) and log P(y, e). The shapes are those of :func:`sensitivity`.
+    """
     needed = relevant(tables, {target, *known, *soft})
     names = [name for name in tables.names if name in needed]
     factors = [_evidence_factors(tables, names, {**known, target: y}, soft) for y in range(len(tables.states[target]))]
     answers = [_Calibrated(tables, of_state, _log_sum, max_clique_size) for of_state in factors]
     totals = np.array([answer.total for answer in answers])
-    if np.isneginf(totals).all():
-        raise impossible(evidence)
     result = {name: np.zeros((*table.values.shape, len(totals))) for name, table in tables.tables.items()}
+    if np.isneginf(totals).all():
+        return result, np.zeros_like(totals), totals
     for number, name in enumerate(names):
         family = (name, *tables.tables[name].parents)
         for y, answer in enumerate(answers):
             cells = tuple({**known, target: y}.get(u, slice(None)) for u in family)
             with np.errstate(over="ignore"):
                 result[name][(*cells, y)] = np.exp(answer.outside(number) - logsumexp(totals))
-        _with_the_column(result[name], tables.tables[name].values, np.exp(totals - logsumexp(totals)))
-    return result
+    return result, np.exp(totals - logsumexp(totals)), totals
 
 
 def sensitivity_frame(

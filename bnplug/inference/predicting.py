@@ -47,14 +47,18 @@ def query_rows(
     :func:`predictive_log_joint`.
     """
     asked = [tables.names.index(name) for name in variables]
-    marginals = [(name, compiled(name)) for name in variables]
+    # The class first: calibrated evidence concerns its posterior alone.
+    order = sorted(range(len(variables)), key=lambda i: variables[i] != tables.target)
+    marginals = [(variables[i], compiled(variables[i])) for i in order]
     rows, places = distinct(codes, *asked)
     n_joint = int(np.prod([len(tables.states[name]) for name in variables]))
     result = np.empty((rows.shape[1], n_joint))
     for block in blocks(np.arange(rows.shape[1]), n_joint * row_bytes(rows, 1)):
         result[block] = _joint(tables, marginals, rows.take(block, axis=1), n_jobs)
     result[_all_impossible(tables, compiled, rows, n_jobs)] = np.nan
-    return result[places]
+    shape = [len(tables.states[variables[i]]) for i in order]
+    in_order = result.reshape(-1, *shape).transpose([0, *(1 + np.argsort(order))])
+    return in_order.reshape(len(result), n_joint)[places]
 
 
 def _joint(

@@ -393,6 +393,7 @@ def network_state(model: BayesianNetworkClassifier) -> tuple[dict[str, Any], dic
         "components": [dict(component) for component in model.components_],
         "named": hasattr(model, "feature_names_in_"),
         "learned": _learned_to_json(model.learned_),
+        "calibration": list(tables.calibration),
         **columns,
         "variables": [
             {**variable, "parents": list(parents)}
@@ -415,6 +416,7 @@ def network_of(state: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]])
             raise ValueError(f"an array of shape {values.shape} and dtype {values.dtype}; {shape} and float64 expected")
         tables[name] = (parents[name], values)
     network = LogTables(list(states), states, tables, str(state["target"]))
+    network = network.with_calibration([float(factor) for factor in state["calibration"]])
     return SavedNetwork(
         network,
         read_encoder(state),

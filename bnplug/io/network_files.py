@@ -12,12 +12,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from bnplug._json import parse_json
 from bnplug.errors import ContractError, ModelFileError, PluginError, article, did_you_mean
 from bnplug.files import MAX_TEXT, naming_file, read_plain, write_atomically
 from bnplug.hooks import registry
 from bnplug.hooks.descriptors import Kind, NetworkFormat
 from bnplug.io import networks
-from bnplug.io.networks import _NAME, _STATES, _TARGET, FileFamily, FileVariable, NetworkParts
+from bnplug.io.networks import _CALIBRATION, _NAME, _STATES, _TARGET, FileFamily, FileVariable, NetworkParts
 from bnplug.model.log_tables import NORMALIZED, LogTable, LogTables
 from bnplug.table.coding import State, checked_labels
 from bnplug.table.encoder import ColumnEncoder
@@ -228,9 +229,20 @@ def _assemble(parts: NetworkParts) -> LogTables:
         tables[names[file_name]] = ([names[family.parents[axis]] for axis in order], _log_normalized(values))
     target = _decoded(properties[_TARGET], "the network") if _TARGET in properties else None
     try:
-        return LogTables(list(names.values()), states, tables, target)
+        network = LogTables(list(names.values()), states, tables, target)
+        return network.with_calibration(_calibration(properties))
     except ValueError as error:
         raise ModelFileError(str(error)) from None
+
+
+def _calibration(properties: Mapping[str, str]) -> list[float]:
+    """Return the factors of evidence in the properties of a network; 1 without."""
+    if _CALIBRATION not in properties:
+        return [1.0, 1.0]
+    factors = parse_json(_decoded(properties[_CALIBRATION], "the network"))
+    if not isinstance(factors, list) or not all(type(factor) in (int, float) for factor in factors):
+        raise ValueError(f"the property {_CALIBRATION} is damaged: {str(factors)[:60]!r}")
+    return factors
 
 
 def _true_name(variable: FileVariable) -> str:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from bnplug._json import parse_json
 from bnplug.errors import ModelFileError, NotRepresentableError
-from bnplug.model.log_tables import _MAX_PARENTS, LogTables
+from bnplug.model.log_tables import _MAX_PARENTS, Calibration, LogTables
 from bnplug.table._encoder_state import read_columns
 from bnplug.table.bins import bin_labels
 from bnplug.table.coding import State, as_array, checked_label, checked_labels
@@ -34,7 +34,7 @@ from bnplug.table.encoder import ColumnEncoder
 from bnplug.typing import FloatArray
 
 _NAME, _STATES, _CUTS, _KIND, _MISSING = "bnplug_name", "bnplug_states", "bnplug_cuts", "bnplug_kind", "bnplug_missing"
-_TARGET, _COLUMNS = "bnplug_target", "bnplug_columns"
+_TARGET, _COLUMNS, _CALIBRATION = "bnplug_target", "bnplug_columns", "bnplug_calibration"
 
 #: The keywords of BIF.
 _KEYWORDS = ("default", "discrete", "network", "probability", "property", "table", "type", "variable")
@@ -47,7 +47,7 @@ _RULES = ("columns", "left_out", "dates", "zones")
 _NO_CUTS = "none"
 
 #: The names of the properties that belong to the network, for formats in which only nodes have properties.
-NETWORK_PROPERTIES = (_TARGET, _COLUMNS)
+NETWORK_PROPERTIES = (_TARGET, _COLUMNS, _CALIBRATION)
 
 #: Maximum number of cells that a file may imply without listing them, such as by a default.
 MAX_IMPLIED_CELLS = 1_000_000
@@ -251,10 +251,12 @@ def _column_properties(name: str, encoder: ColumnEncoder, cuts: npt.ArrayLike | 
 
 
 def network_properties(tables: LogTables, encoder: ColumnEncoder | None = None) -> dict[str, str]:
-    """Return the properties of a network: its class, and the columns that are not variables."""
+    """Return the properties of a network: its class, columns that are not variables, and factors of evidence."""
     properties = {} if tables.target is None else {_TARGET: _encode(tables.target)}
     if encoder is not None and encoder.columns != encoder.names:
         properties[_COLUMNS] = _encode(json.dumps({key: getattr(encoder, key) for key in _RULES}))
+    if tables.calibration != Calibration():
+        properties[_CALIBRATION] = _encode(json.dumps(tables.calibration))
     return properties
 
 

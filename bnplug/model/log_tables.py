@@ -57,6 +57,9 @@ NORMALIZED = 1e-9
 #: The largest absolute value of a finite log parameter, chosen so that sums over all nodes and rows stay finite.
 _MAX_LOG_PARAMETER = 1e100
 
+#: The range of the factors of evidence.
+LOWEST, HIGHEST = 0.02, 3.0
+
 # numpy's arrays have at most 64 axes.
 _MAX_PARENTS = 63
 
@@ -81,6 +84,16 @@ class LogTable(NamedTuple):
         return log_sums
 
 
+class Calibration(NamedTuple):
+    """By how much evidence counts for the class: `observed` if all features that matter are known, `missing` if none is.
+
+    See :mod:`bnplug.inference.calibration`. Both are 1 for the posterior of the network itself.
+    """
+
+    observed: float = 1.0
+    missing: float = 1.0
+
+
 class LogTables:
     """The log parameters of every node of a network.
 
@@ -98,6 +111,11 @@ class LogTables:
         parameters, with axes ``(node, *parents)``: numbers from -1e100 to 1e100, or ``-inf``.
     target : str, optional
         The class, which :meth:`normalize` needs.
+
+    Attributes
+    ----------
+    calibration : Calibration
+        The factors of :meth:`with_calibration`.
 
     Examples
     --------
@@ -120,6 +138,7 @@ class LogTables:
     ) -> None:
         self.names = tuple(names)
         self.target = target
+        self.calibration = Calibration()
         if len(set(names)) != len(names):
             raise ValueError(f"names are not distinct: {list(names)}")
         for what, mapping in (("states", states), ("tables", tables)):
@@ -176,12 +195,26 @@ class LogTables:
         _check_target(target, self.names)
         other = copy(self)
         other.target = target
+        other.calibration = self.calibration if target == self.target else Calibration()
+        return other
+
+    def with_calibration(self, calibration: Sequence[float]) -> LogTables:
+        """Return the same parameters with factors of evidence for posteriors of the class.
+
+        A factor is a number from 0.02 to 3, for rows with all features known and for rows with none.
+        """
+        if len(calibration) != 2 or not all(LOWEST <= factor <= HIGHEST for factor in calibration):
+            raise ValueError(f"the factors of evidence must be from {LOWEST} to {HIGHEST}, not {tuple(calibration)}")
+        other = copy(self)
+        other.calibration = Calibration(*map(float, calibration))
         return other
 
     def _with_arrays(self, arrays: Mapping[str, npt.ArrayLike]) -> LogTables:
         """Return the same network with other log parameters for some of its nodes."""
         tables = {name: (parents, arrays.get(name, values)) for name, (parents, values) in self.tables.items()}
-        return LogTables(self.names, self.states, tables, self.target)
+        other = LogTables(self.names, self.states, tables, self.target)
+        other.calibration = self.calibration
+        return other
 
     @property
     def parents(self) -> dict[str, tuple[str, ...]]:

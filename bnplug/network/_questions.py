@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bnplug.contracts import CompiledNetwork
+from bnplug.inference.calibration import CalibratedNetwork
 from bnplug.inference.explain import (
     check_costs,
     contributions,
@@ -235,7 +236,10 @@ class QueryMixin(FittedNetwork):
         check_is_fitted(self)
         target = self.target_ if target is None else target
         findings = self._findings(evidence)
-        slopes = sensitivity(self.tables_, target, findings, self.max_clique_size)
+        network = self._marginalizer
+        calibrated = isinstance(network, CalibratedNetwork) and target == self.target_
+        factor = network.factor(findings) if calibrated else 1.0
+        slopes = sensitivity(self.tables_, target, findings, self.max_clique_size, factor)
         posterior = self._marginalizer.query([target], findings)
         return sensitivity_frame(self.tables_, slopes, target, posterior)
 

@@ -77,6 +77,7 @@ class MaximumLikelihood(CountsLearner):
     """
 
     reads_rows = False
+    generative = True
 
     def __init__(
         self,
