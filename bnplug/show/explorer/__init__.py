@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bnplug.html._kit import Safe, check_rows, contents, macro, render, xml_text
 from bnplug.model.log_tables import LogTables
+from bnplug.model.wettig import blanket_of
 from bnplug.show._routes import Arrow, frame_of, routes_of, svg_path
 from bnplug.show._sheet import checked_graph, sheet_of
 from bnplug.show.explorer._part import clique_tree, numbered, shown_tables
@@ -98,6 +99,7 @@ def _page_data(
     parents, cards = numbered(tables)
     target = tables.names.index(model.target_)
     labels = _texts(tables.names)
+    blanket = blanket_of(model.tables_)
     numbers = np.concatenate([tables.tables[name].values.ravel() for name in tables.names])
     return {
         "target": target,
@@ -118,6 +120,11 @@ def _page_data(
         "contents": contents(n_rows=len(shown), has_truth=truths is not None),
         "leftOut": len(model.tables_.names) - len(tables.names),
         "isNetwork": tables.normalized,
+        "calibration": {
+            **model.tables_.calibration._asdict(),
+            "blanket": [tables.names.index(name) for name in blanket if name in tables.names],
+            "size": len(blanket),
+        },
     }
 
 

@@ -19,6 +19,7 @@ import { TablesView } from "./tables.mjs";
  * @property {string} contents what the page contains, in words
  * @property {number} leftOut variables of the model that are not on the page
  * @property {boolean} isNetwork
+ * @property {import("./questions.mjs").Calibration} calibration
  */
 
 // A slice of work that leaves the page answering, in milliseconds.
@@ -34,7 +35,7 @@ class Explorer {
     this.data = data;
     this.variables = data.variables;
     const tree = treeData(data);
-    this.questions = new Questions(tree, data.target);
+    this.questions = new Questions(tree, data.target, data.calibration);
     this.history = new History();
     this.turn = 0;
     /** @type {import("./card.mjs").Listener} */

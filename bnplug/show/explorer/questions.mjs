@@ -26,6 +26,15 @@ import { CliqueTree, normalized } from "./inference.mjs";
  * @typedef {{prior: number[], findings: Map<number, number[]>}} Contributions
  */
 
+/**
+ * The factors of evidence for posteriors of the class, and the features that they depend on.
+ * @typedef {object} Calibration
+ * @property {number} observed the factor if all features of the Markov blanket are known
+ * @property {number} missing the factor if none is
+ * @property {number[]} blanket the variables of the blanket on this page
+ * @property {number} size the number of all features of the blanket
+ */
+
 // Log odds beyond this are as good as certain, and are cut off, so that contributions stay finite.
 const CERTAIN = 1000;
 // A finding is surprising where the others divide its probability by more than this.
@@ -59,6 +68,13 @@ export function entropy(probabilities) {
   return sum;
 }
 
+/** @param {number[] | null} likelihood @returns {number} how much is known: 1 for a state, 0 for nothing */
+function degree(likelihood) {
+  if (!likelihood) return 0;
+  const total = likelihood.reduce((sum, value) => sum + value, 0);
+  return 1 - entropy(likelihood.map((value) => value / total)) / Math.log(likelihood.length);
+}
+
 /** @param {Float64Array} logs of the classes' measures @returns {number[]} the log odds of each class */
 function logOdds(logs) {
   if (logs.every((value) => value === -Infinity)) return [...logs].map(() => -Math.log(logs.length - 1));
@@ -80,10 +96,15 @@ function ranked(left) {
 
 /** The questions about one network. */
 export class Questions {
-  /** @param {import("./inference.mjs").TreeData} data @param {number} target the class */
-  constructor(data, target) {
+  /**
+   * @param {import("./inference.mjs").TreeData} data @param {number} target the class
+   * @param {Calibration} calibration
+   */
+  constructor(data, target, calibration = { observed: 1, missing: 1, blanket: [], size: 0 }) {
     this.tree = new CliqueTree(data);
     this.target = target;
+    this.calibration = calibration;
+    this.nothing = this.tree.others(target);
     this.n = data.cards.length;
     this.priors = this.tree.posteriors();
     this.total = logSum(this.tree.measure(target));
@@ -94,10 +115,33 @@ export class Questions {
     for (let v = 0; v < this.n; v++) this.tree.observe(v, findings[v]);
   }
 
+  /** @param {Findings} findings @returns {number} by how much evidence counts: T(e) */
+  #factor(findings) {
+    const { observed, missing, blanket, size } = this.calibration;
+    if (size === 0) return missing;
+    const known = blanket.reduce((sum, v) => sum + degree(findings[v]), 0) / size;
+    return observed * known + missing * (1 - known);
+  }
+
+  /**
+   * The logarithms of the measure of each class with all findings, the evidence tempered.
+   * @param {Findings} findings @param {number} factor
+   */
+  #classes(findings, factor = this.#factor(findings)) {
+    this.#observe(findings);
+    const given = findings[this.target];
+    return this.tree.others(this.target).map((value, c) => {
+      const prior = this.nothing[c];
+      const logs = factor === 1 || value === -Infinity ? value : prior + factor * (value - prior);
+      return logs + (given ? Math.log(given[c]) : 0);
+    });
+  }
+
   /** @param {Findings} findings @returns {Answer} */
   answer(findings) {
     this.#observe(findings);
     const posteriors = this.tree.posteriors();
+    posteriors[this.target] = normalized(this.#classes(findings));
     /** @type {Map<number, Finding>} */
     const found = new Map();
     let conflict = 0;
@@ -119,8 +163,7 @@ export class Questions {
    */
   whatIf(findings, variable, state) {
     const likelihood = Array.from({ length: this.tree.cards[variable] }, (_, s) => Number(s === state));
-    this.#observe(findings.with(variable, likelihood));
-    return normalized(this.tree.measure(this.target));
+    return normalized(this.#classes(findings.with(variable, likelihood)));
   }
 
   /**
@@ -130,19 +173,21 @@ export class Questions {
    * @returns {Generator<void, {variable: number, information: number}[]>} the largest first
    */
   *whatNext(findings) {
-    this.#observe(findings);
-    const classes = normalized(this.tree.measure(this.target));
-    const now = this.tree.posteriors().map(entropy);
+    const classes = normalized(this.#classes(findings));
+    const mixed = this.tree.cards.map((card) => new Float64Array(card));
     const left = new Float64Array(this.n);
     for (const [c, share] of classes.entries()) {
       if (share === 0) continue;
       yield;
       this.#observe(findings.with(this.target, Array.from(classes, (_, other) => Number(other === c))));
-      for (const [v, posterior] of this.tree.posteriors().entries()) left[v] += share * entropy(posterior);
+      for (const [v, posterior] of this.tree.posteriors().entries()) {
+        left[v] += share * entropy(posterior);
+        for (let s = 0; s < posterior.length; s++) mixed[v][s] += share * posterior[s];
+      }
     }
-    const unknown = [...now.keys()].filter((v) => v !== this.target && !findings[v]);
+    const unknown = [...mixed.keys()].filter((v) => v !== this.target && !findings[v]);
     return ranked(
-      unknown.map((variable) => ({ variable, information: Math.max(0, now[variable] - left[variable]) })),
+      unknown.map((variable) => ({ variable, information: Math.max(0, entropy(mixed[variable]) - left[variable]) })),
     );
   }
 
@@ -158,7 +203,8 @@ export class Questions {
     /** @type {Map<number, number[]>} */
     const found = new Map();
     const nothing = findings.map(() => null);
-    const prior = this.#odds(nothing);
+    const factor = this.#factor(findings);
+    const prior = this.#odds(nothing, factor);
     for (const order of [known, known.toReversed()]) {
       /** @type {Findings} */
       const shown = [...nothing];
@@ -166,7 +212,7 @@ export class Questions {
       for (const v of order) {
         yield;
         shown[v] = findings[v];
-        const after = this.#odds(shown);
+        const after = this.#odds(shown, factor);
         const half = found.get(v) ?? after.map(() => 0);
         found.set(v, after.map((odds, c) => half[c] + (odds - before[c]) / 2));
         before = after;
@@ -175,9 +221,8 @@ export class Questions {
     return { prior, findings: found };
   }
 
-  /** @param {Findings} findings @returns {number[]} the log odds of each class */
-  #odds(findings) {
-    this.#observe(findings);
-    return logOdds(this.tree.measure(this.target));
+  /** @param {Findings} findings @param {number} factor @returns {number[]} the log odds of each class */
+  #odds(findings, factor) {
+    return logOdds(this.#classes(findings, factor));
   }
 }

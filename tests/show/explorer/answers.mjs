@@ -12,7 +12,7 @@ const finish = (job) => {
 
 const cases = JSON.parse(readFileSync(0, "utf8"));
 const answers = cases.map(({ data, findings }) => {
-  const questions = new Questions(treeData(data), data.target);
+  const questions = new Questions(treeData(data), data.target, data.calibration);
   return findings.map((known) => {
     const { posteriors, conflict, possible, findings: found } = questions.answer(known);
     const next = finish(questions.whatNext(known));

@@ -15,7 +15,7 @@ from random_networks import CLASS_WITH_PARENTS, TREE, TWO_TREE, full_joint, rand
 from scipy.special import logsumexp
 
 from bnplug import BayesianNetworkClassifier, MissingFeatureWarning
-from bnplug.inference.explain import contributions
+from bnplug.inference.explain import contributions, expected_information
 from bnplug.inference.marginals import Marginalizer
 from bnplug.inference.queries import query
 from bnplug.show import explorer
@@ -212,3 +212,45 @@ def test_contributions_are_those_of_explain():
             posterior = np.array(answer["posteriors"][0])
             odds = np.array([np.log(p) - logsumexp(np.log(np.delete(posterior, c))) for c, p in enumerate(posterior)])
             np.testing.assert_allclose(sum(shares.values(), np.array(answer["prior"])), odds, atol=1e-9)
+
+
+@needs_node
+def test_calibrated_answers_are_those_of_the_model():
+    rng = np.random.default_rng(11)
+    cases = []
+    for _ in range(40):
+        tables, sets = random_case(rng)
+        tables = tables.with_calibration(rng.uniform(0.1, 2.0, 2))
+        # Without a finding on the class.
+        cases.append((tables, [[None, *known[1:]] for known in sets]))
+    moved = 0.0
+    for (tables, sets), answers in zip(cases, ask(cases), strict=True):
+        network = BayesianNetworkClassifier.from_tables(tables)._marginalizer
+        for known, answer in zip(sets, answers, strict=True):
+            given = {tables.names[v]: w for v, w in enumerate(known) if w is not None}
+            np.testing.assert_allclose(answer["posteriors"][0], network.query(["v0"], given), atol=1e-10)
+            moved = max(moved, np.abs(network.query(["v0"], given) - query(tables, ["v0"], given)).max())
+            for v, name in enumerate(tables.names):
+                if v and name not in given:
+                    np.testing.assert_allclose(answer["posteriors"][v], query(tables, [name], given), atol=1e-10)
+    assert moved > 0.1
+
+
+@needs_node
+def test_calibrated_explanations_are_those_of_the_model():
+    rng = np.random.default_rng(12)
+    cases = []
+    for _ in range(20):
+        tables, sets = random_case(rng, soft=False)
+        cases.append((tables.with_calibration(rng.uniform(0.1, 2.0, 2)), [[None, *known[1:]] for known in sets]))
+    for (tables, sets), answers in zip(cases, ask(cases), strict=True):
+        model = BayesianNetworkClassifier.from_tables(tables)
+        codes = np.array([[255 if w is None else int(np.argmax(w)) for w in s] for s in sets], dtype=np.uint8).T
+        wanted = contributions(model._marginalizer, codes, 0)
+        information = expected_information(tables, "v0", model._compiled, codes)
+        for m, answer in enumerate(answers):
+            shares = {v: np.array(share) for v, share in answer["shares"]}
+            for v in range(1, len(tables.names)):
+                np.testing.assert_allclose(shares.get(v, np.zeros(wanted.shape[2])), wanted[m, v], atol=1e-10)
+            for item in answer["next"]:
+                assert item["information"] == pytest.approx(information[m, item["variable"]], abs=1e-10)
